@@ -1,0 +1,159 @@
+"""Every exception that aerowire raises, under one root.
+
+A message says what failed, where, what was expected, what was found and, where there is one, what to do.
+Bad bytes from the network are never an exception: they are counted and dropped.
+"""
+
+from __future__ import annotations
+
+
+class AerowireError(Exception):
+    """Root of all errors raised by aerowire.
+
+    `where`, `expected`, `actual` and `hint` are appended to the message when given; `error_code` is the
+    peer's wire code (`aerowire.codecs.tables.errors.ErrorCode`) when the error came from a driver.
+    """
+
+    error_code: int | None = None
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        where: object = None,
+        expected: object = None,
+        actual: object = None,
+        hint: str | None = None,
+        error_code: int | None = None,
+    ) -> None:
+        self.what = what
+        self.where = where
+        self.expected = expected
+        self.actual = actual
+        self.hint = hint
+        if error_code is not None:
+            self.error_code = error_code
+        super().__init__(self._render())
+
+    def _render(self) -> str:
+        parts = [self.what]
+        if self.where is not None:
+            parts.append(f"at {self.where}")
+        if self.expected is not None:
+            parts.append(f"expected {self.expected}")
+        if self.actual is not None:
+            parts.append(f"got {self.actual}")
+        text = "; ".join(parts)
+        return f"{text} (hint: {self.hint})" if self.hint else text
+
+
+class ConfigurationError(AerowireError, ValueError):
+    """An option has a value it cannot have, or two options contradict each other."""
+
+
+class UnknownOptionError(ConfigurationError):
+    """A property names an option that does not exist."""
+
+
+class ChannelError(AerowireError, ValueError):
+    """A channel URI is not valid."""
+
+
+class UnknownChannelKeyError(ChannelError):
+    """A channel URI holds a parameter that no channel has."""
+
+
+class ChannelValueError(ChannelError):
+    """A parameter of a channel URI has a value it cannot have."""
+
+
+class UnknownHostError(ChannelError):
+    """A host name in a channel does not resolve."""
+
+
+class PortInUseError(AerowireError, OSError):
+    """A UDP port that a channel asks for is bound by somebody else."""
+
+
+class SocketError(AerowireError, OSError):
+    """The operating system refused a socket operation."""
+
+
+class DriverError(AerowireError):
+    """Root of errors about the media driver and its directory."""
+
+
+class DriverDirectoryMissingError(DriverError, FileNotFoundError):
+    """There is no driver directory or cnc file where one was asked for."""
+
+
+class ForeignDirectoryError(DriverError):
+    """A directory or file exists but is not one of this protocol's, or not of a version that can be read."""
+
+
+class ActiveDriverError(DriverError):
+    """A live driver already owns the directory."""
+
+
+class DriverTimeoutError(DriverError, TimeoutError):
+    """The driver's heartbeat is too old, or it did not answer in time."""
+
+
+class DriverShutdownError(DriverError):
+    """The driver said that it has shut down."""
+
+
+class ClientTimeoutError(DriverError, TimeoutError):
+    """The driver declared this client dead, or the client was not serviced in time to stay alive."""
+
+
+class RegistrationError(DriverError):
+    """The driver refused a command; `error_code` says why."""
+
+
+class StorageSpaceError(AerowireError, OSError):
+    """A file system has no room for a file that must be made."""
+
+
+class CountersFullError(AerowireError):
+    """The counters buffer has no free record."""
+
+
+class MessageTooLongError(AerowireError, ValueError):
+    """A message is longer than the publication's maximum."""
+
+
+class ClosedError(AerowireError):
+    """A call on a client, publication, subscription, image or counter that is closed."""
+
+
+class PublicationClosedError(ClosedError):
+    """An offer on a publication that is closed."""
+
+
+class MaxPositionExceededError(AerowireError):
+    """A stream has reached the last position that it can have."""
+
+
+class BackPressureTimeoutError(AerowireError, TimeoutError):
+    """A send was still blocked by flow control when its deadline passed."""
+
+
+class NotConnectedError(AerowireError):
+    """A send found no subscriber within its deadline."""
+
+
+class BroadcastLappedError(AerowireError):
+    """A receiver of a broadcast buffer fell so far behind that records were overwritten unread."""
+
+
+class RingBufferFullError(AerowireError):
+    """A command did not fit into the to-driver buffer."""
+
+
+class ForkedProcessError(AerowireError):
+    """An object opened before fork() is used in the child."""
+
+
+class CaptureFormatError(AerowireError, ValueError):
+    """A file is not a capture of a known format, or it is damaged."""
