@@ -1,0 +1,39 @@
+# The two commands of the README are `make demo` and `make test`.  Every target makes .venv and builds the native modules first.
+.DEFAULT_GOAL := help
+PYTHON_BIN := .venv/bin/python
+PYTEST := $(PYTHON_BIN) -m pytest
+PATHS := hatch_build.py runtime codegen conformance pcap tests benchmarks examples
+
+.PHONY: help build demo test lint check-generated interop soak tsan clean
+
+help: ## show this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "make %-16s %s\n", $$1, $$2 }'
+
+build: ## set up .venv and compile the native modules that are stale
+	@.ci/venv.sh
+	@$(PYTHON_BIN) hatch_build.py
+
+demo: build ## a million messages over a lossy network, captured, read back with Spark, replayed
+	@.venv/bin/aerowire demo
+
+test: build ## run the tests (ARGS="-k name" selects)
+	$(PYTEST) -m "not interop and not soak" $(ARGS)
+
+lint: build ## ruff, mypy --strict, stubtest, import rules
+	@.ci/lint.sh
+
+check-generated: build ## do generated/ and spec/ agree?
+	.venv/bin/codegen check
+
+interop: build ## run everything against the official Java implementation (needs java and mvn)
+	$(PYTEST) tests/interop -m interop $(ARGS)
+
+soak: build ## run the long bars at full size (BAR=name for one); resumable, state in soak/
+	$(PYTHON_BIN) tests/soak/run.py $(BAR)
+
+tsan: ## run the thread tests on an instrumented build
+	@.ci/tsan.sh
+
+clean: ## remove what was built, keep .venv
+	rm -rf build dist soak .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find runtime generated codegen conformance pcap tests \( -name '*.so' -o -name '__pycache__' \) -prune -exec rm -rf {} +
