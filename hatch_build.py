@@ -28,6 +28,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent
 SOURCE_ROOTS = ("generated", "runtime", "conformance", "pcap")
 INCLUDE_ROOTS = ("generated", "runtime")
+SPEC_IN_WHEEL = "aerowire/codegen/spec"
 BUILD_DIR = ROOT / "build" / "native"
 CYTHON_DIRECTIVES = {
     "language_level": "3",
@@ -168,10 +169,12 @@ else:
             build_data["infer_tag"] = True
             if version == "editable":
                 return  # a second copy of each extension would shadow the one beside its source
-            build_data["force_include"] = {
+            carried = {
                 str(extension_path(source)): str(Path(*dotted.split("."))) + sysconfig.get_config_var("EXT_SUFFIX")
                 for dotted, source in find_modules([]).items()
             }
+            # The code generator's data: `codegen generate aerowire:transport` works from an installation; a checkout reads the tree.
+            build_data["force_include"] = {**carried, str(ROOT / "spec"): SPEC_IN_WHEEL}
 
 
 def main(argv: list[str] | None = None) -> int:
