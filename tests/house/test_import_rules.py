@@ -1,0 +1,124 @@
+"""Hold every .py, .pyx and .pxd to the import contracts of pyproject.toml.
+
+import-linter reads .py files only, and sees a native module as its package.  The contracts stand once, in
+pyproject.toml; this test applies the same layers and the same forbidden modules to what is cimported as well.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE_ROOTS = ("generated", "runtime", "codegen", "conformance", "pcap")
+CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+
+FROM = re.compile(r"^\s*from\s+([\w.]+)\s+c?import\s+(.+)$")
+PLAIN = re.compile(r"^\s*c?import\s+([\w., ]+)$")
+
+
+def sources() -> Iterator[tuple[str, Path]]:
+    """Yield the dotted name and path of every source file of the five roots."""
+    for root in SOURCE_ROOTS:
+        for path in sorted((ROOT / root).rglob("*.p*")):
+            if path.suffix in {".py", ".pyx", ".pxd", ".pyi"}:
+                yield ".".join(path.relative_to(ROOT / root).with_suffix("").parts), path
+
+
+def logical_lines(text: str) -> Iterator[str]:
+    """Yield the lines of `text`, bracketed and continued imports joined, strings of several lines left out."""
+    text = re.sub(r'("""|\'\'\')(?:.|\n)*?\1', '""', text)
+    yield from re.sub(r"\(([^()]*)\)", lambda match: match.group(1).replace("\n", " "), text.replace("\\\n", " ")).splitlines()
+
+
+def imported(module: str, text: str) -> set[str]:
+    """Return the dotted names that `text`, the source of `module`, imports or cimports."""
+    found: set[str] = set()
+    for line in logical_lines(text):
+        if match := FROM.match(line.split("#")[0]):
+            origin, names = match.groups()
+            if origin.startswith("."):
+                dots = len(origin) - len(origin.lstrip("."))
+                origin = ".".join([*module.split(".")[:-dots], origin.lstrip(".")]).rstrip(".")
+            found.update(f"{origin}.{name.strip().split()[0]}" for name in names.split(",") if name.strip())
+        elif match := PLAIN.match(line.split("#")[0]):
+            found.update(name.strip().split()[0] for name in match.group(1).split(",") if name.strip())
+    return found
+
+
+def inside(name: str, package: str) -> bool:
+    return name == package or name.startswith(package + ".")
+
+
+def layer_breach(contract: dict[str, list[str]], module: str, name: str) -> bool:
+    """True when `name` stands in a layer above `module`, or beside it in the same layer."""
+    level: dict[str, int] = {}
+    for height, layer in enumerate(reversed(contract["layers"])):
+        level.update({f"{contract['containers'][0]}.{part.strip(' ()')}": height for part in layer.split("|")})
+    mine = next((package for package in level if inside(module, package)), None)
+    theirs = next((package for package in level if inside(name, package)), None)
+    return mine is not None and theirs is not None and mine != theirs and level[theirs] >= level[mine]
+
+
+def forbidden_breach(contract: dict[str, list[str]], module: str, name: str) -> bool:
+    """True when `module` is a source of the contract and `name` is forbidden to it."""
+    return any(inside(module, source) for source in contract["source_modules"]) and any(
+        inside(name, target) for target in contract["forbidden_modules"]
+    )
+
+
+def independence_breach(contract: dict[str, list[str]], module: str, name: str) -> bool:
+    """True when `module` and `name` stand in two different packages of the contract."""
+    mine = next((package for package in contract["modules"] if inside(module, package)), None)
+    theirs = next((package for package in contract["modules"] if inside(name, package)), None)
+    return mine is not None and theirs is not None and mine != theirs
+
+
+BREACHES = {"layers": layer_breach, "forbidden": forbidden_breach, "independence": independence_breach}
+
+
+def breaches(module: str, text: str) -> list[str]:
+    return [
+        f"{module} imports {name}: {contract['name']}"
+        for name in sorted(imported(module, text))
+        for contract in CONTRACTS
+        if BREACHES[contract["type"]](contract, module, name)
+    ]
+
+
+def test_every_source_keeps_the_contracts() -> None:
+    found = [line for module, path in sources() for line in breaches(module, path.read_text())]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    ("module", "text"),
+    [
+        ("aerowire.memory.region", "from aerowire.ipc.counters cimport CountersReader"),
+        ("aerowire.memory.region", "from ..ipc cimport counters"),
+        ("aerowire.ipc.ring", "from aerowire.logbuffer.position cimport (\n    index_by_term,\n    compute_position,\n)"),
+        ("aerowire.client.image", "cimport aerowire.driver.sender"),
+        ("aerowire.driver.sender", "    from aerowire.conformance.suite import Case"),
+        ("aerowire.driver.sender", "import pyarrow as pa"),
+        ("aerowire.codecs.flyweights.cnc", "from scapy.packet import Packet"),
+        ("aerowire.codecs.scapy.transport", "from aerowire.codecs.flyweights import transport"),
+    ],
+)
+def test_a_breach_is_found(module: str, text: str) -> None:
+    assert breaches(module, text)
+
+
+@pytest.mark.parametrize(
+    ("module", "text"),
+    [
+        ("aerowire.ipc.counters", "from aerowire.memory cimport atomics"),
+        ("aerowire.driver.sender", '"""cimport aerowire.client\nimport scapy\n"""'),
+        ("aerowire.driver.sender", "from . cimport tracker  # from aerowire.client cimport image"),
+    ],
+)
+def test_what_is_allowed_is_not_a_breach(module: str, text: str) -> None:
+    assert not breaches(module, text)
