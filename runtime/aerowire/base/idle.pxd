@@ -1,0 +1,12 @@
+# What an agent does between duty cycles that found nothing to do. One instance belongs to one thread.
+
+from libc.stdint cimport int64_t
+
+
+cdef class IdleStrategy:
+    cdef str _alias
+    cdef object _arguments
+
+    cdef void idle(self, int work_count) noexcept nogil     # work_count > 0 resets; Python: strategy(work_count)
+    cdef void reset(self) noexcept nogil
+    cdef IdleStrategy fresh(self)                           # another of the same parameters, for another thread

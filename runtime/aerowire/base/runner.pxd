@@ -1,0 +1,51 @@
+# Runs native agents in a daemon thread that never takes the interpreter lock between start and stop, or in the caller's.
+
+from libc.stdint cimport int32_t, int64_t
+from aerowire.base.idle cimport IdleStrategy
+from aerowire.base.ports cimport ClockPort
+
+
+cdef class NativeAgent:
+    """Subclass and override. All four run on the agent's own thread."""
+
+    cdef object __weakref__
+
+    cdef void on_start(self) noexcept nogil
+    cdef int do_work(self, int64_t now_ns, int64_t epoch_ms) noexcept nogil     # work done; never blocks
+    cdef int64_t next_deadline_ns(self) noexcept nogil                          # INT64_MAX: nothing is due
+    cdef void on_close(self) noexcept nogil
+
+
+cdef class AgentInvoker:
+    """The same duty cycle in the caller's thread: start(), invoke() -> work count, close(); next_deadline_ns()."""
+
+    cdef list _agents
+    cdef void** _native                                     # borrowed NativeAgent pointers
+    cdef int _count
+    cdef ClockPort _clock
+    cdef int _state
+    cdef int64_t* _cycle_time_max                           # optional counters, see track_cycle_time
+    cdef int64_t* _cycle_time_exceeded
+    cdef int64_t _cycle_threshold_ns
+    cdef int64_t _cycle_started_ns
+    cdef object _cycle_holder
+    cdef object __weakref__
+
+    cdef int run_once(self) noexcept nogil                  # one duty cycle of all agents at the clock's time
+    cdef int run_at(self, int64_t now_ns, int64_t epoch_ms) noexcept nogil
+    # Count like Aeron's duty-cycle stall tracker: max cycle time (ns) and cycles longer than the threshold. `holder` keeps the counters mapped.
+    cdef void track_cycle_time(self, int64_t* cycle_time_max, int64_t* cycle_time_exceeded, int64_t threshold_ns, object holder)
+
+
+cdef class AgentRunner:
+    """AgentRunner(agents, clock, idle, *, role_name=None, cpu=None): start(), stop(timeout_s), is_running; context manager; stopped at exit."""
+
+    cdef AgentInvoker _invoker
+    cdef IdleStrategy _idle
+    cdef object _thread
+    cdef object _cpu
+    cdef str _role_name
+    cdef int32_t _stop
+    cdef int32_t _running
+    cdef bint _forked
+    cdef object __weakref__

@@ -1,0 +1,37 @@
+# One writer, many readers that may be overrun: the to-clients buffer. Byte-compatible with the official one.
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from aerowire.ipc.messages cimport MessageHandler
+
+
+cdef class BroadcastTransmitter:
+    """BroadcastTransmitter(buffer): capacity (power of two) + trailer. One writing thread."""
+
+    cdef uint8_t* address
+    cdef int32_t capacity
+    cdef int32_t message_length_max
+    cdef object _holder
+
+    # False when type <= 0 or length is out of range.
+    cdef bint transmit_message(self, int32_t message_type, const uint8_t* body, int32_t length) noexcept nogil
+
+
+cdef class BroadcastReceiver:
+    """BroadcastReceiver(buffer): starts at the latest message. One reading thread; copy, then check valid()."""
+
+    cdef uint8_t* address
+    cdef int32_t capacity
+    cdef int64_t lapped         # times that the writer overran this reader; Python: lapped_count
+    cdef int64_t _record
+    cdef int64_t _next
+    cdef int32_t _offset
+    cdef uint8_t* _scratch
+    cdef object _holder
+
+    cdef bint receive_next(self) noexcept nogil         # True: a record stands at message_* below
+    cdef int32_t message_type(self) noexcept nogil
+    cdef const uint8_t* message_body(self) noexcept nogil
+    cdef int32_t message_length(self) noexcept nogil
+    cdef bint valid(self) noexcept nogil                # the record was not overwritten while it was read
+    # Copy each pending message out, validate, call. Returns messages handled, or -1 when lapped (state already at the newest).
+    cdef int poll_messages(self, MessageHandler handler, void* context, int limit) noexcept nogil

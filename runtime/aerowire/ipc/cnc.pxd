@@ -1,0 +1,14 @@
+# cnc.dat: the file through which clients and driver meet.
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from aerowire.memory.region cimport Region
+
+
+cdef class CncFile:
+    """`create(path, ...)` by the driver, `map(path)` by clients and tools. Sections are memoryviews; machines over them are built on demand."""
+
+    cdef Region _region
+    cdef uint8_t* address
+    cdef int64_t _offsets[6]            # of to-driver, to-clients, metadata, values, error log; end
+    cdef object _path
+    cdef object __weakref__

@@ -1,0 +1,14 @@
+# Distinct errors with their counts and times, in the cnc file's last section. Control plane only (with the GIL).
+
+from libc.stdint cimport int64_t, uint8_t
+
+
+cdef class DistinctErrorLog:
+    """DistinctErrorLog(buffer): record(text, epoch_ms, *, key=None) -> bool (False: full). Any Python thread."""
+
+    cdef uint8_t* address
+    cdef int64_t capacity
+    cdef int64_t _next_offset
+    cdef dict _offsets
+    cdef object _lock
+    cdef object _holder

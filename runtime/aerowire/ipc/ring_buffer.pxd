@@ -1,0 +1,34 @@
+# Many writers, one reader, messages in shared memory: the to-driver command ring. Byte-compatible with the official one.
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from aerowire.ipc.messages cimport MessageHandler
+
+cdef enum:
+    RING_FULL = -2              # claim: no room now
+
+
+cdef class ManyToOneRingBuffer:
+    """ManyToOneRingBuffer(buffer): buffer is any writable buffer of capacity + RING_TRAILER_LENGTH bytes, 8-aligned."""
+
+    cdef uint8_t* address
+    cdef int32_t capacity
+    cdef int32_t message_length_max
+    cdef object _holder
+    cdef object __weakref__
+
+    # Writers, any thread. claim returns the offset of the body from `address`, or RING_FULL; the caller checks type > 0 and
+    # 0 <= length <= message_length_max. Follow it by commit or abort with the same offset.
+    cdef int32_t claim_record(self, int32_t message_type, int32_t length) noexcept nogil
+    cdef void commit_record(self, int32_t index) noexcept nogil
+    cdef void abort_record(self, int32_t index) noexcept nogil
+    cdef bint write_message(self, int32_t message_type, const uint8_t* body, int32_t length) noexcept nogil   # False: full
+    cdef int64_t correlation_id(self) noexcept nogil                       # fetch-add; Python: next_correlation_id()
+    # The reader's thread only
+    cdef int read_messages(self, MessageHandler handler, void* context, int limit) noexcept nogil
+    cdef bint unblock_record(self) noexcept nogil                          # True: a hole was padded (call when the head stands still)
+    cdef void set_consumer_heartbeat(self, int64_t epoch_ms) noexcept nogil
+    # Any thread
+    cdef int64_t consumer_heartbeat(self) noexcept nogil
+    cdef int64_t producer_position(self) noexcept nogil
+    cdef int64_t consumer_position(self) noexcept nogil
+    cdef int32_t pending(self) noexcept nogil                              # bytes between head and tail; > 0: something to read

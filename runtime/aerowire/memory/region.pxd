@@ -1,0 +1,32 @@
+# Mapped memory: a file or anonymous pages, unmapped when the last holder is gone.
+
+from libc.stdint cimport int64_t, uint8_t
+
+
+cdef class Mapping:
+    """The pages themselves; unmapped at deallocation. Hold one for as long as a borrowed pointer is in use."""
+
+    cdef uint8_t* address
+    cdef int64_t length
+    cdef bint writable
+
+
+cdef class Region:
+    """A handle on a Mapping. `close()` forgets it; buffers exported before and `hold()` keep the pages alive."""
+
+    cdef uint8_t* address       # NULL once closed
+    cdef int64_t length         # 0 once closed
+    cdef Mapping _mapping
+    cdef object _path
+    cdef object __weakref__
+
+    cdef object hold(self)      # the Mapping: keep a reference while native code uses `address`
+
+
+cdef struct BufferView:         # a borrowed (pointer, length) with its holder released by release_view
+    uint8_t* address
+    int64_t length
+
+
+# `source` is a Region, Mapping or any contiguous buffer. Returns the object to keep; fills `view`. Raises on a non-buffer or too short one.
+cdef object borrow(object source, BufferView* view, bint writable)

@@ -1,0 +1,14 @@
+# The operating system's clocks as a ClockPort.
+
+from aerowire.base.ports cimport ClockPort
+
+
+cdef class SystemClock(ClockPort):
+    pass
+
+
+cdef class ManualClock(ClockPort):
+    """A clock that moves only when told: tests and invokers with literal times."""
+
+    cdef long long _now_ns
+    cdef long long _epoch_ns

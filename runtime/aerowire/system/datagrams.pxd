@@ -1,0 +1,17 @@
+# A UDP socket as a DatagramPort: sendmmsg and recvmmsg over the caller's buffers, never blocking.
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from aerowire.base.address cimport Address
+from aerowire.base.ports cimport Datagram, DatagramPort
+
+
+cdef class UdpPort(DatagramPort):
+    """UdpPort(sock): owns a non-blocking bound (and perhaps connected) socket made by system.udp."""
+
+    cdef object _socket
+    cdef int _fd
+    cdef bint _connected
+    cdef Address _remote
+    cdef void* _headers         # struct mmsghdr[], iovec[], control: owned
+    cdef int64_t _short_sends   # datagrams that the OS took only in part
+    cdef int64_t _refusals      # ICMP errors seen on this socket

@@ -1,0 +1,26 @@
+# Which of many datagram ports may have something to receive: a plain walk for few, epoll for many.
+
+from aerowire.base.ports cimport DatagramPort
+
+
+cdef class PortPoller:
+    """add(port, token) / remove(port), both on the polling thread or before it starts; len(poller). A token is a borrowed pointer.
+
+    Up to `walk_limit` ports (5) every port counts as ready; above, epoll says. Ports without a descriptor are always ready."""
+
+    cdef int _epoll
+    cdef int _count
+    cdef int _capacity
+    cdef int _walk_limit
+    cdef int _next
+    cdef void** _ports          # borrowed DatagramPort*
+    cdef void** _tokens
+    cdef int* _descriptors
+    cdef object _holders
+    cdef void* _events
+
+    # nogil forms for agents whose arrays hold borrowed pointers: the caller keeps the port alive. 0 or a negative errno.
+    cdef int attach(self, DatagramPort port, void* token) noexcept nogil
+    cdef int detach(self, DatagramPort port) noexcept nogil
+    # Fill tokens with those of ports that may be readable now; never blocks. Rotates its start so that no port starves.
+    cdef int ready(self, void** tokens, int capacity) noexcept nogil

@@ -1,0 +1,15 @@
+# One bit between a native thread and a sleeping Python thread: an eventfd (a pipe where there is none).
+
+from libc.stdint cimport int32_t
+
+
+cdef class Wakeup:
+    """signal() from any thread, GIL or not; wait(timeout_s) -> bool and drain() in the sleeper; fileno() for selectors."""
+
+    cdef int _read_fd
+    cdef int _write_fd
+    cdef int32_t _signalled
+    cdef object __weakref__
+
+    cdef void signal(self) noexcept nogil               # idempotent until drained; async-safe, no allocation
+    cdef bint wait_nogil(self, int timeout_ms) noexcept nogil
