@@ -157,3 +157,27 @@ class ForkedProcessError(AerowireError):
 
 class CaptureFormatError(AerowireError, ValueError):
     """A file is not a capture of a known format, or it is damaged."""
+
+
+class StorageError(AerowireError, OSError):
+    """A file that holds shared memory cannot be created, opened or mapped."""
+
+
+class MappedFileMissingError(StorageError, FileNotFoundError):
+    """A file that should hold shared memory does not exist."""
+
+
+class MappedFileExistsError(StorageError, FileExistsError):
+    """A file that should be made already exists."""
+
+
+class TruncatedFileError(ForeignDirectoryError):
+    """A shared file is shorter than what it says that it holds; touching the missing part would kill the process."""
+
+
+class DriverNotReadyError(DriverError):
+    """A cnc file exists, but its driver has not finished writing it or has not started its heartbeat."""
+
+
+class VersionMismatchError(ForeignDirectoryError):
+    """A cnc file has another major version than this implementation speaks."""

@@ -1,0 +1,199 @@
+"""What an agent does between duty cycles that found no work, under the names that Aeron gives the strategies.
+
+Aeron: Configuration.agentIdleStrategy, aeron_agent.c.  An instance belongs to one thread; `fresh()` makes another.
+"""
+
+from libc.stdint cimport int64_t
+from posix.time cimport nanosleep, timespec
+
+from aerowire.base.errors import ConfigurationError
+from aerowire.base.atomics cimport cpu_relax
+
+cdef extern from "<sched.h>" nogil:
+    int sched_yield()
+
+NANOS_PER_MS = 1000000
+SLEEP_NS_DEFAULT = 1000
+SLEEP_MS_DEFAULT = 1
+BACKOFF_DEFAULTS = (10, 20, 1000, 1000000)      # spins, yields, shortest and longest park in ns
+
+
+cdef inline void sleep_ns(int64_t duration_ns) noexcept nogil:
+    cdef timespec duration
+    duration.tv_sec = duration_ns // 1000000000
+    duration.tv_nsec = duration_ns % 1000000000
+    nanosleep(&duration, NULL)
+
+
+cdef class IdleStrategy:
+    """`strategy(work_count)` idles when work_count is 0 and starts over when it is positive."""
+
+    cdef void idle(self, int work_count) noexcept nogil:
+        pass
+
+    cdef void reset(self) noexcept nogil:
+        pass
+
+    cdef IdleStrategy fresh(self):
+        return type(self)(*self._arguments)
+
+    def __call__(self, int work_count):
+        with nogil:
+            self.idle(work_count)
+
+    def start_over(self):
+        """Forget how long there has been nothing to do."""
+        self.reset()
+
+    def copy(self):
+        """Another strategy with the same parameters, for another thread."""
+        return self.fresh()
+
+    @property
+    def alias(self) -> str:
+        """Aeron's short name."""
+        return self._alias
+
+    def __repr__(self):
+        return f"{type(self).__name__}({', '.join(map(str, self._arguments))})"
+
+
+cdef class NoOpIdleStrategy(IdleStrategy):
+    """Return at once."""
+
+    def __init__(self):
+        self._alias = "noop"
+        self._arguments = ()
+
+
+cdef class BusySpinIdleStrategy(IdleStrategy):
+    """Tell the processor that this is a spin loop, and return."""
+
+    def __init__(self):
+        self._alias = "spin"
+        self._arguments = ()
+
+    cdef void idle(self, int work_count) noexcept nogil:
+        if work_count <= 0:
+            cpu_relax()
+
+
+cdef class YieldingIdleStrategy(IdleStrategy):
+    """Offer the processor to other threads."""
+
+    def __init__(self):
+        self._alias = "yield"
+        self._arguments = ()
+
+    cdef void idle(self, int work_count) noexcept nogil:
+        if work_count <= 0:
+            sched_yield()
+
+
+cdef class SleepingIdleStrategy(IdleStrategy):
+    """Sleep for a fixed number of nanoseconds."""
+
+    cdef int64_t _period_ns
+
+    def __init__(self, int64_t period_ns=SLEEP_NS_DEFAULT):
+        self._alias = "sleep-ns"
+        self._arguments = (period_ns,)
+        self._period_ns = _positive("sleep period", period_ns)
+
+    cdef void idle(self, int work_count) noexcept nogil:
+        if work_count <= 0:
+            sleep_ns(self._period_ns)
+
+
+cdef class SleepingMillisIdleStrategy(IdleStrategy):
+    """Sleep for a fixed number of milliseconds."""
+
+    cdef int64_t _period_ns
+
+    def __init__(self, int64_t period_ms=SLEEP_MS_DEFAULT):
+        self._alias = "sleep-ms"
+        self._arguments = (period_ms,)
+        self._period_ns = _positive("sleep period", period_ms) * NANOS_PER_MS
+
+    cdef void idle(self, int work_count) noexcept nogil:
+        if work_count <= 0:
+            sleep_ns(self._period_ns)
+
+
+cdef class BackoffIdleStrategy(IdleStrategy):
+    """Spin, then yield, then park for a time that doubles up to a limit.  Invariant: park_min <= _park_ns <= park_max."""
+
+    cdef int64_t _spins_max
+    cdef int64_t _yields_max
+    cdef int64_t _park_min_ns
+    cdef int64_t _park_max_ns
+    cdef int64_t _spins
+    cdef int64_t _yields
+    cdef int64_t _park_ns
+
+    def __init__(self, int64_t spins_max=BACKOFF_DEFAULTS[0], int64_t yields_max=BACKOFF_DEFAULTS[1],
+                 int64_t park_min_ns=BACKOFF_DEFAULTS[2], int64_t park_max_ns=BACKOFF_DEFAULTS[3]):
+        self._alias = "backoff"
+        self._arguments = (spins_max, yields_max, park_min_ns, park_max_ns)
+        self._spins_max = _not_negative("spins", spins_max)
+        self._yields_max = _not_negative("yields", yields_max)
+        self._park_min_ns = _positive("shortest park", park_min_ns)
+        if park_max_ns < park_min_ns:
+            raise ConfigurationError("longest park is below the shortest", expected=f">= {park_min_ns} ns", actual=park_max_ns)
+        self._park_max_ns = park_max_ns
+        self.reset()
+
+    cdef void reset(self) noexcept nogil:
+        self._spins = 0
+        self._yields = 0
+        self._park_ns = self._park_min_ns
+
+    cdef void idle(self, int work_count) noexcept nogil:
+        if work_count > 0:
+            self.reset()
+        elif self._spins < self._spins_max:
+            self._spins += 1
+            cpu_relax()
+        elif self._yields < self._yields_max:
+            self._yields += 1
+            sched_yield()
+        else:
+            sleep_ns(self._park_ns)
+            self._park_ns = min(self._park_ns << 1, self._park_max_ns)
+
+
+cdef int64_t _positive(what, int64_t value) except -1:
+    if value <= 0:
+        raise ConfigurationError(f"{what} of an idle strategy out of range", expected="> 0", actual=value)
+    return value
+
+
+cdef int64_t _not_negative(what, int64_t value) except -1:
+    if value < 0:
+        raise ConfigurationError(f"{what} of an idle strategy out of range", expected=">= 0", actual=value)
+    return value
+
+
+# Every name under which Aeron's Java and C drivers know a strategy, and ours.
+_NAMES = {
+    NoOpIdleStrategy: ("noop", "NoOpIdleStrategy", "aeron_idle_strategy_noop"),
+    BusySpinIdleStrategy: ("spin", "busy-spin", "BusySpinIdleStrategy", "aeron_idle_strategy_busy_spinning"),
+    YieldingIdleStrategy: ("yield", "yielding", "YieldingIdleStrategy", "aeron_idle_strategy_yielding"),
+    SleepingIdleStrategy: ("sleep-ns", "sleeping", "SleepingIdleStrategy", "aeron_idle_strategy_sleeping"),
+    SleepingMillisIdleStrategy: ("sleep-ms", "sleeping-ms", "SleepingMillisIdleStrategy"),
+    BackoffIdleStrategy: ("backoff", "BackoffIdleStrategy", "aeron_idle_strategy_backoff"),
+}
+_STRATEGIES = {name: strategy for strategy, names in _NAMES.items() for name in names}
+IDLE_STRATEGY_NAMES = tuple(names[0] for names in _NAMES.values())
+
+
+def idle_strategy(str name, *arguments) -> IdleStrategy:
+    """Make the strategy called `name`: an alias of Aeron's, its class name (with package or without), its C name, or ours.
+
+    `arguments` are the strategy's own: a period in ns (sleep-ns) or ms (sleep-ms); spins, yields, shortest and longest park
+    in ns (backoff).  ConfigurationError when the name is not known.
+    """
+    strategy = _STRATEGIES.get(name.rpartition(".")[2])
+    if strategy is None:
+        raise ConfigurationError("unknown idle strategy", expected=f"one of {', '.join(IDLE_STRATEGY_NAMES)}", actual=repr(name))
+    return strategy(*arguments)

@@ -1,0 +1,232 @@
+"""Options of driver and clients: from keyword arguments, `aeron.*` properties, files of them and `AERON_*` environment.
+
+The table of options is generated from spec/; this module only reads values and checks their form. Strongest first: keyword,
+property, environment, default.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TypeAlias
+
+from aerowire.base import units
+from aerowire.base.errors import ConfigurationError, UnknownOptionError
+from aerowire.codecs.tables.options import OPTIONS, Option
+
+OptionValue: TypeAlias = "int | float | bool | str | None"
+
+PROPERTY_PREFIX = "aeron."
+
+# Components whose properties stand in the same files and command lines; each reads its own.
+_OTHER_COMPONENTS = ("aeron.archive.", "aeron.cluster.", "aeron.event.", "aeron.sample.", "aeron.samples.", "aeron.spy.", "aeron.test.")
+
+
+def resolve_options(
+    scopes: Collection[str],
+    overrides: Mapping[str, object],
+    properties: Mapping[str, str],
+    environ: Mapping[str, str] | None = None,
+) -> dict[str, OptionValue]:
+    """Return a value for every option of `scopes`, by name.
+
+    `overrides` is keyed by option name and holds typed values or text ("64k"); `properties` by property name. An option
+    whose default is another option's value takes that value after it is resolved. Raises UnknownOptionError for a name
+    that no option has, ConfigurationError for a value that an option cannot have.
+    """
+    environ = os.environ if environ is None else environ
+    table = {name: option for name, option in OPTIONS.items() if option.scope in scopes}
+    for name in overrides:
+        if name not in table:
+            raise _unknown(name, table)
+    check_properties(properties)
+    given: dict[str, OptionValue] = {}
+    for name, option in table.items():
+        if name in overrides and overrides[name] is not None:
+            given[name] = _coerce(option, overrides[name], name)
+        elif option.property is not None and option.property in properties:
+            given[name] = _parse(option, properties[option.property], option.property)
+        elif option.env is not None and environ.get(option.env):
+            given[name] = _parse(option, environ[option.env], option.env)
+    return {name: _value(name, given, ()) for name in table}
+
+
+def check_properties(properties: Mapping[str, str]) -> None:
+    """Raise UnknownOptionError for an `aeron.*` property that no option and no other component has."""
+    known = {option.property for option in OPTIONS.values() if option.property is not None}
+    for name in properties:
+        if name.startswith(PROPERTY_PREFIX) and name not in known and not name.startswith(_OTHER_COMPONENTS):
+            raise _unknown(name, known)
+
+
+def parse_definitions(definitions: Iterable[str]) -> dict[str, str]:
+    """Turn `name=value` texts, as they stand behind -D, into properties."""
+    properties: dict[str, str] = {}
+    for text in definitions:
+        name, separator, value = text.partition("=")
+        if not separator or not name:
+            raise ConfigurationError("a property definition is malformed", where="-D", expected="name=value", actual=repr(text))
+        properties[name.strip()] = value.strip()
+    return properties
+
+
+def read_properties_file(path: str | os.PathLike[str]) -> dict[str, str]:
+    """Read a Java properties file: `name=value`, `name: value`, # and ! comments, continued lines, \\uXXXX escapes.
+
+    Properties that nobody knows are kept: files are shared with programs that are not ours.
+    """
+    source = Path(path)
+    try:
+        text = source.read_text(encoding="latin-1")
+    except OSError as error:
+        raise ConfigurationError(
+            "a properties file cannot be read", where=source, expected="a readable file", actual=error.strerror or str(error)
+        ) from None
+    return dict(_split_property(line) for line in _logical_lines(text))
+
+
+def known_properties(properties: Mapping[str, str]) -> dict[str, str]:
+    """Return those of `properties` that an option has: what is left out is for the caller to mention."""
+    known = {option.property for option in OPTIONS.values()}
+    return {name: value for name, value in properties.items() if name in known}
+
+
+def _value(name: str, given: Mapping[str, OptionValue], chain: tuple[str, ...]) -> OptionValue:
+    if name in given:
+        return given[name]
+    option = OPTIONS[name]
+    if option.default_of is not None and option.default_of not in chain:
+        return _value(option.default_of, given, (*chain, name))
+    return option.default
+
+
+def _parse(option: Option, text: str, where: str) -> OptionValue:
+    if option.choices:
+        return _choice(option, text, where)
+    return _PARSERS[option.kind](where, text.strip())
+
+
+def _parse_double(where: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ConfigurationError(f"{where} is not a number", where=where, expected="a number", actual=repr(text)) from None
+
+
+def _parse_long(where: str, text: str) -> int:
+    return units.parse_integer(where, text, units.INT64_MIN, units.INT64_MAX)
+
+
+_PARSERS: Mapping[str, Callable[[str, str], OptionValue]] = {
+    "size": units.parse_size,
+    "duration_ns": units.parse_duration_ns,
+    "bool": units.parse_boolean,
+    "int": _parse_long,
+    "double": _parse_double,
+    "str": lambda _where, text: text,
+    "enum": lambda _where, text: text,
+}
+
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "size": (int,),
+    "duration_ns": (int,),
+    "bool": (bool,),
+    "int": (int,),
+    "double": (int, float),
+    "str": (str,),
+    "enum": (str,),
+}
+
+
+def _coerce(option: Option, value: object, where: str) -> OptionValue:
+    if isinstance(value, os.PathLike):
+        value = os.fspath(value)
+    if isinstance(value, str):
+        return _parse(option, value, where)
+    allowed = _TYPES[option.kind]
+    if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed):
+        raise ConfigurationError(
+            f"{name_of(option)} has the wrong type", where=where, expected=_expected(option), actual=f"{value!r} ({type(value).__name__})"
+        )
+    assert isinstance(value, (int, float, str))
+    return value
+
+
+def _choice(option: Option, text: str, where: str) -> str:
+    for choice in option.choices:
+        if choice.lower() == text.strip().lower():
+            return choice
+    raise ConfigurationError(
+        f"{name_of(option)} has an unknown value", where=where, expected=" | ".join(option.choices), actual=repr(text)
+    )
+
+
+def name_of(option: Option) -> str:
+    """Return the name by which an operator knows an option."""
+    return option.property or option.name
+
+
+def _expected(option: Option) -> str:
+    return {"size": "bytes, or text such as 64k", "duration_ns": "nanoseconds, or text such as 200ms"}.get(
+        option.kind, " or ".join(sorted({kind.__name__ for kind in _TYPES[option.kind]}))
+    )
+
+
+def _unknown(name: str, known: Iterable[str]) -> UnknownOptionError:
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    return UnknownOptionError(
+        "there is no such option",
+        where=name,
+        expected="the name of an option",
+        actual=repr(name),
+        hint=f"did you mean '{close[0]}'?" if close else "see `aerowire driver --help`",
+    )
+
+
+def _logical_lines(text: str) -> Iterator[str]:
+    pending = ""
+    for raw in text.splitlines():
+        line = raw.lstrip()
+        if not pending and (not line or line[0] in "#!"):
+            continue
+        pending += line
+        trailing = len(pending) - len(pending.rstrip("\\"))
+        if trailing % 2:
+            pending = pending[:-1]
+            continue
+        yield pending
+        pending = ""
+    if pending:
+        yield pending
+
+
+def _split_property(line: str) -> tuple[str, str]:
+    index = 0
+    while index < len(line) and line[index] not in "=: \t":
+        index += 2 if line[index] == "\\" else 1
+    name, rest = line[:index], line[index:].lstrip(" \t")
+    if rest[:1] in {"=", ":"}:
+        rest = rest[1:].lstrip(" \t")
+    return _unescape(name), _unescape(rest).rstrip()
+
+
+def _unescape(text: str) -> str:
+    if "\\" not in text:
+        return text
+    result: list[str] = []
+    index = 0
+    while index < len(text):
+        char = text[index]
+        index += 1
+        if char == "\\" and index < len(text):
+            char = text[index]
+            index += 1
+            if char == "u":
+                char = chr(int(text[index : index + 4], 16))
+                index += 4
+            else:
+                char = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}.get(char, char)
+        result.append(char)
+    return "".join(result)

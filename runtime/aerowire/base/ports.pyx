@@ -1,0 +1,206 @@
+"""The ports through which duty cycles see the world: clock, randomness, datagrams, regions.
+
+The classes here are the contracts; each method that an implementation must override aborts nothing and returns "nothing".
+The `def` methods are the faces for the control plane and for tests.
+"""
+
+from libc.errno cimport ENOSYS
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memcpy, memset
+
+import os
+
+from aerowire.base.address cimport Address, address_from, address_to
+from aerowire.base.errors import SocketError
+
+cdef extern from "<stdlib.h>" nogil:
+    int posix_memalign(void** out, size_t alignment, size_t size)
+
+CACHE_LINE = 64
+UDP_PAYLOAD_MAX = 65536     # what a batch offers each datagram unless told otherwise: more than UDP can carry
+
+
+cdef class ClockPort:
+    """Time. One reading per duty cycle is the rule; every call asks the source."""
+
+    cdef int64_t nano_time(self) noexcept nogil:
+        return 0
+
+    cdef int64_t epoch_ms(self) noexcept nogil:
+        return self.epoch_ns() // 1000000
+
+    cdef int64_t epoch_ns(self) noexcept nogil:
+        return 0
+
+    def now_ns(self) -> int:
+        """Monotonic nanoseconds from an arbitrary origin."""
+        return self.nano_time()
+
+    def now_ms(self) -> int:
+        """Wall clock: milliseconds since the Unix epoch."""
+        return self.epoch_ms()
+
+    def now_epoch_ns(self) -> int:
+        """Wall clock: nanoseconds since the Unix epoch."""
+        return self.epoch_ns()
+
+
+cdef class RandomPort:
+    """Randomness. Implementations override next_u64; the rest follows from it."""
+
+    cdef uint64_t next_u64(self) noexcept nogil:
+        return 0
+
+    cdef uint64_t next_below(self, uint64_t bound) noexcept nogil:
+        # rejection of the uneven rest keeps it uniform
+        cdef uint64_t threshold
+        cdef uint64_t value
+        if bound == 0:
+            return 0
+        threshold = (<uint64_t>0 - bound) % bound
+        while True:
+            value = self.next_u64()
+            if value >= threshold:
+                return value % bound
+
+    cdef double next_double(self) noexcept nogil:
+        return <double>(self.next_u64() >> 11) * (1.0 / 9007199254740992.0)
+
+    def u64(self) -> int:
+        """A uniform integer of 64 bits."""
+        return self.next_u64()
+
+    def below(self, uint64_t bound) -> int:
+        """A uniform integer in [0, bound)."""
+        return self.next_below(bound)
+
+    def double(self) -> float:
+        """A uniform float in [0, 1)."""
+        return self.next_double()
+
+
+cdef class DatagramPort:
+    """Datagrams in and out, in batches, never blocking."""
+
+    cdef int send(self, Datagram* items, int count) noexcept nogil:
+        return -ENOSYS
+
+    cdef int receive(self, Datagram* items, int count) noexcept nogil:
+        return -ENOSYS
+
+    cdef int file_descriptor(self) noexcept nogil:
+        return -1
+
+    cdef int copy_local_address(self, Address* out) noexcept nogil:
+        memset(out, 0, sizeof(Address))
+        return -ENOSYS
+
+    cdef int rebind(self, const Address* remote) noexcept nogil:
+        return -ENOSYS
+
+    @property
+    def local_address(self):
+        """(host, port) that the port is bound to, or None."""
+        cdef Address address
+        _raise_if_negative(self.copy_local_address(&address), "cannot read the local address")
+        return address_to(&address)
+
+    def set_peer(self, address):
+        """Send datagrams without a destination of their own to `address` from now on."""
+        cdef Address remote
+        address_from(&remote, address)
+        _raise_if_negative(self.rebind(&remote), "cannot change the peer")
+
+    def send_datagrams(self, datagrams) -> int:
+        """Send (payload, (host, port) | None) pairs in order; return how many the port took."""
+        cdef DatagramBatch batch = DatagramBatch(max(1, len(datagrams)), max((len(payload) for payload, _ in datagrams), default=1) or 1)
+        cdef int index = 0
+        cdef const uint8_t[::1] view
+        for payload, address in datagrams:
+            batch.items[index].length = <int32_t>len(payload)
+            if len(payload):
+                view = payload
+                memcpy(batch.items[index].buffer, &view[0], len(payload))
+            address_from(&batch.items[index].address, address)
+            index += 1
+        return _raise_if_negative(self.send(batch.items, index), "send failed")
+
+    def receive_datagrams(self, int count=16) -> list:
+        """Return up to `count` pending datagrams as (payload, (host, port), timestamp_ns)."""
+        cdef DatagramBatch batch = DatagramBatch(count)
+        cdef int received = _raise_if_negative(self.receive(batch.items, count), "receive failed")
+        cdef Datagram* item
+        cdef int index
+        out = []
+        for index in range(received):
+            item = &batch.items[index]
+            out.append(((<const char*>item.buffer)[:item.length], address_to(&item.address), item.timestamp_ns))
+        return out
+
+    def fileno(self) -> int:
+        """Descriptor to wait on, or -1."""
+        return self.file_descriptor()
+
+
+cdef int _raise_if_negative(int result, what) except -1:
+    if result < 0:
+        raise SocketError(what, actual=os.strerror(-result))
+    return result
+
+
+cdef class DatagramBatch:
+    """`count` datagrams of `capacity` bytes each in one allocation, every buffer on its own cache lines.
+
+    Changed by its one owner thread; the buffers stay where they are until deallocation.
+    """
+
+    def __cinit__(self, int count, int32_t capacity=UDP_PAYLOAD_MAX):
+        cdef size_t stride = (<size_t>capacity + CACHE_LINE - 1) // CACHE_LINE * CACHE_LINE
+        cdef int index
+        cdef void* memory = NULL
+        if count <= 0 or capacity <= 0:
+            raise ValueError(f"a batch needs a positive count and capacity, got {count} and {capacity}")
+        self.items = <Datagram*>calloc(count, sizeof(Datagram))
+        if self.items == NULL or posix_memalign(&memory, CACHE_LINE, stride * count) != 0:
+            raise MemoryError(f"datagram batch of {count} x {capacity} bytes")
+        self._memory = <uint8_t*>memory
+        self.count = count
+        self.capacity = capacity
+        for index in range(count):
+            self.items[index].buffer = self._memory + stride * index
+            self.items[index].capacity = capacity
+
+    def __dealloc__(self):
+        free(self._memory)
+        free(self.items)
+
+    def __len__(self) -> int:
+        return self.count
+
+
+cdef class RegionPort:
+    """Where mapped files come from. Subclassed in Python; called by the control plane only."""
+
+    @property
+    def page_size(self) -> int:
+        raise NotImplementedError
+
+    def create(self, path, length, *, sparse):
+        """Create a file of `length` zero bytes; return its Region. StorageSpaceError when there is no room."""
+        raise NotImplementedError
+
+    def map(self, path, *, writable=True, minimum_length=1):
+        """Map an existing file; return its Region. TruncatedFileError when it is shorter than `minimum_length`."""
+        raise NotImplementedError
+
+    def delete(self, path) -> bool:
+        """Remove a file; False when there is none."""
+        raise NotImplementedError
+
+    def exists(self, path) -> bool:
+        raise NotImplementedError
+
+    def free_space(self, directory) -> int:
+        """Bytes that may still be written under `directory`."""
+        raise NotImplementedError

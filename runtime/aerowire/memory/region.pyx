@@ -1,0 +1,268 @@
+"""Mapped memory: files and anonymous pages whose mapping lives as long as its last holder.
+
+Knows sizes, permissions and free space; knows nothing of what is laid out in the pages.
+"""
+
+from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer
+from cpython.memoryview cimport PyMemoryView_FromObject
+from libc.errno cimport EDQUOT, EEXIST, EINTR, ENOSPC, errno
+from libc.stdint cimport int64_t, uint8_t, uintptr_t
+
+import os
+from pathlib import Path
+
+from aerowire.base.errors import (
+    ClosedError,
+    MappedFileExistsError,
+    MappedFileMissingError,
+    StorageError,
+    StorageSpaceError,
+    TruncatedFileError,
+)
+
+cdef extern from "<sys/mman.h>" nogil:
+    void* mmap(void* address, size_t length, int protection, int flags, int fd, int64_t offset)
+    int munmap(void* address, size_t length)
+    int madvise(void* address, size_t length, int advice)
+    int PROT_READ, PROT_WRITE, MAP_SHARED, MAP_PRIVATE, MAP_ANONYMOUS, MAP_NORESERVE
+    void* MAP_FAILED
+
+cdef extern from "<fcntl.h>" nogil:
+    int posix_fallocate(int fd, int64_t offset, int64_t length)
+
+FILE_MODE = 0o664
+
+
+cdef class Mapping:
+    """The pages themselves.  Invariant: `address` is valid for `length` bytes until deallocation."""
+
+    def __getbuffer__(self, Py_buffer* buffer, int flags):
+        PyBuffer_FillInfo(buffer, self, self.address, self.length, not self.writable, flags)
+
+    def __releasebuffer__(self, Py_buffer* buffer):
+        pass
+
+    def __len__(self):
+        return self.length
+
+    def __dealloc__(self):
+        if self.address != NULL:
+            munmap(self.address, <size_t>self.length)
+            self.address = NULL
+
+
+cdef Mapping map_pages(int fd, int64_t length, bint writable, object where):
+    cdef int protection = PROT_READ | PROT_WRITE if writable else PROT_READ
+    cdef int kind = MAP_SHARED if fd >= 0 else MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE
+    cdef void* address
+    with nogil:
+        address = mmap(NULL, <size_t>length, protection, kind, fd, 0)
+    if address == MAP_FAILED:
+        raise StorageError(f"cannot map {length} bytes", where=where, actual=os.strerror(errno),
+                           hint="raise the limit on address space (ulimit -v) or vm.max_map_count, or use smaller terms")
+    cdef Mapping mapping = Mapping.__new__(Mapping)
+    mapping.address = <uint8_t*>address
+    mapping.length = length
+    mapping.writable = writable
+    return mapping
+
+
+cdef class Region:
+    """A handle on mapped memory.
+
+    Changed by: close() only.  `memoryview(region)` and every array made from it keep the pages mapped after close().
+    Invariant: address is NULL exactly when length is 0, which is after close().
+    """
+
+    @staticmethod
+    def create_file(path, int64_t length, sparse=True):
+        """Create the file `path` of `length` zero bytes and map it for reading and writing.
+
+        Not sparse: all blocks are allocated now, so that no later write can fail.  Sparse: the file system is asked for
+        that much free space first, but others may take it meanwhile.  Raises StorageSpaceError when there is no room (the
+        file is removed again), MappedFileExistsError when `path` exists, StorageError for anything else.
+        """
+        name = os.fspath(path)
+        if length <= 0:
+            raise StorageError("cannot create an empty mapped file", where=name, expected="a length > 0", actual=length)
+        _check_free_space(Path(name).parent, length, name)
+        try:
+            fd = os.open(name, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, FILE_MODE)
+        except FileExistsError:
+            raise MappedFileExistsError("file already exists", where=name) from None
+        except FileNotFoundError:
+            raise MappedFileMissingError("no such directory", where=Path(name).parent) from None
+        except OSError as error:
+            raise StorageError("cannot create file", where=name, actual=error.strerror) from None
+        try:
+            _size_file(fd, length, sparse, name)
+            return _region(map_pages(fd, length, True, name), name)
+        except BaseException:
+            os.unlink(name)
+            raise
+        finally:
+            os.close(fd)
+
+    @staticmethod
+    def map_file(path, writable=True, minimum_length=1):
+        """Map the whole of an existing file.
+
+        Raises MappedFileMissingError, StorageError (permissions), or TruncatedFileError when the file is shorter than
+        `minimum_length` bytes.
+        """
+        name = os.fspath(path)
+        try:
+            fd = os.open(name, (os.O_RDWR if writable else os.O_RDONLY) | os.O_CLOEXEC)
+        except FileNotFoundError:
+            raise MappedFileMissingError("no such file", where=name) from None
+        except OSError as error:
+            raise StorageError("cannot open file", where=name, actual=error.strerror,
+                               hint="check owner and permissions of the directory") from None
+        try:
+            length = os.fstat(fd).st_size
+            if length < max(1, minimum_length):
+                raise TruncatedFileError("file is too short", where=name, expected=f">= {max(1, minimum_length)} bytes",
+                                         actual=f"{length} bytes", hint="its writer may still be creating it, or the disk was full")
+            return _region(map_pages(fd, length, writable, name), name)
+        finally:
+            os.close(fd)
+
+    @staticmethod
+    def anonymous(int64_t length):
+        """Map `length` zero bytes that belong to no file; pages take memory when first written."""
+        if length <= 0:
+            raise StorageError("cannot map an empty region", expected="a length > 0", actual=length)
+        return _region(map_pages(-1, length, True, "anonymous memory"), None)
+
+    cdef object hold(self):
+        return self._mapping
+
+    @property
+    def path(self):
+        """File of the region as given, or None for anonymous memory."""
+        return self._path
+
+    @property
+    def closed(self):
+        return self.address == NULL
+
+    @property
+    def writable(self):
+        return self._mapping is not None and self._mapping.writable
+
+    def check_length(self):
+        """Raise TruncatedFileError if the file behind the mapping has become shorter than it."""
+        if self._path is not None and self.address != NULL:
+            actual = os.stat(self._path).st_size
+            if actual < self.length:
+                raise TruncatedFileError("file was truncated while mapped", where=self._path, expected=f"{self.length} bytes",
+                                         actual=f"{actual} bytes")
+
+    def pre_touch(self, int64_t page_size=4096):
+        """Write one byte of each page as it is, so that no later write faults.  Not while others write the region."""
+        cdef int64_t offset = 0
+        cdef int64_t length = self.length
+        cdef uint8_t* address = self.address
+        if not self.writable:
+            raise ClosedError("region is closed or read-only", where=self._path)
+        with nogil:
+            while offset < length:
+                (<volatile_u8*>(address + offset))[0] = (<volatile_u8*>(address + offset))[0]
+                offset += page_size
+
+    def close(self):
+        """Forget the mapping; it is unmapped when the last exported buffer and holder is gone.  Idempotent."""
+        self.address = NULL
+        self.length = 0
+        self._mapping = None
+
+    def __len__(self):
+        return self.length
+
+    def __getbuffer__(self, Py_buffer* buffer, int flags):
+        if self._mapping is None:
+            raise ClosedError("region is closed", where=self._path)
+        PyObject_GetBuffer(self._mapping, buffer, flags)     # the view's owner is the mapping, which outlives this handle
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc_info):
+        self.close()
+
+
+ctypedef volatile uint8_t volatile_u8
+
+
+cdef Region _region(Mapping mapping, object path):
+    cdef Region region = Region.__new__(Region)
+    region._mapping = mapping
+    region.address = mapping.address
+    region.length = mapping.length
+    region._path = path
+    return region
+
+
+def free_space(directory) -> int:
+    """Bytes that an unprivileged writer may still put on the file system of `directory`."""
+    stats = os.statvfs(directory)
+    return stats.f_bavail * stats.f_frsize
+
+
+def _check_free_space(directory, length, where):
+    try:
+        available = free_space(directory)
+    except FileNotFoundError:
+        raise MappedFileMissingError("no such directory", where=directory) from None
+    if available < length:
+        raise _no_room(where, length, available)
+
+
+def _no_room(where, length, available):
+    return StorageSpaceError("no room for file", where=where, expected=f"{length} bytes free", actual=f"{available} bytes free",
+                             hint="free space on that file system, enlarge it (mount -o remount,size=... /dev/shm), or use smaller terms")
+
+
+cdef object _size_file(int fd, int64_t length, bint sparse, object name):
+    cdef int failure
+    if sparse:
+        os.ftruncate(fd, length)
+        return None
+    while True:
+        with nogil:
+            failure = posix_fallocate(fd, 0, length)
+        if failure != EINTR:
+            break
+    if failure == ENOSPC or failure == EDQUOT:
+        raise _no_room(name, length, free_space(Path(name).parent))
+    if failure != 0:
+        raise StorageError("cannot allocate file", where=name, expected=f"{length} bytes", actual=os.strerror(failure))
+    return None
+
+
+cdef class _Borrowed:
+    """Keeps a foreign buffer exported."""
+
+    cdef Py_buffer view
+    cdef bint held
+
+    def __dealloc__(self):
+        if self.held:
+            PyBuffer_Release(&self.view)
+
+
+cdef object borrow(object source, BufferView* view, bint writable):
+    """Fill `view` with the bytes of `source`; return what keeps them valid.  BufferError when it is read-only and must not be."""
+    cdef _Borrowed borrowed = _Borrowed.__new__(_Borrowed)
+    PyObject_GetBuffer(source, &borrowed.view, PyBUF_WRITABLE if writable else PyBUF_SIMPLE)
+    borrowed.held = True
+    view.address = <uint8_t*>borrowed.view.buf
+    view.length = borrowed.view.len
+    return borrowed
+
+
+def address_of(source) -> int:
+    """Address of a buffer's first byte; for tests of alignment."""
+    cdef BufferView view
+    keep = borrow(source, &view, False)
+    return <uintptr_t>view.address
