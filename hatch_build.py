@@ -23,7 +23,9 @@ import shlex
 import subprocess
 import sys
 import sysconfig
+from importlib import import_module, metadata
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent
 SOURCE_ROOTS = ("generated", "runtime", "conformance", "pcap")
@@ -68,24 +70,22 @@ def flags(sanitize: str | None) -> list[str]:
     return [*out, f"-fsanitize={sanitize}", "-g"] if sanitize else [*out, "-g0"]
 
 
-def source_digest(source: Path, tree: object, sanitize: str | None) -> str:
+def source_digest(source: Path, tree: Any, sanitize: str | None) -> str:
     """Digest of everything that decides the bytes of a module's extension."""
-    import Cython
-
     digest = hashlib.sha256()
-    digest.update(repr((Cython.__version__, sys.version, sorted(CYTHON_DIRECTIVES.items()), flags(sanitize))).encode())
-    for path in sorted({str(source), *tree.all_dependencies(str(source))}):  # type: ignore[attr-defined]
+    digest.update(repr((metadata.version("cython"), sys.version, sorted(CYTHON_DIRECTIVES.items()), flags(sanitize))).encode())
+    for path in sorted({str(source), *tree.all_dependencies(str(source))}):
         if str(path).startswith(str(ROOT)):
             digest.update(Path(path).read_bytes())
     return digest.hexdigest()
 
 
-def dependency_tree() -> object:
-    from Cython.Build.Dependencies import create_dependency_tree
-    from Cython.Compiler.Main import CompilationOptions, Context
-
-    options = CompilationOptions(include_path=[str(ROOT / root) for root in INCLUDE_ROOTS])
-    return create_dependency_tree(Context.from_options(options))
+def dependency_tree() -> Any:
+    """Return Cython's own view of which file cimports which; its modules carry no types."""
+    compiler: Any = import_module("Cython.Compiler.Main")
+    options = compiler.CompilationOptions(include_path=[str(ROOT / root) for root in INCLUDE_ROOTS])
+    dependencies: Any = import_module("Cython.Build.Dependencies")
+    return dependencies.create_dependency_tree(compiler.Context.from_options(options))
 
 
 def stamp_path(dotted: str) -> Path:

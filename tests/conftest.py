@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import secrets
 import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+import hatch_build
+
 SEED_VARIABLE = "AEROWIRE_SEED"
 SEED = int(os.environ.get(SEED_VARIABLE) or secrets.randbits(32))
-
-
-def stale_modules() -> set[str]:
-    """Return the dotted names of native modules whose extension is missing or older than its source."""
-    spec = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return set(module.stale_modules([]))
 
 
 def pytest_report_header() -> str:
@@ -33,7 +22,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """Refuse to test a binary that is older than its source: the tests would be about code that is gone."""
     if not session.items or not any(name.startswith("aerowire.") for name in sys.modules):
         return
-    stale = sorted(stale_modules() & set(sys.modules))
+    stale = sorted(set(hatch_build.stale_modules([])) & set(sys.modules))
     if stale:
         message = f"native modules older than their source: {', '.join(stale)}; run {sys.executable} hatch_build.py"
         if not os.environ.get("CI"):

@@ -1,0 +1,139 @@
+"""Processes of the interop suite: drivers and clients, ours and the official ones, with the same arguments for both.
+
+Knows how the official jar is found and run; knows nothing of what a run should show (test_matrix.py).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NoReturn
+
+import pytest
+
+from tests.support.processes import Process, Workshop, peer_arguments
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+WORK = ROOT / "build" / "interop"
+# The newest release that runs on Java 17.
+ARTIFACT = ("io.aeron", "aeron-all", "1.51.0")
+JAR_VARIABLE = "AEROWIRE_AERON_JAR"
+# Aeron maps files and reaches into NIO's selectors; the virtual machine has to be told to let it.
+OPENED_MODULES = ("java.base/sun.nio.ch=ALL-UNNAMED", "java.base/jdk.internal.misc=ALL-UNNAMED", "java.base/java.util.zip=ALL-UNNAMED")
+# Two drivers and two clients share the machine's two cores: small heaps, no parallel collector.
+JVM_FLAGS = ("-XX:+UseSerialGC", "-Xmx256m", "-XX:-UsePerfData", "-Xshare:auto")
+
+Side = Literal["aerowire", "official"]
+
+
+def unavailable(reason: str) -> NoReturn:
+    """Skip the test; where Maven is there in CI, nothing excuses a skip."""
+    if os.environ.get("CI") and shutil.which("mvn"):
+        pytest.fail(f"interop must run where mvn is: {reason}")
+    pytest.skip(reason)
+
+
+@dataclass(frozen=True)
+class Java:
+    """The official implementation: a virtual machine, the jar and our compiled peers."""
+
+    executable: str
+    jar: Path
+    classes: Path
+
+    def command(self, main: str, *arguments: str, properties: Mapping[str, str] | None = None) -> list[str]:
+        opened = [item for module in OPENED_MODULES for item in ("--add-opens", module)]
+        given = [f"-D{name}={value}" for name, value in (properties or {}).items()]
+        return [self.executable, *JVM_FLAGS, *opened, *given, "-cp", f"{self.jar}{os.pathsep}{self.classes}", main, *arguments]
+
+    def run_tool(self, main: str, directory: Path, *arguments: str) -> str:
+        """Run one of the jar's tools on an Aeron directory and return what it printed."""
+        command = self.command(main, *arguments, properties={"aeron.dir": str(directory)})
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, stdin=subprocess.DEVNULL)
+        assert done.returncode == 0, f"{main} exited {done.returncode}\n{done.stdout}{done.stderr}"
+        return done.stdout
+
+
+def find_java() -> Java:
+    """Return the official implementation, fetched and compiled when that has not happened yet; skip without it."""
+    java, javac = shutil.which("java"), shutil.which("javac")
+    if java is None or javac is None:
+        unavailable("no java and javac on PATH")
+    jar = find_jar()
+    sources = sorted((HERE / "java").glob("*.java"))
+    digest = hashlib.sha256(str(jar).encode() + b"".join(source.read_bytes() for source in sources)).hexdigest()[:16]
+    classes = WORK / f"classes-{digest}"
+    if not classes.exists():
+        WORK.mkdir(parents=True, exist_ok=True)
+        partial = Path(tempfile.mkdtemp(dir=WORK))
+        command = [javac, "-Xlint:all", "-Werror", "-cp", str(jar), "-d", str(partial), *map(str, sources)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+        assert done.returncode == 0, done.stdout + done.stderr
+        partial.rename(classes)
+    return Java(java, jar, classes)
+
+
+def find_jar() -> Path:
+    """Return the official jar: named by the environment, in Maven's local repository, or fetched into it by mvn."""
+    if named := os.environ.get(JAR_VARIABLE):
+        return Path(named)
+    group, artifact, version = ARTIFACT
+    stored = Path.home().joinpath(".m2", "repository", *group.split("."), artifact, version, f"{artifact}-{version}.jar")
+    copied = WORK / stored.name
+    for jar in (stored, copied):
+        if jar.exists():
+            return jar
+    mvn = shutil.which("mvn")
+    if mvn is None:
+        unavailable(f"no {stored.name} and no mvn to fetch it; name a jar with {JAR_VARIABLE}")
+    coordinates = ":".join(ARTIFACT)
+    command = [mvn, "-q", "-B", "dependency:copy", f"-Dartifact={coordinates}", f"-DoutputDirectory={WORK}", "-Dmdep.useBaseVersion=true"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    if not copied.exists():
+        unavailable(f"mvn could not fetch {coordinates}: {(done.stdout + done.stderr).strip()[-300:]}")
+    return copied
+
+
+@dataclass(frozen=True)
+class Driver:
+    """A running media driver."""
+
+    side: Side
+    directory: Path
+    process: Process
+
+
+class Bench:
+    """One test's drivers and peers of either side."""
+
+    def __init__(self, java: Java, workshop: Workshop) -> None:
+        self.java = java
+        self.workshop = workshop
+
+    def driver(self, side: Side, properties: Mapping[str, str] | None = None) -> Driver:
+        directory = self.workshop.directory()
+        options = {"aeron.threading.mode": "SHARED", "aeron.dir.delete.on.shutdown": "true", **(properties or {})}
+        if side == "aerowire":
+            return Driver(side, directory, self.workshop.driver(directory, options))
+        command = self.java.command("io.aeron.driver.MediaDriver", properties={"aeron.dir": str(directory), **options})
+        return Driver(side, directory, self.workshop.start("official driver", command))
+
+    def peer(self, side: Side, role: str, driver: Driver, **arguments: object) -> Process:
+        if side == "aerowire":
+            return self.workshop.peer(role, driver.directory, **arguments)
+        command = self.java.command(role.capitalize(), *peer_arguments(driver.directory, arguments))
+        return self.workshop.start(f"official {role}", command)
+
+
+def counters_by_label(aeron_stat: str) -> dict[str, int]:
+    """Return label -> value of what AeronStat printed."""
+    found = re.findall(r"^\s*\d+:\s+([-\d,]+) - (.*)$", aeron_stat, re.MULTILINE)
+    return {label.strip(): int(value.replace(",", "")) for value, label in found}

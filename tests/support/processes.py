@@ -1,0 +1,146 @@
+"""Child processes of tests that need several: our driver and peers, read line by line, and always ended.
+
+Knows the commands' arguments; knows nothing of Java or of what a test should show.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+PEERS = Path(__file__).resolve().parent / "peers"
+LIMIT_S = 30.0
+
+
+class Process:
+    """A child process whose standard output is read line by line and whose end is always seen to."""
+
+    def __init__(self, name: str, command: list[str], log: Path) -> None:
+        self.name = name
+        self.log = log
+        with log.open("wb") as stderr:
+            self.popen = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr)
+        self._buffer = b""
+
+    def line(self, timeout_s: float) -> str:
+        """Return the next line of standard output; fail with what the process said when it ends or stays silent."""
+        assert self.popen.stdout is not None
+        deadline = time.monotonic() + timeout_s
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.popen.stdout, selectors.EVENT_READ)
+            while b"\n" not in self._buffer:
+                if not selector.select(max(0.0, deadline - time.monotonic())):
+                    raise AssertionError(f"{self.name} said nothing for {timeout_s:.0f} s\n{self.said()}")
+                data = os.read(self.popen.stdout.fileno(), 65536)
+                if not data:
+                    raise AssertionError(f"{self.name} ended with {self.popen.wait()}\n{self.said()}")
+                self._buffer += data
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        return line.decode()
+
+    def result(self, timeout_s: float) -> dict[str, Any]:
+        """Return the next line that is a JSON object."""
+        deadline = time.monotonic() + timeout_s
+        while not (line := self.line(deadline - time.monotonic())).startswith("{"):
+            continue
+        found = json.loads(line)
+        assert isinstance(found, dict)
+        return found
+
+    def said(self) -> str:
+        return f"{self._buffer.decode(errors='replace')}\n{self.log.read_text(errors='replace')[-4000:]}"
+
+    def finish(self, timeout_s: float = 20) -> int:
+        """Close the child's standard input, which tells a peer that it may go, and return its exit code."""
+        assert self.popen.stdin is not None
+        self.popen.stdin.close()
+        return self.popen.wait(timeout_s)
+
+    def stop(self) -> None:
+        """Ask the child to end, and end it when it does not."""
+        for signal_number in (signal.SIGTERM, signal.SIGKILL):
+            if self.popen.poll() is not None:
+                break
+            self.popen.send_signal(signal_number)
+            try:
+                self.popen.wait(10)
+            except subprocess.TimeoutExpired:
+                continue
+        for stream in (self.popen.stdin, self.popen.stdout):
+            if stream is not None:
+                stream.close()
+
+
+def driver_command(directory: Path, properties: Mapping[str, str], *arguments: str) -> list[str]:
+    """Return the command of our driver on `directory`."""
+    options = {"aeron.dir": str(directory), **properties}
+    return [sys.executable, "-m", "aerowire.tools.main", "driver", *(f"-D{name}={value}" for name, value in options.items()), *arguments]
+
+
+def peer_command(role: str, arguments: Sequence[str]) -> list[str]:
+    """Return the command of one of our peers, publisher or subscriber."""
+    return [sys.executable, str(PEERS / f"{role}.py"), *arguments]
+
+
+def peer_arguments(directory: Path, arguments: Mapping[str, object]) -> list[str]:
+    """Return a peer's arguments as it reads them: name=value, with hyphens."""
+    return [f"{name.replace('_', '-')}={value}" for name, value in {"dir": directory, **arguments}.items()]
+
+
+class Workshop:
+    """A folder in shared memory and the processes that use it; everything it started ends with it."""
+
+    def __init__(self, scratch: Path, memory: Path) -> None:
+        self.scratch = scratch
+        self.memory = memory
+        self.processes: list[Process] = []
+
+    def start(self, name: str, command: list[str]) -> Process:
+        process = Process(name, command, self.scratch / f"{len(self.processes)}-{name.replace(' ', '-')}.log")
+        self.processes.append(process)
+        return process
+
+    def directory(self) -> Path:
+        """Return a fresh Aeron directory's path."""
+        return self.memory / f"driver-{len(self.processes)}"
+
+    def driver(self, directory: Path, properties: Mapping[str, str], *arguments: str) -> Process:
+        return self.start("aerowire driver", driver_command(directory, properties, *arguments))
+
+    def peer(self, role: str, directory: Path, **arguments: object) -> Process:
+        return self.start(f"aerowire {role}", peer_command(role, peer_arguments(directory, arguments)))
+
+    def close(self) -> None:
+        for process in reversed(self.processes):
+            process.stop()
+        shutil.rmtree(self.memory, ignore_errors=True)
+
+
+@contextmanager
+def open_workshop(scratch: Path) -> Iterator[Workshop]:
+    shared = Path("/dev/shm")
+    workshop = Workshop(scratch, Path(tempfile.mkdtemp(prefix="aw-test-", dir=shared if shared.is_dir() else None)))
+    try:
+        yield workshop
+    finally:
+        workshop.close()
+
+
+def free_port() -> int:
+    """Return a UDP port that was free a moment ago."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
