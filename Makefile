@@ -29,7 +29,7 @@ interop: build ## run everything against the official Java implementation (needs
 	$(PYTEST) tests/interop -m interop $(ARGS)
 
 soak: build ## run the long bars at full size (BAR=name for one); resumable, state in soak/
-	$(PYTHON_BIN) tests/soak/run.py $(BAR)
+	$(PYTHON_BIN) -m tests.soak.run $(BAR)
 
 tsan: ## run the thread tests on an instrumented build
 	@.ci/tsan.sh
