@@ -1,0 +1,99 @@
+"""An XML file as a tree whose every element knows its line and column.  Knows nothing of schemas' meaning.
+
+lxml keeps lines only, so a second pass with expat notes where each start tag stands; both see the elements in the same order.
+"""
+
+from __future__ import annotations
+
+import xml.parsers.expat
+from collections.abc import Iterator
+from pathlib import Path
+
+from lxml import etree
+
+from aerowire.codegen.problems import Location, Problem, SchemaError
+
+FILE_LENGTH_MAX = 16 << 20  # a schema is written by people; anything longer is the wrong file
+
+
+class Document:
+    """A parsed file: `root`, and the location of each of its elements."""
+
+    def __init__(self, name: str, data: bytes) -> None:
+        self.name = name
+        positions = _start_tags(name, data)
+        parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True, remove_pis=True)
+        try:
+            self.root = etree.fromstring(data, parser)
+        except etree.XMLSyntaxError as error:
+            line, column = error.position
+            raise SchemaError([Problem(Location(name, max(line, 1), max(column, 1)), str(error.msg))]) from None
+        self._locations = dict(zip(self.root.iter(etree.Element), positions, strict=True))
+
+    def locate(self, element: etree._Element) -> Location:
+        return self._locations[element]
+
+    def validate(self, schema: etree.XMLSchema) -> list[Problem]:
+        """Return what an XSD finds wrong, located at the element that it names."""
+        if schema.validate(self.root):
+            return []
+        return [Problem(self._locate_error(entry), _plain(entry.message)) for entry in schema.error_log]
+
+    def _locate_error(self, entry: etree._LogEntry) -> Location:
+        on_line = [location for location in self._locations.values() if location.line == entry.line]
+        if entry.path:
+            found = self.root.xpath(entry.path, namespaces={key: uri for key, uri in self.root.nsmap.items() if key})
+            if isinstance(found, list) and len(found) == 1 and isinstance(found[0], etree._Element):
+                return self.locate(found[0])
+        return on_line[0] if on_line else Location(self.name, max(entry.line, 1), 1)
+
+
+def read_document(path: Path, name: str | None = None) -> Document:
+    """Read and parse a file; `name` is what messages call it.  Raises SchemaError, also when it cannot be read."""
+    shown = name or str(path)
+    try:
+        with path.open("rb") as file:
+            data = file.read(FILE_LENGTH_MAX + 1)
+    except OSError as error:
+        raise SchemaError([Problem(Location(shown, 1, 1), f"cannot be read: {error.strerror}")]) from None
+    if len(data) > FILE_LENGTH_MAX:
+        raise SchemaError([Problem(Location(shown, 1, 1), f"is longer than {FILE_LENGTH_MAX} bytes, no schema")])
+    return Document(shown, data)
+
+
+def _plain(message: str) -> str:
+    """An XSD validator's message without the namespaces in braces."""
+    text = message
+    while "{" in text and "}" in text[text.index("{") :]:
+        start = text.index("{")
+        text = text[:start] + text[text.index("}", start) + 1 :]
+    return text
+
+
+def _start_tags(name: str, data: bytes) -> list[Location]:
+    """Return where each start tag stands, in document order."""
+    found: list[Location] = []
+    parser = xml.parsers.expat.ParserCreate()
+
+    def start(_tag: str, _attributes: dict[str, str]) -> None:
+        found.append(Location(name, parser.CurrentLineNumber, parser.CurrentColumnNumber + 1))
+
+    def refuse_doctype(*_arguments: object) -> None:
+        location = Location(name, parser.CurrentLineNumber, parser.CurrentColumnNumber + 1)
+        raise SchemaError([Problem(location, "has a DOCTYPE; schemas must not have one")])
+
+    parser.StartElementHandler = start
+    parser.StartDoctypeDeclHandler = refuse_doctype
+    try:
+        parser.Parse(data, True)
+    except xml.parsers.expat.ExpatError as error:
+        reason = xml.parsers.expat.errors.messages[error.code]
+        raise SchemaError([Problem(Location(name, error.lineno, error.offset + 1), reason)]) from None
+    except (ValueError, LookupError) as error:
+        raise SchemaError([Problem(Location(name, 1, 1), f"cannot be decoded: {error}")]) from None
+    return found
+
+
+def elements(parent: etree._Element) -> Iterator[etree._Element]:
+    """The child elements of `parent`, without comments."""
+    return parent.iterchildren(etree.Element)

@@ -1,0 +1,329 @@
+"""Members of structs: fields at fixed offsets, then what moves.  Checks that nothing overlaps and that every name is known."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from lxml import etree
+
+from aerowire.codegen.document import elements
+from aerowire.codegen.ir import PRIMITIVES, BitRange, Case, Dynamic, Field, Primitive, Repeat, Struct, Var, Variant
+
+if TYPE_CHECKING:
+    from aerowire.codegen.resolve import Scope
+
+AW = "{urn:aerowire:layout}"
+SNAKE = re.compile(r"[a-z][a-z0-9_]*\Z")
+
+
+class _Builder:
+    """One struct while its members are read, in order."""
+
+    def __init__(self, parent: Struct | None) -> None:
+        self.fields: list[Field] = list(parent.fields) if parent else []
+        self.fixed_variants: list[Variant] = list(parent.fixed_variants) if parent else []
+        self.dynamic: list[Dynamic] = list(parent.dynamic) if parent else []
+
+    @property
+    def names(self) -> set[str]:
+        return {member.name for member in (*self.fields, *self.fixed_variants, *self.dynamic)}
+
+    @property
+    def end(self) -> int:
+        """Where the fixed part ends so far."""
+        ends = [field.offset + field.size for field in self.fields]
+        return max([0, *ends, *(variant.offset + (variant.length or 0) for variant in self.fixed_variants if variant.offset is not None)])
+
+    def overlap(self, offset: int, size: int) -> str | None:
+        for field in self.fields:
+            if field.offset < offset + size and offset < field.offset + field.size:
+                return field.name
+        for variant in self.fixed_variants:
+            start, length = variant.offset or 0, variant.length or 0
+            if start < offset + size and offset < start + length:
+                return variant.name
+        return None
+
+
+class Members:
+    """Resolves struct elements of one file; references to other structs are checked once all of them are known."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+        self.references: list[tuple[etree._Element, str]] = []
+
+    def resolve(self, element: etree._Element) -> Struct | None:
+        """Return the struct that `element` describes; problems go to the scope."""
+        name = element.get("name")
+        parent_name = element.get("extends")
+        parent = self.scope.structs.get(parent_name) if parent_name else None
+        builder = _Builder(parent)
+        for child in elements(element):
+            tag = str(child.tag).removeprefix(AW)
+            if tag == "refine":
+                self._refine(child, builder)
+            elif tag == "field":
+                self._field(child, builder)
+            elif tag == "var":
+                self._var(child, builder)
+            elif tag == "repeat":
+                self._repeat(child, builder)
+            elif tag == "variant":
+                self._variant(child, builder)
+        length = self._length(element, builder)
+        align = self.scope.literal(element, "align") or 1
+        if name is None:
+            return None
+        return Struct(
+            name=name,
+            description=element.get("description", ""),
+            length=length,
+            align=align,
+            fields=tuple(builder.fields),
+            fixed_variants=tuple(builder.fixed_variants),
+            dynamic=tuple(builder.dynamic),
+            parent=parent_name,
+        )
+
+    def check_references(self) -> None:
+        for element, name in self.references:
+            if name not in self.scope.structs and name not in self.scope.declared:
+                self.scope.report(element, f"struct {name!r} is not declared in this file")
+
+    def _length(self, element: etree._Element, builder: _Builder) -> int:
+        fixed_ends = [field.offset + field.size for field in builder.fields if not field.is_tail]
+        fixed_ends += [(variant.offset or 0) + (variant.length or 0) for variant in builder.fixed_variants]
+        end = max([0, *fixed_ends])
+        declared = self.scope.literal(element, "length")
+        if declared is not None and declared < end:
+            self.scope.report(element, f"length {declared} is less than its members need, which end at {end}")
+        return end if declared is None else max(declared, end)
+
+    def _new_name(self, element: etree._Element, builder: _Builder) -> str | None:
+        name = element.get("name")
+        if name is None:
+            return None
+        if not SNAKE.match(name):
+            self.scope.report(element, f"name {name!r} must be in snake_case")
+            return None
+        if name in builder.names:
+            self.scope.report(element, f"name {name!r} stands twice in the struct")
+            return None
+        return name
+
+    def _value_type(self, element: etree._Element) -> tuple[Primitive, str | None, dict[str, int]] | None:
+        """The primitive, the enum or set, and the names that a default may use."""
+        name = element.get("type")
+        if name is None:
+            return None
+        if name in PRIMITIVES:
+            return PRIMITIVES[name], None, {}
+        if name in self.scope.enums:
+            enum = self.scope.enums[name]
+            return enum.primitive, name, {value.name: value.value for value in enum.values}
+        if name in self.scope.sets:
+            flags = self.scope.sets[name]
+            return flags.primitive, name, {value.name: value.value for value in (*flags.choices, *flags.combinations)}
+        self.scope.report(element, f"type {name!r} is neither a primitive nor an enum or set of this file")
+        return None
+
+    def _refine(self, element: etree._Element, builder: _Builder) -> None:
+        index = next((i for i, field in enumerate(builder.fields) if field.name == element.get("field")), None)
+        if index is None:
+            self.scope.report(element, f"refines {element.get('field')!r}, which the struct does not inherit")
+            return
+        old = builder.fields[index]
+        found = self._value_type(element)
+        if found is None:
+            return
+        primitive, kind, names = found
+        if primitive != old.primitive:
+            self.scope.report(element, f"type {element.get('type')!r} is {primitive.name}, but the field is {old.primitive.name}")
+        default = self.scope.literal(element, "default", names)
+        builder.fields[index] = Field(
+            name=old.name,
+            primitive=old.primitive,
+            offset=old.offset,
+            description=element.get("description") or old.description,
+            count=old.count,
+            kind=kind or old.kind,
+            default=old.default if default is None else default,
+            is_tail=old.is_tail,
+            role=old.role,
+            access=old.access,
+            bits=old.bits,
+        )
+
+    def _field(self, element: etree._Element, builder: _Builder) -> None:
+        name = self._new_name(element, builder)
+        found = self._value_type(element)
+        offset = self._offset(element, builder)
+        count = self.scope.literal(element, "count")
+        if builder.dynamic:
+            self.scope.report(element, f"field {element.get('name')!r} follows {builder.dynamic[-1].name!r}, whose end is not fixed")
+        if name is None or found is None:
+            return
+        primitive, kind, names = found
+        size = primitive.size * (1 if count is None else count)
+        other = builder.overlap(offset, size)
+        if other is not None:
+            self.scope.report(element, f"field {name!r} at {offset} to {offset + size} overlaps {other!r}")
+        default = self.scope.literal(element, "default", names)
+        if default is not None and not primitive.is_float and not primitive.minimum <= default <= primitive.maximum:
+            self.scope.report(element, f"default {default} does not fit {primitive.name}")
+        builder.fields.append(
+            Field(
+                name=name,
+                primitive=primitive,
+                offset=offset,
+                description=element.get("description", ""),
+                count=count,
+                kind=kind,
+                default=default,
+                is_tail=element.get("presence") == "tail",
+                role=element.get("role", ""),
+                access=element.get("access", ""),
+                bits=self._bits(element, primitive),
+            )
+        )
+
+    def _bits(self, element: etree._Element, primitive: Primitive) -> tuple[BitRange, ...]:
+        found: list[BitRange] = []
+        for child in elements(element):
+            low, high = self.scope.integer(child, "low"), self.scope.integer(child, "high")
+            read_as = self.scope.primitive(child, "type")
+            if low is None or high is None or read_as is None:
+                continue
+            if not 0 <= low <= high < 8 * primitive.size:
+                self.scope.report(child, f"bits {low} to {high} do not lie within {primitive.name}")
+            elif high - low + 1 > 8 * read_as.size:
+                self.scope.report(child, f"bits {low} to {high} do not fit {read_as.name}")
+            elif any(low <= other.high and other.low <= high for other in found):
+                self.scope.report(child, f"bits {low} to {high} overlap another range of the field")
+            else:
+                found.append(BitRange(child.get("name", ""), low, high, read_as, child.get("description", "")))
+        return tuple(found)
+
+    def _offset(self, element: etree._Element, builder: _Builder) -> int:
+        """The declared offset, else the end of the fixed part."""
+        offset = self.scope.integer(element, "offset")
+        if offset is not None and offset < 0:
+            self.scope.report(element, f"offset {offset} is negative")
+            return 0
+        return builder.end if offset is None else offset
+
+    def _dynamic_offset(self, element: etree._Element, builder: _Builder, prefix: int = 0) -> int | None:
+        """Where a moving member starts, when it is the first one; its bytes must not fall into the fixed part."""
+        offset = self.scope.integer(element, "offset")
+        if builder.dynamic:
+            if offset is not None:
+                self.scope.report(element, f"offset of {element.get('name')!r} is not fixed: it follows {builder.dynamic[-1].name!r}")
+            return None
+        start = builder.end + prefix if offset is None else offset
+        if start - prefix < builder.end:
+            self.scope.report(element, f"{element.get('name')!r} at {start} falls into the fixed part, which ends at {builder.end}")
+        return start
+
+    def _integer_field(self, element: etree._Element, attribute: str, builder: _Builder) -> str | None:
+        name = element.get(attribute)
+        field = next((field for field in builder.fields if field.name == name), None)
+        if field is None or field.count is not None or field.primitive.is_float:
+            self.scope.report(element, f"{attribute} names {name!r}, which is no integer field before it")
+            return None
+        return name
+
+    def _var(self, element: etree._Element, builder: _Builder) -> None:
+        name = self._new_name(element, builder)
+        prefix = self.scope.primitive(element, "lengthType")
+        length = element.get("length")
+        if (prefix is None) == (length is None) and element.get("lengthType") in PRIMITIVES:
+            self.scope.report(element, f"{element.get('name')!r} needs either lengthType or length")
+        field = None if length in (None, "rest") else self._integer_field(element, "length", builder)
+        if builder.dynamic and isinstance(builder.dynamic[-1], Var) and _takes_rest(builder.dynamic[-1]):
+            self.scope.report(element, f"{element.get('name')!r} follows {builder.dynamic[-1].name!r}, which takes all that is left")
+        offset = self._dynamic_offset(element, builder, prefix.size if prefix else 0)
+        if name is None:
+            return
+        builder.dynamic.append(
+            Var(
+                name=name,
+                description=element.get("description", ""),
+                offset=offset,
+                prefix=prefix,
+                length_field=field,
+                align=self.scope.integer(element, "align") or 1,
+                encoding=element.get("encoding", ""),
+                max_length=self.scope.literal(element, "maxLength"),
+            )
+        )
+
+    def _repeat(self, element: etree._Element, builder: _Builder) -> None:
+        name = self._new_name(element, builder)
+        struct = element.get("struct")
+        count = None if element.get("count") is None else self._integer_field(element, "count", builder)
+        if (element.get("count") is None) == (element.get("until") is None):
+            self.scope.report(element, f"{element.get('name')!r} needs either count or until")
+        offset = self._dynamic_offset(element, builder)
+        if name is None or struct is None:
+            return
+        self.references.append((element, struct))
+        align = self.entry_alignment(struct)
+        builder.dynamic.append(Repeat(name, element.get("description", ""), offset, struct, count, align))
+
+    def entry_alignment(self, struct: str) -> int:
+        """The alignment that a struct of this file asks for, also before it is resolved."""
+        declared = self.scope.declared.get(struct)
+        return 1 if declared is None else self.scope.literal(declared, "align") or 1
+
+    def _variant(self, element: etree._Element, builder: _Builder) -> None:
+        name = self._new_name(element, builder)
+        on = self._integer_field(element, "on", builder)
+        kind = next((field.kind for field in builder.fields if field.name == on), None)
+        length = self.scope.literal(element, "length")
+        offset = self._dynamic_offset(element, builder) if length is None else self._offset(element, builder)
+        cases = self.cases(element, kind)
+        if name is None or on is None:
+            return
+        if length is not None and (other := builder.overlap(offset or 0, length)) is not None:
+            self.scope.report(element, f"variant {name!r} at {offset} overlaps {other!r}")
+        enum = kind if kind in self.scope.enums else None
+        variant = Variant(name, element.get("description", ""), on, enum, offset, length, cases)
+        if length is None:
+            builder.dynamic.append(variant)
+        else:
+            builder.fixed_variants.append(variant)
+
+    def cases(self, element: etree._Element, kind: str | None) -> tuple[Case, ...]:
+        """The arms of a variant; each value once, by number or by its name in the enum `kind`."""
+        enum = self.scope.enums.get(kind) if kind else None
+        names = {value.name: value.value for value in enum.values} if enum else {}
+        numbers = {value: name for name, value in names.items()}
+        found: list[Case] = []
+        for child in elements(element):
+            text = child.get("value")
+            struct = child.get("struct")
+            length = self.scope.literal(child, "length")
+            if text is None:
+                continue
+            if (struct is None) == (length is None):
+                self.scope.report(child, f"case {text!r} needs either struct or length")
+            if text in names:
+                value: int | None = names[text]
+            elif re.match(r"[A-Za-z]", text):
+                self.scope.report(child, f"case {text!r} is no value of {kind or 'an enum'}")
+                continue
+            else:
+                value = self.scope.integer(child, "value")
+            if value is None:
+                continue
+            if any(case.value == value for case in found):
+                self.scope.report(child, f"case {text!r} stands twice")
+            if struct is not None:
+                self.references.append((child, struct))
+            found.append(Case(value, numbers.get(value, ""), struct, length))
+        return tuple(found)
+
+
+def _takes_rest(var: Var) -> bool:
+    return var.prefix is None and var.length_field is None

@@ -1,0 +1,67 @@
+"""Regions: the named sections of a file or a mapping."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lxml import etree
+
+from aerowire.codegen.document import elements
+from aerowire.codegen.ir import Region, Section
+
+if TYPE_CHECKING:
+    from aerowire.codegen.resolve import Scope
+
+AW = "{urn:aerowire:layout}"
+
+
+def resolve_region(scope: Scope, element: etree._Element, root: etree._Element) -> Region | None:
+    """Return a region; its `fields` struct must hold every field that a length names."""
+    from aerowire.codegen.resolve import PASCAL
+
+    name = scope.declare(element, PASCAL, "PascalCase")
+    struct_name = element.get("fields")
+    struct = scope.structs.get(struct_name) if struct_name else None
+    if struct_name and struct is None:
+        scope.report(element, f"fields names {struct_name!r}, which is no struct of this file")
+    known = {field.name for field in struct.fields} if struct else None
+    align = element.get("align")
+    if known is not None and align is not None and align not in known:
+        scope.report(element, f"align names {align!r}, which is no field of {struct_name!r}")
+    regions = {other.get("name") for other in root.findall(f"{AW}region")}
+    sections: list[Section] = []
+    for child in elements(element):
+        section = _section(scope, child, known, regions)
+        if any(other.name == section.name for other in sections):
+            scope.report(child, f"section {section.name!r} stands twice")
+        sections.append(section)
+    return None if name is None else Region(name, element.get("description", ""), struct_name, align, tuple(sections))
+
+
+def _section(scope: Scope, element: etree._Element, known: set[str] | None, regions: set[str | None]) -> Section:
+    constant = scope.literal(element, "constant")
+    field = element.get("field")
+    struct = scope.structs.get(element.get("struct", ""))
+    if element.get("constant") is not None and field is not None:
+        scope.report(element, f"section {element.get('name')!r} has both constant and field")
+    elif element.get("constant") is None and field is None:
+        if struct is None:
+            scope.report(element, f"section {element.get('name')!r} needs constant, field or struct")
+        else:
+            constant = struct.length
+    if known is not None and field is not None and field not in known:
+        scope.report(element, f"field names {field!r}, which the region's struct does not have")
+    for attribute, names in (("struct", set(scope.structs)), ("region", regions)):
+        target = element.get(attribute)
+        if target is not None and target not in names:
+            scope.report(element, f"{attribute} names {target!r}, which this file does not declare")
+    return Section(
+        name=element.get("name", ""),
+        description=element.get("description", ""),
+        constant=constant,
+        field=field,
+        times=scope.literal(element, "times") or 1,
+        align=scope.literal(element, "align") or 1,
+        struct=element.get("struct"),
+        region=element.get("region"),
+    )

@@ -1,0 +1,78 @@
+"""Tables of options, counters and error codes: rows, no layout."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class OptionRow:
+    """One option.  `default` is its literal as text, or None; `default_of` names the option that it follows."""
+
+    name: str
+    property: str
+    environment: str
+    kind: str
+    unit: str
+    default: str | None
+    default_of: str | None
+    scope: str
+    choices: tuple[str, ...]
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class SystemCounterRow:
+    """A counter that every driver has.  `suffix` is a format for what a driver appends to the label."""
+
+    id: int
+    name: str
+    label: str
+    suffix: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class CounterTypeRow:
+    """A kind of counter; `label` is a format with named fields, or empty where others define it."""
+
+    id: int
+    name: str
+    label: str
+    key: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorRow:
+    code: int
+    name: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class OptionTable:
+    description: str
+    rows: tuple[OptionRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CounterTable:
+    description: str
+    system: tuple[SystemCounterRow, ...]
+    types: tuple[CounterTypeRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorTable:
+    description: str
+    codes: tuple[ErrorRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """The tables of a project; None where its folder has none."""
+
+    options: OptionTable | None
+    counters: CounterTable | None
+    errors: ErrorTable | None
