@@ -2,6 +2,7 @@
 #
 # All cdef methods are virtual, noexcept and nogil; the def methods (in the .pyx) are the faces for tests and control plane.
 
+cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from aerowire.base.address cimport Address
 
@@ -46,6 +47,7 @@ cdef class DatagramPort:
     cdef int rebind(self, const Address* remote) noexcept nogil
 
 
+@cython.final
 cdef class DatagramBatch:
     """`count` Datagram items over one allocation, each with `capacity` bytes; one owner thread."""
 

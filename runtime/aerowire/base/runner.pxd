@@ -1,5 +1,6 @@
 # Runs native agents in a daemon thread that never takes the interpreter lock between start and stop, or in the caller's.
 
+cimport cython
 from libc.stdint cimport int32_t, int64_t
 from aerowire.base.idle cimport IdleStrategy
 from aerowire.base.ports cimport ClockPort
@@ -16,6 +17,7 @@ cdef class NativeAgent:
     cdef void on_close(self) noexcept nogil
 
 
+@cython.final
 cdef class AgentInvoker:
     """The same duty cycle in the caller's thread: start(), invoke() -> work count, close(); next_deadline_ns()."""
 
@@ -41,6 +43,7 @@ cdef class AgentInvoker:
     cdef void track_cycle_time(self, int64_t* cycle_time_max, int64_t* cycle_time_exceeded, int64_t threshold_ns, object holder)
 
 
+@cython.final
 cdef class AgentRunner:
     """AgentRunner(agents, clock, idle, *, role_name=None, cpu=None): start(), stop(timeout_s), is_running; context manager; stopped at exit."""
 

@@ -1,9 +1,11 @@
 # One writer, many readers that may be overrun: the to-clients buffer. Byte-compatible with the official one.
 
+cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from aerowire.ipc.messages cimport MessageHandler
 
 
+@cython.final
 cdef class BroadcastTransmitter:
     """BroadcastTransmitter(buffer): capacity (power of two) + trailer. One writing thread."""
 
@@ -16,6 +18,7 @@ cdef class BroadcastTransmitter:
     cdef bint transmit_message(self, int32_t message_type, const uint8_t* body, int32_t length) noexcept nogil
 
 
+@cython.final
 cdef class BroadcastReceiver:
     """BroadcastReceiver(buffer): starts at the latest message. One reading thread; copy, then check valid()."""
 

@@ -1,9 +1,11 @@
 # cnc.dat: the file through which clients and driver meet.
 
+cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from aerowire.memory.region cimport Region
 
 
+@cython.final
 cdef class CncFile:
     """`create(path, ...)` by the driver, `map(path)` by clients and tools. Sections are memoryviews; machines over them are built on demand."""
 

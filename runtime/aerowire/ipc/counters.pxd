@@ -1,5 +1,6 @@
 # Counters: a value record and a metadata record each, in two buffers of the cnc file (or any two buffers of ratio 1:4).
 
+cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from aerowire.memory.atomics cimport (
     fetch_add_i64, load_acquire_i64, load_relaxed_i64, store_relaxed_i64, store_release_i64)
@@ -50,6 +51,7 @@ cdef class CountersReader:
     cdef int64_t counter_reference_id(self, int32_t counter_id) noexcept nogil
 
 
+@cython.final
 cdef class CountersManager(CountersReader):
     """CountersManager(metadata, values, *, free_to_reuse_timeout_ms=0, epoch_ms=None): allocates and frees. One thread (the registrar)."""
 
@@ -64,6 +66,7 @@ cdef class CountersManager(CountersReader):
     cpdef object free(self, int32_t counter_id)
 
 
+@cython.final
 cdef class AtomicCounter:
     """A counter by id with get/set/add; keeps its buffers mapped. `close()` frees it through its manager."""
 

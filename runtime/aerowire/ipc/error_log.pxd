@@ -1,8 +1,10 @@
 # Distinct errors with their counts and times, in the cnc file's last section. Control plane only (with the GIL).
 
+cimport cython
 from libc.stdint cimport int64_t, uint8_t
 
 
+@cython.final
 cdef class DistinctErrorLog:
     """DistinctErrorLog(buffer): record(text, epoch_ms, *, key=None) -> bool (False: full). Any Python thread."""
 

@@ -1,8 +1,10 @@
 # The loss report: where, how often and how much was lost, in loss-report.dat.
 
+cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 
+@cython.final
 cdef class LossReport:
     """LossReport(buffer): one writing thread."""
 

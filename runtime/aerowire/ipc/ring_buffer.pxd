@@ -1,5 +1,6 @@
 # Many writers, one reader, messages in shared memory: the to-driver command ring. Byte-compatible with the official one.
 
+cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from aerowire.ipc.messages cimport MessageHandler
 
@@ -7,6 +8,7 @@ cdef enum:
     RING_FULL = -2              # claim: no room now
 
 
+@cython.final
 cdef class ManyToOneRingBuffer:
     """ManyToOneRingBuffer(buffer): buffer is any writable buffer of capacity + RING_TRAILER_LENGTH bytes, 8-aligned."""
 
@@ -32,3 +34,9 @@ cdef class ManyToOneRingBuffer:
     cdef int64_t producer_position(self) noexcept nogil
     cdef int64_t consumer_position(self) noexcept nogil
     cdef int32_t pending(self) noexcept nogil                              # bytes between head and tail; > 0: something to read
+
+    cdef void _pad(self, int32_t index, int32_t length) noexcept nogil
+    cdef bint _is_zero(self, int32_t begin, int32_t end) noexcept nogil
+    cdef object _holder_buffer(self)
+    cdef int _check(self, int32_t message_type, int32_t length) except -1
+    cdef int32_t _check_claimed(self, int32_t index) except -1

@@ -2,6 +2,7 @@
 #
 # Rules of Aeron's ConcurrentPublication and ExclusivePublication. The caller checks that its publication is open.
 
+cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from aerowire.logbuffer.log cimport LogBuffers
 
@@ -13,6 +14,7 @@ cdef struct Part:                       # one piece of a vectored message
 ctypedef int64_t (*ReservedValue)(void* context, uint8_t* term, int32_t term_offset, int32_t frame_length) noexcept nogil
 
 
+@cython.final
 cdef class ConcurrentAppender:
     """ConcurrentAppender(logs, counters, limit_counter_id, session_id, stream_id, *, max_payload_length=None). Any thread."""
 
@@ -42,6 +44,7 @@ cdef class ConcurrentAppender:
     cdef int64_t available_window(self) noexcept nogil
 
 
+@cython.final
 cdef class ExclusiveAppender:
     """ExclusiveAppender(logs, counters, limit_counter_id, session_id, stream_id, *, max_payload_length=None). One thread at a time."""
 

@@ -18,6 +18,7 @@ cdef enum:                              # what an offer returns instead of a pos
     OFFER_CLOSED = -4
     OFFER_MAX_POSITION_EXCEEDED = -5
     OFFER_MESSAGE_TOO_LONG = -100       # ours, never seen by users: the caller raises MessageTooLongError
+    OFFER_BLOCK_INVALID = -101          # ours: a block does not fit the term or its first frame is not this stream's next
 
 
 cdef inline int position_bits_to_shift(int32_t term_length) noexcept nogil:

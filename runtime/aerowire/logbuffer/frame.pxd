@@ -6,7 +6,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 from aerowire.codecs.native.transport cimport (
     DATA_FLAGS_UNFRAGMENTED, DATA_HEADER_FLAGS_OFFSET, DATA_HEADER_FRAME_LENGTH_OFFSET, DATA_HEADER_LENGTH, DATA_HEADER_TYPE_OFFSET,
-    FRAME_TYPE_DATA, FRAME_TYPE_PAD, data_header_set_flags, data_header_set_reserved_value, data_header_set_session_id,
+    FRAME_TYPE_DATA, FRAME_TYPE_PAD, FRAME_VERSION, data_header_set_flags, data_header_set_session_id,
     data_header_set_stream_id, data_header_set_term_id, data_header_set_term_offset, data_header_set_type, data_header_set_version,
     data_header_type)
 from aerowire.memory.atomics cimport load_acquire_i32, load_relaxed_i32, release_fence, store_release_i32, store_relaxed_i32
@@ -23,16 +23,15 @@ cdef inline bint frame_is_padding(const uint8_t* frame) noexcept nogil:
 cdef inline bint frame_is_committed(const uint8_t* frame) noexcept nogil:
     return frame_length_acquire(frame) > 0
 
-# Claim a frame: negative length, then the default data header. Publish with frame_length_release(frame, frame_length).
+# Claim a frame: negative length, then the default data header; the reserved value stays as the cleaned term has it, 0. Publish with frame_length_release(frame, frame_length).
 cdef inline void frame_write_header(uint8_t* frame, int32_t frame_length, int32_t term_offset, int32_t session_id, int32_t stream_id,
                                     int32_t term_id) noexcept nogil:
     store_relaxed_i32(frame + DATA_HEADER_FRAME_LENGTH_OFFSET, -frame_length)
     release_fence()
-    data_header_set_version(frame, 0)
+    data_header_set_version(frame, FRAME_VERSION)
     data_header_set_flags(frame, DATA_FLAGS_UNFRAGMENTED)
     data_header_set_type(frame, FRAME_TYPE_DATA)
     data_header_set_term_offset(frame, term_offset)
     data_header_set_session_id(frame, session_id)
     data_header_set_stream_id(frame, stream_id)
     data_header_set_term_id(frame, term_id)
-    data_header_set_reserved_value(frame, 0)

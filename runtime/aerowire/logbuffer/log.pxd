@@ -1,9 +1,11 @@
 # A log buffer file: three terms and their metadata, as one region.
 
+cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from aerowire.memory.region cimport Region
 
 
+@cython.final
 cdef class LogBuffers:
     """`create(path, parameters..., regions=None)` by the driver; `map(path)` by a client. Keeps its region until the last holder goes."""
 
@@ -31,3 +33,10 @@ cdef class LogBuffers:
     cdef void set_revoked(self) noexcept nogil
     cdef int64_t producer_position(self) noexcept nogil                 # position of the active tail
     cdef int64_t raw_tail(self, int index) noexcept nogil
+
+    cdef int _attach(self, Region region, object path, int32_t term_length) except -1
+    cdef void _read_parameters(self)
+    cdef void _write_default_header(self, int32_t session_id, int32_t stream_id, int32_t term_id, int32_t term_offset)
+    cdef void _write_tails(self, int32_t initial_term_id, int32_t term_id, int32_t term_offset)
+    cdef object _view(self)
+    cdef LogBuffers _open(self)

@@ -1,8 +1,10 @@
 # Mapped memory: a file or anonymous pages, unmapped when the last holder is gone.
 
+cimport cython
 from libc.stdint cimport int64_t, uint8_t
 
 
+@cython.final
 cdef class Mapping:
     """The pages themselves; unmapped at deallocation. Hold one for as long as a borrowed pointer is in use."""
 
@@ -11,6 +13,7 @@ cdef class Mapping:
     cdef bint writable
 
 
+@cython.final
 cdef class Region:
     """A handle on a Mapping. `close()` forgets it; buffers exported before and `hold()` keep the pages alive."""
 

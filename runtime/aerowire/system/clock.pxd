@@ -1,12 +1,15 @@
 # The operating system's clocks as a ClockPort.
 
+cimport cython
 from aerowire.base.ports cimport ClockPort
 
 
+@cython.final
 cdef class SystemClock(ClockPort):
     pass
 
 
+@cython.final
 cdef class ManualClock(ClockPort):
     """A clock that moves only when told: tests and invokers with literal times."""
 

@@ -1,10 +1,12 @@
 # A UDP socket as a DatagramPort: sendmmsg and recvmmsg over the caller's buffers, never blocking.
 
+cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from aerowire.base.address cimport Address
 from aerowire.base.ports cimport Datagram, DatagramPort
 
 
+@cython.final
 cdef class UdpPort(DatagramPort):
     """UdpPort(sock): owns a non-blocking bound (and perhaps connected) socket made by system.udp."""
 

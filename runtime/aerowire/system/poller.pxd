@@ -1,8 +1,10 @@
 # Which of many datagram ports may have something to receive: a plain walk for few, epoll for many.
 
+cimport cython
 from aerowire.base.ports cimport DatagramPort
 
 
+@cython.final
 cdef class PortPoller:
     """add(port, token) / remove(port), both on the polling thread or before it starts; len(poller). A token is a borrowed pointer.
 

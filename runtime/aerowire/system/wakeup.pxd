@@ -1,8 +1,10 @@
 # One bit between a native thread and a sleeping Python thread: an eventfd (a pipe where there is none).
 
+cimport cython
 from libc.stdint cimport int32_t
 
 
+@cython.final
 cdef class Wakeup:
     """signal() from any thread, GIL or not; wait(timeout_s) -> bool and drain() in the sleeper; fileno() for selectors."""
 
