@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-PEERS = Path(__file__).resolve().parent / "peers"
+ROOT = Path(__file__).resolve().parents[2]
 LIMIT_S = 30.0
 
 
@@ -31,7 +31,7 @@ class Process:
         self.name = name
         self.log = log
         with log.open("wb") as stderr:
-            self.popen = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr)
+            self.popen = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr)
         self._buffer = b""
 
     def line(self, timeout_s: float) -> str:
@@ -91,7 +91,7 @@ def driver_command(directory: Path, properties: Mapping[str, str], *arguments: s
 
 def peer_command(role: str, arguments: Sequence[str]) -> list[str]:
     """Return the command of one of our peers, publisher or subscriber."""
-    return [sys.executable, str(PEERS / f"{role}.py"), *arguments]
+    return [sys.executable, "-m", f"tests.support.peers.{role}", *arguments]
 
 
 def peer_arguments(directory: Path, arguments: Mapping[str, object]) -> list[str]:

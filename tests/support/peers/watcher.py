@@ -1,0 +1,87 @@
+"""A client that tells, one JSON object a line, what it sees happen: role=publisher offers all the time, role=subscriber polls.
+
+Events: `ready`, `connected`, `disconnected` (publication), `image`, `no image` (subscription), `messages` (each further
+thousand), `ended` with the error when the client ended. Times are of the monotonic clock, which all processes share.
+Ends when standard input does.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+
+from aerowire.base.errors import AerowireError
+from aerowire.client import Aeron, Header
+from tests.support.peers.payloads import arguments
+
+FRAGMENT_LIMIT = 64
+SLEEP_S = 200e-6
+MESSAGE = bytes(range(256))
+REPORT_EVERY = 1000
+
+
+def tell(event: str, **fields: object) -> None:
+    print(json.dumps({"event": event, "at": time.monotonic(), **fields}), flush=True)
+
+
+def publish(aeron: Aeron, channel: str, stream: int, gone: threading.Event) -> None:
+    sent = 0
+    with aeron.add_publication(channel, stream) as publication:
+        connected = False
+        tell("ready")
+        while not gone.is_set():
+            if publication.is_connected != connected:
+                connected = not connected
+                tell("connected" if connected else "disconnected")
+            if publication.offer(MESSAGE) > 0:
+                sent += 1
+                if sent % REPORT_EVERY == 0:
+                    tell("messages", count=sent)
+            time.sleep(SLEEP_S)
+
+
+def subscribe(aeron: Aeron, channel: str, stream: int, gone: threading.Event) -> None:
+    got = 0
+    wrong = 0
+
+    def on_fragment(buffer: memoryview, offset: int, length: int, header: Header) -> None:
+        nonlocal got, wrong
+        del header
+        got += 1
+        wrong += buffer[offset : offset + length] != MESSAGE
+        if got % REPORT_EVERY == 0:
+            tell("messages", count=got, wrong=wrong)
+
+    with aeron.add_subscription(channel, stream) as subscription:
+        images = 0
+        tell("ready")
+        while not gone.is_set():
+            if subscription.image_count != images:
+                tell("image" if subscription.image_count > images else "no image", count=subscription.image_count)
+                images = subscription.image_count
+            if subscription.poll(on_fragment, FRAGMENT_LIMIT) == 0:
+                time.sleep(SLEEP_S)
+
+
+def main() -> int:
+    given = arguments()
+    gone = threading.Event()
+
+    def wait_for_end() -> None:
+        sys.stdin.buffer.read()
+        gone.set()
+
+    threading.Thread(target=wait_for_end, daemon=True).start()
+    options = json.loads(given.get("options", "{}"))
+    try:
+        with Aeron.connect(aeron_dir=given["dir"], **options) as aeron:
+            (publish if given["role"] == "publisher" else subscribe)(aeron, given["channel"], int(given["stream"]), gone)
+    except AerowireError as error:
+        tell("ended", error=type(error).__name__, message=str(error))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
