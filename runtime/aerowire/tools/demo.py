@@ -1,0 +1,221 @@
+"""`aerowire demo`: two drivers, a million messages over a lossy network, captured, read back with Spark, replayed.
+
+The whole path in one go. Every step is a process of its own, started with the commands that a user has: this module
+starts them and compares what they say. It knows no layout, no capture format and no verdict.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from aerowire.tools.demo_stage import DemoError, Stage
+from aerowire.tools.demo_traffic import LENGTH_MAX, LENGTH_MIN
+
+if TYPE_CHECKING:
+    import subprocess
+
+    from rich.console import Console
+
+MESSAGES = 1_000_000
+REPLAYED = 20_000
+LOSS_RATE = 0.02
+SEED = 20260229
+# Bytes of disk for each byte of message: headers, retransmissions and the capture's own records.
+CAPTURE_OVERHEAD = 1.25
+SETTLE_S = 0.5
+AEROWIRE = (sys.executable, "-m", "aerowire.tools.main")
+TRAFFIC = (sys.executable, "-m", "aerowire.tools.demo_traffic")
+CONFORMANCE = (sys.executable, "-m", "aerowire.conformance.main")
+
+
+@dataclass(frozen=True)
+class Check:
+    """Two figures that must be equal, and where each comes from."""
+
+    what: str
+    left: tuple[str, object]
+    right: tuple[str, object]
+
+    @property
+    def holds(self) -> bool:
+        return self.left[1] == self.right[1]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the two clients and the two drivers said."""
+
+    publisher: dict[str, Any]
+    subscriber: dict[str, Any]
+    sending: dict[str, int]
+    receiving: dict[str, int]
+
+
+def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `demo` to the `aerowire` command."""
+    parser = subparsers.add_parser("demo", help="a million messages over a lossy network, captured, read back and replayed")
+    parser.add_argument("--messages", type=int, default=MESSAGES, help="how many messages to send (%(default)s)")
+    parser.add_argument("--loss", type=float, default=LOSS_RATE, help="part of the datagrams that is dropped, each way (%(default)s)")
+    parser.add_argument("--seed", type=int, default=SEED, help="decides messages and losses (%(default)s)")
+    parser.add_argument("--folder", type=Path, help="where the capture and the logs go (a folder of its own in the temporary folder)")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the demo; return 0 when everything agrees, 1 when something does not."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    folder = arguments.folder or Path(tempfile.gettempdir()) / f"aerowire-demo-{os.getuid()}"
+    make_room(folder, arguments.messages)
+    capture = folder / "publisher.pcapng"
+    started = time.monotonic()
+    with Stage(console, folder) as stage:
+        outcome = send(stage, capture, arguments)
+        summary = stage.answer("read the capture with Spark", [*AEROWIRE, "pcap", "summary", str(capture), "--json", "--engine", "spark"])
+        replay_command = [*CONFORMANCE, "replay", str(capture), "--limit", str(REPLAYED), "--json"]
+        replay = stage.answer(f"replay {REPLAYED:,} datagrams", replay_command, codes=(0, 1))
+    checks = compare(outcome, summary, replay)
+    report(console, outcome, summary, checks)
+    console.print(f"\n{sum(check.holds for check in checks)} of {len(checks)} comparisons hold, {time.monotonic() - started:.0f} s in all")
+    point_onward(console, capture)
+    return 0 if all(check.holds for check in checks) else 1
+
+
+def make_room(folder: Path, messages: int) -> None:
+    """Empty the demo's folder and see that the capture will fit."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    need = int(messages * (LENGTH_MIN + LENGTH_MAX) / 2 * CAPTURE_OVERHEAD)
+    if (free := shutil.disk_usage(folder).free) < need:
+        raise DemoError("no space for the capture", where=folder, expected=f"{need:,} bytes", actual=f"{free:,}", hint="choose a --folder")
+
+
+def send(stage: Stage, capture: Path, arguments: argparse.Namespace) -> Outcome:
+    """Send the messages from one driver to the other; all loss and the capture are at the publisher's driver."""
+    from aerowire.codecs.tables.options import OPTIONS
+
+    rates = ("debug_send_data_loss_rate", "debug_receive_control_loss_rate")
+    seeds = ("debug_send_data_loss_seed", "debug_receive_control_loss_seed")
+    lossy = {**dict.fromkeys(rates, arguments.loss), **dict.fromkeys(seeds, arguments.seed)}
+    losses = [f"-D{OPTIONS[name].property}={value}" for name, value in lossy.items()]
+    sending, receiving = stage.memory / "sending", stage.memory / "receiving"
+    threading = f"-D{OPTIONS['threading_mode'].property}=SHARED"
+    drivers = {
+        "sending driver": stage.start("sending driver", driver_command(sending, threading, *losses, "--capture", str(capture))),
+        "receiving driver": stage.start("receiving driver", driver_command(receiving, threading)),
+    }
+    channel = f"aeron:udp?endpoint=127.0.0.1:{free_port()}"
+    figures = (channel, str(arguments.messages), str(arguments.seed))
+    clients = {
+        "subscriber": stage.start("subscriber", [*TRAFFIC, "subscribe", str(receiving), *figures]),
+        "publisher": stage.start("publisher", [*TRAFFIC, "publish", str(sending), *figures]),
+    }
+    said = follow(stage, clients, arguments.messages)
+    time.sleep(SETTLE_S)
+    counted = [read_counters(folder) for folder in (sending, receiving)]
+    for child in (*reversed(clients.values()), *drivers.values()):
+        stage.stop(child)
+    for name, child in drivers.items():
+        if child.returncode:
+            raise stage.failed(name, child)
+    return Outcome(said["publisher"], said["subscriber"], *counted)
+
+
+def driver_command(directory: Path, *arguments: str) -> list[str]:
+    return [*AEROWIRE, "driver", "--dir", str(directory), *arguments]
+
+
+def follow(stage: Stage, clients: dict[str, subprocess.Popen[bytes]], messages: int) -> dict[str, dict[str, Any]]:
+    """Show the subscriber's progress until both clients have told their results; return those."""
+    task = stage.progress.add_task("send, lose, recover, compare", total=messages, note="")
+    results: dict[str, dict[str, Any]] = {}
+    for name, said in stage.objects(clients):
+        if name == "subscriber" and "progress" in said:
+            stage.progress.update(task, completed=said["progress"], note=f"{said['progress']:>9,} messages")
+        elif "messages" in said:
+            results[name] = said
+            if len(results) == len(clients):
+                stage.progress.update(task, completed=messages, note=f"{messages:>9,} messages")
+                return results
+    missing = next(name for name in clients if name not in results)
+    raise stage.failed(missing, clients[missing])
+
+
+def read_counters(directory: Path) -> dict[str, int]:
+    """Return the system counters of a driver's directory by name."""
+    from aerowire.codecs.tables.counters import SystemCounter
+    from aerowire.ipc.cnc import CncFile
+
+    cnc = CncFile.map(str(directory / CncFile.FILE_NAME), writable=False)
+    try:
+        counters = cnc.counters_reader()
+        return {counter.name: counters.value(counter.value) for counter in SystemCounter}
+    finally:
+        cnc.close()
+
+
+def free_port() -> int:
+    """Return a UDP port of the loopback interface that is free now."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def compare(outcome: Outcome, summary: dict[str, Any], replay: dict[str, Any]) -> list[Check]:
+    """Return every pair of figures that must be equal."""
+    sending, receiving = outcome.sending, outcome.receiving
+    return [
+        Check("messages", ("sent", outcome.publisher["messages"]), ("received, every byte compared", outcome.subscriber["messages"])),
+        Check("bytes", ("sent", outcome.publisher["bytes"]), ("received", outcome.subscriber["bytes"])),
+        Check("NAKs on the wire", ("capture", summary["naks"]), ("receiving driver sent", receiving["NAK_MESSAGES_SENT"])),
+        Check("NAKs not lost", ("capture", summary["naks_delivered"]), ("sending driver received", sending["NAK_MESSAGES_RECEIVED"])),
+        Check("retransmitted bytes", ("capture", summary["retransmitted_bytes"]), ("sending driver", sending["RETRANSMITTED_BYTES"])),
+        Check("replayed datagrams with a finding", ("conformance", replay["findings"]), ("expected", 0)),
+    ]
+
+
+def report(console: Console, outcome: Outcome, summary: dict[str, Any], checks: Sequence[Check]) -> None:
+    """Print the figures and the comparisons."""
+    from rich.table import Table
+
+    sent, got = outcome.publisher, outcome.subscriber
+    rate = f"{sent['messages'] / sent['seconds']:,.0f} messages/s, {sent['bytes'] / sent['seconds'] / 1e6:,.0f} MB/s"
+    figures = Table(show_header=False, box=None)
+    figures.add_row("throughput", f"{rate} over UDP, {sent['seconds']:.1f} s, with loss and capture")
+    latency = " · ".join(f"{name} {got[f'{name}_us'] / 1e3:,.2f} ms" for name in ("p50", "p90", "p99", "max"))
+    figures.add_row("latency, one way, at full load", latency)
+    figures.add_row(
+        "capture", f"{summary['packets']:,} datagrams, " + ", ".join(f"{n:,} {kind}" for kind, n in summary["frames_by_type"].items())
+    )
+    console.print(figures)
+    table = Table("must be equal", "one side", "", "other side", "", "")
+    for check in checks:
+        cells = [f"{value:,}" if isinstance(value, int) else str(value) for value in (check.left[1], check.right[1])]
+        table.add_row(
+            check.what, check.left[0], cells[0], check.right[0], cells[1], "[green]equal[/]" if check.holds else "[red]DIFFERENT[/]"
+        )
+    console.print(table)
+
+
+def point_onward(console: Console, capture: Path) -> None:
+    """Say where to look next."""
+    console.print(
+        f"The capture and every process's log stay in {capture.parent}. Look next:\n"
+        f"  aerowire pcap summary {capture}\n"
+        "  aerowire driver --dir /dev/shm/aeron-me & aerowire stat --dir /dev/shm/aeron-me\n"
+        "  conformance run --driver aerowire\n"
+        "  README.md, docs/architecture.md",
+        soft_wrap=True,
+    )

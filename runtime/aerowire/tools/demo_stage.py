@@ -1,0 +1,138 @@
+"""The processes and the progress display of `aerowire demo`.
+
+Whatever was started ends when the stage closes, Ctrl-C included. Knows nothing of what the processes are for.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from aerowire.base.errors import AerowireError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress
+
+STEP_LIMIT_S = 110.0
+END_LIMIT_S = 10.0
+SHARED_MEMORY = Path("/dev/shm")
+
+
+class DemoError(AerowireError):
+    """A step of the demo did not do what it should."""
+
+
+class Stage:
+    """The demo's processes and its progress display; whatever was started ends when the stage closes."""
+
+    def __init__(self, console: Console, folder: Path) -> None:
+        self.console = console
+        self.folder = folder
+        self._stack = ExitStack()
+        self._processes: list[subprocess.Popen[bytes]] = []
+
+    def __enter__(self) -> Stage:
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        columns = (
+            SpinnerColumn(),
+            TextColumn("{task.description:34}"),
+            BarColumn(),
+            TextColumn("{task.fields[note]}"),
+            TimeElapsedColumn(),
+        )
+        self.memory = Path(
+            self._stack.enter_context(
+                tempfile.TemporaryDirectory(prefix="aerowire-demo-", dir=SHARED_MEMORY if SHARED_MEMORY.is_dir() else None)
+            )
+        )
+        self._stack.callback(self._end_processes)
+        self.progress: Progress = self._stack.enter_context(Progress(*columns, console=self.console))
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stack.close()
+
+    def start(self, name: str, command: Sequence[str]) -> subprocess.Popen[bytes]:
+        """Start a command whose standard error goes to a log beside the capture."""
+        with (self.folder / f"{name}.log").open("wb") as log:
+            # A session of its own: Ctrl-C reaches the demo alone, which then ends its children in order.
+            child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, start_new_session=True)
+        self._processes.append(child)
+        return child
+
+    def failed(self, name: str, child: subprocess.Popen[bytes]) -> DemoError:
+        log = self.folder / f"{name}.log"
+        last = log.read_text(errors="replace").strip().splitlines()[-1:] or ["nothing"]
+        return DemoError(f"{name} failed", where=log, expected="exit code 0", actual=child.poll(), hint=last[0])
+
+    def objects(self, names: Mapping[str, subprocess.Popen[bytes]]) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield each JSON object that the named children print, until they have closed their output."""
+        deadline = time.monotonic() + STEP_LIMIT_S
+        pending = dict.fromkeys(names, b"")
+        with selectors.DefaultSelector() as selector:
+            for name, child in names.items():
+                assert child.stdout is not None
+                selector.register(child.stdout, selectors.EVENT_READ, name)
+            while selector.get_map():
+                for key, _ in selector.select(max(0.0, deadline - time.monotonic())):
+                    name = key.data
+                    data = os.read(key.fd, 65536)
+                    *lines, pending[name] = (pending[name] + data).split(b"\n")
+                    if not data:
+                        selector.unregister(key.fileobj)
+                    yield from ((name, json.loads(line)) for line in lines if line.startswith(b"{"))
+                if time.monotonic() > deadline:
+                    raise DemoError("the demo is stuck", expected=f"a step within {STEP_LIMIT_S:.0f} s", actual=", ".join(names))
+
+    def stop(self, child: subprocess.Popen[bytes]) -> None:
+        """Ask a child to end and wait for it."""
+        if child.stdin is not None:
+            child.stdin.close()
+        if child.poll() is None:
+            child.terminate()
+        try:
+            child.wait(END_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
+
+    def answer(self, name: str, command: Sequence[str], *, codes: Sequence[int] = (0,)) -> dict[str, Any]:
+        """Run a command to its end, a spinner turning, and return the JSON object that it prints."""
+        task = self.progress.add_task(name, total=None, note="")
+        child = self.start(name, command)
+        assert child.stdin is not None
+        child.stdin.close()
+        found: dict[str, Any] | None = None
+        text = b""
+        assert child.stdout is not None
+        with selectors.DefaultSelector() as selector:
+            selector.register(child.stdout, selectors.EVENT_READ)
+            deadline = time.monotonic() + STEP_LIMIT_S
+            while selector.select(max(0.0, deadline - time.monotonic())):
+                data = os.read(child.stdout.fileno(), 65536)
+                if not data:
+                    break
+                text += data
+        self.stop(child)
+        if child.returncode in codes and text.strip():
+            found = json.loads(text[text.index(b"{") :])
+        if found is None:
+            raise self.failed(name, child)
+        self.progress.update(task, total=1, completed=1)
+        return found
+
+    def _end_processes(self) -> None:
+        for child in reversed(self._processes):
+            self.stop(child)
+            if child.stdout is not None:
+                child.stdout.close()
