@@ -7,17 +7,26 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class OptionRow:
-    """One option.  `default` is its literal as text, or None; `default_of` names the option that it follows."""
+    """One option.  `default` is a literal of its kind, or None; `default_of` names the option that it follows."""
 
     name: str
     property: str
     environment: str
     kind: str
     unit: str
-    default: str | None
+    default: int | float | bool | str | None
     default_of: str | None
-    scope: str
+    scopes: tuple[str, ...]
     choices: tuple[str, ...]
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class LabelField:
+    """A named part of a label; `kind` is int or text."""
+
+    name: str
+    kind: str
     description: str
 
 
@@ -34,11 +43,12 @@ class SystemCounterRow:
 
 @dataclass(frozen=True, slots=True)
 class CounterTypeRow:
-    """A kind of counter; `label` is a format with named fields, or empty where others define it."""
+    """A kind of counter; `label` is a format with named fields, or empty where others define it; `suffix` may be appended later."""
 
     id: int
     name: str
     label: str
+    suffix: str
     key: str
     description: str
 
@@ -59,6 +69,7 @@ class OptionTable:
 @dataclass(frozen=True, slots=True)
 class CounterTable:
     description: str
+    fields: tuple[LabelField, ...]
     system: tuple[SystemCounterRow, ...]
     types: tuple[CounterTypeRow, ...]
 

@@ -1,0 +1,50 @@
+"""Tables as Python: options, counters with the forms of their labels, error codes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from aerowire.codegen.project import Project
+from aerowire.codegen.resolve_tables import label_pattern
+from aerowire.codegen.tables import CounterTable
+from aerowire.codegen.targets.base import header, module_path, package_files, render
+
+
+@dataclass(frozen=True)
+class LabelView:
+    """A counter type with a label: the format, what may follow it, and the expression that reads both back."""
+
+    name: str
+    label: str
+    suffix: str
+    pattern: str
+
+
+class TablesTarget:
+    """Renders one module per table."""
+
+    name = "tables"
+
+    def render(self, project: Project) -> dict[str, str]:
+        files = package_files(self.name, "Options, counters and error codes as tables.")
+        tables = project.tables
+        if tables.options is not None:
+            files[module_path(self.name, "options")] = render("options.py.j2", header=header("options.xml"), table=tables.options)
+        if tables.counters is not None:
+            files[module_path(self.name, "counters")] = render(
+                "counters.py.j2",
+                header=header("counters.xml"),
+                table=tables.counters,
+                labels=_labels(tables.counters),
+                suffixed=[row for row in tables.counters.system if row.suffix],
+                integers=[field.name for field in tables.counters.fields if field.kind == "int"],
+            )
+        if tables.errors is not None:
+            files[module_path(self.name, "errors")] = render("errors.py.j2", header=header("errors.xml"), table=tables.errors)
+        return files
+
+
+def _labels(table: CounterTable) -> list[LabelView]:
+    return [
+        LabelView(row.name, row.label, row.suffix, label_pattern(row.label, row.suffix, table.fields)) for row in table.types if row.label
+    ]
