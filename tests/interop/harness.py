@@ -25,7 +25,7 @@ ROOT = HERE.parents[1]
 WORK = ROOT / "build" / "interop"
 # The newest release that runs on Java 17.
 ARTIFACT = ("io.aeron", "aeron-all", "1.51.0")
-JAR_VARIABLE = "AEROWIRE_AERON_JAR"
+JAR_VARIABLE = "AERON_ALL_JAR"
 # Aeron maps files and reaches into NIO's selectors; the virtual machine has to be told to let it.
 OPENED_MODULES = ("java.base/sun.nio.ch=ALL-UNNAMED", "java.base/jdk.internal.misc=ALL-UNNAMED", "java.base/java.util.zip=ALL-UNNAMED")
 # Two drivers and two clients share the machine's two cores: small heaps, no parallel collector.

@@ -20,6 +20,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from aerowire.codecs.flyweights.cnc import CNC_NOT_READY, CncHeaderDecoder
+
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT_S = 30.0
 
@@ -57,6 +59,13 @@ class Process:
             continue
         found = json.loads(line)
         assert isinstance(found, dict)
+        return found
+
+    def event(self, name: str, timeout_s: float) -> dict[str, Any]:
+        """Return the next JSON object whose `event` is `name`, leaving out those before it."""
+        deadline = time.monotonic() + timeout_s
+        while (found := self.result(max(0.0, deadline - time.monotonic()))).get("event") != name:
+            continue
         return found
 
     def said(self) -> str:
@@ -119,7 +128,7 @@ class Workshop:
     def driver(self, directory: Path, properties: Mapping[str, str], *arguments: str) -> Process:
         return self.start("aerowire driver", driver_command(directory, properties, *arguments))
 
-    def peer(self, role: str, directory: Path, **arguments: object) -> Process:
+    def peer(self, role: str, directory: Path, /, **arguments: object) -> Process:
         return self.start(f"aerowire {role}", peer_command(role, peer_arguments(directory, arguments)))
 
     def close(self) -> None:
@@ -144,3 +153,21 @@ def free_port() -> int:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
+
+
+def wait_for_driver(directory: Path, driver: Process, timeout_s: float = LIMIT_S) -> None:
+    """Wait until the driver's directory can be used; fail with what the driver said when it ends instead."""
+    deadline = time.monotonic() + timeout_s
+    while not is_ready(directory):
+        if driver.popen.poll() is not None or time.monotonic() > deadline:
+            raise AssertionError(f"{driver.name} is not ready (exit code {driver.popen.poll()})\n{driver.said()}")
+        time.sleep(0.01)
+
+
+def is_ready(directory: Path) -> bool:
+    try:
+        with (directory / "cnc.dat").open("rb") as file:
+            header = file.read(CncHeaderDecoder.ENCODED_LENGTH)
+    except FileNotFoundError:
+        return False
+    return len(header) == CncHeaderDecoder.ENCODED_LENGTH and CncHeaderDecoder(header).version != CNC_NOT_READY

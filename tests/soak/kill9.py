@@ -1,0 +1,125 @@
+"""kill -9 of a publisher, a subscriber or the driver at a random moment, timeouts at 1 s.
+
+The survivors notice within the timeouts, nothing hangs, a restart works in the same directory, and when all have ended
+in order nothing is left behind.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from functools import partial
+from pathlib import Path
+
+from aerowire.codecs.tables.options import OPTIONS
+from tests.soak.bars import Part, Size
+from tests.support.processes import Process, Workshop, free_port, open_workshop, wait_for_driver
+
+ROUNDS = {Size.FULL: 10, Size.SMALL: 3}
+SEEDS = {Size.FULL: 909, Size.SMALL: 910}
+VICTIMS = ("publisher", "subscriber", "driver")
+TIMEOUT_S = 1.0
+# A timer looks at each timeout this often, and a loaded machine runs a process late.
+TIMER_S, LATE_S = 0.1, 1.5
+# The end of a publisher reaches a subscriber through two timeouts, one after the other: its client's, then its image's.
+NOTICE_S = {"publisher": 2 * TIMEOUT_S, "subscriber": 2 * TIMEOUT_S, "driver": TIMEOUT_S}
+START_S = 20.0
+STREAM = 1001
+
+TIMEOUTS = (
+    "client_liveness_timeout_ns",
+    "image_liveness_timeout_ns",
+    "publication_connection_timeout_ns",
+    "publication_linger_timeout_ns",
+    "driver_timeout_ms",
+)
+
+
+def driver_options() -> dict[str, str]:
+    limits = {OPTIONS[name].property: f"{int(TIMEOUT_S * 1e3)}{'ms' if OPTIONS[name].kind == 'duration_ns' else ''}" for name in TIMEOUTS}
+    return {
+        **limits,
+        OPTIONS["publication_unblock_timeout_ns"].property: "2s",
+        OPTIONS["timer_interval_ns"].property: f"{int(TIMER_S * 1e3)}ms",
+        OPTIONS["threading_mode"].property: "SHARED",
+        OPTIONS["dir_delete_on_shutdown"].property: "true",
+    }
+
+
+class Scene:
+    """A driver, a publisher and a subscriber, any of which may be killed and started again."""
+
+    def __init__(self, workshop: Workshop, channel: str) -> None:
+        self.workshop = workshop
+        self.channel = channel
+        self.directory = workshop.memory / "driver"
+        self.start_all()
+
+    def start_all(self) -> None:
+        self.driver = self.workshop.driver(self.directory, driver_options())
+        wait_for_driver(self.directory, self.driver)
+        self.peers = {role: self.watcher(role) for role in ("subscriber", "publisher")}
+        self.expect_flow()
+
+    def watcher(self, role: str) -> Process:
+        options = '{"driver_timeout_ms": 1000}'
+        watcher = self.workshop.peer("watcher", self.directory, role=role, channel=self.channel, stream=STREAM, options=options)
+        watcher.event("ready", START_S)
+        return watcher
+
+    def expect_flow(self) -> None:
+        """Assert that messages pass now: a further thousand is sent and a further thousand arrives."""
+        for peer in self.peers.values():
+            assert peer.event("messages", START_S).get("wrong", 0) == 0
+
+    def kill(self, victim: str) -> float:
+        """Kill the victim; return how long until every survivor that must notice has noticed."""
+        process = self.driver if victim == "driver" else self.peers[victim]
+        killed = time.monotonic()
+        process.popen.kill()
+        process.popen.wait(START_S)
+        limit = NOTICE_S[victim] + TIMER_S + LATE_S
+        if victim == "driver":
+            return max(float(peer.event("ended", limit)["at"]) for peer in self.peers.values()) - killed
+        survivor, event = ("subscriber", "no image") if victim == "publisher" else ("publisher", "disconnected")
+        return float(self.peers[survivor].event(event, limit)["at"]) - killed
+
+    def recover(self, victim: str) -> None:
+        """Start again what was killed, in the same directory, and see messages pass."""
+        if victim == "driver":
+            for peer in self.peers.values():
+                assert peer.popen.wait(START_S) == 0, peer.said()
+            self.start_all()
+        else:
+            self.peers[victim] = self.watcher(victim)
+            self.expect_flow()
+
+    def end(self) -> None:
+        """End everything in order and see that nothing is left behind."""
+        for peer in reversed(self.peers.values()):
+            assert peer.finish() == 0, peer.said()
+        self.driver.popen.terminate()
+        assert self.driver.popen.wait(START_S) == 0, self.driver.said()
+        assert not self.directory.exists()
+
+
+def run(rounds: int, seed: int, media: str, scratch: Path) -> str:
+    generator = random.Random(seed)
+    noticed: dict[str, list[float]] = {victim: [] for victim in VICTIMS}
+    with open_workshop(scratch) as workshop:
+        channel = "aeron:ipc?term-length=64k" if media == "ipc" else f"aeron:udp?endpoint=127.0.0.1:{free_port()}|term-length=64k"
+        scene = Scene(workshop, channel)
+        for number in range(rounds):
+            # Every kind of victim comes up, in an order and at moments that the seed decides.
+            victim = VICTIMS[(number + seed) % len(VICTIMS)]
+            time.sleep(generator.uniform(0.0, 0.8))
+            noticed[victim].append(scene.kill(victim))
+            scene.recover(victim)
+        scene.end()
+    for victim, times in noticed.items():
+        assert all(seconds <= NOTICE_S[victim] + TIMER_S + LATE_S for seconds in times), noticed
+    return ", ".join(f"{victim} {len(times)} times, noticed within {max(times):.2f} s" for victim, times in noticed.items() if times)
+
+
+def parts(size: Size) -> list[Part]:
+    return [Part(media, SEEDS[size], partial(run, ROUNDS[size], SEEDS[size], media)) for media in ("ipc", "udp")]

@@ -1,0 +1,118 @@
+"""A change in spec/ reaches everything: in a copy of the tree, a field's offset, an option's default and a counter's label are
+changed, the code is generated again and rebuilt, and driver, capture reader and conformance suite follow without another edit.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import hatch_build
+from tests.soak.bars import Part, Size
+
+ROOT = hatch_build.ROOT
+SOURCE_ROOTS = ("generated", "runtime", "codegen", "conformance", "pcap")
+COPIED = (*SOURCE_ROOTS, "spec", "tests", "build/native", "hatch_build.py", "pyproject.toml", "README.md", "LICENSE")
+SEED = 22
+
+# file, what stands there, what shall stand there
+NEW_LABEL = "Gaps that receivers asked for"
+NEW_TERM_LENGTH = 1 << 20
+CHANGES = (
+    (
+        "transport.xml",
+        r'(<aw:struct name="Nak".*?name="term_offset"[^>]*offset=")20(".*?name="length"[^>]*offset=")24(")',
+        r"\g<1>24\g<2>20\g<3>",
+    ),
+    ("options.xml", r'(name="ipc_term_buffer_length"[^>]*default=")\d+(")', rf"\g<1>{NEW_TERM_LENGTH}\g<2>"),
+    ("counters.xml", r'(name="NAK_MESSAGES_SENT" label=")[^"]*(")', rf"\g<1>{NEW_LABEL}\g<2>"),
+)
+
+
+def environment(tree: Path) -> dict[str, str]:
+    """Return the environment in which `import aerowire` finds the packages of `tree`."""
+    path = os.pathsep.join(str(tree / root) for root in SOURCE_ROOTS)
+    return {**os.environ, "PYTHONPATH": f"{path}{os.pathsep}{tree}"}
+
+
+def execute(tree: Path, *command: str) -> str:
+    done = subprocess.run(
+        [sys.executable, *command],
+        cwd=tree,
+        env=environment(tree),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=900,
+        stdin=subprocess.DEVNULL,
+    )
+    assert done.returncode == 0, f"{' '.join(command)} exited {done.returncode}\n{done.stdout[-4000:]}{done.stderr[-4000:]}"
+    return done.stdout
+
+
+def copy_tree(target: Path) -> None:
+    """Copy sources, extensions and their digests, so that only what the change touches is compiled again."""
+    ignore = shutil.ignore_patterns("__pycache__", "*.c", "*.lock", "*.tmp")
+    for name in COPIED:
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, target / name, ignore=ignore)
+        elif source.exists():
+            shutil.copy2(source, target / name)
+
+
+def change_specification(tree: Path) -> None:
+    for name, pattern, replacement in CHANGES:
+        path = tree / "spec" / name
+        text, count = re.subn(pattern, replacement, path.read_text(), flags=re.DOTALL)
+        assert count == 1, f"{name}: {count} places match {pattern}"
+        path.write_text(text)
+
+
+def probe(tree: Path, *arguments: str) -> dict[str, Any]:
+    """Run the probe with the packages of `tree` and return what it found."""
+    found = json.loads(execute(tree, "-m", "tests.soak.spec_probe", *arguments))
+    assert isinstance(found, dict)
+    return found
+
+
+def run(size: Size, scratch: Path) -> str:
+    del size
+    tree = scratch / "tree"
+    tree.mkdir()
+    copy_tree(tree)
+    before = probe(ROOT, "drive", str(scratch / "before.pcapng"))
+    change_specification(tree)
+    execute(tree, "-m", "aerowire.codegen.main", "generate")
+    execute(tree, "-m", "aerowire.codegen.main", "check")
+    execute(tree, "hatch_build.py")
+    after = probe(tree, "drive", str(scratch / "after.pcapng"))
+
+    # The driver follows: its default and its label.
+    assert after["ipc_term_length"] == NEW_TERM_LENGTH != before["ipc_term_length"]
+    assert NEW_LABEL in after["labels"]
+    assert NEW_LABEL not in before["labels"]
+
+    # Driver and capture reader follow together: the same reader on the other tree's capture sees the two fields exchanged.
+    own = probe(tree, "read", str(scratch / "after.pcapng"))["naks"]
+    foreign = probe(ROOT, "read", str(scratch / "after.pcapng"))["naks"]
+    assert own
+    assert [[length, offset] for offset, length in own] == foreign
+    assert own != foreign
+
+    # The conformance suite follows: its NAKs, crafted by the new layout, are understood by the new driver.
+    verdicts = {
+        case: execute(tree, "-m", "aerowire.conformance.main", "run", "--driver", "aerowire", "--case", case) for case in ("C01", "A05")
+    }
+    return f"{len(own)} NAKs read with the new layout, default {NEW_TERM_LENGTH}, label {NEW_LABEL!r}, cases {', '.join(verdicts)} pass"
+
+
+def parts(size: Size) -> list[Part]:
+    return [Part("offset-default-label", SEED, partial(run, size))]

@@ -1,0 +1,79 @@
+"""Latency and throughput, absolute and against pyzmq in the same run, by the scripts under benchmarks/.
+
+At small size only the ratios to pyzmq are held, at half: tests share their machine with other work.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from tests.soak.bars import Part, Size
+
+BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+RUNS = {Size.FULL: 5, Size.SMALL: 1}
+ROUND_TRIPS = {Size.FULL: 200_000, Size.SMALL: 20_000}
+MESSAGES = {Size.FULL: 20_000_000, Size.SMALL: 2_000_000}
+# Of every bar, what must be reached at this size.
+SHARE = {Size.FULL: 1.0, Size.SMALL: 0.5}
+
+IPC_P50_US = 1.2
+UDP_P50_US, UDP_P99_US = 8.0, 100.0
+SINGLE_PER_S, BATCH_PER_S = 12e6, 60e6
+LATENCY_RATIO, SINGLE_RATIO, BATCH_RATIO = 20.0, 4.0, 20.0
+UDP_CHANNEL = "aeron:udp?endpoint=127.0.0.1:0"
+
+
+def measure(script: str, *arguments: object) -> dict[str, Any]:
+    """Run one script under benchmarks/ and return the JSON object it prints."""
+    command = [sys.executable, str(BENCHMARKS / f"{script}.py"), "--json", "--length", "32", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600, stdin=subprocess.DEVNULL)
+    assert done.returncode == 0, f"{' '.join(command)}\nexit {done.returncode}\n{done.stdout}{done.stderr}"
+    found = json.loads(done.stdout[done.stdout.index("{") :])
+    assert isinstance(found, dict)
+    return found
+
+
+def median(size: Size, key: str, script: str, *arguments: object) -> float:
+    return statistics.median(float(measure(script, *arguments)[key]) for _ in range(RUNS[size]))
+
+
+def latency(size: Size, scratch: Path) -> str:
+    del scratch
+    trips = ("--messages", ROUND_TRIPS[size])
+    ipc = median(size, "p50_us", "pingpong", *trips, "--channel", "aeron:ipc")
+    zmq = median(size, "p50_us", "pingpong", "--messages", ROUND_TRIPS[size] // 10, "--peer", "pyzmq")
+    udp = [measure("pingpong", *trips, "--channel", UDP_CHANNEL) for _ in range(RUNS[size])]
+    udp_p50, udp_p99 = (statistics.median(float(one[key]) for one in udp) for key in ("p50_us", "p99_us"))
+    said = f"p50 IPC {ipc:.2f} us, UDP {udp_p50:.2f} us (p99 {udp_p99:.1f}), pyzmq {zmq:.1f} us, {zmq / ipc:.1f} times"
+    assert zmq / ipc >= LATENCY_RATIO * SHARE[size], said
+    if size is Size.FULL:
+        assert ipc <= IPC_P50_US, said
+        assert udp_p50 <= UDP_P50_US, said
+        assert udp_p99 <= UDP_P99_US, said
+    return said
+
+
+def throughput(size: Size, scratch: Path) -> str:
+    del scratch
+    count = ("--messages", MESSAGES[size])
+    single = median(size, "msgs_per_s", "throughput", *count, "--channel", "aeron:ipc", "--mode", "single")
+    batch = median(size, "msgs_per_s", "throughput", *count, "--channel", "aeron:ipc", "--mode", "batch")
+    zmq = median(size, "msgs_per_s", "throughput", "--messages", MESSAGES[size] // 20, "--peer", "pyzmq")
+    ratios = f"{single / zmq:.1f} and {batch / zmq:.1f} times"
+    said = f"single {single / 1e6:.1f} M/s, batch {batch / 1e6:.1f} M/s, pyzmq {zmq / 1e6:.2f} M/s: {ratios}"
+    assert single / zmq >= SINGLE_RATIO * SHARE[size], said
+    assert batch / zmq >= BATCH_RATIO * SHARE[size], said
+    if size is Size.FULL:
+        assert single >= SINGLE_PER_S, said
+        assert batch >= BATCH_PER_S, said
+    return said
+
+
+def parts(size: Size) -> list[Part]:
+    return [Part("latency", 0, partial(latency, size)), Part("throughput", 0, partial(throughput, size))]

@@ -1,0 +1,18 @@
+"""The long bars at a size that fits; `make soak` runs the same code at full size."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.soak.bars import Part, Size
+from tests.soak.catalogue import BARS
+
+SMALL = [pytest.param(part, id=f"{name}/{part.name}") for name, bar in BARS.items() for part in bar(Size.SMALL)]
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("part", SMALL)
+def test_bar_at_small_size(part: Part, tmp_path: Path) -> None:
+    print(f"seed {part.seed}: {part.run(tmp_path)}")

@@ -1,0 +1,18 @@
+"""System counters of a running driver, read from its directory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from aerowire.ipc.cnc import CncFile
+
+from aerowire.codecs.tables.counters import SystemCounter
+
+
+def read_system_counters(directory: Path) -> dict[SystemCounter, int]:
+    cnc = CncFile.map(str(directory / "cnc.dat"), writable=False)
+    try:
+        reader = cnc.counters_reader()
+        return {counter: reader.value(counter.value) for counter in SystemCounter}
+    finally:
+        cnc.close()
