@@ -24,20 +24,28 @@ PROPERTY_PREFIX = "aeron."
 _OTHER_COMPONENTS = ("aeron.archive.", "aeron.cluster.", "aeron.event.", "aeron.sample.", "aeron.samples.", "aeron.spy.", "aeron.test.")
 
 
+class ResolvedOptions(dict[str, OptionValue]):
+    """A value for every option by name; `given` says which of them somebody set."""
+
+    def __init__(self, values: Mapping[str, OptionValue], given: Iterable[str]) -> None:
+        super().__init__(values)
+        self.given = frozenset(given)
+
+
 def resolve_options(
     scopes: Collection[str],
     overrides: Mapping[str, object],
     properties: Mapping[str, str],
     environ: Mapping[str, str] | None = None,
-) -> dict[str, OptionValue]:
-    """Return a value for every option of `scopes`, by name.
+) -> ResolvedOptions:
+    """Return a value for every option of `scopes`.
 
     `overrides` is keyed by option name and holds typed values or text ("64k"); `properties` by property name. An option
     whose default is another option's value takes that value after it is resolved. Raises UnknownOptionError for a name
     that no option has, ConfigurationError for a value that an option cannot have.
     """
     environ = os.environ if environ is None else environ
-    table = {name: option for name, option in OPTIONS.items() if option.scope in scopes}
+    table = {name: option for name, option in OPTIONS.items() if not set(scopes).isdisjoint(option.scopes)}
     for name in overrides:
         if name not in table:
             raise _unknown(name, table)
@@ -46,16 +54,16 @@ def resolve_options(
     for name, option in table.items():
         if name in overrides and overrides[name] is not None:
             given[name] = _coerce(option, overrides[name], name)
-        elif option.property is not None and option.property in properties:
+        elif option.property in properties:
             given[name] = _parse(option, properties[option.property], option.property)
-        elif option.env is not None and environ.get(option.env):
+        elif environ.get(option.env):
             given[name] = _parse(option, environ[option.env], option.env)
-    return {name: _value(name, given, ()) for name in table}
+    return ResolvedOptions({name: _value(name, given, ()) for name in table}, given)
 
 
 def check_properties(properties: Mapping[str, str]) -> None:
     """Raise UnknownOptionError for an `aeron.*` property that no option and no other component has."""
-    known = {option.property for option in OPTIONS.values() if option.property is not None}
+    known = {option.property for option in OPTIONS.values()}
     for name in properties:
         if name.startswith(PROPERTY_PREFIX) and name not in known and not name.startswith(_OTHER_COMPONENTS):
             raise _unknown(name, known)
@@ -105,7 +113,10 @@ def _value(name: str, given: Mapping[str, OptionValue], chain: tuple[str, ...]) 
 def _parse(option: Option, text: str, where: str) -> OptionValue:
     if option.choices:
         return _choice(option, text, where)
-    return _PARSERS[option.kind](where, text.strip())
+    text = text.strip()
+    if option.kind == "duration_ns" and option.unit != "ns" and text[-1:].isdigit():
+        text += option.unit
+    return _PARSERS[option.kind](where, text)
 
 
 def _parse_double(where: str, text: str) -> float:
@@ -158,14 +169,12 @@ def _choice(option: Option, text: str, where: str) -> str:
     for choice in option.choices:
         if choice.lower() == text.strip().lower():
             return choice
-    raise ConfigurationError(
-        f"{name_of(option)} has an unknown value", where=where, expected=" | ".join(option.choices), actual=repr(text)
-    )
+    raise ConfigurationError(f"{name_of(option)} has an unknown value", where=where, expected=" | ".join(option.choices), actual=repr(text))
 
 
 def name_of(option: Option) -> str:
     """Return the name by which an operator knows an option."""
-    return option.property or option.name
+    return option.property
 
 
 def _expected(option: Option) -> str:

@@ -1,0 +1,142 @@
+"""Commands to the native agents, in order and never lost: what an agent's bounded queue cannot take now waits here.
+
+One client that times out may ask an agent for more at once than its queue holds; everything behind such a command waits too.
+Registrar thread only.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from aerowire.driver.ipc_publication import IpcPublication
+    from aerowire.driver.network_publication import NetworkPublication
+    from aerowire.driver.publication_image import PublicationImage
+    from aerowire.driver.receive_endpoint import ReceiveEndpoint
+    from aerowire.driver.receiver import Receiver
+    from aerowire.driver.send_endpoint import SendEndpoint
+    from aerowire.driver.sender import Sender
+    from aerowire.driver.tracker import Tracker
+
+# Room that is always left in an agent's queue, so that a command of a few parts goes in whole.
+_RESERVE = 8
+
+
+class _Agent(Protocol):
+    @property
+    def free_commands(self) -> int: ...
+
+
+class AgentGate:
+    """Orders commands to one agent. Invariant: while `_waiting` is not empty, nothing goes past it."""
+
+    __slots__ = ("_agent", "_waiting")
+
+    def __init__(self, agent: _Agent) -> None:
+        self._agent = agent
+        self._waiting: deque[Callable[[], object]] = deque()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a new request may be read that leads here."""
+        return not self._waiting and self._agent.free_commands > _RESERVE
+
+    def flush(self) -> int:
+        """Hand over what waits, as far as there is room; returns how many went."""
+        count = 0
+        while self._waiting and self._agent.free_commands > 0:
+            self._waiting.popleft()()
+            count += 1
+        return count
+
+    def _put(self, command: Callable[[], object]) -> None:
+        if self._waiting or self._agent.free_commands <= 0:
+            self._waiting.append(command)
+        else:
+            command()
+
+
+class SenderGate(AgentGate):
+    """Commands to the sender."""
+
+    __slots__ = ("_sender",)
+
+    def __init__(self, sender: Sender) -> None:
+        super().__init__(sender)
+        self._sender = sender
+
+    def add_endpoint(self, endpoint: SendEndpoint) -> None:
+        self._put(lambda: self._sender.add_endpoint(endpoint))
+
+    def remove_endpoint(self, endpoint: SendEndpoint) -> None:
+        self._put(lambda: self._sender.remove_endpoint(endpoint))
+
+    def add_publication(self, publication: NetworkPublication) -> None:
+        self._put(lambda: self._sender.add_publication(publication))
+
+    def remove_publication(self, publication: NetworkPublication) -> None:
+        self._put(lambda: self._sender.remove_publication(publication))
+
+
+class ReceiverGate(AgentGate):
+    """Commands to the receiver."""
+
+    __slots__ = ("_receiver",)
+
+    def __init__(self, receiver: Receiver) -> None:
+        super().__init__(receiver)
+        self._receiver = receiver
+
+    def add_endpoint(self, endpoint: ReceiveEndpoint) -> None:
+        self._put(lambda: self._receiver.add_endpoint(endpoint))
+
+    def remove_endpoint(self, endpoint: ReceiveEndpoint) -> None:
+        self._put(lambda: self._receiver.remove_endpoint(endpoint))
+
+    def add_subscription(self, endpoint: ReceiveEndpoint, stream_id: int, session_id: int | None = None) -> None:
+        self._put(lambda: self._receiver.add_subscription(endpoint, stream_id, session_id))
+
+    def remove_subscription(self, endpoint: ReceiveEndpoint, stream_id: int, session_id: int | None = None) -> None:
+        self._put(lambda: self._receiver.remove_subscription(endpoint, stream_id, session_id))
+
+    def add_image(self, image: PublicationImage) -> None:
+        self._put(lambda: self._receiver.add_image(image))
+
+    def remove_cool_down(self, endpoint: ReceiveEndpoint, session_id: int, stream_id: int) -> None:
+        self._put(lambda: self._receiver.remove_cool_down(endpoint, session_id, stream_id))
+
+    def remove_init_in_progress(self, endpoint: ReceiveEndpoint, session_id: int, stream_id: int) -> None:
+        self._put(lambda: self._receiver.remove_init_in_progress(endpoint, session_id, stream_id))
+
+    def reject_image(self, image: PublicationImage, reason: str) -> None:
+        self._put(lambda: self._receiver.reject_image(image, reason))
+
+
+class TrackerGate(AgentGate):
+    """Commands to the tracker."""
+
+    __slots__ = ("_tracker",)
+
+    def __init__(self, tracker: Tracker) -> None:
+        super().__init__(tracker)
+        self._tracker = tracker
+
+    def add_publication(self, publication: IpcPublication | NetworkPublication) -> None:
+        self._put(lambda: self._tracker.add_publication(publication))
+
+    def close_publication(self, publication: IpcPublication | NetworkPublication) -> None:
+        self._put(lambda: self._tracker.close_publication(publication))
+
+    def add_image(self, image: PublicationImage) -> None:
+        self._put(lambda: self._tracker.add_image(image))
+
+    def link_subscriber(self, source: IpcPublication | PublicationImage, position_id: int, registration_id: int) -> None:
+        self._put(lambda: self._tracker.link_subscriber(source, position_id, registration_id))
+
+    def unlink_subscriber(self, source: IpcPublication | PublicationImage, position_id: int, registration_id: int) -> None:
+        self._put(lambda: self._tracker.unlink_subscriber(source, position_id, registration_id))
+
+    def add_client(self, client_id: int, heartbeat_counter_id: int) -> None:
+        self._put(lambda: self._tracker.add_client(client_id, heartbeat_counter_id))

@@ -1,0 +1,228 @@
+"""Puts a driver together: files, counters, native agents and registrar, from a context and ports.
+
+The command, the embedded driver and the simulator build the same graph with this one function.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aerowire.base import units
+from aerowire.base.directory import CNC_FILE_NAME
+from aerowire.codecs.flyweights import cnc as cnc_layout
+from aerowire.codecs.tables.counters import SystemCounter
+from aerowire.codecs.tables.options import OPTIONS
+from aerowire.driver.agent_gates import ReceiverGate, SenderGate, TrackerGate
+from aerowire.driver.clients import Clients
+from aerowire.driver.driver_core import DriverCore, InducedLoss
+from aerowire.driver.driver_directory import LOSS_REPORT_FILE_NAME, delete_files, prepare_directory
+from aerowire.driver.error_recorder import ErrorRecorder
+from aerowire.driver.events import EventQueue
+from aerowire.driver.logs import LogStore
+from aerowire.driver.receiver import Receiver
+from aerowire.driver.registrar import Registrar
+from aerowire.driver.responses import Responses
+from aerowire.driver.sender import Sender
+from aerowire.driver.stream_counters import StreamCounters, allocate_system_counters
+from aerowire.driver.system_counters import SystemCounters
+from aerowire.driver.tracker import Tracker
+from aerowire.driver.version import AERON_VERSION, DRIVER_COMMIT, DRIVER_VERSION
+from aerowire.driver.wildcard_ports import WildcardPorts
+from aerowire.ipc.cnc import CncFile
+from aerowire.ipc.counters import AtomicCounter, CountersManager
+from aerowire.ipc.error_log import DistinctErrorLog
+from aerowire.ipc.loss_report import LossReport
+
+if TYPE_CHECKING:
+    from aerowire.driver.capture import CaptureWriter
+    from aerowire.driver.context import Context
+    from aerowire.driver.loss_port import LossRates
+    from aerowire.driver.ports import Ports
+
+# Events are posted once in a stream's life; agents hold back what does not fit.
+_EVENT_CAPACITY = 1024
+
+
+@dataclass(slots=True)
+class DriverParts:
+    """A driver that is complete but not started. Invariant: `close()` comes after the agents have stopped."""
+
+    context: Context
+    cnc: CncFile
+    registrar: Registrar
+    sender: Sender
+    receiver: Receiver
+    tracker: Tracker
+    capture: CaptureWriter | None
+    loss_region: object
+
+    def close(self) -> None:
+        """Free logs and sockets, say that the driver has ended, and delete its directory if it should."""
+        self.registrar.close()
+        if self.capture is not None:
+            self.capture.close()
+        self.cnc.to_driver.consumer_heartbeat_ms = cnc_layout.CONSUMER_HEARTBEAT_CLOSED
+        self.cnc.close()
+        if self.context.dir_delete_on_shutdown:
+            delete_files(Path(self.context.aeron_dir))
+
+
+def build_driver(
+    context: Context, ports: Ports, *, resolver: Executor | None = None, on_terminate: Callable[[], None] | None = None
+) -> DriverParts:
+    """Prepare the directory and build a driver in it; `on_terminate` is called when a client may end it."""
+    prepare_directory(context, ports.clock.now_ms())
+    directory = Path(context.aeron_dir)
+    counters_values_length = context.counters_buffer_length
+    metadata_length = (
+        counters_values_length // cnc_layout.CounterValueDecoder.ENCODED_LENGTH * cnc_layout.CounterMetadataDecoder.ENCODED_LENGTH
+    )
+    cnc = CncFile.create(
+        directory / CNC_FILE_NAME,
+        to_driver_buffer_length=context.conductor_buffer_length,
+        to_clients_buffer_length=context.clients_buffer_length,
+        counters_metadata_buffer_length=metadata_length,
+        counters_values_buffer_length=counters_values_length,
+        error_log_buffer_length=context.error_buffer_length,
+        client_liveness_timeout_ns=context.client_liveness_timeout_ns,
+        start_timestamp_ms=ports.clock.now_ms(),
+        pid=os.getpid(),
+        file_page_size=context.file_page_size,
+        regions=ports.regions,
+    )
+    counters = cnc.counters_manager(
+        free_to_reuse_timeout_ms=-(-context.counters_free_to_reuse_timeout_ns // 1_000_000), epoch_ms=ports.clock.now_ms
+    )
+    _allocate_system_counters(context, counters)
+    loss_region = ports.regions.create(directory / LOSS_REPORT_FILE_NAME, _loss_report_length(context), sparse=True)
+    errors = ErrorRecorder(DistinctErrorLog(cnc.error_log_buffer), AtomicCounter(counters, SystemCounter.ERRORS), ports.clock)
+    capture = _open_capture(context, ports)
+    core, agents = _build_core(context, ports, cnc, counters, errors, LossReport(loss_region), capture)
+    mapped = AtomicCounter(counters, SystemCounter.BYTES_CURRENTLY_MAPPED)
+    mapped.set(len(cnc) + _loss_report_length(context))
+
+    def terminate(token: bytes) -> bool:
+        is_allowed = context.allows_termination(token)
+        if is_allowed and on_terminate is not None:
+            on_terminate()
+        return is_allowed
+
+    registrar = Registrar(core, resolver=resolver, on_terminate=terminate)
+    # The first correlation id is 0, which no client may get; the heartbeat must be there BEFORE the file is published.
+    cnc.to_driver.next_correlation_id()
+    cnc.to_driver.consumer_heartbeat_ms = ports.clock.now_ms()
+    cnc.publish()
+    sender, receiver, tracker = agents
+    return DriverParts(context, cnc, registrar, sender, receiver, tracker, capture, loss_region)
+
+
+def _build_core(
+    context: Context,
+    ports: Ports,
+    cnc: CncFile,
+    counters: CountersManager,
+    errors: ErrorRecorder,
+    loss_report: LossReport,
+    capture: CaptureWriter | None,
+) -> tuple[DriverCore, tuple[Sender, Receiver, Tracker]]:
+    system = SystemCounters(counters)
+    events = EventQueue(_EVENT_CAPACITY)
+    to_driver = cnc.to_driver
+    sender = Sender(
+        clock=ports.clock,
+        system=system,
+        events=events,
+        poll_ratio=context.send_to_status_poll_ratio,
+        status_message_timeout_ns=context.rcv_status_message_timeout_ns,
+        cycle_threshold_ns=context.driver_sender_cycle_threshold_ns,
+    )
+    receiver = Receiver(clock=ports.clock, system=system, events=events, cycle_threshold_ns=context.driver_receiver_cycle_threshold_ns)
+    tracker = Tracker(
+        clock=ports.clock,
+        system=system,
+        events=events,
+        to_driver=to_driver,
+        timer_interval_ns=context.timer_interval_ns,
+        client_liveness_timeout_ns=context.client_liveness_timeout_ns,
+        cycle_threshold_ns=context.driver_conductor_cycle_threshold_ns,
+    )
+    stream_counters = StreamCounters(counters)
+    responses = Responses(cnc.to_clients_transmitter())
+    tracker_gate = TrackerGate(tracker)
+    core = DriverCore(
+        context=context,
+        ports=ports,
+        to_driver=to_driver,
+        events=events,
+        sender=SenderGate(sender),
+        receiver=ReceiverGate(receiver),
+        tracker=tracker_gate,
+        counters=stream_counters,
+        system=system,
+        responses=responses,
+        errors=errors,
+        logs=LogStore(
+            context=context,
+            regions=ports.regions,
+            mapped_bytes=AtomicCounter(counters, SystemCounter.BYTES_CURRENTLY_MAPPED),
+            free_failures=AtomicCounter(counters, SystemCounter.FREE_FAILS),
+            errors=errors,
+        ),
+        clients=Clients(counters=stream_counters, responses=responses, tracker=tracker_gate, clock=ports.clock),
+        loss_report=loss_report,
+        sender_ports=WildcardPorts.parse(OPTIONS["sender_wildcard_port_range"].property, context.sender_wildcard_port_range),
+        receiver_ports=WildcardPorts.parse(OPTIONS["receiver_wildcard_port_range"].property, context.receiver_wildcard_port_range),
+        sender_loss=InducedLoss(outgoing=_loss_rates(context, ports, "send_data"), incoming=_loss_rates(context, ports, "send_control")),
+        receiver_loss=InducedLoss(
+            incoming=_loss_rates(context, ports, "receive_data"), outgoing=_loss_rates(context, ports, "receive_control")
+        ),
+        capture=capture,
+    )
+    return core, (sender, receiver, tracker)
+
+
+def _allocate_system_counters(context: Context, counters: CountersManager) -> None:
+    thresholds = {
+        SystemCounter.CONDUCTOR_CYCLE_TIME_THRESHOLD_EXCEEDED: context.driver_conductor_cycle_threshold_ns,
+        SystemCounter.SENDER_CYCLE_TIME_THRESHOLD_EXCEEDED: context.driver_sender_cycle_threshold_ns,
+        SystemCounter.RECEIVER_CYCLE_TIME_THRESHOLD_EXCEEDED: context.driver_receiver_cycle_threshold_ns,
+        SystemCounter.NAME_RESOLVER_TIME_THRESHOLD_EXCEEDED: context.name_resolver_threshold_ns,
+    }
+    allocate_system_counters(
+        counters,
+        version=DRIVER_VERSION,
+        commit=DRIVER_COMMIT,
+        driver_name=context.driver_resolver_name,
+        threading_mode=context.threading_mode.value,
+        thresholds={which: units.format_duration(value) for which, value in thresholds.items()},
+    )
+    counters.set_value(SystemCounter.AERON_VERSION, AERON_VERSION)
+    counters.set_value(SystemCounter.CONTROL_PROTOCOL_VERSION, cnc_layout.CONTROL_PROTOCOL_VERSION)
+
+
+def _loss_report_length(context: Context) -> int:
+    page = context.file_page_size
+    return -(-context.loss_report_buffer_length // page) * page
+
+
+def _loss_rates(context: Context, ports: Ports, kind: str) -> LossRates | None:
+    rates = {name: context.number(f"debug_{kind}_{name}_rate") for name in ("loss", "duplicate", "reorder")}
+    if not any(rates.values()):
+        return None
+    from aerowire.driver.loss_port import LossRates
+
+    seed = int(context.number(f"debug_{kind}_loss_seed"))
+    return LossRates(**rates, seed=seed if seed != -1 else ports.random.below(1 << 62))
+
+
+def _open_capture(context: Context, ports: Ports) -> CaptureWriter | None:
+    if context.capture is None:
+        return None
+    from aerowire.driver.capture import CaptureWriter
+
+    return CaptureWriter(context.capture, ports.clock)

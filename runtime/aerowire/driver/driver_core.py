@@ -1,0 +1,98 @@
+"""What the parts of the registrar share: the driver's native objects, files and the ways to its clients."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from aerowire.base.ports import DatagramPort
+    from aerowire.codecs.tables.counters import SystemCounter
+    from aerowire.driver.agent_gates import ReceiverGate, SenderGate, TrackerGate
+    from aerowire.driver.capture import CaptureWriter
+    from aerowire.driver.clients import Clients
+    from aerowire.driver.context import Context
+    from aerowire.driver.error_recorder import ErrorRecorder
+    from aerowire.driver.events import EventQueue
+    from aerowire.driver.logs import LogStore
+    from aerowire.driver.loss_port import LossRates
+    from aerowire.driver.ports import Ports, SocketSpec
+    from aerowire.driver.responses import Responses
+    from aerowire.driver.stream_counters import StreamCounters
+    from aerowire.driver.system_counters import SystemCounters
+    from aerowire.driver.wildcard_ports import WildcardPorts
+    from aerowire.ipc.loss_report import LossReport
+    from aerowire.ipc.ring_buffer import ManyToOneRingBuffer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InducedLoss:
+    """Loss, duplicates and reordering to induce on a kind of endpoint, by direction; None leaves a direction alone."""
+
+    incoming: LossRates | None = None
+    outgoing: LossRates | None = None
+
+    def __bool__(self) -> bool:
+        return self.incoming is not None or self.outgoing is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DriverCore:
+    """One driver's parts, put together once by the composition root."""
+
+    context: Context
+    ports: Ports
+    to_driver: ManyToOneRingBuffer
+    events: EventQueue
+    sender: SenderGate
+    receiver: ReceiverGate
+    tracker: TrackerGate
+    counters: StreamCounters
+    system: SystemCounters
+    responses: Responses
+    errors: ErrorRecorder
+    logs: LogStore
+    clients: Clients
+    loss_report: LossReport
+    sender_ports: WildcardPorts
+    receiver_ports: WildcardPorts
+    sender_loss: InducedLoss
+    receiver_loss: InducedLoss
+    capture: CaptureWriter | None
+
+    def next_correlation_id(self) -> int:
+        """Return an id that neither a client nor the driver has used."""
+        return self.to_driver.next_correlation_id()
+
+    @property
+    def is_accepting_commands(self) -> bool:
+        """Whether each agent can take what one command may ask of it."""
+        return self.sender.is_open and self.receiver.is_open and self.tracker.is_open
+
+    def count(self, which: SystemCounter) -> None:
+        """Add one to a system counter that the registrar writes."""
+        manager = self.counters.manager
+        manager.set_value(which, manager.value(which) + 1)
+
+    def open_socket(self, spec: SocketSpec, loss: InducedLoss) -> DatagramPort:
+        """Open a socket, with induced loss and capture around it where they are asked for."""
+        port = self.ports.open_socket(spec)
+        if not loss and self.capture is None:
+            return port
+        from aerowire.driver.capture import CapturePort, CaptureTap
+        from aerowire.driver.loss_port import LossPort
+
+        local = port.local_address or (spec.bind.host, spec.bind.port)
+        remote = None if spec.connect is None else (spec.connect.host, spec.connect.port)
+        tap = None if self.capture is None else CaptureTap(self.capture, local=local, remote=remote)
+        if loss:
+            return LossPort(port, incoming=loss.incoming, outgoing=loss.outgoing, tap=tap)
+        assert tap is not None
+        return CapturePort(port, tap)
+
+    @staticmethod
+    def close_socket(port: DatagramPort) -> None:
+        """Close a socket that no endpoint owns yet; a port without close has nothing to release."""
+        close = getattr(port, "close", None)
+        if close is not None:
+            close()

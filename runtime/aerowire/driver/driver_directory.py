@@ -1,0 +1,135 @@
+"""The driver's directory: who may start in it, what is removed from it, and what is made. Aeron: MediaDriver.ensureDirectoryIsRecreated.
+
+Only entries that a driver makes are ever deleted. A directory that holds something else and no cnc file is not ours to touch.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aerowire.base.directory import CNC_FILE_NAME
+from aerowire.base.errors import ActiveDriverError, DriverDirectoryMissingError, ForeignDirectoryError
+from aerowire.codecs.flyweights import cnc as cnc_layout
+from aerowire.driver.logs import IMAGES_DIRECTORY, PUBLICATIONS_DIRECTORY
+from aerowire.ipc.cnc import CncFile
+from aerowire.ipc.error_log import read_errors
+
+if TYPE_CHECKING:
+    from aerowire.driver.context import Context
+
+LOSS_REPORT_FILE_NAME = "loss-report.dat"
+
+_ENTRIES = (CNC_FILE_NAME, LOSS_REPORT_FILE_NAME, PUBLICATIONS_DIRECTORY, IMAGES_DIRECTORY)
+
+
+def prepare_directory(context: Context, now_ms: int) -> None:
+    """Make the directory ready for a new driver: check whose it is, save what the last one said, remove its files.
+
+    Raises ActiveDriverError when a live driver owns it, ForeignDirectoryError when nothing says that it is a driver's.
+    """
+    directory = Path(context.aeron_dir)
+    if directory.exists() and not directory.is_dir():
+        raise ForeignDirectoryError(
+            "the driver directory is a file",
+            where=directory,
+            expected="a directory, or nothing",
+            actual="a file",
+            hint="choose another aeron.dir",
+        )
+    if directory.is_dir():
+        if context.dir_warn_if_exists:
+            print(f"WARNING: {directory} exists", file=sys.stderr)
+        _check_ours(directory)
+        if not context.dir_delete_on_start:
+            _check_unused(directory, context, now_ms)
+        delete_files(directory)
+    (directory / PUBLICATIONS_DIRECTORY).mkdir(parents=True, exist_ok=True)
+    (directory / IMAGES_DIRECTORY).mkdir(exist_ok=True)
+
+
+def delete_files(directory: Path) -> None:
+    """Delete what drivers make in `directory`, and the directory itself when nothing else is in it."""
+    for name in _ENTRIES:
+        path = directory / name
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+    try:
+        directory.rmdir()
+    except OSError:
+        return  # somebody keeps something else here
+
+
+def _check_ours(directory: Path) -> None:
+    entries = {entry.name for entry in directory.iterdir()}
+    strangers = sorted(entries - set(_ENTRIES))
+    if strangers and CNC_FILE_NAME not in entries:
+        raise ForeignDirectoryError(
+            "the directory is not a driver's",
+            where=directory,
+            expected=f"{CNC_FILE_NAME}, or an empty directory",
+            actual=", ".join(strangers[:3]),
+            hint="choose another aeron.dir; nothing was deleted",
+        )
+
+
+def _check_unused(directory: Path, context: Context, now_ms: int) -> None:
+    path = directory / CNC_FILE_NAME
+    if _is_unfinished(path):
+        return
+    try:
+        file = CncFile.map(path, writable=False)
+    except DriverDirectoryMissingError:
+        return
+    try:
+        heartbeat_ms = file.to_driver.consumer_heartbeat_ms
+        age_ms = now_ms - heartbeat_ms
+        if heartbeat_ms > 0 and age_ms <= context.driver_timeout_ns // 1_000_000:
+            raise ActiveDriverError(
+                "a live driver owns the directory",
+                where=directory,
+                expected="no driver, or one that has ended",
+                actual=f"pid {file.pid}, heartbeat {age_ms} ms ago",
+                hint="stop it, choose another aeron.dir, or set aeron.dir.delete.on.start=true",
+            )
+        _save_errors(directory, file)
+    finally:
+        file.close()
+
+
+def _is_unfinished(path: Path) -> bool:
+    # A driver that died while it made its files leaves a short file, or one whose version was never set.
+    try:
+        with path.open("rb") as file:
+            start = file.read(cnc_layout.CncHeaderDecoder.ENCODED_LENGTH)
+    except FileNotFoundError:
+        return True
+    if len(start) < cnc_layout.CncHeaderDecoder.ENCODED_LENGTH:
+        return not any(start)
+    return cnc_layout.CncHeaderDecoder(start).version == cnc_layout.CNC_NOT_READY
+
+
+def _save_errors(directory: Path, file: CncFile) -> None:
+    errors = read_errors(file.error_log_buffer)
+    if not errors:
+        return
+    stamp = time.strftime("%Y-%m-%d-%H-%M-%S", time.localtime())
+    target = directory.with_name(f"{directory.name}-{stamp}-{os.getpid()}-error.log")
+    with target.open("w", encoding="utf-8") as out:
+        for error in errors:
+            first, last = _time_text(error.first_timestamp_ms), _time_text(error.last_timestamp_ms)
+            out.write(f"\n{error.observation_count} observations from {first} to {last} for:\n{error.text}\n")
+        out.write(f"\n{len(errors)} distinct errors observed.\n")
+    print(f"WARNING: existing errors saved to: {target}", file=sys.stderr)
+
+
+def _time_text(epoch_ms: int) -> str:
+    seconds, milliseconds = divmod(epoch_ms, 1000)
+    local = time.localtime(seconds)
+    return f"{time.strftime('%Y-%m-%d %H:%M:%S', local)}.{milliseconds:03d}{time.strftime('%z', local)}"

@@ -1,0 +1,51 @@
+"""Where the driver's errors go: the distinct error log, counter and, when the log is full, standard error."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from aerowire.base.errors import AerowireError, StorageSpaceError
+
+if TYPE_CHECKING:
+    from aerowire.base.ports import ClockPort
+    from aerowire.ipc.counters import AtomicCounter
+    from aerowire.ipc.error_log import DistinctErrorLog
+
+
+class ErrorRecorder:
+    """Records an observation of each error and counts it. Registrar thread only, as the counter has one writer."""
+
+    __slots__ = ("_clock", "_counter", "_log")
+
+    def __init__(self, log: DistinctErrorLog, counter: AtomicCounter, clock: ClockPort) -> None:
+        self._log = log
+        self._counter = counter
+        self._clock = clock
+
+    def record(self, error: BaseException | str) -> None:
+        """Count `error` and note it in the error log; its text is what makes it distinct."""
+        text = error if isinstance(error, str) else describe(error)
+        self._counter.increment()
+        if not self._log.record(text, self._clock.now_ms()):
+            print(f"aerowire driver: the error log is full; lost: {text}", file=sys.stderr)
+
+    def warn(self, text: str) -> None:
+        """Note what is not an error yet, as official drivers do: in the same log, counted too."""
+        self.record(f"WARN - {text}")
+
+
+def describe(error: BaseException) -> str:
+    """Render an error on one line: its class, and what it says."""
+    name = type(error).__name__
+    text = str(error).replace("\n", " ")
+    return f"{name}: {text}" if text else name
+
+
+def is_storage_error(error: BaseException) -> bool:
+    """Return whether `error` says that a file system is full."""
+    import errno
+
+    return isinstance(error, StorageSpaceError) or (
+        isinstance(error, OSError) and not isinstance(error, AerowireError) and error.errno in {errno.ENOSPC, errno.EDQUOT}
+    )

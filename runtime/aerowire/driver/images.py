@@ -1,0 +1,265 @@
+"""Images: streams from other drivers, made when the receiver has heard a SETUP that somebody here wants.
+
+Aeron: DriverConductor.CreatePublicationImageCommand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from aerowire.base.errors import ChannelValueError
+from aerowire.codecs.flyweights import logbuffer, transport
+from aerowire.codecs.tables.counters import CounterType
+from aerowire.codecs.tables.errors import ErrorCode
+from aerowire.driver.publication_image import PublicationImage
+from aerowire.driver.publication_params import check_mtu_length, check_term_length
+from aerowire.driver.subscription_params import SubscriptionParams
+from aerowire.protocol.congestion_control import StaticWindowCongestionControl
+
+if TYPE_CHECKING:
+    from aerowire.driver.driver_core import DriverCore
+    from aerowire.driver.endpoints import Endpoints, ReceiveChannel
+    from aerowire.driver.events import Event
+    from aerowire.driver.logs import Log
+    from aerowire.driver.subscriptions import Subscription, Subscriptions
+
+_IMAGE_COUNTERS = (CounterType.RCV_HWM, CounterType.RCV_POS, CounterType.RCV_NAKS_SENT)
+
+
+@dataclass(slots=True, eq=False)
+class Image:
+    """An image and what it owns."""
+
+    correlation_id: int
+    native: PublicationImage
+    endpoint: ReceiveChannel
+    session_id: int
+    stream_id: int
+    log: Log
+    source_identity: str
+    counter_ids: dict[CounterType, int]
+    is_lingering: bool = False
+
+    @property
+    def source_id(self) -> int:
+        return self.correlation_id
+
+    @property
+    def log_path(self) -> str:
+        return self.log.path
+
+
+class Images:
+    """All images of the driver."""
+
+    def __init__(self, core: DriverCore, endpoints: Endpoints, subscriptions: Subscriptions) -> None:
+        self._core = core
+        self._endpoints = endpoints
+        self._subscriptions = subscriptions
+        self._by_native: dict[PublicationImage, Image] = {}
+
+    def __iter__(self) -> Iterator[Image]:
+        return iter(tuple(self._by_native.values()))
+
+    def find(self, correlation_id: int) -> Image | None:
+        """Return an image by its correlation id."""
+        return next((image for image in self if image.correlation_id == correlation_id), None)
+
+    def of_native(self, native: object) -> Image | None:
+        """Return the image that an event is about."""
+        return self._by_native.get(native)
+
+    def on_setup(self, native_endpoint: object, setup: Event) -> None:
+        """Make an image for everybody who subscribed to the stream; on failure the receiver may ask again."""
+        endpoint = self._endpoints.receiver_of(native_endpoint)
+        if endpoint is None:
+            return
+        is_made = False
+        try:
+            is_made = self._make(endpoint, setup)
+        finally:
+            if not is_made:
+                self._core.receiver.remove_init_in_progress(endpoint.native, setup.session_id, setup.stream_id)
+
+    def link_subscription(self, subscription: Subscription) -> None:
+        """Link a new subscription to the images that are already there."""
+        for image in self:
+            is_match = image.endpoint is subscription.endpoint and subscription.wants(image.session_id, image.stream_id)
+            if is_match and not image.is_lingering and image.native.accepts_subscribers:
+                self._subscriptions.link_later(subscription, image)
+
+    def on_linger(self, image: Image) -> None:
+        """The stream has ended or gone silent: subscribers lose the image, and the endpoint perhaps its last user."""
+        image.is_lingering = True
+        if self._subscriptions.notify_unavailable(image):
+            self._core.receiver.remove_cool_down(image.endpoint.native, image.session_id, image.stream_id)
+        image.endpoint.image_count -= 1
+        self._endpoints.close_receiver_if_unused(image.endpoint)
+
+    def on_removed(self, image: Image) -> None:
+        """No agent holds the image any more: free its counters and log."""
+        self._by_native.pop(image.native, None)
+        self._subscriptions.free_links(image)
+        for counter_id in image.counter_ids.values():
+            self._core.counters.manager.free(counter_id)
+        self._core.logs.free_later(image.log)
+
+    def close(self) -> None:
+        """Free every log; the agents must have stopped."""
+        for image in self:
+            self._core.logs.free_later(image.log)
+        self._by_native.clear()
+
+    def _make(self, endpoint: ReceiveChannel, setup: Event) -> bool:
+        if endpoint.is_closing:
+            return False
+        where = f"SETUP from {_identity(setup.source_address)} on {endpoint.channel.original}"
+        check_mtu_length(where, setup.mtu)
+        check_term_length(where, setup.term_length)
+        params = SubscriptionParams.of(endpoint.channel.uri, self._core.context, setup.term_length)
+        if setup.mtu > params.receiver_window_length:
+            raise ChannelValueError(
+                "a sender's MTU is longer than the receiver's initial window",
+                where=where,
+                expected=f"at most {params.receiver_window_length}",
+                actual=f"mtu={setup.mtu}",
+                hint="raise rcv-wnd or aeron.rcv.initial.window.length",
+                error_code=ErrorCode.GENERIC_ERROR,
+            )
+        subscribers = self._subscriptions.of_stream(endpoint, setup.session_id, setup.stream_id)
+        if not subscribers:
+            return False
+        self._create(endpoint, setup, params, subscribers)
+        return True
+
+    def _create(self, endpoint: ReceiveChannel, setup: Event, params: SubscriptionParams, subscribers: list[Subscription]) -> None:
+        core = self._core
+        first = subscribers[0]
+        correlation_id = core.next_correlation_id()
+        is_group = _is_group(endpoint, first, setup.flags)
+        log = self._create_log(endpoint, setup, params, first, correlation_id, is_group=is_group)
+        positions: list[int] = []
+        counter_ids: dict[CounterType, int] = {}
+        join_position = ((setup.active_term_id - setup.initial_term_id) & 0xFFFF_FFFF) * setup.term_length + setup.term_offset
+        try:
+            for counter_type in _IMAGE_COUNTERS:
+                counter_ids[counter_type] = core.counters.stream(
+                    counter_type,
+                    client_id=first.client_id,
+                    registration_id=correlation_id,
+                    session_id=setup.session_id,
+                    stream_id=setup.stream_id,
+                    channel=first.channel,
+                )
+            for subscription in subscribers:
+                position_id = self._subscriptions.allocate_position(subscription, correlation_id, setup.session_id)
+                positions.append(position_id)
+                core.counters.manager.set_value(position_id, join_position)
+            native = self._make_native(
+                endpoint, setup, params, first, correlation_id, log, counter_ids, list(zip(positions, subscribers, strict=True))
+            )
+        except Exception:
+            for counter_id in (*counter_ids.values(), *positions):
+                core.counters.manager.free(counter_id)
+            core.logs.free_now(log)
+            raise
+        image = Image(
+            correlation_id, native, endpoint, setup.session_id, setup.stream_id, log, _identity(setup.source_address), counter_ids
+        )
+        self._by_native[native] = image
+        endpoint.image_count += 1
+        # The tracker must know an image BEFORE the receiver feeds it.
+        core.tracker.add_image(native)
+        core.receiver.add_image(native)
+        for position_id, subscription in zip(positions, subscribers, strict=True):
+            self._subscriptions.link_first(subscription, image, position_id, join_position)
+
+    def _create_log(
+        self,
+        endpoint: ReceiveChannel,
+        setup: Event,
+        params: SubscriptionParams,
+        first: Subscription,
+        correlation_id: int,
+        *,
+        is_group: bool,
+    ) -> Log:
+        return self._core.logs.create_image(
+            correlation_id,
+            setup.term_length,
+            first.params.is_sparse,
+            session_id=setup.session_id,
+            stream_id=setup.stream_id,
+            initial_term_id=setup.initial_term_id,
+            starting_term_id=setup.active_term_id,
+            starting_term_offset=setup.term_offset,
+            mtu=setup.mtu,
+            type=logbuffer.LogType.PUBLICATION_IMAGE,
+            receiver_window_length=params.receiver_window_length,
+            socket_rcvbuf_length=endpoint.so_rcvbuf,
+            socket_sndbuf_length=endpoint.so_sndbuf,
+            tether=params.is_tether,
+            rejoin=params.is_rejoin,
+            reliable=first.params.is_reliable,
+            group=is_group,
+            is_response=params.is_response,
+            untethered_window_limit_timeout_ns=params.untethered_window_limit_timeout_ns,
+            untethered_resting_timeout_ns=params.untethered_resting_timeout_ns,
+            untethered_linger_timeout_ns=params.untethered_linger_timeout_ns,
+        )
+
+    def _make_native(
+        self,
+        endpoint: ReceiveChannel,
+        setup: Event,
+        params: SubscriptionParams,
+        first: Subscription,
+        correlation_id: int,
+        log: Log,
+        counter_ids: dict[CounterType, int],
+        subscribers: list[tuple[int, Subscription]],
+    ) -> PublicationImage:
+        core, context = self._core, self._core.context
+        nak_delay_ns = endpoint.channel.nak_delay_ns if endpoint.channel.nak_delay_ns is not None else context.nak_unicast_delay_ns
+        return PublicationImage(
+            log.buffers,
+            endpoint.native,
+            core.counters.manager,
+            core.system,
+            correlation_id=correlation_id,
+            session_id=setup.session_id,
+            stream_id=setup.stream_id,
+            initial_term_id=setup.initial_term_id,
+            active_term_id=setup.active_term_id,
+            term_offset=setup.term_offset,
+            control_address=setup.control_address,
+            transport_index=setup.transport_index,
+            hwm_position_id=counter_ids[CounterType.RCV_HWM],
+            rebuild_position_id=counter_ids[CounterType.RCV_POS],
+            naks_sent_id=counter_ids[CounterType.RCV_NAKS_SENT],
+            subscriber_position_ids=[(position_id, item.registration_id) for position_id, item in subscribers],
+            congestion_control=StaticWindowCongestionControl(params.receiver_window_length),
+            nak_delay_ns=nak_delay_ns,
+            nak_retry_ns=max(nak_delay_ns, context.nak_unicast_delay_ns) * context.nak_unicast_retry_delay_ratio,
+            reliable=first.params.is_reliable,
+            image_liveness_timeout_ns=context.image_liveness_timeout_ns,
+            status_message_timeout_ns=context.rcv_status_message_timeout_ns,
+            loss_report=core.loss_report,
+            source_identity=_identity(setup.source_address),
+            now_ns=core.ports.clock.now_ns(),
+        )
+
+
+def _identity(address: tuple[str, int] | None) -> str:
+    if address is None:
+        return "unknown"
+    host, port = address
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _is_group(endpoint: ReceiveChannel, first: Subscription, flags: int) -> bool:
+    if first.params.group is not None:
+        return first.params.group
+    return endpoint.channel.is_multicast or bool(flags & transport.SetupFlags.GROUP)

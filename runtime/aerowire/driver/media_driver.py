@@ -1,0 +1,237 @@
+"""The media driver as an object: launched in this process, or in one of its own.
+
+Agents run on native threads that never take the interpreter's lock; the registrar has a Python thread. Aeron: MediaDriver.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import tempfile
+import threading
+import uuid
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from aerowire.base import fork, units
+from aerowire.base.directory import SHARED_MEMORY
+from aerowire.base.errors import ClosedError
+from aerowire.base.idle import idle_strategy
+from aerowire.base.runner import AgentInvoker, AgentRunner
+from aerowire.codecs.tables.options import OPTIONS
+from aerowire.driver.composition import DriverParts, build_driver
+from aerowire.driver.context import Context, ThreadingMode
+from aerowire.driver.ports import Ports
+
+if TYPE_CHECKING:
+    from aerowire.base.idle import IdleStrategy
+    from aerowire.base.runner import NativeAgent
+    from aerowire.driver.registrar import Registrar
+    from aerowire.driver.spawned import SpawnedDriver
+
+# Agents poll their stop flag every cycle; a longer wait means that one is stuck in the kernel.
+_STOP_TIMEOUT_S = 5.0
+
+
+class DriverInvoker:
+    """All of the driver's work in the caller's thread: `invoke()` runs one duty cycle and returns how much was done."""
+
+    def __init__(self, agents: AgentInvoker, registrar: Registrar) -> None:
+        self._agents = agents
+        self._registrar = registrar
+
+    def invoke(self) -> int:
+        """Run one duty cycle at the clock's time."""
+        return self._agents.invoke() + self._registrar.do_work()
+
+    def invoke_at(self, now_ns: int, epoch_ms: int) -> int:
+        """Run one duty cycle at a given time, for a caller that owns time."""
+        return self._agents.invoke_at(now_ns, epoch_ms) + self._registrar.do_work()
+
+    def next_deadline_ns(self) -> int:
+        """Return when the agents have something to do if nothing arrives."""
+        return self._agents.next_deadline_ns()
+
+
+class MediaDriver:
+    """A running media driver. Close it, or use it as a context manager.
+
+    Invariant: between construction and `close()` exactly one thread runs the registrar: its own, or the invoker's caller.
+    """
+
+    def __init__(self, context: Context | None = None, *, ports: Ports | None = None) -> None:
+        """Build and start a driver; `launch` is the usual way."""
+        self._context = context if context is not None else Context()
+        self._ports = ports if ports is not None else Ports.system()
+        self._lock = threading.Lock()
+        self._is_closed = False
+        self._is_forked = False
+        self._termination = threading.Event()
+        is_threaded = self._context.threading_mode is not ThreadingMode.INVOKER
+        # Name look-ups may take seconds; an invoker's caller, who owns time, runs them in line.
+        self._resolver = ThreadPoolExecutor(1, thread_name_prefix="aeron-md-resolve") if is_threaded else None
+        self._parts: DriverParts = build_driver(self._context, self._ports, resolver=self._resolver, on_terminate=self._termination.set)
+        self._runners: list[AgentRunner] = []
+        self._thread: threading.Thread | None = None
+        self._agent_invoker: AgentInvoker | None = None
+        self._invoker: DriverInvoker | None = None
+        if is_threaded:
+            self._start_threads()
+        else:
+            self._agent_invoker = AgentInvoker(self._agents, self._ports.clock)
+            self._agent_invoker.start()
+            self._invoker = DriverInvoker(self._agent_invoker, self._parts.registrar)
+        fork.poison(self)
+        atexit.register(self.close)
+
+    @classmethod
+    def launch(cls, context: Context | None = None, *, ports: Ports | None = None, **options: object) -> MediaDriver:
+        """Start a driver in this process; without a context, `options` are those of `Context`.
+
+        Raises ConfigurationError, ActiveDriverError, ForeignDirectoryError or StorageSpaceError.
+        """
+        return cls(_context(context, options), ports=ports)
+
+    @classmethod
+    def launch_embedded(cls, *, ports: Ports | None = None, **options: object) -> MediaDriver:
+        """Start a driver in this process, in a directory of its own that goes when it ends."""
+        options.setdefault("aeron_dir", random_aeron_dir())
+        options.setdefault("dir_delete_on_shutdown", True)
+        return cls.launch(None, ports=ports, **options)
+
+    @staticmethod
+    def spawn(
+        *,
+        timeout_s: float = 30.0,
+        ends_with_parent: bool = True,
+        properties: Mapping[str, str] | None = None,
+        **options: object,
+    ) -> SpawnedDriver:
+        """Start a driver in a process of its own and wait until clients can connect.
+
+        `ends_with_parent` lets it end when this process does, however that happens. Raises what the driver's start raised.
+        """
+        from aerowire.driver.spawned import SpawnedDriver
+
+        return SpawnedDriver(timeout_s=timeout_s, ends_with_parent=ends_with_parent, properties=properties, **options)
+
+    @property
+    def context(self) -> Context:
+        return self._context
+
+    @property
+    def aeron_dir(self) -> str:
+        """The directory by which clients find this driver."""
+        return self._context.aeron_dir
+
+    @property
+    def invoker(self) -> DriverInvoker:
+        """The duty cycle to call, in INVOKER mode."""
+        if self._is_forked:
+            raise fork.forked("MediaDriver")
+        if self._invoker is None:
+            raise ClosedError(
+                "this driver has no invoker",
+                where="MediaDriver.invoker",
+                expected="threading_mode=INVOKER",
+                actual=self._context.threading_mode.value,
+            )
+        return self._invoker
+
+    @property
+    def registrar(self) -> Registrar:
+        """The registrar, for tests and the simulator; its tables belong to its own thread."""
+        return self._parts.registrar
+
+    @property
+    def is_closed(self) -> bool:
+        return self._is_closed
+
+    def wait_for_termination(self, timeout_s: float | None = None) -> bool:
+        """Sleep until a client has ended the driver or somebody closes it; returns False when the time is up."""
+        return self._termination.wait(timeout_s)
+
+    def request_termination(self) -> None:
+        """Make `wait_for_termination` return; safe in a signal handler."""
+        self._termination.set()
+
+    def close(self) -> None:
+        """Stop the agents, free every file, and say that the driver has ended. Harmless when done twice."""
+        with self._lock:
+            if self._is_closed:
+                return
+            self._is_closed = True
+        self._termination.set()
+        atexit.unregister(self.close)
+        self._parts.registrar.stop()
+        if self._thread is not None:
+            self._thread.join(_STOP_TIMEOUT_S)
+        for runner in self._runners:
+            runner.stop(_STOP_TIMEOUT_S)
+        if self._agent_invoker is not None:
+            self._agent_invoker.close()
+        if self._resolver is not None:
+            self._resolver.shutdown(wait=False, cancel_futures=True)
+        self._parts.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = "closed" if self._is_closed else self._context.threading_mode.value
+        return f"MediaDriver({self.aeron_dir!r}, {state})"
+
+    def _on_fork(self) -> None:
+        # In the child neither threads nor files are ours.
+        self._is_forked = True
+        self._is_closed = True
+
+    @property
+    def _agents(self) -> list[NativeAgent]:
+        return [self._parts.sender, self._parts.receiver, self._parts.tracker]
+
+    def _start_threads(self) -> None:
+        sender, receiver, tracker = self._agents
+        groups: dict[ThreadingMode, list[tuple[str, str, list[NativeAgent]]]] = {
+            ThreadingMode.DEDICATED: [
+                ("aeron-md-snd", "sender", [sender]),
+                ("aeron-md-rcv", "receiver", [receiver]),
+                ("aeron-md-cnd", "conductor", [tracker]),
+            ],
+            ThreadingMode.SHARED_NETWORK: [
+                ("aeron-md-net", "sharednetwork", [sender, receiver]),
+                ("aeron-md-cnd", "conductor", [tracker]),
+            ],
+            ThreadingMode.SHARED: [("aeron-md-shd", "shared", [sender, receiver, tracker])],
+        }
+        for thread_name, role, agents in groups[self._context.threading_mode]:
+            runner = AgentRunner(agents, self._ports.clock, self._idle(role), role_name=thread_name, cpu=self._context.cpu_affinity(role))
+            self._runners.append(runner)
+            runner.start()
+        self._thread = threading.Thread(target=self._parts.registrar.run, name="aeron-md-reg", daemon=True)
+        self._thread.start()
+
+    def _idle(self, role: str) -> IdleStrategy:
+        name, arguments = self._context.idle_strategy(role)
+        where = OPTIONS[f"{role}_idle_strategy_init_args"].property
+        return idle_strategy(name, *(units.parse_duration_ns(where, text) for text in arguments))
+
+
+def random_aeron_dir() -> str:
+    """Return a directory that nobody else uses."""
+    parent = SHARED_MEMORY if SHARED_MEMORY.is_dir() else Path(tempfile.gettempdir())
+    return str(parent / f"aeron-{os.getpid()}-{uuid.uuid4().hex[:12]}")
+
+
+def _context(context: Context | None, options: dict[str, object]) -> Context:
+    if context is None:
+        return Context(**options)  # type: ignore[arg-type]
+    if options:
+        raise TypeError("launch takes a context or options, not both")
+    return context

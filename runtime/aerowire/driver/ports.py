@@ -1,0 +1,66 @@
+"""What the driver takes from the world, as one argument: a real one from the system, another from the simulator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from aerowire.driver.interfaces import InterfaceLister, list_interfaces
+from aerowire.driver.socket_address import NameResolver, SocketAddress, resolve_with_system
+
+if TYPE_CHECKING:
+    from aerowire.base.ports import ClockPort, DatagramPort, RandomPort, RegionPort
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SocketSpec:
+    """The socket that an endpoint needs. Lengths of 0 leave the system's default."""
+
+    bind: SocketAddress
+    connect: SocketAddress | None
+    so_sndbuf: int
+    so_rcvbuf: int
+
+
+SocketOpener = Callable[[SocketSpec], "DatagramPort"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ports:
+    """Clock, randomness, files, sockets, names and interfaces of one driver."""
+
+    clock: ClockPort
+    random: RandomPort
+    regions: RegionPort
+    open_socket: SocketOpener
+    resolver: NameResolver
+    interfaces: InterfaceLister
+
+    @classmethod
+    def system(cls) -> Ports:
+        """Return the operating system's."""
+        from aerowire.system.clock import SystemClock
+        from aerowire.system.random import SeededRandom
+        from aerowire.system.regions import FileRegionPort
+
+        return cls(
+            clock=SystemClock(),
+            random=SeededRandom(),
+            regions=FileRegionPort(),
+            open_socket=open_udp_socket,
+            resolver=resolve_with_system,
+            interfaces=list_interfaces,
+        )
+
+
+def open_udp_socket(spec: SocketSpec) -> DatagramPort:
+    """Open, bind and connect a UDP socket; raises PortInUseError or SocketError."""
+    from aerowire.system.udp import open_udp
+
+    return open_udp(
+        bind=(spec.bind.host, spec.bind.port),
+        connect=None if spec.connect is None else (spec.connect.host, spec.connect.port),
+        so_sndbuf=spec.so_sndbuf,
+        so_rcvbuf=spec.so_rcvbuf,
+    )

@@ -1,0 +1,527 @@
+"""Publications: made, shared, counted and taken down. Aeron: DriverConductor, PublicationLink.
+
+Streams run on the agents; this module only makes them and follows the events of their life.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+from aerowire.base.channel_uri import MEDIA_IPC, TAG_INVALID, ChannelUri
+from aerowire.base.errors import ChannelError, ChannelValueError, RegistrationError
+from aerowire.codecs.flyweights import cnc, commands, logbuffer
+from aerowire.codecs.tables.counters import CounterType
+from aerowire.codecs.tables.errors import ErrorCode
+from aerowire.driver.ipc_publication import IpcPublication
+from aerowire.driver.network_publication import NetworkPublication
+from aerowire.driver.publication_params import RESPONSE_CORRELATION_ID_NONE, PublicationParams
+from aerowire.driver.udp_channel import TIMESTAMP_OFFSET_NONE, UdpChannel
+from aerowire.protocol.flow_control import UnicastFlowControl
+
+if TYPE_CHECKING:
+    from aerowire.driver.driver_core import DriverCore
+    from aerowire.driver.endpoints import Endpoints, SendChannel
+    from aerowire.driver.logs import Log
+
+NativePublication: TypeAlias = IpcPublication | NetworkPublication
+
+_NETWORK_COUNTERS = (
+    CounterType.PUB_POS,
+    CounterType.PUB_LMT,
+    CounterType.SND_POS,
+    CounterType.SND_LMT,
+    CounterType.SND_BPE,
+    CounterType.SND_NAKS_RECEIVED,
+)
+_IPC_COUNTERS = (CounterType.PUB_POS, CounterType.PUB_LMT)
+
+
+@dataclass(slots=True, eq=False)
+class Publication:
+    """A stream that this driver's clients publish.
+
+    Invariant: `reference_count` is the number of registrations that refer to it; at 0 the tracker has been told to close it.
+    """
+
+    registration_id: int
+    channel: str
+    params: PublicationParams
+    is_exclusive: bool
+    native: NativePublication
+    log: Log
+    counter_ids: dict[CounterType, int]
+    session_key: tuple[int, int, str]
+    endpoint: SendChannel | None
+    reference_count: int = 0
+    is_ending: bool = False
+
+    @property
+    def is_ipc(self) -> bool:
+        return self.endpoint is None
+
+    @property
+    def source_id(self) -> int:
+        return self.registration_id
+
+    @property
+    def source_identity(self) -> str:
+        return commands.IPC_SOURCE_IDENTITY
+
+    @property
+    def log_path(self) -> str:
+        return self.log.path
+
+    @property
+    def session_id(self) -> int:
+        return self.params.session_id
+
+    @property
+    def stream_id(self) -> int:
+        return self.params.stream_id
+
+    @property
+    def term_length(self) -> int:
+        return self.params.term_length
+
+    @property
+    def mtu_length(self) -> int:
+        return self.params.mtu_length
+
+    @property
+    def channel_status_counter_id(self) -> int:
+        return cnc.CHANNEL_STATUS_NO_ID_ALLOCATED if self.endpoint is None else self.endpoint.status_counter_id
+
+
+@dataclass(frozen=True, slots=True)
+class PublicationLink:
+    """One client's registration of a publication."""
+
+    publication: Publication
+    client_id: int
+
+
+@dataclass(slots=True)
+class Sessions:
+    """Session ids in use and the next to give out.
+
+    Invariant: `_active` holds the (session, stream, channel) of every publication that is not yet done.
+    """
+
+    reserved_low: int
+    reserved_high: int
+    next_id: int
+    _active: set[tuple[int, int, str]] = field(default_factory=set)
+
+    def next_for_channel(self, stream_id: int, canonical_form: str) -> int:
+        """Return a session id that no stream of the channel uses."""
+        while True:
+            session_id = self._advance()
+            if (session_id, stream_id, canonical_form) not in self._active:
+                return session_id
+
+    def next_for_stream(self, stream_id: int) -> int:
+        """Return a session id that no stream of that id uses, on whichever channel."""
+        in_use = {session for session, stream, _ in self._active if stream == stream_id}
+        while True:
+            session_id = self._advance()
+            if session_id not in in_use:
+                return session_id
+
+    def take(self, key: tuple[int, int, str]) -> None:
+        """Mark a session as used."""
+        self._active.add(key)
+
+    def release(self, key: tuple[int, int, str]) -> None:
+        """Mark a session as free; doing it twice is harmless."""
+        self._active.discard(key)
+
+    def __contains__(self, key: tuple[int, int, str]) -> bool:
+        return key in self._active
+
+    def _advance(self) -> int:
+        session_id = self.next_id
+        if self.reserved_low <= session_id <= self.reserved_high:
+            session_id = _wrap(self.reserved_high + 1)
+        self.next_id = _wrap(session_id + 1)
+        return session_id
+
+
+class Publications:
+    """All publications of the driver, and who registered them."""
+
+    def __init__(self, core: DriverCore, endpoints: Endpoints, sessions: Sessions) -> None:
+        self._core = core
+        self._endpoints = endpoints
+        self._sessions = sessions
+        self._links: dict[int, PublicationLink] = {}
+        self._publications: dict[int, Publication] = {}
+        self._by_native: dict[NativePublication, Publication] = {}
+
+    def __iter__(self) -> Iterator[Publication]:
+        return iter(tuple(self._publications.values()))
+
+    def publication_by_tag(self, tag: int, *, is_ipc: bool) -> Publication | None:
+        """Return the publication whose URI gave it `tag`."""
+        if tag == TAG_INVALID:
+            return None
+        return next((item for item in self._publications.values() if item.is_ipc == is_ipc and item.params.entity_tag == tag), None)
+
+    def next_session_id(self, stream_id: int, canonical_form: str) -> int:
+        return self._sessions.next_for_channel(stream_id, canonical_form)
+
+    def random_term_id(self) -> int:
+        return self._core.ports.random.below(1 << 32) - (1 << 31)
+
+    def of_native(self, native: object) -> Publication | None:
+        """Return the publication that an event is about."""
+        return self._by_native.get(native)
+
+    def find(self, registration_id: int) -> Publication | None:
+        """Return the publication whose log has `registration_id`."""
+        return self._publications.get(registration_id)
+
+    def add_ipc(self, channel: str, stream_id: int, correlation_id: int, client_id: int, *, is_exclusive: bool) -> Publication | None:
+        """Make or share an IPC publication; returns it when it is new."""
+        uri = ChannelUri.parse(channel)
+        self._core.clients.get_or_add(client_id)
+        params = PublicationParams.of(uri, self._core.context, self, stream_id, MEDIA_IPC)
+        _check_supported(uri, params)
+        existing = None if is_exclusive else self._find_shared(None, stream_id, params)
+        if existing is not None:
+            _confirm_match(uri, params, existing)
+            self._link(existing, correlation_id, client_id, is_exclusive=is_exclusive)
+            return None
+        session_key = self._take_session(params, MEDIA_IPC, channel)
+        return self._make(channel, params, correlation_id, client_id, None, session_key, is_exclusive=is_exclusive)
+
+    def add_network(
+        self, channel: UdpChannel, stream_id: int, correlation_id: int, client_id: int, *, is_exclusive: bool
+    ) -> Publication | None:
+        """Make or share a UDP publication; returns it when it is new."""
+        self._core.clients.get_or_add(client_id)
+        params = PublicationParams.of(channel.uri, self._core.context, self, stream_id, channel.canonical_form)
+        _check_network(channel)
+        _check_supported(channel.uri, params)
+        endpoint = self._endpoints.find_sender(channel)
+        if endpoint is not None:
+            self._endpoints.check_sender(endpoint, channel, params)
+            existing = None if is_exclusive else self._find_shared(endpoint, stream_id, params)
+            if existing is not None:
+                _confirm_match(channel.uri, params, existing)
+                if params.spies_simulate_connection != existing.params.spies_simulate_connection:
+                    raise _mismatch(channel.uri, "ssc", existing.params.spies_simulate_connection, existing)
+                self._link(existing, correlation_id, client_id, is_exclusive=is_exclusive)
+                return None
+        session_key = self._take_session(params, channel.canonical_form, channel.original)
+        return self._make(channel.original, params, correlation_id, client_id, channel, session_key, is_exclusive=is_exclusive)
+
+    def remove(self, correlation_id: int, registration_id: int, *, is_revoked: bool) -> None:
+        """Give a registration back; the last one lets the stream drain, or end at once when revoked."""
+        link = self._links.pop(registration_id, None)
+        if link is None:
+            raise RegistrationError(
+                "unknown publication",
+                where="remove publication",
+                expected="the registration of a publication",
+                actual=registration_id,
+                error_code=ErrorCode.UNKNOWN_PUBLICATION,
+            )
+        if is_revoked:
+            link.publication.native.revoke()
+        self._unlink(link.publication)
+        self._core.responses.operation_success(correlation_id)
+
+    def remove_client(self, client_id: int) -> None:
+        """Give back every registration of a client that is gone."""
+        for registration_id in [key for key, link in self._links.items() if link.client_id == client_id]:
+            self._unlink(self._links.pop(registration_id).publication)
+
+    def on_linger(self, publication: Publication) -> None:
+        """The stream takes no more data. An IPC session id is free from here on."""
+        publication.is_ending = True
+        if publication.is_ipc:
+            self._sessions.release(publication.session_key)
+
+    def on_done(self, publication: Publication) -> None:
+        """The stream's life is over; the sender lets go of it, and of the endpoint after it."""
+        publication.is_ending = True
+        self._sessions.release(publication.session_key)
+        if isinstance(publication.native, NetworkPublication) and publication.endpoint is not None:
+            self._core.sender.remove_publication(publication.native)
+            self._endpoints.release_sender(publication.endpoint)
+
+    def on_removed(self, publication: Publication) -> None:
+        """No agent holds the stream any more: free its counters and log."""
+        self._by_native.pop(publication.native, None)
+        self._publications.pop(publication.registration_id, None)
+        self._sessions.release(publication.session_key)
+        for counter_id in publication.counter_ids.values():
+            self._core.counters.manager.free(counter_id)
+        self._core.logs.free_later(publication.log)
+
+    def close(self) -> None:
+        """Free every log; the agents must have stopped."""
+        for publication in self._publications.values():
+            self._core.logs.free_later(publication.log)
+        self._publications.clear()
+        self._by_native.clear()
+        self._links.clear()
+
+    def _find_shared(self, endpoint: SendChannel | None, stream_id: int, params: PublicationParams) -> Publication | None:
+        for item in self._publications.values():
+            if (
+                item.endpoint is endpoint
+                and item.stream_id == stream_id
+                and not item.is_exclusive
+                and not item.is_ending
+                and item.reference_count > 0
+                and item.params.response_correlation_id == params.response_correlation_id
+            ):
+                return item
+        return None
+
+    def _take_session(self, params: PublicationParams, canonical_form: str, channel: str) -> tuple[int, int, str]:
+        key = (params.session_id, params.stream_id, canonical_form)
+        if key in self._sessions:
+            raise ChannelValueError(
+                "an existing publication has the same session id",
+                where=channel,
+                expected="a session id that nobody uses on this channel and stream",
+                actual=f"session-id={params.session_id} stream-id={params.stream_id}",
+                error_code=ErrorCode.INVALID_CHANNEL,
+            )
+        return key
+
+    def _make(
+        self,
+        channel: str,
+        params: PublicationParams,
+        registration_id: int,
+        client_id: int,
+        udp: UdpChannel | None,
+        session_key: tuple[int, int, str],
+        *,
+        is_exclusive: bool,
+    ) -> Publication:
+        core = self._core
+        log = self._create_log(params, registration_id, udp, is_exclusive=is_exclusive)
+        counter_ids: dict[CounterType, int] = {}
+        endpoint: SendChannel | None = None
+        try:
+            endpoint = None if udp is None else self._endpoints.open_sender(udp, params, registration_id)
+            for counter_type in _IPC_COUNTERS if udp is None else _NETWORK_COUNTERS:
+                counter_ids[counter_type] = core.counters.stream(
+                    counter_type,
+                    client_id=client_id,
+                    registration_id=registration_id,
+                    session_id=params.session_id,
+                    stream_id=params.stream_id,
+                    channel=channel,
+                    mode="exclusive" if is_exclusive else "concurrent",
+                )
+            native = self._make_native(params, registration_id, log, counter_ids, endpoint, is_exclusive=is_exclusive)
+        except Exception:
+            for counter_id in counter_ids.values():
+                core.counters.manager.free(counter_id)
+            core.logs.free_now(log)
+            if endpoint is not None and endpoint.publication_count == 0:
+                endpoint.publication_count = 1
+                self._endpoints.release_sender(endpoint)
+            raise
+        publication = Publication(registration_id, channel, params, is_exclusive, native, log, counter_ids, session_key, endpoint)
+        self._publications[registration_id] = self._by_native[native] = publication
+        self._sessions.take(session_key)
+        if isinstance(native, NetworkPublication) and endpoint is not None:
+            endpoint.publication_count += 1
+            core.sender.add_publication(native)
+        core.tracker.add_publication(native)
+        self._link(publication, registration_id, client_id, is_exclusive=is_exclusive)
+        return publication
+
+    def _create_log(self, params: PublicationParams, registration_id: int, udp: UdpChannel | None, *, is_exclusive: bool) -> Log:
+        context = self._core.context
+        log_type = logbuffer.LogType.EXCLUSIVE_PUBLICATION if is_exclusive else logbuffer.LogType.CONCURRENT_PUBLICATION
+        return self._core.logs.create_publication(
+            registration_id,
+            params.term_length,
+            params.is_sparse,
+            session_id=params.session_id,
+            stream_id=params.stream_id,
+            initial_term_id=params.initial_term_id,
+            starting_term_id=params.term_id,
+            starting_term_offset=params.term_offset,
+            mtu=params.mtu_length,
+            type=log_type,
+            publication_window_length=params.window_length,
+            socket_rcvbuf_length=0 if udp is None else udp.socket_rcvbuf_length_or(context.socket_so_rcvbuf),
+            socket_sndbuf_length=0 if udp is None else udp.socket_sndbuf_length_or(context.socket_so_sndbuf),
+            max_resend=params.max_resend,
+            entity_tag=params.entity_tag,
+            response_correlation_id=params.response_correlation_id,
+            linger_timeout_ns=params.linger_timeout_ns,
+            untethered_window_limit_timeout_ns=params.untethered_window_limit_timeout_ns,
+            untethered_resting_timeout_ns=params.untethered_resting_timeout_ns,
+            untethered_linger_timeout_ns=params.untethered_linger_timeout_ns,
+            group=udp is not None and udp.has_group_semantics,
+            is_response=params.is_response,
+            signal_eos=params.signal_eos,
+            spies_simulate_connection=params.spies_simulate_connection,
+        )
+
+    def _make_native(
+        self,
+        params: PublicationParams,
+        registration_id: int,
+        log: Log,
+        counter_ids: dict[CounterType, int],
+        endpoint: SendChannel | None,
+        *,
+        is_exclusive: bool,
+    ) -> NativePublication:
+        core, context = self._core, self._core.context
+        now_ns = core.ports.clock.now_ns()
+        if endpoint is None:
+            return IpcPublication(
+                log.buffers,
+                core.counters.manager,
+                core.system,
+                registration_id=registration_id,
+                session_id=params.session_id,
+                stream_id=params.stream_id,
+                initial_term_id=params.initial_term_id,
+                publisher_position_id=counter_ids[CounterType.PUB_POS],
+                publisher_limit_id=counter_ids[CounterType.PUB_LMT],
+                mtu=params.mtu_length,
+                publication_window=params.window_length,
+                exclusive=is_exclusive,
+                unblock_timeout_ns=context.publication_unblock_timeout_ns,
+                now_ns=now_ns,
+            )
+        return NetworkPublication(
+            log.buffers,
+            endpoint.native,
+            core.counters.manager,
+            core.system,
+            registration_id=registration_id,
+            session_id=params.session_id,
+            stream_id=params.stream_id,
+            initial_term_id=params.initial_term_id,
+            starting_position=_starting_position(params),
+            publisher_position_id=counter_ids[CounterType.PUB_POS],
+            publisher_limit_id=counter_ids[CounterType.PUB_LMT],
+            sender_position_id=counter_ids[CounterType.SND_POS],
+            sender_limit_id=counter_ids[CounterType.SND_LMT],
+            sender_bpe_id=counter_ids[CounterType.SND_BPE],
+            naks_received_id=counter_ids[CounterType.SND_NAKS_RECEIVED],
+            mtu=params.mtu_length,
+            publication_window=params.window_length,
+            exclusive=is_exclusive,
+            signal_eos=params.signal_eos,
+            flow_control=UnicastFlowControl(context.unicast_flow_control_rrwm, context.rcv_initial_window_length),
+            max_resend=params.max_resend,
+            messages_per_send=context.network_publication_max_messages_per_send,
+            retransmit_delay_ns=context.retransmit_unicast_delay_ns,
+            retransmit_linger_ns=context.retransmit_unicast_linger_ns,
+            connection_timeout_ns=context.publication_connection_timeout_ns,
+            linger_ns=params.linger_timeout_ns,
+            unblock_timeout_ns=context.publication_unblock_timeout_ns,
+            now_ns=now_ns,
+        )
+
+    def _link(self, publication: Publication, correlation_id: int, client_id: int, *, is_exclusive: bool) -> None:
+        publication.reference_count += 1
+        self._links[correlation_id] = PublicationLink(publication, client_id)
+        self._core.responses.publication_ready(
+            correlation_id,
+            registration_id=publication.registration_id,
+            session_id=publication.session_id,
+            stream_id=publication.stream_id,
+            position_limit_counter_id=publication.counter_ids[CounterType.PUB_LMT],
+            channel_status_counter_id=publication.channel_status_counter_id,
+            log_file=publication.log.path,
+            is_exclusive=is_exclusive,
+        )
+
+    def _unlink(self, publication: Publication) -> None:
+        publication.reference_count -= 1
+        if publication.reference_count == 0:
+            self._core.tracker.close_publication(publication.native)
+
+
+def _starting_position(params: PublicationParams) -> int:
+    terms = (params.term_id - params.initial_term_id) & 0xFFFF_FFFF
+    return terms * params.term_length + params.term_offset
+
+
+def _wrap(value: int) -> int:
+    return (value + (1 << 31)) % (1 << 32) - (1 << 31)
+
+
+def _check_supported(uri: ChannelUri, params: PublicationParams) -> None:
+    if params.is_response or params.response_correlation_id != RESPONSE_CORRELATION_ID_NONE:
+        raise not_supported("response channels", uri, "control-mode=response and response-correlation-id")
+
+
+def _check_network(channel: UdpChannel) -> None:
+    if channel.is_multicast:
+        raise not_supported("multicast", channel.uri, "a multicast endpoint")
+    if channel.is_multi_destination:
+        raise not_supported("multi-destination-cast", channel.uri, f"control-mode={channel.control_mode.value}")
+    if "fc" in channel.uri:
+        raise ChannelValueError(
+            "a unicast channel has no flow control strategy to choose",
+            where=channel.original,
+            expected="no fc",
+            actual=f"fc={channel.uri.get('fc')}",
+            error_code=ErrorCode.GENERIC_ERROR,
+        )
+    if channel.channel_snd_timestamp_offset != TIMESTAMP_OFFSET_NONE:
+        raise not_supported("channel timestamps", channel.uri, "channel-snd-ts-offset")
+    if channel.has_explicit_endpoint and channel.remote_data.port == 0:
+        raise _invalid_publication("the endpoint of a publication has port 0", channel, "endpoint=host:port with a port", "endpoint")
+    if channel.has_explicit_control and not channel.has_explicit_endpoint:
+        raise _invalid_publication("control stands alone", channel, "endpoint or control-mode beside it", "control")
+
+
+def not_supported(what: str, uri: ChannelUri, actual: str) -> ChannelError:
+    """Return the error of a channel that asks for something this driver does not do."""
+    return ChannelError(
+        f"{what}: not supported by this driver",
+        where=uri,
+        expected="a unicast UDP or an IPC channel",
+        actual=actual,
+        error_code=ErrorCode.NOT_SUPPORTED,
+    )
+
+
+def _invalid_publication(what: str, channel: UdpChannel, expected: str, key: str) -> ChannelValueError:
+    return ChannelValueError(
+        what, where=channel.original, expected=expected, actual=f"{key}={channel.uri.get(key)}", error_code=ErrorCode.GENERIC_ERROR
+    )
+
+
+def _confirm_match(uri: ChannelUri, params: PublicationParams, existing: Publication) -> None:
+    pairs = (
+        ("mtu", params.mtu_length, existing.params.mtu_length),
+        ("term-length", params.term_length, existing.params.term_length),
+        ("session-id", params.session_id, existing.params.session_id),
+        ("init-term-id", params.initial_term_id, existing.params.initial_term_id),
+        ("term-id", params.term_id, existing.params.term_id),
+        ("term-offset", params.term_offset, existing.params.term_offset),
+    )
+    for key, wanted, found in pairs:
+        if key in uri and wanted != found:
+            raise _mismatch(uri, key, found, existing)
+
+
+def _mismatch(uri: ChannelUri, key: str, found: object, existing: Publication) -> ChannelValueError:
+    return ChannelValueError(
+        f"an existing publication has another {key}",
+        where=uri,
+        expected=f"{key}={found} as {existing.channel} has",
+        actual=f"{key}={uri.get(key)}",
+        hint="use an exclusive publication, or the same value",
+        error_code=ErrorCode.GENERIC_ERROR,
+    )

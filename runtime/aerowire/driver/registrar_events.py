@@ -1,0 +1,128 @@
+"""What the registrar does about each event that an agent posts: a table from event type to handler."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from aerowire.codecs.flyweights import commands
+from aerowire.codecs.tables.counters import SystemCounter
+from aerowire.driver.events import EventType
+from aerowire.driver.ipc_publication import IpcPublication
+
+if TYPE_CHECKING:
+    from aerowire.driver.events import Event
+    from aerowire.driver.registrar import Registrar
+
+
+def _on_create_image(registrar: Registrar, event: Event) -> None:
+    registrar.images.on_setup(event.subject, event)
+
+
+def _on_image_linger(registrar: Registrar, event: Event) -> None:
+    image = registrar.images.of_native(event.subject)
+    if image is not None:
+        registrar.images.on_linger(image)
+
+
+def _on_image_removed(registrar: Registrar, event: Event) -> None:
+    image = registrar.images.of_native(event.subject)
+    if image is not None:
+        registrar.images.on_removed(image)
+
+
+def _on_publication_linger(registrar: Registrar, event: Event) -> None:
+    publication = registrar.publications.of_native(event.subject)
+    if publication is not None:
+        registrar.publications.on_linger(publication)
+        registrar.subscriptions.notify_unavailable(publication)
+
+
+def _on_publication_done(registrar: Registrar, event: Event) -> None:
+    publication = registrar.publications.of_native(event.subject)
+    if publication is not None:
+        registrar.publications.on_done(publication)
+
+
+def _on_publication_removed(registrar: Registrar, event: Event) -> None:
+    publication = registrar.publications.of_native(event.subject)
+    if publication is not None:
+        registrar.subscriptions.free_links(publication)
+        registrar.publications.on_removed(publication)
+
+
+def _on_subscriber_linked(registrar: Registrar, event: Event) -> None:
+    registrar.subscriptions.on_linked(event.position_id, event.position, is_accepted=bool(event.accepted))
+
+
+def _on_subscriber_unlinked(registrar: Registrar, event: Event) -> None:
+    registrar.subscriptions.on_unlinked(event.position_id)
+
+
+def _on_client_timeout(registrar: Registrar, event: Event) -> None:
+    registrar.core.clients.on_timeout(event.client_id, is_closed=bool(event.closed))
+    registrar.remove_client(event.client_id)
+
+
+def _on_send_endpoint_removed(registrar: Registrar, event: Event) -> None:
+    registrar.endpoints.on_sender_removed(event.subject)
+
+
+def _on_receive_endpoint_removed(registrar: Registrar, event: Event) -> None:
+    registrar.endpoints.on_receiver_removed(event.subject)
+
+
+def _on_commands_blocked(registrar: Registrar, _event: Event) -> None:
+    if registrar.core.to_driver.unblock():
+        registrar.core.count(SystemCounter.UNBLOCKED_COMMANDS)
+
+
+def _on_publication_error(registrar: Registrar, event: Event) -> None:
+    publication = registrar.publications.of_native(event.subject)
+    if publication is None:
+        return
+    host, port = event.source_address or ("0.0.0.0", 0)
+    registrar.core.errors.record(
+        f"onPublicationError: registrationId={publication.registration_id}, sessionId={publication.session_id}, "
+        f"streamId={publication.stream_id}, receiverId={event.receiver_id}, errorCode={event.error_code}, errorMessage={event.message}"
+    )
+    registrar.core.responses.publication_error(
+        publication.registration_id,
+        destination_registration_id=commands.NULL_CORRELATION_ID,
+        session_id=publication.session_id,
+        stream_id=publication.stream_id,
+        receiver_id=event.receiver_id,
+        group_tag=event.group_tag,
+        address=ipaddress.ip_address(host).packed,
+        port=port,
+        error_code=event.error_code,
+        text=event.message,
+    )
+
+
+def _on_native_error(registrar: Registrar, event: Event) -> None:
+    registrar.core.errors.record(event.describe())
+
+
+def _ignore(_registrar: Registrar, _event: Event) -> None:
+    """Nothing is left to do."""
+
+
+EVENT_HANDLERS: Mapping[int, Callable[[Registrar, Event], None]] = {
+    EventType.CREATE_IMAGE: _on_create_image,
+    EventType.IMAGE_LINGER: _on_image_linger,
+    EventType.IMAGE_DONE: _ignore,
+    EventType.IMAGE_REMOVED: _on_image_removed,
+    EventType.PUBLICATION_LINGER: _on_publication_linger,
+    EventType.PUBLICATION_DONE: _on_publication_done,
+    EventType.PUBLICATION_REMOVED: _on_publication_removed,
+    EventType.SUBSCRIBER_LINKED: _on_subscriber_linked,
+    EventType.SUBSCRIBER_UNLINKED: _on_subscriber_unlinked,
+    EventType.CLIENT_TIMEOUT: _on_client_timeout,
+    EventType.SEND_ENDPOINT_REMOVED: _on_send_endpoint_removed,
+    EventType.RECEIVE_ENDPOINT_REMOVED: _on_receive_endpoint_removed,
+    EventType.COMMANDS_BLOCKED: _on_commands_blocked,
+    EventType.PUBLICATION_ERROR: _on_publication_error,
+    EventType.NATIVE_ERROR: _on_native_error,
+}

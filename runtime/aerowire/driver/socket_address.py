@@ -1,0 +1,139 @@
+"""Addresses in channels: `host:port`, `1.2.3.4:port`, `[::1%scope]:port`, and how names become addresses.
+
+Resolution goes through a `NameResolver`, so that a simulator decides what names mean. Aeron: SocketAddressParser.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import socket
+from dataclasses import dataclass
+from typing import Protocol
+
+from aerowire.base.errors import ChannelValueError, UnknownHostError
+from aerowire.codecs.tables.errors import ErrorCode
+
+_IPV4 = re.compile(r"(?P<host>[^:\[\]]+):(?P<port>[0-9]+)", re.ASCII)
+_IPV6 = re.compile(r"\[(?P<host>[0-9a-fA-F:.]*)(?:%(?P<scope>[0-9a-zA-Z_.~-]+))?\]:(?P<port>[0-9]+)", re.ASCII)
+
+_PORT_MAX = 65535
+
+
+@dataclass(frozen=True, slots=True)
+class SocketAddress:
+    """A resolved address: `host` is numeric text, `scope_id` the interface index of a link-local IPv6 address."""
+
+    host: str
+    port: int
+    scope_id: int = 0
+
+    @property
+    def ip(self) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+        return ipaddress.ip_address(self.host)
+
+    @property
+    def is_ipv6(self) -> bool:
+        return ":" in self.host
+
+    @property
+    def is_multicast(self) -> bool:
+        return self.ip.is_multicast
+
+    @property
+    def is_any(self) -> bool:
+        return self.ip.is_unspecified
+
+    @property
+    def family(self) -> int:
+        return int(socket.AF_INET6 if self.is_ipv6 else socket.AF_INET)
+
+    def with_port(self, port: int) -> SocketAddress:
+        """Return the same host with another port."""
+        return SocketAddress(self.host, port, self.scope_id)
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if self.is_ipv6 else f"{self.host}:{self.port}"
+
+
+ANY_IPV4 = SocketAddress("0.0.0.0", 0)
+ANY_IPV6 = SocketAddress("::", 0)
+
+
+class NameResolver(Protocol):
+    """Turns a host name into a numeric address, or None when it is unknown. May block: call it off the agents."""
+
+    def __call__(self, host: str, /) -> str | None: ...
+
+
+def resolve_with_system(host: str, /) -> str | None:
+    """Ask the operating system; IPv4 addresses come first, as the official drivers prefer them."""
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_DGRAM)
+    except (OSError, UnicodeError):
+        return None
+    addresses = [str(item[4][0]) for item in sorted(found, key=lambda item: item[0] != socket.AF_INET)]
+    return addresses[0].partition("%")[0] if addresses else None
+
+
+def is_numeric(text: str) -> bool:
+    """Return whether `text` (host:port) holds an address that needs no resolution."""
+    match = _IPV4.fullmatch(text)
+    if match is None:
+        return True  # IPv6 is always numeric, and what is neither form fails without a look-up
+    return _as_ipv4(match["host"]) is not None
+
+
+def parse_address(uri: str, key: str, text: str, resolver: NameResolver) -> SocketAddress:
+    """Parse the `host:port` that parameter `key` of `uri` holds, resolving a name.
+
+    Raises ChannelValueError for malformed text, UnknownHostError for a name nobody knows.
+    """
+    match = _IPV6.fullmatch(text) or _IPV4.fullmatch(text)
+    if match is None:
+        raise _malformed(uri, key, text, "host:port, 1.2.3.4:port or [::1]:port")
+    port = int(match["port"])
+    if port > _PORT_MAX:
+        raise _malformed(uri, key, text, f"a port of at most {_PORT_MAX}")
+    groups = match.groupdict()
+    host = groups["host"]
+    if match.re is _IPV6:
+        return _ipv6(uri, key, text, host, port, groups["scope"])
+    literal = _as_ipv4(host)
+    if literal is not None:
+        return SocketAddress(literal, port)
+    resolved = resolver(host)
+    if resolved is None:
+        raise UnknownHostError(
+            "host name does not resolve",
+            where=uri,
+            expected="a host name that the system knows, or an address",
+            actual=f"{key}={text}",
+            hint="check the name and the name server",
+            error_code=ErrorCode.UNKNOWN_HOST,
+        )
+    return SocketAddress(resolved, port)
+
+
+def _ipv6(uri: str, key: str, text: str, host: str, port: int, scope: str | None) -> SocketAddress:
+    try:
+        address = str(ipaddress.IPv6Address(host))
+        scope_id = 0 if scope is None else int(scope) if scope.isdecimal() else socket.if_nametoindex(scope)
+    except ValueError:
+        raise _malformed(uri, key, text, "an IPv6 address in brackets") from None
+    except OSError:
+        raise _malformed(uri, key, text, "a scope that names an interface") from None
+    return SocketAddress(address, port, scope_id)
+
+
+def _as_ipv4(host: str) -> str | None:
+    try:
+        return str(ipaddress.IPv4Address(host))
+    except ValueError:
+        return None
+
+
+def _malformed(uri: str, key: str, text: str, expected: str) -> ChannelValueError:
+    return ChannelValueError(
+        f"{key} is not an address", where=uri, expected=expected, actual=f"{key}={text}", error_code=ErrorCode.INVALID_CHANNEL
+    )

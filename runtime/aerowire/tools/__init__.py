@@ -1,0 +1,1 @@
+"""The `aerowire` command and its subcommands."""
