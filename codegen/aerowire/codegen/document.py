@@ -6,8 +6,9 @@ lxml keeps lines only, so a second pass with expat notes where each start tag st
 from __future__ import annotations
 
 import xml.parsers.expat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import cast
 
 from lxml import etree
 
@@ -37,7 +38,8 @@ class Document:
         """Return what an XSD finds wrong, located at the element that it names."""
         if schema.validate(self.root):
             return []
-        return [Problem(self._locate_error(entry), _plain(entry.message)) for entry in schema.error_log]
+        entries = cast("Iterable[etree._LogEntry]", schema.error_log)
+        return [Problem(self._locate_error(entry), _plain(entry.message)) for entry in entries]
 
     def _locate_error(self, entry: etree._LogEntry) -> Location:
         on_line = [location for location in self._locations.values() if location.line == entry.line]

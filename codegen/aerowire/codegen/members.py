@@ -296,6 +296,8 @@ class Members:
 
     def cases(self, element: etree._Element, kind: str | None) -> tuple[Case, ...]:
         """The arms of a variant; each value once, by number or by its name in the enum `kind`."""
+        if element.get("table") is not None:
+            return self._table_cases(element)
         enum = self.scope.enums.get(kind) if kind else None
         names = {value.name: value.value for value in enum.values} if enum else {}
         numbers = {value: name for name, value in names.items()}
@@ -323,6 +325,17 @@ class Members:
                 self.references.append((child, struct))
             found.append(Case(value, numbers.get(value, ""), struct, length))
         return tuple(found)
+
+    def _table_cases(self, element: etree._Element) -> tuple[Case, ...]:
+        """The arms that the counters table gives: a type id, and the struct of its key."""
+        if self.scope.counters is None:
+            self.scope.report(element, f"table {element.get('table')!r}: no counters.xml beside this file")
+            return ()
+        if len(element):
+            self.scope.report(element, "a variant with a table has no cases of its own")
+        rows = [row for row in self.scope.counters.types if row.key]
+        self.references += [(element, row.key) for row in rows]
+        return tuple(Case(row.id, row.name, row.key, None) for row in rows)
 
 
 def _takes_rest(var: Var) -> bool:

@@ -13,10 +13,12 @@ from typing import TypeVar
 from lxml import etree
 
 from aerowire.codegen.document import Document, elements
-from aerowire.codegen.ir import PRIMITIVES, Constant, Enum, FlagSet, NamedValue, Primitive, Schema, Struct, Variant
+from aerowire.codegen.ir import PRIMITIVES, Constant, Enum, FlagSet, NamedValue, Primitive, Region, Schema, Struct, Variant
 from aerowire.codegen.members import Members
 from aerowire.codegen.problems import Problem
 from aerowire.codegen.regions import resolve_region
+from aerowire.codegen.spellings import check_spellings
+from aerowire.codegen.tables import CounterTable
 from aerowire.codegen.variants import resolve_dispatch, with_type_values
 
 AW = "{urn:aerowire:layout}"
@@ -28,8 +30,9 @@ Resolved = TypeVar("Resolved")
 class Scope:
     """What a schema file has declared so far, and the problems found in it."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: Document, counters: CounterTable | None) -> None:
         self.document = document
+        self.counters = counters
         self.problems: list[Problem] = []
         self.constants: dict[str, Constant] = {}
         self.enums: dict[str, Enum] = {}
@@ -92,9 +95,12 @@ class Scope:
         return PRIMITIVES[name]
 
 
-def resolve_schema(document: Document, problems: list[Problem]) -> Schema | None:
-    """Return the IR of a layout document; None, and `problems` longer, when it is not sound."""
-    scope = Scope(document)
+def resolve_schema(document: Document, problems: list[Problem], counters: CounterTable | None = None) -> Schema | None:
+    """Return the IR of a layout document; None, and `problems` longer, when it is not sound.
+
+    `counters` is the table that a variant of counter keys refers to.
+    """
+    scope = Scope(document, counters)
     root = document.root
     _each(scope, root, f"{AW}constant", _constant)
     for types in root.findall("types"):
@@ -109,15 +115,15 @@ def resolve_schema(document: Document, problems: list[Problem]) -> Schema | None
     variants = [resolve_dispatch(scope, element) for element in root.findall(f"{AW}variant")]
     dispatch = tuple(variant for variant in variants if variant is not None)
     regions = [resolve_region(scope, element, root) for element in root.findall(f"{AW}region")]
+    if not scope.problems:
+        check_spellings(scope)
     problems.extend(scope.problems)
     if scope.problems:
         return None
     return _assemble(scope, root, dispatch, tuple(region for region in regions if region is not None))
 
 
-def _assemble(scope: Scope, root: etree._Element, variants: tuple[Variant, ...], regions: tuple[object, ...]) -> Schema | None:
-    from aerowire.codegen.ir import Region
-
+def _assemble(scope: Scope, root: etree._Element, variants: tuple[Variant, ...], regions: tuple[Region, ...]) -> Schema:
     order = {element.get("name"): index for index, element in enumerate(root.findall(f"{AW}struct"))}
     structs = sorted(with_type_values(scope.structs, variants).values(), key=lambda struct: order[struct.name])
     return Schema(
@@ -132,7 +138,7 @@ def _assemble(scope: Scope, root: etree._Element, variants: tuple[Variant, ...],
         sets=tuple(scope.sets.values()),
         structs=tuple(structs),
         variants=variants,
-        regions=tuple(region for region in regions if isinstance(region, Region)),
+        regions=regions,
     )
 
 

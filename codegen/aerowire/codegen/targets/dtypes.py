@@ -46,24 +46,25 @@ class DtypesTarget:
 
 
 def _dtypes(schema: Schema, struct: Struct) -> list[DtypeView]:
-    views = [_dtype(schema, struct, struct.fixed_fields, upper(struct.name), struct.description, struct.length)]
+    views = [_dtype(schema, struct, struct.fixed_fields)]
     if struct.tail_fields:
-        text = f"{struct.description}  With every tail field."
-        views.append(_dtype(schema, struct, struct.fields, f"{upper(struct.name)}_FULL", text, struct.full_length))
+        views.append(_dtype(schema, struct, struct.fields))
     return views
 
 
-def _dtype(schema: Schema, struct: Struct, fields: tuple[Field, ...], name: str, description: str, length: int) -> DtypeView:
+def _dtype(schema: Schema, struct: Struct, fields: tuple[Field, ...]) -> DtypeView:
+    """The dtype of some fields; with tail fields it is called FULL."""
+    is_full = any(field.is_tail for field in fields)
     members = [(field.offset, field.name, _format(schema, field)) for field in fields]
     members += [(one.offset or 0, one.name, repr(("u1", (one.length,)))) for one in struct.fixed_variants]
     members.sort()
     return DtypeView(
-        name=name,
-        description=description,
+        name=f"{upper(struct.name)}_FULL" if is_full else upper(struct.name),
+        description=f"{struct.description}  With every tail field." if is_full else struct.description,
         names=tuple(member[1] for member in members),
         formats=tuple(member[2] for member in members),
         offsets=tuple(member[0] for member in members),
-        itemsize=length,
+        itemsize=struct.full_length if is_full else struct.length,
     )
 
 

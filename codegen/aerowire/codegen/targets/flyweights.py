@@ -261,11 +261,11 @@ def _format(schema: Schema, struct: Struct) -> str:
 
 def _arguments(struct: Struct) -> list[Argument]:
     """Keywords of `encode`, those of the fixed part in the order of their offsets."""
-    lengths = {one.length_field: one for one in struct.dynamic if isinstance(one, Var) and one.length_field}
-    counts = {one.count_field: one for one in struct.dynamic if isinstance(one, Repeat) and one.count_field}
+    sources = {one.length_field: f"len({one.name}_bytes)" for one in struct.dynamic if isinstance(one, Var) and one.length_field}
+    sources |= {one.count_field: f"len({one.name}_list)" for one in struct.dynamic if isinstance(one, Repeat) and one.count_field}
     fixed: list[tuple[int, Argument]] = []
     for field in struct.fixed_fields:
-        fixed.append((field.offset, _fixed_argument(struct, field, lengths, counts)))
+        fixed.append((field.offset, _fixed_argument(struct, field, sources)))
     for variant in struct.fixed_variants:
         fixed.append((variant.offset or 0, Argument(variant.name, "bytes", 'b""', variant.name)))
     arguments = [argument for _, argument in sorted(fixed, key=lambda pair: pair[0])]
@@ -278,22 +278,17 @@ def _arguments(struct: Struct) -> list[Argument]:
     return arguments
 
 
-def _fixed_argument(struct: Struct, field: Field, lengths: dict[str | None, Var], counts: dict[str | None, Repeat]) -> Argument:
+def _fixed_argument(struct: Struct, field: Field, sources: dict[str, str]) -> Argument:
+    """The keyword of a fixed field; `sources` holds the expressions of the fields that are computed when None."""
     name = field.name
     if field.count is not None:
-        if FORMATS[field.primitive.name] == "B":
-            return Argument(name, "bytes", 'b""', name)
-        return Argument(name, "Sequence[int]", repr((0,) * field.count), f"*{name}")
-    if field.role == "length":
-        return Argument(name, "int | None", "None", f"total if {name} is None else {name}")
-    if name in lengths:
-        return Argument(name, "int | None", "None", f"len({lengths[name].name}_bytes) if {name} is None else {name}")
-    if name in counts:
-        return Argument(name, "int | None", "None", f"len({counts[name].name}_list) if {name} is None else {name}")
-    if field.role == "type" and struct.type_value is not None:
-        return Argument(name, "int", str(struct.type_value), name)
-    kind = "float" if field.primitive.is_float else "int"
-    return Argument(name, kind, str(field.default or 0), name)
+        is_bytes = FORMATS[field.primitive.name] == "B"
+        return Argument(name, "bytes", 'b""', name) if is_bytes else Argument(name, "Sequence[int]", repr((0,) * field.count), f"*{name}")
+    computed = "total" if field.role == "length" else sources.get(name)
+    if computed is not None:
+        return Argument(name, "int | None", "None", f"{computed} if {name} is None else {name}")
+    default = struct.type_value if field.role == "type" and struct.type_value is not None else field.default or 0
+    return Argument(name, "float" if field.primitive.is_float else "int", str(default), name)
 
 
 def _key(variant: Variant) -> KeyView:
@@ -360,6 +355,5 @@ def _region(region: Region) -> RegionView:
         sections.append((section.name, " + ".join(terms) or "0", term, section.description))
         terms.append(term)
     total = " + ".join(terms)
-    return RegionView(
-        region.name, region.description, region.parameters, tuple(sections), f"align({total}, self.{region.align})" if region.align else total
-    )
+    total = f"align({total}, self.{region.align})" if region.align else total
+    return RegionView(region.name, region.description, region.parameters, tuple(sections), total)

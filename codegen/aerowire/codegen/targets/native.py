@@ -121,9 +121,7 @@ def _table(title: str, prefix: str, rows: list[tuple[str, int, str]]) -> Block:
 
 def _constants(schema: Schema) -> Block:
     found = [
-        NamedNumber(constant.name, constant.value, constant.description)
-        for constant in schema.constants
-        if isinstance(constant.value, int)
+        NamedNumber(constant.name, constant.value, constant.description) for constant in schema.constants if isinstance(constant.value, int)
     ]
     return Block("Constants", "", tuple(found))
 
@@ -141,7 +139,8 @@ def _set(flags: FlagSet) -> Block:
     prefix = upper(flags.name)
     named = (*flags.choices, *flags.combinations)
     wide = c_type(flags.primitive) if flags.primitive.size == 8 else "int64_t"
-    return Block(flags.name, flags.description, tuple(NamedNumber(f"{prefix}_{one.name}", one.value, one.description, wide) for one in named))
+    numbers = tuple(NamedNumber(f"{prefix}_{one.name}", one.value, one.description, wide) for one in named)
+    return Block(flags.name, flags.description, numbers)
 
 
 def _struct(struct: Struct) -> Block:
@@ -217,9 +216,8 @@ def _region(region: Region) -> Block:
     functions = []
     terms: list[str] = []
     for section in region.sections:
-        functions.append(
-            RegionFunction(f"{function}_{section.name}_offset", parameters, " + ".join(terms) or "0", f"where it starts: {section.description}")
-        )
+        name, sum_before = f"{function}_{section.name}_offset", " + ".join(terms) or "0"
+        functions.append(RegionFunction(name, parameters, sum_before, f"where it starts: {section.description}"))
         terms.append(_length_term(section))
     total = " + ".join(terms)
     total = f"_align({total}, {region.align})" if region.align else total

@@ -76,7 +76,7 @@ def _layer(schema: Schema, struct: Struct, order: str, base: str, *, is_frame: b
     members: list[tuple[int, str]] = [(field.offset, _field(schema, struct, field, order)) for field in struct.fields]
     fields = [text for _, text in sorted(members)]
     for member in struct.dynamic:
-        fields += _dynamic(schema, struct, member, order)
+        fields += _dynamic(struct, member, order)
     if struct.align > 1:
         fields.append(f'_padding("padding", {struct.align})')
     return LayerView(
@@ -106,7 +106,8 @@ def _field(schema: Schema, struct: Struct, field: Field, order: str) -> str:
     default = struct.type_value if field.role == "type" and struct.type_value is not None else field.default or 0
     if field.is_tail:
         return f'_tail("{name}", "{form}", {field.offset + field.size})'
-    kind = next((one for one in (*schema.enums, *schema.sets) if one.name == field.kind), None)
+    kinds: tuple[Enum | FlagSet, ...] = (*schema.enums, *schema.sets)
+    kind = next((one for one in kinds if one.name == field.kind), None)
     if isinstance(kind, Enum):
         return f'EnumField("{name}", {default}, {upper(kind.name)}, "{form}")'
     if isinstance(kind, FlagSet) and field.primitive.size == 1:
@@ -120,7 +121,7 @@ def _flag_names(flags: FlagSet) -> list[str]:
     return [names.get(1 << bit, f"BIT_{bit}") for bit in range(8 * flags.primitive.size)]
 
 
-def _dynamic(schema: Schema, struct: Struct, member: Dynamic, order: str) -> list[str]:
+def _dynamic(struct: Struct, member: Dynamic, order: str) -> list[str]:
     name = RESERVED.get(member.name, member.name)
     if isinstance(member, Var):
         if member.prefix is not None:

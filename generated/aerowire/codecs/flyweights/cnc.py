@@ -889,7 +889,7 @@ class CounterMetadataDecoder(Flyweight):
 
     @property
     def key(self) -> memoryview:
-        """What distinguishes counters of the type."""
+        """What distinguishes counters of the type; the table of counter types names each key."""
         return self._buffer[self._offset + 16 : self._offset + 128]
 
     def key_decoder(self) -> SystemCounterKeyDecoder | StreamCounterKeyDecoder | ChannelStatusKeyDecoder | ClientHeartbeatKeyDecoder | LocalSockaddrKeyDecoder | None:
@@ -1842,7 +1842,7 @@ _COUNTER_METADATA_KEY: dict[int, type[SystemCounterKeyDecoder] | type[StreamCoun
     13: StreamCounterKeyDecoder,
     14: LocalSockaddrKeyDecoder,
     17: StreamCounterKeyDecoder,
-    18: StreamCounterKeyDecoder,
+    18: ChannelStatusKeyDecoder,
     19: StreamCounterKeyDecoder,
     20: StreamCounterKeyDecoder,
 }

@@ -349,7 +349,7 @@ cdef enum:
     COUNTER_METADATA_LABEL_LENGTH_OFFSET = 128  # Bytes of the label.
     COUNTER_METADATA_LABEL_OFFSET = 132  # The label.
     COUNTER_METADATA_LABEL_COUNT = 380  # number of elements
-    COUNTER_METADATA_KEY_OFFSET = 16  # What distinguishes counters of the type.
+    COUNTER_METADATA_KEY_OFFSET = 16  # What distinguishes counters of the type; the table of counter types names each key.
     COUNTER_METADATA_KEY_LENGTH = 112  # bytes that it occupies
 
 cdef inline int32_t counter_metadata_state(const uint8_t* p) noexcept nogil:

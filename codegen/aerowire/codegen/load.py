@@ -1,0 +1,154 @@
+"""From files to a project: which schemas there are, how each is checked, and how they refer to each other.
+
+Every problem of every file is collected before anything is reported.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lxml import etree
+
+from aerowire.codegen.document import Document, read_document
+from aerowire.codegen.ir import Schema
+from aerowire.codegen.problems import Location, Problem, SchemaError
+from aerowire.codegen.project import Project
+from aerowire.codegen.resolve import resolve_schema
+from aerowire.codegen.resolve_tables import resolve_counters, resolve_errors, resolve_options
+from aerowire.codegen.tables import CounterTable, ErrorTable, OptionTable, Tables
+
+NAME_PREFIX = "aerowire:"
+LAYOUT_ROOT = "{http://fixprotocol.io/2016/sbe}messageSchema"
+TABLE_ROOTS = ("options", "counters", "errors")
+TABLE_NAMESPACE = "{urn:aerowire:tables}"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A schema file, and what messages call it."""
+
+    path: Path
+    name: str
+
+
+def home() -> Path:
+    """The root of the checkout that this package stands in; of an installation, the package itself."""
+    package = Path(__file__).resolve().parent
+    return package if (package / "spec").is_dir() else package.parents[2]
+
+
+def default_spec() -> Path:
+    return home() / "spec"
+
+
+def find_sources(names: Sequence[str], spec: Path) -> list[Source]:
+    """Return the files that the names mean: a path, or `aerowire:NAME` in `spec`; without names, all of `spec`.
+
+    Raises SchemaError when the folder holds none or a name is unknown.
+    """
+    if not spec.is_dir():
+        raise SchemaError([Problem(Location(str(spec), 1, 1), "is no folder with schemas")])
+    known = {path.stem: path for path in sorted(spec.glob("*.xml"))}
+    if not names:
+        if not known:
+            raise SchemaError([Problem(Location(str(spec), 1, 1), "holds no schema (*.xml)")])
+        return [Source(path, _shown(path)) for path in known.values()]
+    found: list[Source] = []
+    problems: list[Problem] = []
+    for name in names:
+        if not name.startswith(NAME_PREFIX):
+            found.append(Source(Path(name), name))
+        elif name.removeprefix(NAME_PREFIX) in known:
+            path = known[name.removeprefix(NAME_PREFIX)]
+            found.append(Source(path, _shown(path)))
+        else:
+            there = ", ".join(NAME_PREFIX + stem for stem in known)
+            problems.append(Problem(Location(name, 1, 1), f"is no schema of {_shown(spec)}; there are {there}"))
+    if problems:
+        raise SchemaError(problems)
+    return found
+
+
+def _shown(path: Path) -> str:
+    """A path as short as it can be from here."""
+    try:
+        return str(path.resolve().relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)
+
+
+def load_project(sources: Sequence[Source]) -> Project:
+    """Parse, validate and resolve.  Raises SchemaError with the problems of all files."""
+    problems: list[Problem] = []
+    documents: list[tuple[Source, Document]] = []
+    for source in sources:
+        try:
+            documents.append((source, read_document(source.path, source.name)))
+        except SchemaError as error:
+            problems.extend(error.problems)
+    for _, document in documents:
+        problems.extend(_validate(document))
+    options, counters, errors = _tables(documents, problems)
+    schemas: list[Schema] = []
+    for source, document in documents:
+        if document.root.tag != LAYOUT_ROOT:
+            continue
+        schema = resolve_schema(document, problems, counters or _counters_beside(source, document, problems))
+        if schema is not None:
+            _check_package(schema, schemas, document, problems)
+            schemas.append(schema)
+    if problems:
+        raise SchemaError(problems)
+    return Project(tuple(schemas), Tables(options, counters, errors))
+
+
+def _tables(
+    documents: list[tuple[Source, Document]], problems: list[Problem]
+) -> tuple[OptionTable | None, CounterTable | None, ErrorTable | None]:
+    found: dict[str, Document] = {}
+    for _, document in documents:
+        kind = str(document.root.tag).removeprefix(TABLE_NAMESPACE)
+        if kind in TABLE_ROOTS and kind in found:
+            problems.append(Problem(document.locate(document.root), f"a second table of {kind}; the first is {found[kind].name}"))
+        found.setdefault(kind, document)
+    return (
+        resolve_options(found["options"], problems) if "options" in found else None,
+        resolve_counters(found["counters"], problems) if "counters" in found else None,
+        resolve_errors(found["errors"], problems) if "errors" in found else None,
+    )
+
+
+def _counters_beside(source: Source, document: Document, problems: list[Problem]) -> CounterTable | None:
+    """The counters table in the same folder, for a schema that refers to it and was named alone."""
+    path = source.path.with_name("counters.xml")
+    if not document.root.xpath("//@table") or not path.is_file():
+        return None
+    try:
+        return resolve_counters(read_document(path, _shown(path)), problems)
+    except SchemaError as error:
+        problems.extend(error.problems)
+        return None
+
+
+def _check_package(schema: Schema, earlier: list[Schema], document: Document, problems: list[Problem]) -> None:
+    for other in earlier:
+        if other.package == schema.package:
+            problems.append(Problem(document.locate(document.root), f"package {schema.package!r} is also that of {other.source}"))
+
+
+def _validate(document: Document) -> list[Problem]:
+    tag = str(document.root.tag)
+    if tag == LAYOUT_ROOT:
+        return document.validate(_xsd("sbe.xsd"))
+    if tag.removeprefix(TABLE_NAMESPACE) in TABLE_ROOTS and tag.startswith(TABLE_NAMESPACE):
+        return document.validate(_xsd("tables.xsd"))
+    expected = f"sbe:messageSchema ({LAYOUT_ROOT[1:].split('}', maxsplit=1)[0]}) or {', '.join(TABLE_ROOTS)} ({TABLE_NAMESPACE[1:-1]})"
+    return [Problem(document.locate(document.root), f"root element {tag!r} is no schema; expected {expected}")]
+
+
+@functools.cache
+def _xsd(name: str) -> etree.XMLSchema:
+    return etree.XMLSchema(etree.parse(str(default_spec() / name)))
