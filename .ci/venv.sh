@@ -44,7 +44,7 @@ ensure_packages() {
         say "installing $packages"
         export DEBIAN_FRONTEND=noninteractive
         # shellcheck disable=SC2086 # several package names
-        { apt-get update -qq && apt-get install -y -qq --no-install-recommends $packages; } >&2 </dev/null
+        { apt-get update -qq && apt-get install -y -qq --no-install-recommends $packages; } >/dev/null </dev/null || true
     fi
     packages=$(missing_packages | tr '\n' ' ')
     [ -n "$packages" ] || return 0
@@ -65,7 +65,8 @@ install() {
     # The build runs in .venv itself: one Cython for `pip install` and for hatch_build.py, and nothing to fetch twice.
     .venv/bin/python -c '
 import tomllib
-print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], "editables", sep="\n")
+# pip from 23.1 on builds what comes without a wheel in isolation; older ones need the wheel package and say so at length.
+print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], "editables", "pip>=23.1", sep="\n")
 ' >.venv/build-requires.txt
     .venv/bin/python -m pip install --quiet --disable-pip-version-check -r .venv/build-requires.txt </dev/null
     extras=dev

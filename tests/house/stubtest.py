@@ -13,8 +13,15 @@ from pathlib import Path
 
 import hatch_build
 
-# Every one of these is written by Cython, not by us.
-CYTHON_NAMES = (r".*\.__pyx_capi__", r".*\.__test__", r".*\.__reduce_cython__", r".*\.__setstate_cython__", r".*\.__pyx_vtable__")
+# Every one of these is written by Cython, not by us; a cdef class tells nothing of its constructor's parameters.
+CYTHON_NAMES = (
+    r".*\.__pyx_capi__",
+    r".*\.__test__",
+    r".*\.__reduce_cython__",
+    r".*\.__setstate_cython__",
+    r".*\.__pyx_vtable__",
+    r".*\.__init__",
+)
 
 
 def main() -> int:
@@ -25,7 +32,7 @@ def main() -> int:
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as allowed:
         allowed.write("\n".join(CYTHON_NAMES))
         allowed.flush()
-        command = [sys.executable, "-m", "mypy.stubtest", "--ignore-missing-stub", "--ignore-unused-allowlist"]
+        command = [sys.executable, "-m", "mypy.stubtest", "--ignore-missing-stub", "--ignore-unused-allowlist", "--ignore-disjoint-bases"]
         command += ["--mypy-config-file", str(Path(hatch_build.ROOT) / "pyproject.toml"), "--allowlist", allowed.name]
         done = subprocess.run([*command, *sorted(stubbed)], check=False, cwd=hatch_build.ROOT) if stubbed else None
     return 1 if without or (done is not None and done.returncode) else 0

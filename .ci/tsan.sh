@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Build the native modules with the thread sanitizer, in a copy of the tree, and run the tests that are marked `threads`.
+#
+# Python itself is not instrumented: what the sanitizer reports is about the native modules and what they call.
+set -eu
+cd "$(dirname "$0")/.."
+.ci/venv.sh
+python=$PWD/.venv/bin/python
+tree=$PWD/build/tsan
+runtime=$(cc -print-file-name=libtsan.so)
+[ -e "$runtime" ] || { echo "no libtsan.so: install gcc's sanitizer library" >&2; exit 2; }
+
+mkdir -p "$tree"
+roots=(generated runtime codegen conformance pcap)
+for folder in "${roots[@]}" spec tests benchmarks; do
+    rm -rf "$tree/${folder:?}.new"
+    mkdir -p "$tree/$folder"
+    # Sources only; the instrumented extensions of the last run stay and are built again when stale.
+    tar -c --exclude='*.so' --exclude='__pycache__' "$folder" | tar -x -C "$tree"
+done
+cp hatch_build.py pyproject.toml "$tree"
+cd "$tree"
+PYTHONPATH=$(printf "$tree/%s:" "${roots[@]}")$tree
+export PYTHONPATH
+"$python" hatch_build.py --sanitize thread
+export TSAN_OPTIONS="exitcode=66 halt_on_error=0 history_size=7 suppressions=$tree/tests/support/tsan-suppressions.txt ${TSAN_OPTIONS:-}"
+# Address space randomisation of newer kernels is more than the sanitizer's shadow memory can bear.
+exec setarch "$(uname -m)" -R env LD_PRELOAD="$runtime" "$python" -m pytest -m threads -p no:cacheprovider -o timeout=600 -s "$@"
