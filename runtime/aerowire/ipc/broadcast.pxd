@@ -36,5 +36,8 @@ cdef class BroadcastReceiver:
     cdef const uint8_t* message_body(self) noexcept nogil
     cdef int32_t message_length(self) noexcept nogil
     cdef bint valid(self) noexcept nogil                # the record was not overwritten while it was read
+    cdef bint _is_whole(self, int64_t position) noexcept nogil
+    cdef void _catch_up(self) noexcept nogil
+    cdef object _lapped_error(self)
     # Copy each pending message out, validate, call. Returns messages handled, or -1 when lapped (state already at the newest).
     cdef int poll_messages(self, MessageHandler handler, void* context, int limit) noexcept nogil

@@ -14,3 +14,7 @@ cdef class CncFile:
     cdef int64_t _offsets[6]            # of to-driver, to-clients, metadata, values, error log; end
     cdef object _path
     cdef object __weakref__
+
+    cdef int _attach(self, Region region, object path) except -1
+    cdef object _section(self, int index)
+    cdef int64_t heartbeat(self) noexcept nogil         # of the driver, epoch ms; any thread while not closed

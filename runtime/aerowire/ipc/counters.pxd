@@ -50,6 +50,11 @@ cdef class CountersReader:
     cdef int64_t counter_owner_id(self, int32_t counter_id) noexcept nogil
     cdef int64_t counter_reference_id(self, int32_t counter_id) noexcept nogil
 
+    cdef int _map(self, object metadata, object values, bint writable) except -1
+    cdef uint8_t* _metadata_record(self, int32_t counter_id) noexcept nogil
+    cdef uint8_t* _value_record(self, int32_t counter_id) noexcept nogil
+    cdef int32_t _check(self, int32_t counter_id) except -1
+
 
 @cython.final
 cdef class CountersManager(CountersReader):
@@ -65,6 +70,11 @@ cdef class CountersManager(CountersReader):
                            int64_t reference_id=*) except -1
     cpdef object free(self, int32_t counter_id)
 
+    cdef int64_t _now_ms(self) except? -1
+    cdef int32_t _next_id(self) except -1
+    cdef int _write_key(self, uint8_t* record, object key) except -1
+    cdef int _write_label(self, uint8_t* record, str label) except -1
+
 
 @cython.final
 cdef class AtomicCounter:
@@ -74,3 +84,6 @@ cdef class AtomicCounter:
     cdef CountersReader _counters
     cdef int32_t _counter_id
     cdef bint _closed
+
+    cdef int _check_open(self) except -1
+    cdef int _check_writable(self) except -1

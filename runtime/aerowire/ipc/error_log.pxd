@@ -14,3 +14,5 @@ cdef class DistinctErrorLog:
     cdef dict _offsets
     cdef object _lock
     cdef object _holder
+
+    cdef object _add(self, str text, int64_t epoch_ms)

@@ -10,6 +10,11 @@ cdef struct Part:                       # one piece of a vectored message
     const uint8_t* address
     int64_t length
 
+cdef struct Stream:                     # what every frame of a stream has in common
+    int32_t session_id
+    int32_t stream_id
+    int32_t max_payload_length
+
 # Gives the reserved value of a frame whose header and body are written. frame_length counts the header.
 ctypedef int64_t (*ReservedValue)(void* context, uint8_t* term, int32_t term_offset, int32_t frame_length) noexcept nogil
 
@@ -43,6 +48,13 @@ cdef class ConcurrentAppender:
     cdef int64_t position(self) noexcept nogil
     cdef int64_t available_window(self) noexcept nogil
 
+    cdef int64_t _begin(self, int64_t length, int* index) noexcept nogil
+    cdef uint8_t* _term(self, int index) noexcept nogil
+    cdef Stream _stream(self) noexcept nogil
+    cdef int64_t _end_of_term(self, uint8_t* term, int32_t term_id, int32_t offset, int64_t position) noexcept nogil
+    cdef int64_t _claim(self, int index, int64_t framed_length, uint8_t** term, int32_t* offset, int32_t* term_id) noexcept nogil
+    cdef int64_t _offer_run(self, const Part* messages, int count, int* taken, ReservedValue reserved, void* context) noexcept nogil
+
 
 @cython.final
 cdef class ExclusiveAppender:
@@ -73,11 +85,27 @@ cdef class ExclusiveAppender:
     cdef int64_t offer_many(self, const Part* messages, int count, int* sent, ReservedValue reserved, void* context) noexcept nogil
     cdef int64_t try_claim(self, int64_t length, uint8_t** frame) noexcept nogil
     cdef int64_t append_padding(self, int64_t length) noexcept nogil
-    # A run of whole frames with headers of this stream's term; see block_is_valid in the .pyx for what the first header must hold.
+    # A run of whole frames of this stream, the first of them its next one, within the term; else OFFER_BLOCK_INVALID.
     cdef int64_t offer_block(self, const uint8_t* block, int32_t length) noexcept nogil
     cdef int64_t position(self) noexcept nogil
     cdef int64_t available_window(self) noexcept nogil
 
+    cdef Stream _stream(self) noexcept nogil
+    cdef void _rotate(self) noexcept nogil
+    cdef int64_t _end_of_term(self) noexcept nogil
+    cdef int64_t _begin(self, int64_t length) noexcept nogil
+    cdef int64_t _claim(self, int64_t framed_length) noexcept nogil
+    cdef bint _block_fits(self, const uint8_t* block, int32_t length) noexcept nogil
+
 # A claimed frame made visible, or turned into padding. The header still holds the negative length.
 cdef void claim_commit(uint8_t* frame) noexcept nogil
 cdef void claim_abort(uint8_t* frame) noexcept nogil
+
+
+@cython.final
+cdef class PartArray:
+    """PartArray(sequence of buffers): their addresses; the buffers stay exported while this lives."""
+
+    cdef Part* parts
+    cdef int count
+    cdef Py_buffer* _views

@@ -8,8 +8,6 @@ Created by a driver, mapped by clients and tools.  Knows the file and its parame
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
-import os
-
 from aerowire.base.errors import ClosedError, ConfigurationError, ForeignDirectoryError, TruncatedFileError
 from aerowire.codecs.flyweights.logbuffer import LogMetadataDecoder, LogMetadataEncoder, LogType
 from aerowire.codecs.native.logbuffer cimport (
@@ -23,7 +21,7 @@ from aerowire.codecs.native.transport cimport (
     data_header_set_term_offset, data_header_set_type, data_header_set_version)
 from aerowire.logbuffer.descriptor cimport (
     active_term_count, compute_position, index_by_term, index_by_term_count, pack_tail, position_bits_to_shift, producer_position_of,
-    tail_address, tail_term_id, tail_term_offset)
+    rotate_log, tail_address, tail_term_id, tail_term_offset)
 from aerowire.memory.atomics cimport (
     load_acquire_i32, load_acquire_i64, load_acquire_u8, store_release_i32, store_release_i64, store_release_u8)
 from aerowire.memory.region cimport Region
@@ -93,7 +91,8 @@ cdef class LogBuffers:
         encoder.page_size = page_size
         encoder.sparse = 1 if sparse else 0
         log._write_default_header(session_id, stream_id, initial_term_id, term_offset)
-        log._write_tails(initial_term_id, initial_term_id if term_id is None else term_id, term_offset)
+        if metadata.get("type") != LogType.PUBLICATION_IMAGE:       # an image's tails stay zero: nobody appends to it
+            log._write_tails(initial_term_id, initial_term_id if term_id is None else term_id, term_offset)
         log._read_parameters()
         log.set_end_of_stream_position(END_OF_STREAM_POSITION_UNSET)     # LAST, with release: the rest is visible before it
         return log
@@ -210,7 +209,7 @@ cdef class LogBuffers:
     def rotate(self) -> bool:
         """Move to the next term as an appender does at a term's end; for tests."""
         cdef int32_t term_count = active_term_count(self.metadata)
-        return rotate_log_at(self.metadata, term_count, self.initial_term_id + term_count)
+        return rotate_log(self.metadata, term_count, self.initial_term_id + term_count)
 
     @property
     def connected(self) -> bool:
@@ -308,8 +307,6 @@ cdef class LogBuffers:
     def __exit__(self, *exc_info):
         self.close()
 
-
-from aerowire.logbuffer.descriptor cimport rotate_log as rotate_log_at
 
 # What create() writes itself, or what only appenders and receivers may.
 _OWN = frozenset({"tail_counters", "active_term_count", "end_of_stream_position", "correlation_id", "initial_term_id",

@@ -246,6 +246,12 @@ cdef class _Borrowed:
     cdef Py_buffer view
     cdef bint held
 
+    def __getbuffer__(self, Py_buffer* buffer, int flags):
+        PyBuffer_FillInfo(buffer, self, self.view.buf, self.view.len, self.view.readonly, flags)
+
+    def __releasebuffer__(self, Py_buffer* buffer):
+        pass
+
     def __dealloc__(self):
         if self.held:
             PyBuffer_Release(&self.view)

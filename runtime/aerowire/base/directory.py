@@ -1,0 +1,16 @@
+"""Where a driver's directory is when nobody says: the same place for driver, client and tools. Aeron: CommonContext."""
+
+from __future__ import annotations
+
+import getpass
+import tempfile
+from pathlib import Path
+
+SHARED_MEMORY = Path("/dev/shm")
+CNC_FILE_NAME = "cnc.dat"
+
+
+def default_aeron_dir() -> str:
+    """Return `/dev/shm/aeron-<user>` where there is shared memory, else `aeron-<user>` in the directory for temporary files."""
+    parent = SHARED_MEMORY if SHARED_MEMORY.is_dir() else Path(tempfile.gettempdir())
+    return str(parent / f"aeron-{getpass.getuser()}")

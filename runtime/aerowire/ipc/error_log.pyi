@@ -1,0 +1,17 @@
+from typing import NamedTuple
+
+from typing_extensions import Buffer
+
+class ErrorObservation(NamedTuple):
+    observation_count: int
+    first_timestamp_ms: int
+    last_timestamp_ms: int
+    text: str
+
+class DistinctErrorLog:
+    def __init__(self, buffer: Buffer) -> None: ...
+    def record(self, text: str, epoch_ms: int, *, key: object = None) -> bool: ...
+    @property
+    def distinct_count(self) -> int: ...
+
+def read_errors(buffer: Buffer, since_ms: int = 0) -> list[ErrorObservation]: ...
