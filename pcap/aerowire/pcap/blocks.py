@@ -1,0 +1,69 @@
+"""A stretch of a capture as arrays: the form in which captured packets go from the file readers to the decoders.
+
+It knows neither file formats nor protocols.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Bytes = npt.NDArray[np.uint8]
+Integers = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(slots=True)
+class PacketBlock:
+    """Some packets of a capture, in file order, as arrays over the one buffer that holds their bytes.
+
+    Invariant: for each packet 0 <= starts <= ends <= buffer.size; ends - starts is the captured length, originals the length on the wire.
+    """
+
+    buffer: Bytes
+    starts: Integers
+    ends: Integers
+    originals: Integers
+    ts_ns: Integers
+    first_index: int | None  # packet index of the first packet in its file; None where a split does not know it
+    link_types: Integers
+    interfaces: Integers | None = None  # index into interface_names, for formats that have interfaces
+    interface_names: list[str] = field(default_factory=list)
+    comments: dict[int, str] = field(default_factory=dict)  # row -> text
+
+    @property
+    def count(self) -> int:
+        return int(self.starts.size)
+
+
+class Gather:
+    """Reads fields at arbitrary, unaligned offsets of a buffer, many rows at a time, without a Python loop.
+
+    Offsets must be in range: callers compare them with the packet's end BEFORE they gather.
+    """
+
+    def __init__(self, buffer: Bytes) -> None:
+        self.buffer = buffer
+        self._views: dict[int, npt.NDArray[np.void]] = {}
+
+    def u8(self, offsets: Integers) -> Integers:
+        return self.buffer[offsets].astype(np.int64)
+
+    def integers(self, dtype: str, offsets: Integers) -> Integers:
+        """Return the integers of the given NumPy type (such as ">u2") at each offset."""
+        return self.structs(np.dtype(dtype), offsets).astype(np.int64)
+
+    def structs(self, dtype: np.dtype[Any], offsets: Integers) -> npt.NDArray[Any]:
+        """Return a contiguous copy of the records of `dtype` that stand at each offset."""
+        width = dtype.itemsize
+        view = self._views.get(width)
+        if view is None:
+            # A view that starts a record at every byte: indexing it is one gather of whole records.  Its items are opaque bytes, for
+            # gathering records with fields costs eight times as much (NumPy copies field by field).
+            count = max(0, self.buffer.size - width + 1)
+            opaque = np.dtype((np.void, width))
+            view = self._views[width] = np.ndarray((count,), opaque, self.buffer.data, 0, (1,)) if count else np.empty(0, opaque)
+        return view[offsets].view(dtype)

@@ -1,0 +1,55 @@
+"""The walk along a capture's chain of records in pure Python, for installations that come as a plain zip.
+
+Same functions and results as the native `chain` module; the tests compare the two.
+"""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+
+from aerowire.pcap.blocks import Bytes, Integers
+
+
+def walk_records(buffer: Bytes, start: int, end: int, little_endian: bool, length_max: int) -> tuple[Integers, int, bool]:
+    """Follow classic records from `start`.
+
+    Return (offsets of whole records, where the walk stopped, whether a length above `length_max` stopped it).
+    """
+    unpack = struct.Struct("<I" if little_endian else ">I").unpack_from
+    data = buffer.data
+    found: list[int] = []
+    append = found.append
+    position, limit = start, end - 16
+    while position <= limit:
+        length = unpack(data, position + 8)[0]
+        if length > length_max:
+            return np.array(found, dtype=np.int64), position, True
+        following = position + 16 + length
+        if following > end:
+            break
+        append(position)
+        position = following
+    return np.array(found, dtype=np.int64), position, False
+
+
+def walk_blocks(buffer: Bytes, start: int, end: int, little_endian: bool, length_max: int) -> tuple[Integers, int, bool]:
+    """Follow pcapng blocks from `start` to the next section header; return as `walk_records` does."""
+    unpack = struct.Struct("<II" if little_endian else ">II").unpack_from
+    data = buffer.data
+    found: list[int] = []
+    append = found.append
+    position, limit = start, end - 12
+    while position <= limit:
+        kind, length = unpack(data, position)
+        if kind == 0x0A0D0D0A:
+            break
+        if length > length_max or length < 12 or length & 3:
+            return np.array(found, dtype=np.int64), position, True
+        following = position + length
+        if following > end:
+            break
+        append(position)
+        position = following
+    return np.array(found, dtype=np.int64), position, False

@@ -1,0 +1,241 @@
+"""From captured packets to UDP datagrams: link layer, VLAN tags, IPv4 with options, IPv6 with extension headers, UDP.
+
+Works on whole blocks of packets.  Every packet that is no whole UDP datagram is counted under a reason.  It knows nothing of Aeron.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from aerowire.pcap.blocks import Bytes, Gather, Integers, Mask, PacketBlock
+from aerowire.pcap.statistics import Statistics
+
+IP4, IP6 = 0x0800, 0x86DD
+VLAN_TAGS = (0x8100, 0x88A8, 0x9100, 0x9200)
+VLAN_TAGS_MAX = 4  # stacked; more has no use on any network
+UDP = 17
+EXTENSION_HEADERS_MAX = 8  # as many kinds as exist; each may stand once (destination options twice)
+HOP_BY_HOP, ROUTING, FRAGMENT, AUTHENTICATION, DESTINATION_OPTIONS, MOBILITY, NO_NEXT = 0, 43, 44, 51, 60, 135, 59
+ADDRESS_FAMILIES = {2: IP4, 10: IP6, 24: IP6, 28: IP6, 30: IP6}  # AF_INET6 differs from system to system
+# Where the protocol stands in a link header, and the header's length.
+FIXED_LINKS = {1: (12, 14), 113: (14, 16), 276: (0, 20)}
+NULL, LOOP, RAW, ONLY_IP4, ONLY_IP6, ETHERNET = 0, 108, 101, 228, 229, 1
+RAW_OTHERS = (12, 14)  # raw IP as some systems number it
+# A capture that a driver of this project writes marks what induced loss dropped: by this Ethernet source in a classic file, by this
+# interface in pcapng.
+DROPPED_SOURCE = bytes.fromhex("02000000000d")
+DROPPED_INTERFACE = "induced-loss"
+KEY_LENGTH_IP4, KEY_LENGTH_IP6 = 12, 36  # source, destination, source port, destination port
+
+
+@dataclass(slots=True)
+class Datagrams:
+    """UDP datagrams of one block, in file order, grouped by nothing.
+
+    Invariant: starts <= captured_ends <= starts + lengths; rows index the block's packets.
+    """
+
+    rows: Integers
+    starts: Integers
+    lengths: Integers  # as sent
+    captured_ends: Integers
+    keys4: Bytes  # (n4, 12): address and port pairs of the IPv4 rows
+    keys6: Bytes  # (n6, 36)
+    is_ip6: Mask
+    dropped: Mask
+
+    @property
+    def count(self) -> int:
+        return int(self.rows.size)
+
+    def take(self, keep: Mask) -> Datagrams:
+        """Return only the datagrams marked in `keep`."""
+        return Datagrams(
+            self.rows[keep],
+            self.starts[keep],
+            self.lengths[keep],
+            self.captured_ends[keep],
+            self.keys4[keep[~self.is_ip6]],
+            self.keys6[keep[self.is_ip6]],
+            self.is_ip6[keep],
+            self.dropped[keep],
+        )
+
+
+def decode(block: PacketBlock, gather: Gather, statistics: Statistics) -> Datagrams:
+    """Return the block's whole UDP datagrams; count every other packet."""
+    statistics.packets += block.count
+    statistics.captured_bytes += int((block.ends - block.starts).sum())
+    rows, network, protocol = _link(block, gather, statistics)
+    four = _ip4(gather, rows[protocol == IP4], network[protocol == IP4], block.ends, statistics)
+    six = _ip6(gather, rows[protocol == IP6], network[protocol == IP6], block.ends, statistics)
+    parts = [_udp(gather, part, block.ends, statistics) for part in (four, six)]
+    found, starts, lengths, captured_ends = (np.concatenate([part[column] for part in parts]) for column in range(4))
+    is_ip6 = np.repeat([False, True], [parts[0][0].size, parts[1][0].size])
+    if parts[0][0].size and parts[1][0].size:
+        order = np.argsort(found, kind="stable")
+        found, starts, lengths, captured_ends, is_ip6 = (column[order] for column in (found, starts, lengths, captured_ends, is_ip6))
+    return Datagrams(found, starts, lengths, captured_ends, parts[0][4], parts[1][4], is_ip6, _dropped(block, gather, found))
+
+
+def _link(block: PacketBlock, gather: Gather, statistics: Statistics) -> tuple[Integers, Integers, Integers]:
+    """Return (row, offset of the network header, its ethertype) of the IP packets."""
+    rows = np.arange(block.count, dtype=np.int64)
+    network, protocol = block.starts.copy(), np.zeros(block.count, dtype=np.int64)
+    kinds = block.link_types
+    distinct = [int(kinds[0])] if block.count and kinds.strides == (0,) else np.unique(kinds).tolist()
+    for kind in distinct:
+        chosen = rows if len(distinct) == 1 else rows[kinds == kind]
+        _link_of_kind(kind, chosen, gather, block.ends, (network, protocol))
+    for _ in range(VLAN_TAGS_MAX):
+        tagged = np.flatnonzero((protocol >= min(VLAN_TAGS)) & np.isin(protocol, VLAN_TAGS))
+        if not tagged.size:
+            break
+        short = block.ends[tagged] - network[tagged] < 4
+        protocol[tagged[short]] = -1
+        tagged = tagged[~short]
+        protocol[tagged] = gather.integers(">u2", network[tagged] + 2)
+        network[tagged] += 4
+    statistics.skip("truncated packet", int((protocol == -1).sum()))
+    statistics.skip("unknown link type", int((protocol == -2).sum()))
+    is_ip = (protocol == IP4) | (protocol == IP6)
+    statistics.skip("not IP", int((~is_ip & (protocol >= 0)).sum()))
+    return rows[is_ip], network[is_ip], protocol[is_ip]
+
+
+def _link_of_kind(kind: int, rows: Integers, gather: Gather, ends: Integers, found: tuple[Integers, Integers]) -> None:
+    """Fill in network offset and ethertype for packets of one link type; -1 truncated, -2 unknown."""
+    network, protocol = found
+    if kind in FIXED_LINKS:
+        where, length = FIXED_LINKS[kind]
+    elif kind in (NULL, LOOP):
+        where, length = 0, 4
+    elif kind in (RAW, ONLY_IP4, ONLY_IP6, *RAW_OTHERS):
+        where, length = 0, 1
+    else:
+        protocol[rows] = -2
+        return
+    whole = ends[rows] - network[rows] >= length
+    protocol[rows[~whole]] = -1
+    rows = rows[whole]
+    at = network[rows]
+    if kind in FIXED_LINKS:
+        protocol[rows] = gather.integers(">u2", at + where)
+        network[rows] += length
+    elif kind in (NULL, LOOP):
+        # Stored by the capturing machine in its own order: the family is small, so one of the two readings is.
+        little, big = gather.integers("<u4", at), gather.integers(">u4", at)
+        family = np.minimum(little, big)
+        network[rows] += length
+        for number, ethertype in ADDRESS_FAMILIES.items():
+            protocol[rows[family == number]] = ethertype
+    else:
+        version = gather.u8(at) >> 4
+        wanted = {ONLY_IP4: (4,), ONLY_IP6: (6,)}.get(kind, (4, 6))
+        for number, ethertype in ((4, IP4), (6, IP6)):
+            if number in wanted:
+                protocol[rows[version == number]] = ethertype
+
+
+IP4_HEADER = np.dtype(
+    {
+        "names": ["version", "total", "fragment", "protocol", "addresses"],
+        "formats": ["u1", ">u2", ">u2", "u1", "V8"],
+        "offsets": [0, 2, 6, 9, 12],
+        "itemsize": 20,
+    }
+)
+IP6_HEADER = np.dtype(
+    {"names": ["version", "length", "next", "addresses"], "formats": ["u1", ">u2", "u1", "V32"], "offsets": [0, 4, 6, 8], "itemsize": 40}
+)
+UDP_HEADER = np.dtype({"names": ["ports", "length"], "formats": ["V4", ">u2"], "offsets": [0, 4], "itemsize": 8})
+
+Segment = tuple[Integers, Integers, Integers, Bytes]  # row, offset of the UDP header, end of the IP packet, address bytes
+
+
+def _ip4(gather: Gather, rows: Integers, at: Integers, ends: Integers, statistics: Statistics) -> Segment:
+    whole = ends[rows] - at >= 20
+    statistics.skip("truncated packet", int((~whole).sum()))
+    rows, at = rows[whole], at[whole]
+    header = gather.structs(IP4_HEADER, at)
+    version, total = header["version"], header["total"].astype(np.int64)
+    header_length = (version & 15).astype(np.int64) * 4
+    total = np.where(total == 0, ends[rows] - at, total)  # segmentation offload leaves the field empty
+    bad = ((version >> 4) != 4) | (header_length < 20) | (total < header_length)
+    other = ~bad & (header["protocol"] != UDP)
+    part = ~bad & ~other & ((header["fragment"] & 0x3FFF) != 0)
+    for reason, mask in (("bad IP header", bad), ("not UDP", other), ("IP fragment", part)):
+        statistics.skip(reason, int(mask.sum()))
+    good = ~(bad | other | part)
+    if not good.all():
+        rows, at, header, header_length, total = rows[good], at[good], header[good], header_length[good], total[good]
+    return rows, at + header_length, at + total, _raw(header, 12, 8)
+
+
+def _ip6(gather: Gather, rows: Integers, at: Integers, ends: Integers, statistics: Statistics) -> Segment:
+    whole = ends[rows] - at >= 40
+    statistics.skip("truncated packet", int((~whole).sum()))
+    rows, at = rows[whole], at[whole]
+    header = gather.structs(IP6_HEADER, at)
+    length = header["length"].astype(np.int64)
+    packet_end = np.where(length == 0, ends[rows], at + 40 + length)  # a jumbogram, or segmentation offload, leaves the field empty
+    following, position = header["next"].astype(np.int64), at + 40
+    bad = (header["version"] >> 4) != 6
+    part, short = np.zeros(rows.size, dtype=bool), np.zeros(rows.size, dtype=bool)
+    for _ in range(EXTENSION_HEADERS_MAX):
+        extended = np.flatnonzero(
+            np.isin(following, (HOP_BY_HOP, ROUTING, FRAGMENT, AUTHENTICATION, DESTINATION_OPTIONS, MOBILITY)) & ~bad & ~part & ~short
+        )
+        if not extended.size:
+            break
+        cut = ends[rows[extended]] - position[extended] < 8
+        short[extended[cut]] = True
+        extended = extended[~cut]
+        kind, where = following[extended], position[extended]
+        units = gather.u8(where + 1)
+        offset_and_more = gather.integers(">u2", where + 2) & 0xFFF9
+        part[extended[(kind == FRAGMENT) & (offset_and_more != 0)]] = True
+        following[extended] = gather.u8(where)
+        position[extended] += np.where(kind == FRAGMENT, 8, np.where(kind == AUTHENTICATION, (units + 2) * 4, (units + 1) * 8))
+    other = ~bad & ~part & ~short & (following != UDP)
+    for reason, mask in (("bad IP header", bad), ("not UDP", other), ("IP fragment", part), ("truncated packet", short)):
+        statistics.skip(reason, int(mask.sum()))
+    good = ~(bad | other | part | short)
+    return rows[good], position[good], packet_end[good], _raw(header[good], 8, 32)
+
+
+def _raw(records: np.ndarray[tuple[int], np.dtype[np.void]], offset: int, length: int) -> Bytes:
+    """Return bytes [offset, offset + length) of each record as a matrix."""
+    flat = np.ascontiguousarray(records).view(np.uint8).reshape(-1, records.dtype.itemsize)
+    return flat[:, offset : offset + length]
+
+
+def _udp(gather: Gather, segment: Segment, ends: Integers, statistics: Statistics) -> tuple[Integers, Integers, Integers, Integers, Bytes]:
+    """Return (row, start of payload, its length, end of what was captured of it, key) of whole datagrams."""
+    rows, at, packet_end, addresses = segment
+    whole = ends[rows] - at >= 8
+    statistics.skip("truncated packet", int((~whole).sum()))
+    if not whole.all():
+        rows, at, packet_end, addresses = rows[whole], at[whole], packet_end[whole], addresses[whole]
+    header = gather.structs(UDP_HEADER, at)
+    length = header["length"].astype(np.int64)
+    length = np.where(length == 0, packet_end - at, length)
+    good = (length >= 8) & (at + length <= packet_end)
+    statistics.skip("bad UDP length", int((~good).sum()))
+    if not good.all():
+        rows, at, addresses, header, length = rows[good], at[good], addresses[good], header[good], length[good]
+    keys = np.concatenate([addresses, _raw(header, 0, 4)], axis=1)
+    starts = at + 8
+    return rows, starts, length - 8, np.minimum(ends[rows], at + length), keys
+
+
+def _dropped(block: PacketBlock, gather: Gather, rows: Integers) -> Mask:
+    if block.interfaces is not None:
+        marked = np.array([name == DROPPED_INTERFACE for name in block.interface_names] or [False])
+        return np.asarray(marked[block.interfaces[rows]], dtype=bool)
+    if rows.size == 0 or int(block.link_types[0]) != ETHERNET:
+        return np.zeros(rows.size, dtype=bool)
+    marks = gather.structs(np.dtype((np.void, len(DROPPED_SOURCE))), block.starts[rows] + len(DROPPED_SOURCE))
+    return np.asarray(marks == np.void(DROPPED_SOURCE), dtype=bool)

@@ -1,0 +1,144 @@
+"""Bytes of a capture from a path: plain, gzip or zstd, or standard input; read in chunks, so that size does not matter.
+
+It knows file magics only to choose a decompressor and a format.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, cast
+
+import numpy as np
+
+from aerowire.pcap.blocks import Bytes
+from aerowire.pcap.errors import CaptureError
+
+GZIP_MAGIC = b"\x1f\x8b"
+ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+PCAPNG_MAGIC = b"\x0a\x0d\x0d\x0a"
+# magic -> (little-endian, nanoseconds in one unit of the record's fraction)
+CLASSIC_MAGICS = {
+    b"\xd4\xc3\xb2\xa1": (True, 1000),
+    b"\xa1\xb2\xc3\xd4": (False, 1000),
+    b"\x4d\x3c\xb2\xa1": (True, 1),
+    b"\xa1\xb2\x3c\x4d": (False, 1),
+}
+CHUNK_LENGTH = 8 << 20  # fastest of 1 to 64 MiB: larger ones fall out of the cache
+
+
+@contextmanager
+def open_source(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a capture for reading from its first byte, decompressed; "-" is standard input."""
+    name = os.fspath(path)
+    try:
+        raw = cast(BinaryIO, sys.stdin.buffer if name == "-" else Path(name).open("rb"))  # noqa: SIM115 - closed below, except standard input
+    except OSError as error:
+        raise CaptureError(f"{name}: cannot be opened: {error.strerror or error}") from error
+    try:
+        buffered = raw if hasattr(raw, "peek") else cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, raw)))
+        magic = cast(io.BufferedReader, buffered).peek(4)[:4]
+        if magic.startswith(GZIP_MAGIC):
+            yield cast(BinaryIO, gzip.GzipFile(fileobj=buffered, mode="rb"))
+        elif magic == ZSTD_MAGIC:
+            yield _zstd(buffered)
+        else:
+            yield buffered
+    except (OSError, EOFError, zlib.error) as error:
+        raise CaptureError(f"{name}: cannot be read: {error}") from error
+    finally:
+        if name != "-":
+            raw.close()
+
+
+def check_readable(path: str | os.PathLike[str]) -> None:
+    """Raise CaptureError where a path is no file with the magic of a capture."""
+    with open_source(path) as file:
+        magic = file.read(4)
+    if magic != PCAPNG_MAGIC and magic not in CLASSIC_MAGICS:
+        raise CaptureError(f"{os.fspath(path)}: not a capture: expected a pcap or pcapng file header, found {magic.hex(' ') or 'nothing'}")
+
+
+def is_capture(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is a file with the magic of a capture."""
+    try:
+        check_readable(path)
+    except CaptureError:
+        return False
+    return True
+
+
+def _zstd(raw: BinaryIO) -> BinaryIO:
+    import pyarrow as pa  # type: ignore[import-untyped]
+
+    return cast(BinaryIO, pa.CompressedInputStream(pa.PythonFile(raw, mode="r"), "zstd"))
+
+
+def is_splittable(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is a plain classic capture, which tasks can read from the middle."""
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(4) in CLASSIC_MAGICS
+    except OSError as error:
+        raise CaptureError(f"{os.fspath(path)}: cannot be opened: {error.strerror or error}") from error
+
+
+class ChunkReader:
+    """Hands out a stream in buffers that each begin with what the consumer left of the one before.
+
+    Invariant: `position` is the stream offset of the next byte to be read; buffer_offset that of the current buffer's first byte.
+    """
+
+    def __init__(
+        self, file: BinaryIO, *, position: int = 0, length: int | None = None, peeked: bytes = b"", chunk_length: int = CHUNK_LENGTH
+    ) -> None:
+        self._file = file
+        self._remaining = length
+        self._chunk_length = chunk_length
+        self.position = position + len(peeked)
+        self.buffer_offset = position
+        self.buffer: Bytes = np.frombuffer(peeked, dtype=np.uint8)
+        self.at_end = False
+        self.was_cut_short = False  # a compressed stream ended before its end mark
+
+    def refill(self, keep_from: int) -> bool:
+        """Drop the buffer's bytes before `keep_from`, read on; return whether anything was read."""
+        kept = self.buffer[keep_from:]
+        capacity = max(self._chunk_length, kept.size + 65536)
+        fresh = np.empty(capacity, dtype=np.uint8)
+        fresh[: kept.size] = kept
+        target = memoryview(fresh.data)[kept.size :]
+        if self._remaining is not None:
+            target = target[: self._remaining]
+        filled = 0
+        while filled < len(target):
+            count = self._read(target[filled:])
+            if count == 0:
+                self.at_end = True
+                break
+            filled += count
+        if self._remaining is not None:
+            self._remaining -= filled
+            self.at_end = self.at_end or self._remaining == 0
+        self.buffer_offset += keep_from
+        self.position += filled
+        self.buffer = fresh[: kept.size + filled]
+        return filled > 0
+
+    def _read(self, target: memoryview) -> int:
+        try:
+            readinto = getattr(self._file, "readinto", None)
+            if readinto is not None:
+                return int(readinto(target) or 0)
+            data = self._file.read(len(target))
+            target[: len(data)] = data
+            return len(data)
+        except EOFError:
+            self.was_cut_short = True  # what came before is still good
+            return 0

@@ -1,0 +1,320 @@
+"""What happened to one stream in a capture: gaps, NAKs, retransmissions, messages, its end.
+
+Pure functions over columns of frames in capture order; it knows neither files nor Spark, and both engines of the summary use it.
+
+A frame is late when it starts below the highest position seen before it on its path (source and destination).  A late frame in a range
+that a NAK named before, and that nothing has answered, is a retransmission; another one is a duplicate when its position was seen on the
+path, else it was overtaken (reordered).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa  # type: ignore[import-untyped]
+
+from aerowire.codecs.flyweights.transport import FRAME_ALIGNMENT, TERM_LENGTH_MIN, DataFlags, DataHeaderDecoder
+from aerowire.pcap.blocks import Integers, Mask
+
+# What the analysis needs of a frame.
+COLUMNS = (
+    "type",
+    "frame_length",
+    "flags",
+    "session_id",
+    "stream_id",
+    "term_id",
+    "term_offset",
+    "length",
+    "initial_term_id",
+    "active_term_id",
+    "term_length",
+    "mtu",
+    "packet_index",
+    "frame_index",
+    "ts_ns",
+    "src_address",
+    "src_port",
+    "dst_address",
+    "dst_port",
+    "dropped",
+)
+RANGES_MAX = 1000  # of each list of ranges in a report; the counts beside it are always whole
+
+
+@dataclass(slots=True)
+class Columns:
+    """A stream's frames, in capture order, as arrays; nulls are zero."""
+
+    types: npt.NDArray[np.object_]
+    values: dict[str, Integers]
+    dropped: Mask
+    paths: Integers  # index into path_names
+    path_names: list[tuple[str, str]]
+
+    def __getitem__(self, name: str) -> Integers:
+        return self.values[name]
+
+
+def columns_of(table: pa.Table) -> Columns:
+    """Return the columns of a stream's frames, sorted into capture order."""
+    table = table.sort_by([("packet_index", "ascending"), ("frame_index", "ascending")]).combine_chunks()
+    numbers = {
+        name: table[name].fill_null(0).to_numpy().astype(np.int64)
+        for name in COLUMNS
+        if name not in ("type", "src_address", "dst_address", "dropped")
+    }
+    sources, destinations = (
+        [
+            _endpoint(address, port)
+            for address, port in zip(table[f"{end}_address"].to_pylist(), numbers[f"{end}_port"].tolist(), strict=True)
+        ]
+        for end in ("src", "dst")
+    )
+    known: dict[tuple[str, str], int] = {}
+    paths = np.array([known.setdefault(path, len(known)) for path in zip(sources, destinations, strict=True)], dtype=np.int64)
+    types = np.array(table["type"].to_pylist(), dtype=object)
+    return Columns(types, numbers, table["dropped"].fill_null(False).to_numpy().astype(bool), paths, list(known))
+
+
+def _endpoint(address: str, port: int) -> str:
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+
+
+@dataclass(slots=True)
+class Naks:
+    """A stream's NAKs as position ranges, in capture order; those that induced loss dropped are not among them."""
+
+    rows: Integers
+    starts: Integers
+    ends: Integers
+
+    def before(self, positions: Integers) -> dict[int, list[int]]:
+        """Return, for each of some positions, the rows of the NAKs that cover it, in order."""
+        wanted = np.unique(positions)
+        found: dict[int, list[int]] = {}
+        low, high = np.searchsorted(wanted, self.starts, "left"), np.searchsorted(wanted, self.ends, "left")
+        for row, first, last in zip(self.rows.tolist(), low.tolist(), high.tolist(), strict=True):
+            for position in wanted[first:last].tolist():
+                found.setdefault(position, []).append(row)
+        return found
+
+
+@dataclass(slots=True)
+class PathReport:
+    """What one destination of a stream was sent, and in what order it came."""
+
+    source: str
+    destination: str
+    data_frames: int = 0
+    retransmissions: int = 0
+    retransmitted_bytes: int = 0
+    retransmissions_dropped: int = 0
+    retransmitted_bytes_dropped: int = 0
+    duplicates: int = 0
+    reordered: int = 0
+    gaps: int = 0
+    gap_bytes: int = 0
+    unrecovered_bytes: int = 0
+    unrecovered: list[tuple[int, int]] = field(default_factory=list)
+    latencies_ns: list[int] = field(default_factory=list)
+
+
+def analyse(table: pa.Table) -> dict[str, Any]:
+    """Return the report on one stream: plain values for JSON.
+
+    table: all frames that name the stream, with COLUMNS, in any order.
+    """
+    frames = columns_of(table)
+    is_data = (frames.types == "DATA") | (frames.types == "PAD")
+    is_heartbeat = (frames.types == "DATA") & (frames["frame_length"] == 0)
+    initial_term_id, term_length, mtu = _setup(frames)
+    base = initial_term_id if initial_term_id is not None else _first(frames["term_id"][is_data])
+    unit = term_length or _term_length(frames, is_data)
+    positions = _wrapped(frames["term_id"] - base) * unit + frames["term_offset"]
+    aligned = (frames["frame_length"] + (FRAME_ALIGNMENT - 1)) & -FRAME_ALIGNMENT
+    is_nak = frames.types == "NAK"
+    nak_rows = np.flatnonzero(is_nak & ~frames.dropped)
+    naks = Naks(nak_rows, positions[nak_rows], positions[nak_rows] + frames["length"][nak_rows])
+    paths = []
+    for number, (source, destination) in enumerate(frames.path_names):
+        rows = np.flatnonzero(is_data & (frames.paths == number))
+        if rows.size:
+            paths.append(_path(PathReport(source, destination), frames, rows, (positions, aligned), naks))
+    setups = frames.types == "SETUP"
+    if not paths and setups.any():
+        paths = [PathReport(*frames.path_names[number]) for number in np.unique(frames.paths[setups]).tolist()]
+    ends = is_heartbeat & (frames["flags"] & (DataFlags.EOS | DataFlags.REVOKED) != 0)
+    names, counts = np.unique(frames.types.astype(str), return_counts=True)
+    merged = merge_ranges(zip(naks.starts.tolist(), naks.ends.tolist(), strict=True))
+    latencies = sorted(latency for path in paths for latency in path.latencies_ns)
+    sums = {
+        name: sum(getattr(path, name) for path in paths)
+        for name in (
+            "retransmissions",
+            "retransmitted_bytes",
+            "retransmissions_dropped",
+            "retransmitted_bytes_dropped",
+            "duplicates",
+            "reordered",
+            "gaps",
+            "gap_bytes",
+            "unrecovered_bytes",
+        )
+    }
+    return {
+        "session_id": int(frames["session_id"][0]),
+        "stream_id": int(frames["stream_id"][0]),
+        "initial_term_id": initial_term_id,
+        "term_length": term_length,
+        "mtu": mtu,
+        "frames": len(frames.types),
+        "frames_by_type": dict(zip(names.tolist(), counts.tolist(), strict=True)),
+        **_messages(frames, positions, is_data & ~is_heartbeat),
+        "first_position": int(positions[is_data].min()) if is_data.any() else None,
+        "last_position": int((positions + aligned)[is_data].max()) if is_data.any() else None,
+        "heartbeats": int(is_heartbeat.sum()),
+        "end_of_stream": bool(ends.any()),
+        "end_of_stream_position": int(positions[ends].max()) if ends.any() else None,
+        "revoked": bool((is_heartbeat & (frames["flags"] & DataFlags.REVOKED != 0)).any()),
+        "naks": int(is_nak.sum()),
+        "naks_dropped": int((is_nak & frames.dropped).sum()),
+        "nak_bytes": int(frames["length"][is_nak].sum()),
+        "nak_range_count": len(merged),
+        "nak_ranges": merged[:RANGES_MAX],
+        **sums,
+        "nak_to_retransmission_ns": _quantiles(latencies),
+        "dropped": int(frames.dropped.sum()),
+        "first_ts_ns": int(frames["ts_ns"].min()),
+        "last_ts_ns": int(frames["ts_ns"].max()),
+        "paths": [_path_report(path) for path in paths],
+    }
+
+
+def _path_report(path: PathReport) -> dict[str, Any]:
+    names = (name for name in PathReport.__slots__ if name != "latencies_ns")
+    return {name: getattr(path, name) for name in names} | {"unrecovered": path.unrecovered[:RANGES_MAX]}
+
+
+def _setup(frames: Columns) -> tuple[int | None, int | None, int | None]:
+    rows = np.flatnonzero(frames.types == "SETUP")
+    if not rows.size:
+        return None, None, None
+    return tuple(int(frames[name][rows[0]]) for name in ("initial_term_id", "term_length", "mtu"))  # type: ignore[return-value]
+
+
+def _first(values: Integers) -> int:
+    return int(values[0]) if values.size else 0
+
+
+def _term_length(frames: Columns, is_data: Mask) -> int:
+    """Return the least term length that holds all offsets seen, for captures that begin after the stream's SETUP frames."""
+    ends = (frames["term_offset"] + frames["frame_length"])[is_data]
+    length = TERM_LENGTH_MIN
+    while ends.size and length < int(ends.max()):
+        length *= 2
+    return length
+
+
+def _wrapped(difference: Integers) -> Integers:
+    """Return differences of term ids, which wrap around as 32-bit integers do."""
+    return difference.astype(np.int32).astype(np.int64)
+
+
+def _path(report: PathReport, frames: Columns, rows: Integers, spans: tuple[Integers, Integers], naks: Naks) -> PathReport:
+    positions, aligned = spans
+    starts, ends = positions[rows], positions[rows] + aligned[rows]
+    highest = np.maximum.accumulate(ends)
+    before = np.concatenate([starts[:1], highest[:-1]])
+    late = np.flatnonzero((starts < before) & (aligned[rows] > 0))
+    report.data_frames = int((aligned[rows] > 0).sum())
+    previous = _previous(starts, aligned[rows])
+    open_naks = naks.before(starts[late])
+    for index in late.tolist():
+        row, length, dropped = int(rows[index]), int(aligned[rows[index]]), bool(frames.dropped[rows[index]])
+        earlier = int(rows[previous[index]]) if previous[index] >= 0 else -1
+        cause = _take_cause(open_naks.get(int(starts[index]), []), earlier, row)
+        if cause is not None:
+            report.retransmissions += 1
+            report.retransmitted_bytes += length
+            report.retransmissions_dropped += dropped
+            report.retransmitted_bytes_dropped += length if dropped else 0
+            report.latencies_ns.append(int(frames["ts_ns"][row] - frames["ts_ns"][cause]))
+        elif earlier < 0:
+            report.reordered += 1
+        else:
+            report.duplicates += 1
+    # What was dropped before the wire leaves a hole, although the capture has it.
+    _gaps(report, starts[~frames.dropped[rows]], ends[~frames.dropped[rows]])
+    return report
+
+
+def _previous(starts: Integers, lengths: Integers) -> Integers:
+    """Return, for each frame, the index of the frame before it at the same position, or -1; heartbeats have none and are none."""
+    keys = np.where(lengths > 0, starts, -1 - np.arange(starts.size))
+    order = np.argsort(keys, kind="stable")
+    previous = np.full(starts.size, -1, dtype=np.int64)
+    same = keys[order[1:]] == keys[order[:-1]]
+    previous[order[1:][same]] = order[:-1][same]
+    return previous
+
+
+def _take_cause(open_naks: list[int], earlier: int, row: int) -> int | None:
+    """Take the NAK that a late frame at `row` answers: the first one since the frame came last, at `earlier`, else the first one left.
+
+    One NAK is answered once on a path, so that a duplicate or an overtaken original beside the answer is not taken for one.
+    """
+    count = bisect_right(open_naks, row)
+    if not count:
+        return None
+    since = bisect_right(open_naks, earlier)
+    return open_naks.pop(since if since < count else 0)
+
+
+def _gaps(report: PathReport, starts: Integers, ends: Integers) -> None:
+    """Count the holes that opened before a frame, and which of them nothing ever filled."""
+    if not starts.size:
+        return
+    before = np.concatenate([starts[:1], np.maximum.accumulate(ends)[:-1]])
+    opened = starts > before
+    report.gaps, report.gap_bytes = int(opened.sum()), int((starts - before)[opened].sum())
+    order = np.argsort(starts, kind="stable")
+    reached = np.concatenate([starts[order[:1]], np.maximum.accumulate(ends[order])[:-1]])
+    holes = starts[order] > reached
+    report.unrecovered = list(zip(reached[holes].tolist(), starts[order][holes].tolist(), strict=True))
+    report.unrecovered_bytes = sum(end - start for start, end in report.unrecovered)
+
+
+def _messages(frames: Columns, positions: Integers, is_payload: Mask) -> dict[str, int]:
+    """Count messages (by their last fragment) and payload bytes, each position once."""
+    rows = np.flatnonzero(is_payload & (frames.types == "DATA"))
+    _, first = np.unique(positions[rows], return_index=True)
+    rows = rows[first]
+    return {
+        "messages": int((frames["flags"][rows] & DataFlags.END != 0).sum()),
+        "payload_bytes": int((frames["frame_length"][rows] - DataHeaderDecoder.ENCODED_LENGTH).sum()),
+    }
+
+
+def merge_ranges(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return ranges in order, those that touch made one."""
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(ranges):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def _quantiles(values: list[int]) -> dict[str, int] | None:
+    """Return least, median, 99th percentile and greatest of sorted values."""
+    if not values:
+        return None
+    last = len(values) - 1
+    return {"min": values[0], "p50": values[last // 2], "p99": values[(last * 99) // 100], "max": values[-1]}

@@ -1,0 +1,115 @@
+"""The summary of a capture, by either of two engines: Arrow in this process, or Spark with the analysis in its executors.
+
+Both give the same report: counts over all frames, and a report on each stream (see `streams`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.compute as pc  # type: ignore[import-untyped]
+
+from aerowire.pcap import streams
+from aerowire.pcap.capture import Capture
+from aerowire.pcap.statistics import ADDED, Statistics
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+STREAM_KEY = ["session_id", "stream_id"]
+SUMMED = (
+    "naks",
+    "naks_dropped",
+    "retransmissions",
+    "retransmitted_bytes",
+    "retransmissions_dropped",
+    "retransmitted_bytes_dropped",
+    "duplicates",
+    "reordered",
+    "gaps",
+    "gap_bytes",
+    "unrecovered_bytes",
+    "messages",
+    "payload_bytes",
+    "heartbeats",
+)
+
+
+def summarise(path: str | os.PathLike[str], ports: Iterable[int] | None = None) -> dict[str, Any]:
+    """Return the summary of a capture.  Raises CaptureError for what is no capture."""
+    capture = Capture(path, ports=ports, columns=streams.COLUMNS)
+    table = capture.read()
+    counts = table.group_by(["type", "dropped"]).aggregate([([], "count_all")]).to_pylist()
+    return report(
+        os.fspath(path),
+        capture.statistics,
+        {(row["type"], row["dropped"]): row["count_all"] for row in counts},
+        [streams.analyse(part) for part in _stream_tables(table)],
+    )
+
+
+def _stream_tables(table: pa.Table) -> Iterator[pa.Table]:
+    """Yield the frames of each stream that DATA, PAD or SETUP frames name, in order of appearance."""
+    sending = table.filter(pc.is_in(table["type"], pa.array(["DATA", "PAD", "SETUP"])))
+    for key in sending.group_by(STREAM_KEY, use_threads=False).aggregate([]).to_pylist():
+        chosen = pc.and_(pc.equal(table["session_id"], key["session_id"]), pc.equal(table["stream_id"], key["stream_id"]))
+        yield table.filter(chosen)
+
+
+def summarise_with_spark(spark: SparkSession, path: str | os.PathLike[str], ports: Iterable[int] | None = None) -> dict[str, Any]:
+    """Return the same summary through the data source `aeron_pcap`, counted and analysed in the executors."""
+    from aerowire.pcap.spark import FORMAT
+
+    options = {"ports": ",".join(str(port) for port in sorted(ports))} if ports else {}
+    reader = spark.read.format(FORMAT).options(**options)
+    frames = reader.load(os.fspath(path)).select(*streams.COLUMNS).persist()
+    try:
+        counts = frames.groupBy("type", "dropped").count().collect()
+        reports = frames.where("session_id is not null").groupBy(*STREAM_KEY).applyInArrow(_analyse_group, "report STRING").collect()
+    finally:
+        frames.unpersist()
+    parts = reader.option("content", "statistics").load(os.fspath(path)).groupBy("name").sum("count").collect()
+    analysed = [json.loads(row["report"]) for row in reports if row["report"]]
+    return report(
+        os.fspath(path),
+        _statistics({row["name"]: row["sum(count)"] for row in parts}),
+        {(row["type"], row["dropped"]): row["count"] for row in counts},
+        sorted(analysed, key=lambda one: one["first_ts_ns"]),
+    )
+
+
+def _analyse_group(table: pa.Table) -> pa.Table:
+    sending = pc.any(pc.is_in(table["type"], pa.array(["DATA", "PAD", "SETUP"]))).as_py()
+    return pa.table({"report": pa.array([json.dumps(streams.analyse(table)) if sending else None], type=pa.string())})
+
+
+def _statistics(counts: Mapping[str, int]) -> Statistics:
+    statistics = Statistics()
+    for name in ADDED:
+        setattr(statistics, name, int(counts.get(name, 0)))
+    for name, count in counts.items():
+        if name.startswith("skipped: "):
+            statistics.skip(name.removeprefix("skipped: "), int(count))
+    return statistics
+
+
+def report(path: str, statistics: Statistics, counts: Mapping[tuple[str, bool], int], reports: list[dict[str, Any]]) -> dict[str, Any]:
+    """Put a summary together."""
+    frames_by_type: dict[str, int] = {}
+    dropped_by_type: dict[str, int] = {}
+    for (kind, dropped), count in sorted(counts.items()):
+        frames_by_type[kind] = frames_by_type.get(kind, 0) + count
+        if dropped:
+            dropped_by_type[kind] = dropped_by_type.get(kind, 0) + count
+    return {
+        "file": path,
+        **statistics.to_dict(),
+        "frames_by_type": frames_by_type,
+        "dropped_by_type": dropped_by_type,
+        **{name: sum(one[name] for one in reports) for name in SUMMED},
+        "streams": reports,
+    }
