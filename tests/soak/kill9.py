@@ -31,12 +31,14 @@ TIMEOUTS = (
     "image_liveness_timeout_ns",
     "publication_connection_timeout_ns",
     "publication_linger_timeout_ns",
-    "driver_timeout_ms",
+    "driver_timeout_ns",
 )
 
 
 def driver_options() -> dict[str, str]:
-    limits = {OPTIONS[name].property: f"{int(TIMEOUT_S * 1e3)}{'ms' if OPTIONS[name].kind == 'duration_ns' else ''}" for name in TIMEOUTS}
+    milliseconds = int(TIMEOUT_S * 1e3)
+    # One of them is read in milliseconds when it has no unit, and takes none.
+    limits = {OPTIONS[name].property: f"{milliseconds}{'' if OPTIONS[name].unit == 'ms' else 'ms'}" for name in TIMEOUTS}
     return {
         **limits,
         OPTIONS["publication_unblock_timeout_ns"].property: "2s",
@@ -62,7 +64,7 @@ class Scene:
         self.expect_flow()
 
     def watcher(self, role: str) -> Process:
-        options = '{"driver_timeout_ms": 1000}'
+        options = '{"driver_timeout_ns": 1000000000}'
         watcher = self.workshop.peer("watcher", self.directory, role=role, channel=self.channel, stream=STREAM, options=options)
         watcher.event("ready", START_S)
         return watcher

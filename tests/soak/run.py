@@ -16,9 +16,8 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.soak.catalogue import BARS
-
 from tests.soak.bars import Part, Size
+from tests.soak.catalogue import BARS
 
 ROOT = Path(__file__).resolve().parents[2]
 STATE = ROOT / "soak" / "state.json"

@@ -11,10 +11,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from aerowire.ipc.cnc import CncFile
-
 from aerowire.client import Aeron
 from aerowire.codecs.tables.options import OPTIONS
+from aerowire.ipc.cnc import CncFile
 from aerowire.pcap import read_frames
 from tests.support.processes import LIMIT_S, free_port, open_workshop, wait_for_driver
 

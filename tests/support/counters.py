@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from aerowire.ipc.cnc import CncFile
-
 from aerowire.codecs.tables.counters import SystemCounter
+from aerowire.ipc.cnc import CncFile
 
 
 def read_system_counters(directory: Path) -> dict[SystemCounter, int]:
