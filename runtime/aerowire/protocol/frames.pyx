@@ -1,0 +1,64 @@
+"""Which frames are well formed; the inline checks are in the .pxd, this adds the packet walk and Python faces for tests.
+
+A datagram that fails any of these is counted as invalid and dropped without a reply, whoever sent it.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+
+cdef int32_t data_packet_length(const uint8_t* packet, int32_t length, int32_t term_length) noexcept nogil:
+    cdef int32_t term_offset = data_header_term_offset(packet)
+    cdef int64_t next_offset = term_offset
+    cdef int64_t offset = 0
+    cdef int64_t aligned
+    cdef int32_t frame_length
+    cdef int frame_type = FRAME_TYPE_DATA
+    if term_offset < 0 or term_offset >= term_length or not is_frame_aligned(term_offset):
+        return PACKET_INVALID
+    if data_is_heartbeat(packet, length):
+        return PACKET_HEARTBEAT
+    while offset <= length - DATA_HEADER_LENGTH:
+        frame_length = data_header_frame_length(packet + offset)
+        frame_type = data_header_type(packet + offset)
+        if frame_length <= 0 or (frame_type != FRAME_TYPE_DATA and frame_type != FRAME_TYPE_PAD):
+            return PACKET_INVALID
+        if data_header_term_offset(packet + offset) != next_offset:
+            return PACKET_INVALID
+        aligned = (<int64_t>frame_length + FRAME_ALIGNMENT - 1) & ~<int64_t>(FRAME_ALIGNMENT - 1)
+        next_offset += aligned
+        if next_offset > term_length:
+            return PACKET_INVALID
+        offset += aligned
+    if offset == length or (offset > length and frame_type == FRAME_TYPE_PAD):
+        return <int32_t>offset
+    return PACKET_INVALID
+
+
+def is_valid_frame(const uint8_t[::1] packet) -> bool:
+    """Return whether a datagram passes the first layer."""
+    return packet.shape[0] > 0 and frame_is_valid(&packet[0], <int32_t>packet.shape[0])
+
+
+def is_valid_setup(const uint8_t[::1] packet not None) -> bool:
+    """Return whether a SETUP frame (at least SETUP_LENGTH bytes) is consistent."""
+    return setup_is_valid(&packet[0])
+
+
+def is_valid_status_message(const uint8_t[::1] packet not None, int32_t term_length) -> bool:
+    """Return whether a status message fits a stream of this term length in bytes."""
+    return status_message_is_valid(&packet[0], term_length)
+
+
+def is_valid_nak(const uint8_t[::1] packet not None, int32_t term_length) -> bool:
+    """Return whether a NAK names a range inside a term of this length in bytes."""
+    return nak_is_valid(&packet[0], term_length)
+
+
+def is_valid_error(const uint8_t[::1] packet not None) -> bool:
+    """Return whether an ERR frame's text lies inside the frame."""
+    return error_frame_is_valid(&packet[0])
+
+
+def packet_length(const uint8_t[::1] packet not None, int32_t term_length) -> int:
+    """Return the term bytes that a DATA/PAD datagram covers, 0 for a heartbeat, -1 for an invalid one."""
+    return data_packet_length(&packet[0], <int32_t>packet.shape[0], term_length)

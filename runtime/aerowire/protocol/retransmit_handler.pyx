@@ -1,0 +1,125 @@
+"""What a sender sends again when a receiver asks: each range once per linger time, so that many receivers cause one repair."""
+
+from libc.stdint cimport INT64_MAX, int32_t, int64_t
+from libc.stdlib cimport calloc, free
+
+cimport cython
+
+IGNORED = NAK_IGNORED
+RESEND = NAK_RESEND
+SCHEDULED = NAK_SCHEDULED
+OVERFLOW = NAK_OVERFLOW
+
+
+@cython.final
+cdef class RetransmitHandler:
+    """A pool of actions, each inactive, delayed or lingering. Aeron: RetransmitHandler.
+
+    on_nak and expiry move an action; a lingering range is not sent again. Without group semantics there is one action, and a NAK
+    that does not overlap it takes it over. Invariant: _active counts the actions that are not inactive.
+    """
+
+    def __cinit__(self, DelayGenerator delay not None, DelayGenerator linger not None, *, bint group, int max_resend):
+        if max_resend < 1:
+            raise ValueError(f"max_resend: expected at least 1, actual {max_resend}")
+        self._delay = delay
+        self._linger = linger
+        self._group = group
+        self._count = max_resend if group else 1
+        self._actions = <RetransmitAction*>calloc(self._count, sizeof(RetransmitAction))
+        if self._actions is NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        free(self._actions)
+
+    cpdef int on_nak(self, int32_t term_id, int32_t term_offset, int32_t length, int64_t now_ns) noexcept nogil:
+        """Decide about a NAK of `length` bytes; return IGNORED, RESEND (resend_* holds the range), SCHEDULED or OVERFLOW."""
+        cdef bint overlaps = False
+        cdef RetransmitAction* action
+        cdef int64_t delay_ns
+        if length <= 0:
+            return NAK_IGNORED
+        action = self._find_free(term_id, term_offset, &overlaps)
+        if overlaps:
+            return NAK_IGNORED
+        if action is NULL:
+            return NAK_OVERFLOW
+        if action.state == RETRANSMIT_INACTIVE:
+            self._active += 1
+        action.term_id = term_id
+        action.term_offset = term_offset
+        action.length = length
+        delay_ns = self._delay.generate_delay_ns()
+        if delay_ns == 0:
+            self._ask(action, now_ns)
+            return NAK_RESEND
+        action.state = RETRANSMIT_DELAYED
+        action.expiry_ns = now_ns + delay_ns
+        return NAK_SCHEDULED
+
+    cpdef void on_retransmit_received(self, int32_t term_id, int32_t term_offset) noexcept nogil:
+        """Another member of the group repaired this range: forget a delayed action for it."""
+        cdef int i
+        cdef RetransmitAction* action
+        for i in range(self._count):
+            action = &self._actions[i]
+            if action.state == RETRANSMIT_DELAYED and action.term_id == term_id and action.term_offset == term_offset:
+                action.state = RETRANSMIT_INACTIVE
+                self._active -= 1
+                return
+
+    cpdef bint poll_resend(self, int64_t now_ns) noexcept nogil:
+        """Return True when resend_* holds a range whose delay is over; call again until False. Ends lingering ranges."""
+        cdef int i
+        cdef RetransmitAction* action
+        if self._active == 0:
+            return False
+        for i in range(self._count):
+            action = &self._actions[i]
+            if action.state == RETRANSMIT_INACTIVE or action.expiry_ns - now_ns >= 0:
+                continue
+            if action.state == RETRANSMIT_DELAYED:
+                self._ask(action, now_ns)
+                return True
+            action.state = RETRANSMIT_INACTIVE
+            self._active -= 1
+        return False
+
+    cpdef int64_t next_deadline_ns(self) noexcept nogil:
+        """Return when poll_resend has something to do, INT64_MAX for never."""
+        cdef int i
+        cdef int64_t deadline = INT64_MAX
+        if self._active:
+            for i in range(self._count):
+                if self._actions[i].state != RETRANSMIT_INACTIVE and self._actions[i].expiry_ns < deadline:
+                    deadline = self._actions[i].expiry_ns
+        return deadline
+
+    @property
+    def active_count(self):
+        """Actions that are delayed or lingering."""
+        return self._active
+
+    cdef void _ask(self, RetransmitAction* action, int64_t now_ns) noexcept nogil:
+        self.resend_term_id = action.term_id
+        self.resend_term_offset = action.term_offset
+        self.resend_length = action.length
+        action.state = RETRANSMIT_LINGERING
+        action.expiry_ns = now_ns + self._linger.generate_delay_ns()
+
+    cdef RetransmitAction* _find_free(self, int32_t term_id, int32_t term_offset, bint* overlaps) noexcept nogil:
+        cdef RetransmitAction* found = NULL
+        cdef RetransmitAction* action
+        cdef int i
+        for i in range(self._count):
+            action = &self._actions[i]
+            if action.state == RETRANSMIT_INACTIVE:
+                if found is NULL:
+                    found = action
+            elif action.term_id == term_id and action.term_offset <= term_offset < action.term_offset + action.length:
+                overlaps[0] = True
+                return NULL
+            elif not self._group:
+                found = action
+        return found
