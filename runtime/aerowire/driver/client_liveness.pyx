@@ -1,0 +1,45 @@
+"""Clients and their heartbeat counters, for the tracker to look at."""
+
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport free, realloc
+
+cimport cython
+
+
+@cython.final
+cdef class ClientLiveness:
+    """An unordered array, walked from the end so that a client can be removed on the way."""
+
+    def __dealloc__(self):
+        free(self._clients)
+
+    cdef bint add(self, int64_t client_id, int64_t* heartbeat, int32_t counter_id) noexcept nogil:
+        cdef int capacity
+        cdef ClientRecord* clients
+        if self.count == self._capacity:
+            capacity = self._capacity * 2 if self._capacity else 8
+            clients = <ClientRecord*>realloc(self._clients, capacity * sizeof(ClientRecord)) if capacity <= CLIENTS_MAX else NULL
+            if clients is NULL:
+                return False
+            self._clients = clients
+            self._capacity = capacity
+        self._clients[self.count].client_id = client_id
+        self._clients[self.count].heartbeat = heartbeat
+        self._clients[self.count].counter_id = counter_id
+        self.count += 1
+        return True
+
+    cdef bint remove(self, int64_t client_id) noexcept nogil:
+        cdef int i
+        for i in range(self.count):
+            if self._clients[i].client_id == client_id:
+                self.remove_at(i)
+                return True
+        return False
+
+    cdef ClientRecord* at(self, int index) noexcept nogil:
+        return &self._clients[index]
+
+    cdef void remove_at(self, int index) noexcept nogil:
+        self.count -= 1
+        self._clients[index] = self._clients[self.count]

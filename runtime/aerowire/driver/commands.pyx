@@ -1,0 +1,48 @@
+"""What the registrar asks of an agent: a bounded queue with one producer and one consumer."""
+
+from libc.stdint cimport int64_t
+from libc.stdlib cimport calloc, free
+
+cimport cython
+
+from aerowire.base.errors import AerowireError
+
+from aerowire.ipc.counters cimport counter_atomic_add
+from aerowire.memory.atomics cimport load_acquire_i64, store_release_i64
+
+
+class AgentQueueFullError(AerowireError):
+    """An agent has not kept up with what the registrar asked of it; the command may be repeated later."""
+
+
+@cython.final
+cdef class CommandQueue:
+    """Invariant: 0 <= tail - head <= capacity."""
+
+    def __cinit__(self):
+        self._slots = <Command*>calloc(COMMAND_QUEUE_CAPACITY, sizeof(Command))
+        if self._slots is NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        free(self._slots)
+
+    cdef int put(self, Command* command) except -1:
+        if self.free_slots() == 0:
+            if self._failed_offers is not NULL:
+                counter_atomic_add(self._failed_offers, 1)
+            raise AgentQueueFullError("command queue of an agent is full", expected=f"fewer than {COMMAND_QUEUE_CAPACITY} waiting commands",
+                                      hint="the agent's thread may hang")
+        self._slots[self._tail & (COMMAND_QUEUE_CAPACITY - 1)] = command[0]
+        store_release_i64(&self._tail, self._tail + 1)
+        return 0
+
+    cdef bint poll(self, Command* command) noexcept nogil:
+        if load_acquire_i64(&self._tail) == self._head:
+            return False
+        command[0] = self._slots[self._head & (COMMAND_QUEUE_CAPACITY - 1)]
+        store_release_i64(&self._head, self._head + 1)
+        return True
+
+    cdef int free_slots(self) noexcept nogil:
+        return COMMAND_QUEUE_CAPACITY - <int>(self._tail - load_acquire_i64(&self._head))

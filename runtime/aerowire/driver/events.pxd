@@ -1,0 +1,70 @@
+# What agents tell the registrar: a bounded queue with many producers, one consumer and a wake-up.
+
+cimport cython
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from aerowire.base.address cimport Address
+from aerowire.system.wakeup cimport Wakeup
+
+cdef enum:
+    EVENT_CREATE_IMAGE = 1
+    EVENT_IMAGE_LINGER = 2
+    EVENT_IMAGE_DONE = 3
+    EVENT_IMAGE_REMOVED = 4
+    EVENT_PUBLICATION_LINGER = 5
+    EVENT_PUBLICATION_DONE = 6
+    EVENT_PUBLICATION_REMOVED = 7
+    EVENT_SUBSCRIBER_LINKED = 8
+    EVENT_SUBSCRIBER_UNLINKED = 9
+    EVENT_CLIENT_TIMEOUT = 10
+    EVENT_SEND_ENDPOINT_REMOVED = 11
+    EVENT_RECEIVE_ENDPOINT_REMOVED = 12
+    EVENT_COMMANDS_BLOCKED = 13
+    EVENT_PUBLICATION_ERROR = 14
+    EVENT_NATIVE_ERROR = 15
+
+cdef enum:
+    ERROR_SEND_FAILED = 1               # a: errno
+    ERROR_RECEIVE_FAILED = 2            # a: errno
+    ERROR_SESSION_LIMIT = 3             # a: stream, b: session
+    ERROR_TABLE_FULL = 4                # a: stream, b: session
+
+cdef enum:
+    EVENT_VALUES = 10
+    EVENT_TEXT_MAX = 1023       # an ERR frame's longest text
+    EVENT_RESERVE = 256         # slots that only events which cannot be repeated may use
+    EVENT_COMMAND_RESERVE = 128 # agents take no commands while fewer slots are free: an answer always finds room
+
+cdef struct EventRecord:
+    int64_t sequence            # of the slot; see EventQueue
+    int32_t type
+    int32_t text_length
+    void* subject               # borrowed, held by the queue until its final event
+    int64_t values[EVENT_VALUES]
+    Address control
+    Address source
+    uint8_t text[EVENT_TEXT_MAX + 1]
+
+
+@cython.final
+cdef class EventQueue:
+    """Producers: any agent, without the lock. Consumer: the registrar."""
+
+    cdef EventRecord* _slots
+    cdef int64_t _capacity
+    cdef int64_t _head
+    cdef int64_t _tail
+    cdef int64_t* _failed_offers
+    cdef Wakeup _wakeup
+    cdef dict _held
+
+    cdef EventRecord* claim(self, int event_type, void* subject) noexcept nogil     # NULL: full. Fill, then publish.
+    cdef void publish(self, EventRecord* record) noexcept nogil
+    cdef bint offer(self, int event_type, void* subject, int64_t a, int64_t b) noexcept nogil
+    cdef int64_t free_slots(self) noexcept nogil
+    cdef bint has_room(self) noexcept nogil             # for an event that can be repeated later
+    cdef bint can_answer(self) noexcept nogil           # for a command whose answer cannot
+    cdef void signal(self) noexcept nogil
+    cdef int hold(self, object subject) except -1       # keep until its final event was polled, once for all agents
+    cdef int let_go(self, object subject) except -1     # undo a hold whose command was refused
+    cpdef bint is_pending(self)
+    cdef bint report(self, void* subject, int code, int64_t a, int64_t b) noexcept nogil    # NATIVE_ERROR

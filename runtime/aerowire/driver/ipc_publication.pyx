@@ -1,0 +1,200 @@
+"""A stream between processes of one machine. Publishers and subscribers share its log; the tracker only limits, cleans and ends it."""
+
+from libc.stdint cimport INT64_MAX, int32_t, int64_t
+
+cimport cython
+
+from aerowire.codecs.native.counters cimport SYSTEM_COUNTER_PUBLICATIONS_REVOKED, SYSTEM_COUNTER_UNBLOCKED_PUBLICATIONS
+from aerowire.codecs.native.logbuffer cimport END_OF_STREAM_POSITION_UNSET
+from aerowire.driver.events cimport EVENT_PUBLICATION_DONE, EVENT_PUBLICATION_LINGER, EVENT_PUBLICATION_REMOVED
+from aerowire.driver.publication_support cimport position_address, possibly_blocked
+from aerowire.ipc.counters cimport CountersReader, counter_get_relaxed, counter_increment, counter_set
+from aerowire.logbuffer.descriptor cimport compute_term_offset, index_by_position
+from aerowire.logbuffer.rebuild cimport clean_block, unblock_log
+from aerowire.memory.atomics cimport load_relaxed_i64, store_relaxed_i64
+from aerowire.protocol.lifecycle cimport PUBLICATION_ACTIVE, PUBLICATION_DONE, PUBLICATION_DRAINING, PUBLICATION_LINGER
+
+cdef int TRIP_GAIN_SHIFT = 3            # the limit moves, and memory is cleaned, each eighth of the window
+
+
+@cython.final
+cdef class IpcPublication:
+    """One publication of one session over IPC; all but the constructor and the properties runs on the tracker. Aeron: IpcPublication.
+
+    Invariant: publisher limit <= slowest subscriber + window; everything behind the clean position plus two terms is zero.
+    """
+
+    def __cinit__(self, LogBuffers log not None, CountersReader counters not None, SystemCounters system not None, *,
+                  int64_t registration_id, int32_t session_id, int32_t stream_id, int32_t initial_term_id, int32_t publisher_position_id,
+                  int32_t publisher_limit_id, int32_t mtu, int32_t publication_window, bint exclusive, int64_t now_ns,
+                  int64_t unblock_timeout_ns=15_000_000_000):
+        cdef int64_t position = log.producer_position()
+        self._log = log
+        self._log_holder = log.hold()
+        self._counters = counters
+        self._system = system
+        self.registration_id = registration_id
+        self.session_id = session_id
+        self.stream_id = stream_id
+        self.initial_term_id = initial_term_id
+        self.mtu = mtu
+        self.is_exclusive = exclusive
+        self.term_length = log.term_length
+        self.bits = log.bits
+        self._window_length = publication_window
+        self._trip_gain = publication_window >> TRIP_GAIN_SHIFT
+        self._publisher_position = position_address(counters, publisher_position_id, position)
+        self._publisher_limit = position_address(counters, publisher_limit_id, position)
+        self._subscribers = SubscriberPositions()
+        self.lifecycle = PublicationLifecycle(linger_ns=0)
+        self._unblock = UnblockTimer(timeout_ns=unblock_timeout_ns, position=position, now_ns=now_ns)
+        self._consumer_position = position
+        self._clean_position = position
+        self._trip_limit = position
+        log.set_end_of_stream_position(END_OF_STREAM_POSITION_UNSET)
+        log.set_connected(False)
+        log.set_active_transport_count(0)
+
+    cdef int update_limit(self) noexcept nogil:
+        cdef int64_t slowest, fastest, limit
+        if self.lifecycle.state() != PUBLICATION_ACTIVE:
+            return 0
+        counter_set(self._publisher_position, self._log.producer_position())
+        if self._subscribers.count == 0:
+            if counter_get_relaxed(self._publisher_limit) <= self._consumer_position:
+                return 0
+            self._trip_limit = self._consumer_position
+            counter_set(self._publisher_limit, self._consumer_position)
+            self._clean_to(self._consumer_position)
+            return 1
+        slowest = self._subscribers.least(INT64_MAX)
+        fastest = self._subscribers.greatest(self._consumer_position)
+        if fastest > self._consumer_position:
+            store_relaxed_i64(&self._consumer_position, fastest)
+        limit = slowest + self._window_length
+        if limit < self._trip_limit:
+            return 0
+        self._clean_to(slowest)             # BEFORE the limit lets a publisher in
+        counter_set(self._publisher_limit, limit)
+        self._trip_limit = limit + self._trip_gain
+        return 1
+
+    cdef bint on_time_event(self, int64_t now_ns, EventQueue events) noexcept nogil:
+        cdef int state = self.lifecycle.state()
+        cdef int64_t producer_position
+        if state == PUBLICATION_ACTIVE:
+            if self._log.is_revoked():
+                self._publish_end()
+                self._log.set_connected(False)
+                self.lifecycle.on_revoked(now_ns)
+                events.offer(EVENT_PUBLICATION_LINGER, <void*>self, True, 0)
+                counter_increment(self._system.address[SYSTEM_COUNTER_PUBLICATIONS_REVOKED])
+            else:
+                self._update_connected()
+                producer_position = self._log.producer_position()
+                counter_set(self._publisher_position, producer_position)
+                if not self.is_exclusive and self._unblock.poll_unblock(
+                        self._consumer_position, possibly_blocked(self._log, producer_position, self._consumer_position), now_ns):
+                    if unblock_log(self._log, self._consumer_position):
+                        counter_increment(self._system.address[SYSTEM_COUNTER_UNBLOCKED_PUBLICATIONS])
+        elif state == PUBLICATION_DRAINING:
+            counter_set(self._publisher_position, self._log.producer_position())
+            store_relaxed_i64(&self._consumer_position, self._subscribers.greatest(self._consumer_position))
+            if self._is_drained():
+                self.lifecycle.on_drained(now_ns)
+                events.offer(EVENT_PUBLICATION_LINGER, <void*>self, False, 0)
+            elif unblock_log(self._log, self._consumer_position):
+                counter_increment(self._system.address[SYSTEM_COUNTER_UNBLOCKED_PUBLICATIONS])
+        elif state == PUBLICATION_LINGER:
+            self.lifecycle.poll_done(True, now_ns)
+        elif state == PUBLICATION_DONE:
+            if not self._done_posted:
+                self._done_posted = events.offer(EVENT_PUBLICATION_DONE, <void*>self, 0, 0)
+            else:
+                return events.offer(EVENT_PUBLICATION_REMOVED, <void*>self, 0, 0)
+        return False
+
+    cdef void on_closed(self) noexcept nogil:
+        self._publish_end()
+        self.lifecycle.on_closed(self._log.is_revoked())
+
+    cdef int64_t link_subscriber(self, int32_t counter_id, int64_t registration_id) noexcept nogil:
+        cdef int64_t* value = self._counters.value_address(counter_id)
+        cdef int64_t position = self._subscribers.least(self._consumer_position)
+        cdef int state = self.lifecycle.state()
+        if value is NULL or state > PUBLICATION_DRAINING or (state == PUBLICATION_DRAINING and self._is_drained()):
+            return -1
+        counter_set(value, position)
+        if not self._subscribers.add(value, counter_id, registration_id):
+            return -1
+        self._update_connected()
+        return position
+
+    cdef bint unlink_subscriber(self, int32_t counter_id) noexcept nogil:
+        cdef bint removed
+        store_relaxed_i64(&self._consumer_position, self._subscribers.greatest(self._consumer_position))
+        removed = self._subscribers.remove(counter_id)
+        self._update_connected()
+        return removed
+
+    cdef bint _is_drained(self) noexcept nogil:
+        return self._subscribers.all_reached(self._log.producer_position())
+
+    cdef void _update_connected(self) noexcept nogil:
+        cdef bint connected = self._subscribers.count > 0
+        if self._log.is_connected() != connected:
+            self._log.set_connected(connected)
+
+    cdef void _clean_to(self, int64_t position) noexcept nogil:
+        cdef int64_t clean = self._clean_position
+        cdef int64_t length = position - clean
+        cdef int32_t offset
+        if length > 0:
+            offset = compute_term_offset(clean, self.term_length)
+            if length > self.term_length - offset:
+                length = self.term_length - offset
+            clean_block(self._log.term_address(index_by_position(clean, self.bits)), offset, <int32_t>length)
+            self._clean_position = clean + length
+
+    cdef void _publish_end(self) noexcept nogil:
+        cdef int64_t position = self._log.producer_position()
+        counter_set(self._publisher_limit, position)
+        self._log.set_end_of_stream_position(position)
+
+    def revoke(self) -> None:
+        """Mark the stream as revoked: nothing is drained. Then close it."""
+        self._log.set_revoked()
+
+    @property
+    def state(self) -> int:
+        """The PublicationState."""
+        return self.lifecycle.state()
+
+    @property
+    def log(self):
+        """The LogBuffers."""
+        return self._log
+
+    @property
+    def producer_position(self) -> int:
+        """Position of the log's tail, in bytes."""
+        return self._log.producer_position()
+
+    @property
+    def consumer_position(self) -> int:
+        """Position of the fastest subscriber, in bytes."""
+        return load_relaxed_i64(&self._consumer_position)
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether publishers are told that somebody listens."""
+        return self._log.is_connected()
+
+    @property
+    def accepts_subscribers(self) -> bool:
+        """Whether a subscriber is likely to be let in; link_subscriber decides."""
+        return self.lifecycle.state() <= PUBLICATION_DRAINING
+
+    def subscriber_position_ids(self) -> list:
+        """Return [(counter id, registration id)] of subscribers still linked; only before tracker.add_publication or after PUBLICATION_REMOVED."""
+        return self._subscribers.ids()

@@ -1,0 +1,90 @@
+# A stream that is sent over a network: the sender's half and the tracker's half.
+
+cimport cython
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from aerowire.base.address cimport Address
+from aerowire.base.ports cimport Datagram
+from aerowire.driver.events cimport EventQueue
+from aerowire.driver.send_endpoint cimport SendEndpoint
+from aerowire.driver.system_counters cimport SystemCounters
+from aerowire.logbuffer.log cimport LogBuffers
+from aerowire.protocol.flow_control cimport FlowControl
+from aerowire.protocol.lifecycle cimport PublicationLifecycle, UnblockTimer
+from aerowire.protocol.receiver_liveness cimport ReceiverLiveness
+from aerowire.protocol.retransmit_handler cimport RetransmitHandler
+from aerowire.protocol.send_schedule cimport SendSchedule
+
+cdef enum:
+    MESSAGES_PER_SEND_MAX = 16
+
+
+@cython.final
+cdef class NetworkPublication:
+    # fixed
+    cdef LogBuffers _log
+    cdef SendEndpoint _endpoint
+    cdef SystemCounters _system
+    cdef object _counters
+    cdef object _log_holder
+    cdef readonly int64_t registration_id
+    cdef readonly int32_t session_id
+    cdef readonly int32_t stream_id
+    cdef readonly int32_t initial_term_id
+    cdef readonly int32_t mtu
+    cdef readonly bint is_exclusive
+    cdef int32_t term_length
+    cdef int bits
+    cdef int32_t _window_length
+    cdef int32_t _max_message_length
+    cdef bint _signal_eos
+    cdef int _messages_per_send
+    cdef int64_t _connection_timeout_ns
+    cdef int64_t* _publisher_position
+    cdef int64_t* _publisher_limit
+    cdef int64_t* _sender_position
+    cdef int64_t* _sender_limit
+    cdef int64_t* _sender_bpe
+    cdef int64_t* _naks_received
+    # between threads
+    cdef int32_t _has_receivers             # sender writes
+    cdef int32_t _unicast_eos               # sender writes
+    cdef int32_t _end_of_stream             # tracker writes
+    cdef int32_t _sender_released           # sender writes
+    # sender
+    cdef SendSchedule _schedule
+    cdef ReceiverLiveness _liveness
+    cdef RetransmitHandler _retransmit
+    cdef FlowControl _flow_control
+    cdef bint _track_limits
+    # tracker
+    cdef PublicationLifecycle lifecycle
+    cdef UnblockTimer _unblock
+    cdef int64_t _clean_position
+    cdef bint _done_posted
+    cdef object __weakref__
+
+    # sender's thread
+    cdef int64_t send(self, int64_t now_ns) noexcept nogil                  # bytes sent
+    cdef void on_status_message(self, const uint8_t* frame, int32_t length, int64_t now_ns) noexcept nogil
+    cdef bint accepts_status_message(self, const uint8_t* frame) noexcept nogil
+    cdef void on_setup_elicited(self, const uint8_t* frame, int32_t length, int64_t now_ns) noexcept nogil
+    cdef int64_t on_nak(self, const uint8_t* frame, int64_t now_ns) noexcept nogil     # bytes sent again
+    cdef void on_rtt_measurement(self, const uint8_t* frame, int64_t now_ns) noexcept nogil
+    cdef void on_error(self, const uint8_t* frame, const Address* source, EventQueue events, int64_t now_ns) noexcept nogil
+    cdef void sender_release(self) noexcept nogil
+    cdef int64_t sender_deadline_ns(self) noexcept nogil
+    # tracker's thread
+    cdef int update_limit(self) noexcept nogil
+    cdef bint on_time_event(self, int64_t now_ns, EventQueue events) noexcept nogil    # True: forget it now
+    cdef void on_closed(self) noexcept nogil
+    # private
+    cdef int64_t _send_data(self, int64_t position, int64_t now_ns) noexcept nogil
+    cdef void _send_setup(self, int64_t position, int64_t now_ns) noexcept nogil
+    cdef int64_t _send_heartbeat(self, int64_t position, int64_t now_ns) noexcept nogil
+    cdef int64_t _resend(self, int32_t term_id, int32_t term_offset, int32_t length, int64_t now_ns) noexcept nogil
+    cdef void _count_limit(self) noexcept nogil
+    cdef bint _has_subscribers(self) noexcept nogil
+    cdef void _update_connected(self, bint connected) noexcept nogil
+    cdef void _clean_to(self, int64_t position) noexcept nogil
+    cdef void _drain(self, int64_t now_ns) noexcept nogil
+    cdef void _publish_end(self) noexcept nogil

@@ -1,0 +1,438 @@
+"""A stream that is sent over a network. The sender's half sends, answers and connects; the tracker's half limits, cleans and ends it.
+
+Bytes go from the log to the socket without a copy. Nothing here allocates or takes the interpreter lock after construction.
+"""
+
+from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t
+from libc.string cimport memcpy
+
+cimport cython
+
+from aerowire.codecs.native.counters cimport (
+    SYSTEM_COUNTER_HEARTBEATS_SENT, SYSTEM_COUNTER_PUBLICATIONS_REVOKED, SYSTEM_COUNTER_RETRANSMIT_OVERFLOW, SYSTEM_COUNTER_RETRANSMITS_SENT,
+    SYSTEM_COUNTER_RETRANSMITTED_BYTES, SYSTEM_COUNTER_SENDER_FLOW_CONTROL_LIMITS, SYSTEM_COUNTER_UNBLOCKED_PUBLICATIONS)
+from aerowire.codecs.native.logbuffer cimport END_OF_STREAM_POSITION_UNSET
+from aerowire.codecs.native.transport cimport (
+    DATA_FLAGS_EOS, DATA_FLAGS_REVOKED, DATA_FLAGS_UNFRAGMENTED, DATA_HEADER_LENGTH, ERROR_FRAME_LENGTH, MAX_MESSAGE_LENGTH, RTTM_FLAGS_REPLY,
+    RTTM_LENGTH, SETUP_FLAGS_GROUP, SETUP_LENGTH, SM_FLAGS_EOS, error_frame_error_code, error_frame_error_length, error_frame_group_tag,
+    error_frame_receiver_id, nak_length, nak_term_id, nak_term_offset, rttm_echo_timestamp_ns, rttm_flags, rttm_receiver_id,
+    status_message_consumption_term_id, status_message_consumption_term_offset, status_message_flags, status_message_receiver_id)
+from aerowire.driver.events cimport EVENT_PUBLICATION_DONE, EVENT_PUBLICATION_ERROR, EVENT_PUBLICATION_LINGER, EVENT_PUBLICATION_REMOVED, EventRecord
+from aerowire.driver.publication_support cimport position_address, possibly_blocked
+from aerowire.ipc.counters cimport CountersReader, counter_add, counter_get, counter_get_relaxed, counter_increment, counter_set
+from aerowire.logbuffer.descriptor cimport (
+    compute_max_message_length, compute_position, compute_term_id, compute_term_offset, index_by_position)
+from aerowire.logbuffer.rebuild cimport clean_block, unblock_log
+from aerowire.logbuffer.scan cimport scan_for_availability
+from aerowire.memory.atomics cimport load_acquire_i32, store_release_i32
+from aerowire.protocol.delay cimport StaticDelay
+from aerowire.protocol.frame_build cimport build_heartbeat, build_rttm, build_setup
+from aerowire.protocol.lifecycle cimport PUBLICATION_ACTIVE, PUBLICATION_DONE, PUBLICATION_DRAINING, PUBLICATION_LINGER
+from aerowire.protocol.retransmit_handler cimport NAK_OVERFLOW, NAK_RESEND
+
+
+@cython.final
+cdef class NetworkPublication:
+    """One publication of one session over UDP. Aeron: NetworkPublication.
+
+    Invariant: clean position <= sender position - term length + what was cleaned ahead; publisher limit <= min consumer + window;
+    sender position <= sender limit, or as far as one datagram reached before the limit shrank.
+    """
+
+    def __cinit__(self, LogBuffers log not None, SendEndpoint endpoint not None, CountersReader counters not None,
+                  SystemCounters system not None, *, int64_t registration_id, int32_t session_id, int32_t stream_id,
+                  int32_t initial_term_id, int64_t starting_position=0, int32_t publisher_position_id, int32_t publisher_limit_id,
+                  int32_t sender_position_id, int32_t sender_limit_id, int32_t sender_bpe_id, int32_t naks_received_id, int32_t mtu,
+                  int32_t publication_window, bint exclusive, FlowControl flow_control not None, int64_t now_ns, bint signal_eos=True,
+                  int max_resend=16, int64_t retransmit_delay_ns=0, int64_t retransmit_linger_ns=10_000_000,
+                  int64_t setup_timeout_ns=100_000_000, int64_t heartbeat_timeout_ns=100_000_000,
+                  int64_t connection_timeout_ns=5_000_000_000, int64_t linger_ns=5_000_000_000,
+                  int64_t unblock_timeout_ns=15_000_000_000, int messages_per_send=4):
+        if not 1 <= messages_per_send <= MESSAGES_PER_SEND_MAX:
+            raise ValueError(f"messages per send: expected 1 to {MESSAGES_PER_SEND_MAX}, actual {messages_per_send}")
+        self._log = log
+        self._log_holder = log.hold()
+        self._endpoint = endpoint
+        self._system = system
+        self._counters = counters
+        self.registration_id = registration_id
+        self.session_id = session_id
+        self.stream_id = stream_id
+        self.initial_term_id = initial_term_id
+        self.mtu = mtu
+        self.is_exclusive = exclusive
+        self.term_length = log.term_length
+        self.bits = log.bits
+        self._window_length = publication_window
+        self._max_message_length = compute_max_message_length(log.term_length, MAX_MESSAGE_LENGTH)
+        self._signal_eos = signal_eos
+        self._messages_per_send = messages_per_send
+        self._connection_timeout_ns = connection_timeout_ns
+        self._publisher_position = position_address(counters, publisher_position_id, starting_position)
+        self._publisher_limit = position_address(counters, publisher_limit_id, starting_position)
+        self._sender_position = position_address(counters, sender_position_id, starting_position)
+        self._sender_limit = position_address(counters, sender_limit_id, starting_position)
+        self._sender_bpe = position_address(counters, sender_bpe_id, 0)
+        self._naks_received = position_address(counters, naks_received_id, 0)
+        self._schedule = SendSchedule(setup_timeout_ns=setup_timeout_ns, heartbeat_timeout_ns=heartbeat_timeout_ns, now_ns=now_ns)
+        self._liveness = ReceiverLiveness()
+        self._retransmit = RetransmitHandler(StaticDelay(retransmit_delay_ns), StaticDelay(retransmit_linger_ns), group=endpoint.group,
+                                             max_resend=max_resend)
+        self._flow_control = flow_control
+        self.lifecycle = PublicationLifecycle(linger_ns=linger_ns)
+        self._unblock = UnblockTimer(timeout_ns=unblock_timeout_ns, position=starting_position, now_ns=now_ns)
+        self._clean_position = starting_position
+        log.set_end_of_stream_position(END_OF_STREAM_POSITION_UNSET)
+        log.set_connected(False)
+        log.set_active_transport_count(0)
+
+    # ---- sender
+
+    cdef int64_t send(self, int64_t now_ns) noexcept nogil:
+        cdef int64_t position = counter_get_relaxed(self._sender_position)
+        cdef int64_t limit, bytes_sent
+        if self._schedule.setup_due(now_ns):
+            self._send_setup(position, now_ns)
+        bytes_sent = self._send_data(position, now_ns)
+        if bytes_sent == 0:
+            if self._schedule.heartbeat_due(now_ns):
+                bytes_sent = self._send_heartbeat(position, now_ns)
+            limit = counter_get_relaxed(self._sender_limit)
+            position = self._flow_control.on_idle(now_ns, limit, position, load_acquire_i32(&self._end_of_stream))
+            if position != limit:
+                counter_set(self._sender_limit, position)
+            if self._liveness.on_idle(now_ns, self._connection_timeout_ns) and self._liveness.count == 0:
+                store_release_i32(&self._has_receivers, False)
+        while self._retransmit.poll_resend(now_ns):
+            bytes_sent += self._resend(self._retransmit.resend_term_id, self._retransmit.resend_term_offset, self._retransmit.resend_length,
+                                       now_ns)
+        return bytes_sent
+
+    cdef int64_t _send_data(self, int64_t position, int64_t now_ns) noexcept nogil:
+        cdef Datagram items[MESSAGES_PER_SEND_MAX]
+        cdef int64_t ends[MESSAGES_PER_SEND_MAX]
+        cdef int64_t window = counter_get_relaxed(self._sender_limit) - position
+        cdef int64_t end = position
+        cdef int64_t bytes_sent = 0
+        cdef int32_t offset = compute_term_offset(position, self.term_length)
+        cdef int32_t available = 0
+        cdef int32_t padding
+        cdef int count = 0
+        cdef int sent
+        cdef uint8_t* term = self._log.term_address(index_by_position(position, self.bits))
+        while count < self._messages_per_send and window > 0 and offset < self.term_length:
+            padding = 0
+            available = scan_for_availability(term, self.term_length, offset, <int32_t>(window if window < self.mtu else self.mtu), &padding)
+            if available <= 0:
+                break
+            items[count].buffer = term + offset
+            items[count].length = available
+            items[count].segment_size = 0
+            items[count].result = 0
+            items[count].address.length = 0
+            offset += available + padding
+            window -= available + padding
+            end += available + padding
+            ends[count] = end
+            count += 1
+        if available < 0 or (count == 0 and window <= 0):
+            self._count_limit()
+        if count == 0:
+            return 0
+        sent = self._endpoint.send(items, count, &bytes_sent, now_ns)
+        if sent > 0:
+            self._schedule.on_sent(now_ns)
+            self._track_limits = available >= 0
+            counter_set(self._sender_position, ends[sent - 1])
+        return bytes_sent
+
+    cdef void _count_limit(self) noexcept nogil:
+        if self._track_limits:
+            self._track_limits = False
+            counter_increment(self._sender_bpe)
+            counter_increment(self._system.address[SYSTEM_COUNTER_SENDER_FLOW_CONTROL_LIMITS])
+
+    cdef void _send_setup(self, int64_t position, int64_t now_ns) noexcept nogil:
+        cdef uint8_t frame[SETUP_LENGTH]
+        build_setup(frame, SETUP_FLAGS_GROUP if self._endpoint.group else 0, self.session_id, self.stream_id, self.initial_term_id,
+                    compute_term_id(position, self.bits, self.initial_term_id), compute_term_offset(position, self.term_length),
+                    self.term_length, self.mtu, self._endpoint.ttl)
+        if self._schedule.is_setup_elicited:
+            counter_set(self._sender_limit, self._flow_control.on_setup(counter_get_relaxed(self._sender_limit), position, now_ns))
+        self._endpoint.send_frame(frame, SETUP_LENGTH, now_ns)
+        self._schedule.on_setup_sent(now_ns, self._has_receivers)
+
+    cdef int64_t _send_heartbeat(self, int64_t position, int64_t now_ns) noexcept nogil:
+        cdef uint8_t frame[DATA_HEADER_LENGTH]
+        cdef int flags = DATA_FLAGS_UNFRAGMENTED
+        if self._log.is_revoked():
+            flags |= DATA_FLAGS_EOS | DATA_FLAGS_REVOKED
+        elif self._signal_eos and load_acquire_i32(&self._end_of_stream):
+            flags |= DATA_FLAGS_EOS
+        build_heartbeat(frame, flags, self.session_id, self.stream_id, compute_term_id(position, self.bits, self.initial_term_id),
+                        compute_term_offset(position, self.term_length))
+        self._schedule.on_sent(now_ns)
+        counter_increment(self._system.address[SYSTEM_COUNTER_HEARTBEATS_SENT])
+        return DATA_HEADER_LENGTH if self._endpoint.send_frame(frame, DATA_HEADER_LENGTH, now_ns) else 0
+
+    cdef bint accepts_status_message(self, const uint8_t* frame) noexcept nogil:
+        cdef int64_t position = compute_position(status_message_consumption_term_id(frame), status_message_consumption_term_offset(frame),
+                                                 self.bits, self.initial_term_id)
+        cdef int64_t distance = position - counter_get_relaxed(self._sender_position)
+        return -(self.term_length >> 1) <= distance <= (self.term_length >> 1)
+
+    cdef void on_status_message(self, const uint8_t* frame, int32_t length, int64_t now_ns) noexcept nogil:
+        cdef int64_t position = compute_position(status_message_consumption_term_id(frame), status_message_consumption_term_offset(frame),
+                                                 self.bits, self.initial_term_id)
+        if status_message_flags(frame) & SM_FLAGS_EOS:
+            self._liveness.on_remote_close(status_message_receiver_id(frame))
+            if not self._endpoint.group:
+                store_release_i32(&self._unicast_eos, True)
+        else:
+            self._liveness.on_status_message(status_message_receiver_id(frame), now_ns)
+        store_release_i32(&self._has_receivers, self._liveness.count > 0)
+        self._schedule.on_status_message(now_ns)
+        counter_set(self._sender_limit, self._flow_control.on_status_message(frame, length, position, counter_get_relaxed(self._sender_limit),
+                                                                             now_ns))
+        self._update_connected(self._has_subscribers() and self.lifecycle.state() == PUBLICATION_ACTIVE)
+
+    cdef void on_setup_elicited(self, const uint8_t* frame, int32_t length, int64_t now_ns) noexcept nogil:
+        if not load_acquire_i32(&self._end_of_stream):
+            self._schedule.on_setup_elicited(now_ns)
+            self._flow_control.on_trigger_send_setup(frame, length, now_ns)
+
+    cdef int64_t on_nak(self, const uint8_t* frame, int64_t now_ns) noexcept nogil:
+        cdef int32_t offset = nak_term_offset(frame)
+        cdef int32_t length = self._flow_control.max_retransmission_length(offset, nak_length(frame), self.term_length)
+        cdef int outcome
+        counter_increment(self._naks_received)
+        outcome = self._retransmit.on_nak(nak_term_id(frame), offset, length, now_ns)
+        if outcome == NAK_RESEND:
+            return self._resend(nak_term_id(frame), offset, length, now_ns)
+        if outcome == NAK_OVERFLOW:
+            counter_increment(self._system.address[SYSTEM_COUNTER_RETRANSMIT_OVERFLOW])
+        return 0
+
+    cdef int64_t _resend(self, int32_t term_id, int32_t term_offset, int32_t length, int64_t now_ns) noexcept nogil:
+        # Only what was sent and cannot have been cleaned yet. Aeron: NetworkPublication.resend.
+        cdef Datagram items[MESSAGES_PER_SEND_MAX]
+        cdef int32_t spans[MESSAGES_PER_SEND_MAX]
+        cdef int64_t position = compute_position(term_id, term_offset, self.bits, self.initial_term_id)
+        cdef int64_t sender_position = counter_get_relaxed(self._sender_position)
+        cdef int64_t bytes_sent = 0, total = 0
+        cdef int32_t available = 1
+        cdef int32_t padding
+        cdef int count, sent, i
+        cdef uint8_t* term
+        if not sender_position - (self.term_length >> 1) - self._max_message_length <= position < sender_position:
+            return 0
+        term = self._log.term_address(index_by_position(position, self.bits))
+        while length > 0 and available > 0:
+            count = 0
+            while count < MESSAGES_PER_SEND_MAX and length > 0:
+                padding = 0
+                available = scan_for_availability(term, self.term_length, term_offset, length if length < self.mtu else self.mtu, &padding)
+                if available <= 0:
+                    break
+                items[count].buffer = term + term_offset
+                items[count].length = available
+                items[count].segment_size = 0
+                items[count].result = 0
+                items[count].address.length = 0
+                spans[count] = available + padding
+                term_offset += spans[count]
+                length -= spans[count]
+                count += 1
+            if count == 0:
+                break
+            sent = self._endpoint.send(items, count, &bytes_sent, now_ns)
+            for i in range(sent):
+                total += spans[i]
+            if sent < count:
+                break
+        if total > 0:
+            counter_increment(self._system.address[SYSTEM_COUNTER_RETRANSMITS_SENT])
+            counter_add(self._system.address[SYSTEM_COUNTER_RETRANSMITTED_BYTES], total)
+        return bytes_sent
+
+    cdef void on_rtt_measurement(self, const uint8_t* frame, int64_t now_ns) noexcept nogil:
+        cdef uint8_t reply[RTTM_LENGTH]
+        if rttm_flags(frame) & RTTM_FLAGS_REPLY:
+            build_rttm(reply, 0, self.session_id, self.stream_id, rttm_echo_timestamp_ns(frame), 0, rttm_receiver_id(frame))
+            self._endpoint.send_frame(reply, RTTM_LENGTH, now_ns)
+
+    cdef void on_error(self, const uint8_t* frame, const Address* source, EventQueue events, int64_t now_ns) noexcept nogil:
+        cdef EventRecord* record
+        self._flow_control.on_error(error_frame_receiver_id(frame), now_ns)
+        if not self._liveness.on_remote_close(error_frame_receiver_id(frame)):
+            return
+        store_release_i32(&self._has_receivers, self._liveness.count > 0)
+        record = events.claim(EVENT_PUBLICATION_ERROR, <void*>self) if events.has_room() else NULL
+        if record is not NULL:
+            record.values[0] = error_frame_receiver_id(frame)
+            record.values[1] = error_frame_group_tag(frame)
+            record.values[2] = error_frame_error_code(frame)
+            record.source = source[0]
+            record.text_length = error_frame_error_length(frame)
+            memcpy(record.text, frame + ERROR_FRAME_LENGTH, record.text_length)
+            events.publish(record)
+
+    cdef void sender_release(self) noexcept nogil:
+        store_release_i32(&self._sender_released, True)
+
+    cdef int64_t sender_deadline_ns(self) noexcept nogil:
+        cdef int64_t deadline = self._schedule.next_deadline_ns()
+        cdef int64_t other = self._retransmit.next_deadline_ns()
+        if other < deadline:
+            deadline = other
+        other = self._liveness.next_deadline_ns(self._connection_timeout_ns)
+        return other if other < deadline else deadline
+
+    # ---- tracker
+
+    cdef int update_limit(self) noexcept nogil:
+        # Publisher position and limit, and cleaning one term behind. Aeron: updatePublisherPositionAndLimit.
+        cdef int64_t sender_position, limit
+        cdef int32_t term_gap
+        if self.lifecycle.state() != PUBLICATION_ACTIVE:
+            return 0
+        sender_position = counter_get(self._sender_position)
+        counter_set(self._publisher_position, self._log.producer_position())
+        if self._has_subscribers():
+            limit = sender_position + self._window_length
+            if limit <= counter_get_relaxed(self._publisher_limit):
+                return 0
+            self._clean_to(sender_position - self.term_length)
+            term_gap = compute_term_id(limit, self.bits, self.initial_term_id) - compute_term_id(self._clean_position, self.bits,
+                                                                                                 self.initial_term_id)
+            if term_gap < 2 or (term_gap == 2 and compute_term_offset(self._clean_position, self.term_length) != 0):
+                counter_set(self._publisher_limit, limit)
+            return 1
+        if counter_get_relaxed(self._publisher_limit) > sender_position:
+            self._update_connected(False)
+            counter_set(self._publisher_limit, sender_position)
+            self._clean_to(sender_position - self.term_length)
+            return 1
+        return 0
+
+    cdef bint on_time_event(self, int64_t now_ns, EventQueue events) noexcept nogil:
+        cdef int state = self.lifecycle.state()
+        cdef int64_t producer_position
+        if state == PUBLICATION_ACTIVE:
+            if self._log.is_revoked():
+                self._publish_end()
+                self._update_connected(False)
+                store_release_i32(&self._end_of_stream, True)
+                self.lifecycle.on_revoked(now_ns)
+                events.offer(EVENT_PUBLICATION_LINGER, <void*>self, True, 0)
+                counter_increment(self._system.address[SYSTEM_COUNTER_PUBLICATIONS_REVOKED])
+            else:
+                self._update_connected(self._has_subscribers())
+                producer_position = self._log.producer_position()
+                counter_set(self._publisher_position, producer_position)
+                if not self.is_exclusive and self._unblock.poll_unblock(
+                        counter_get(self._sender_position),
+                        possibly_blocked(self._log, producer_position, counter_get(self._sender_position)), now_ns):
+                    if unblock_log(self._log, counter_get(self._sender_position)):
+                        counter_increment(self._system.address[SYSTEM_COUNTER_UNBLOCKED_PUBLICATIONS])
+        elif state == PUBLICATION_DRAINING:
+            self._drain(now_ns)
+            if self.lifecycle.state() == PUBLICATION_LINGER:
+                events.offer(EVENT_PUBLICATION_LINGER, <void*>self, False, 0)
+        elif state == PUBLICATION_LINGER:
+            self.lifecycle.poll_done(load_acquire_i32(&self._unicast_eos), now_ns)
+        if self.lifecycle.state() == PUBLICATION_DONE:
+            if not self._done_posted:
+                self._done_posted = events.offer(EVENT_PUBLICATION_DONE, <void*>self, 0, 0)
+            elif load_acquire_i32(&self._sender_released):
+                return events.offer(EVENT_PUBLICATION_REMOVED, <void*>self, 0, 0)
+        return False
+
+    cdef void _drain(self, int64_t now_ns) noexcept nogil:
+        cdef int64_t producer_position = self._log.producer_position()
+        cdef int64_t sender_position = counter_get(self._sender_position)
+        counter_set(self._publisher_position, producer_position)
+        if producer_position > sender_position:
+            if unblock_log(self._log, sender_position):
+                counter_increment(self._system.address[SYSTEM_COUNTER_UNBLOCKED_PUBLICATIONS])
+                return
+            if load_acquire_i32(&self._has_receivers):
+                return
+        else:
+            store_release_i32(&self._end_of_stream, True)
+        self.lifecycle.on_drained(now_ns)
+
+    cdef void on_closed(self) noexcept nogil:
+        cdef bint revoked = self._log.is_revoked()
+        self._publish_end()
+        if not revoked and counter_get(self._sender_position) >= self._log.producer_position():
+            store_release_i32(&self._end_of_stream, True)
+        self.lifecycle.on_closed(revoked)
+
+    cdef void _publish_end(self) noexcept nogil:
+        cdef int64_t position = self._log.producer_position()
+        counter_set(self._publisher_limit, position)
+        self._log.set_end_of_stream_position(position)
+
+    cdef bint _has_subscribers(self) noexcept nogil:
+        return load_acquire_i32(&self._has_receivers) and self._flow_control.has_required_receivers()
+
+    cdef void _update_connected(self, bint connected) noexcept nogil:
+        if self._log.is_connected() != connected:
+            self._log.set_connected(connected)
+
+    cdef void _clean_to(self, int64_t position) noexcept nogil:
+        cdef int64_t clean = self._clean_position
+        cdef int32_t offset
+        cdef int64_t length = position - clean
+        if length > 0:
+            offset = compute_term_offset(clean, self.term_length)
+            if length > self.term_length - offset:
+                length = self.term_length - offset
+            clean_block(self._log.term_address(index_by_position(clean, self.bits)), offset, <int32_t>length)
+            self._clean_position = clean + length
+
+    # ---- registrar
+
+    def revoke(self) -> None:
+        """Mark the stream as revoked: nothing is drained. Then close it."""
+        self._log.set_revoked()
+
+    @property
+    def state(self) -> int:
+        """The PublicationState."""
+        return self.lifecycle.state()
+
+    @property
+    def log(self):
+        """The LogBuffers."""
+        return self._log
+
+    @property
+    def endpoint(self):
+        """The SendEndpoint."""
+        return self._endpoint
+
+    @property
+    def producer_position(self) -> int:
+        """Position of the log's tail, in bytes."""
+        return self._log.producer_position()
+
+    @property
+    def consumer_position(self) -> int:
+        """Position that was sent, in bytes."""
+        return counter_get(self._sender_position)
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether publishers are told that somebody listens."""
+        return self._log.is_connected()
+
+    @property
+    def accepts_subscribers(self) -> bool:
+        """Whether spies may join."""
+        return self.lifecycle.state() == PUBLICATION_ACTIVE
+
+    def subscriber_position_ids(self) -> list:
+        """Return [(counter id, registration id)] of spies."""
+        return []

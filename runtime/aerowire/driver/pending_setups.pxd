@@ -1,0 +1,30 @@
+# Set-ups that a receiver asked for and waits for.
+
+cimport cython
+from libc.stdint cimport int32_t, int64_t
+from aerowire.base.address cimport Address
+
+cdef enum:
+    PENDING_SETUPS_MAX = 16384          # a flood of made-up sessions ends here: no more are asked for
+    # when a session is asked for again, or a periodic one repeated, in ns
+    PENDING_SETUP_TIMEOUT_NS = 1_000_000_000
+
+cdef struct PendingSetup:
+    void* endpoint
+    int64_t asked_ns
+    int32_t session_id
+    int32_t stream_id
+    bint periodic                       # asked for over and over at an explicit control address
+    Address control
+
+
+@cython.final
+cdef class PendingSetups:
+    cdef PendingSetup* _items
+    cdef int _capacity
+    cdef int count
+
+    cdef bint add(self, void* endpoint, int32_t session_id, int32_t stream_id, bint periodic, const Address* control, int64_t now_ns) noexcept nogil
+    cdef PendingSetup* at(self, int index) noexcept nogil
+    cdef void remove_at(self, int index) noexcept nogil
+    cdef int64_t next_deadline_ns(self) noexcept nogil

@@ -1,0 +1,48 @@
+"""Set-ups that a receiver asked for and waits for. Aeron: PendingSetupMessageFromSource."""
+
+from libc.stdint cimport INT64_MAX, int32_t, int64_t
+from libc.stdlib cimport free, realloc
+
+cimport cython
+
+
+@cython.final
+cdef class PendingSetups:
+    """An unordered array, walked from the end so that an item can be removed on the way."""
+
+    def __dealloc__(self):
+        free(self._items)
+
+    cdef bint add(self, void* endpoint, int32_t session_id, int32_t stream_id, bint periodic, const Address* control, int64_t now_ns) noexcept nogil:
+        cdef int capacity
+        cdef PendingSetup* items
+        if self.count == self._capacity:
+            capacity = self._capacity * 2 if self._capacity else 16
+            items = <PendingSetup*>realloc(self._items, capacity * sizeof(PendingSetup)) if capacity <= PENDING_SETUPS_MAX else NULL
+            if items is NULL:
+                return False
+            self._items = items
+            self._capacity = capacity
+        self._items[self.count].endpoint = endpoint
+        self._items[self.count].asked_ns = now_ns
+        self._items[self.count].session_id = session_id
+        self._items[self.count].stream_id = stream_id
+        self._items[self.count].periodic = periodic
+        self._items[self.count].control = control[0]
+        self.count += 1
+        return True
+
+    cdef PendingSetup* at(self, int index) noexcept nogil:
+        return &self._items[index]
+
+    cdef void remove_at(self, int index) noexcept nogil:
+        self.count -= 1
+        self._items[index] = self._items[self.count]
+
+    cdef int64_t next_deadline_ns(self) noexcept nogil:
+        cdef int64_t deadline = INT64_MAX
+        cdef int i
+        for i in range(self.count):
+            if self._items[i].asked_ns + PENDING_SETUP_TIMEOUT_NS < deadline:
+                deadline = self._items[i].asked_ns + PENDING_SETUP_TIMEOUT_NS
+        return deadline

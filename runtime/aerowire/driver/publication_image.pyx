@@ -1,0 +1,475 @@
+"""A received stream. The receiver's half inserts packets and answers the sender; the tracker's half finds loss, consumption and the end.
+
+The halves share counters and two small records guarded by change numbers: what to tell the sender, and which gap to ask for. Nothing
+here allocates or takes the interpreter lock after construction.
+"""
+
+from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t
+from libc.string cimport memcpy
+
+cimport cython
+
+from aerowire.base.address cimport Address, address_from
+from aerowire.codecs.native.counters cimport (
+    SYSTEM_COUNTER_FLOW_CONTROL_OVER_RUNS, SYSTEM_COUNTER_FLOW_CONTROL_UNDER_RUNS, SYSTEM_COUNTER_HEARTBEATS_RECEIVED,
+    SYSTEM_COUNTER_INVALID_PACKETS, SYSTEM_COUNTER_LOSS_GAP_FILLS, SYSTEM_COUNTER_NAK_MESSAGES_SENT,
+    SYSTEM_COUNTER_PUBLICATION_IMAGES_REVOKED, SYSTEM_COUNTER_STATUS_MESSAGES_SENT)
+from aerowire.codecs.native.errors cimport ERROR_CODE_IMAGE_REJECTED
+from aerowire.codecs.native.logbuffer cimport END_OF_STREAM_POSITION_UNSET
+from aerowire.codecs.native.transport cimport (
+    DATA_FLAGS_EOS, DATA_FLAGS_REVOKED, SM_FLAGS_EOS, data_header_flags, data_header_term_id, data_header_term_offset)
+from aerowire.driver.events cimport EVENT_IMAGE_DONE, EVENT_IMAGE_LINGER, EVENT_IMAGE_REMOVED
+from aerowire.driver.publication_support cimport position_address
+from aerowire.ipc.counters cimport CountersReader, counter_atomic_add, counter_get, counter_get_relaxed, counter_increment, counter_propose_max, counter_set
+from aerowire.ipc.loss_report cimport loss_entry_observe
+from aerowire.logbuffer.descriptor cimport compute_position, compute_term_id, compute_term_offset, index_by_position, index_by_term
+from aerowire.logbuffer.rebuild cimport clean_block, fill_gap, rebuild_insert
+from aerowire.logbuffer.scan cimport scan_for_gap
+from aerowire.memory.atomics cimport (
+    acquire_fence, load_acquire_i32, load_acquire_i64, load_relaxed_i32, load_relaxed_i64, release_fence, store_relaxed_i32,
+    store_relaxed_i64, store_release_i32, store_release_i64)
+from aerowire.protocol.delay cimport DelayGenerator, StaticDelay
+from aerowire.protocol.frames cimport PACKET_HEARTBEAT, PACKET_INVALID, data_packet_length
+from aerowire.protocol.lifecycle cimport IMAGE_ACTIVE, IMAGE_DONE, IMAGE_DRAINING, IMAGE_INIT, IMAGE_LINGER
+from aerowire.protocol.receive_window cimport WINDOW_ACCEPT, WINDOW_OVER_RUN, WINDOW_RECENT
+
+
+@cython.final
+cdef class PublicationImage:
+    """One session of a stream as it is rebuilt here. Aeron: PublicationImage.
+
+    Invariant: rebuild position <= hwm position, unless a subscriber is ahead of both; the hwm never falls; bytes at or behind the last
+    status position are never written again.
+    """
+
+    def __cinit__(self, LogBuffers log not None, ReceiveEndpoint endpoint not None, CountersReader counters not None,
+                  SystemCounters system not None, *, int64_t correlation_id, int32_t session_id, int32_t stream_id, int32_t initial_term_id,
+                  int32_t active_term_id, int32_t term_offset, control_address, int32_t hwm_position_id, int32_t rebuild_position_id,
+                  int32_t naks_sent_id, subscriber_position_ids, CongestionControl congestion_control not None, int64_t now_ns,
+                  int transport_index=0, int64_t nak_delay_ns=1000, nak_retry_ns=None, DelayGenerator delay=None, bint reliable=True,
+                  int64_t image_liveness_timeout_ns=10_000_000_000, int64_t status_message_timeout_ns=200_000_000,
+                  LossReport loss_report=None, str source_identity=""):
+        cdef int64_t position
+        cdef Address control
+        if not 0 <= transport_index < IMAGE_TRANSPORTS_MAX:
+            raise ValueError(f"transport index: expected 0 to {IMAGE_TRANSPORTS_MAX - 1}, actual {transport_index}")
+        self._log = log
+        self._log_holder = log.hold()
+        self._endpoint = endpoint
+        self._counters = counters
+        self._system = system
+        self.correlation_id = correlation_id
+        self.session_id = session_id
+        self.stream_id = stream_id
+        self.initial_term_id = initial_term_id
+        self.source_identity = source_identity
+        self._source = source_identity.encode("ascii", "replace")
+        self._channel = endpoint.channel.encode("ascii", "replace")
+        self._source_text = self._source
+        self._channel_text = self._channel
+        self._source_length = <int32_t>len(self._source)
+        self._channel_length = <int32_t>len(self._channel)
+        self.term_length = log.term_length
+        self.bits = log.bits
+        self._reliable = reliable
+        self._liveness_timeout_ns = image_liveness_timeout_ns
+        position = compute_position(active_term_id, term_offset, self.bits, initial_term_id)
+        self._hwm_position = position_address(counters, hwm_position_id, position)
+        self._rebuild_position = position_address(counters, rebuild_position_id, position)
+        self._naks_sent = position_address(counters, naks_sent_id, 0)
+        self._congestion_control = congestion_control
+        self.lifecycle = ImageLifecycle(status_message_timeout_ns=status_message_timeout_ns, liveness_timeout_ns=image_liveness_timeout_ns,
+                                        now_ns=now_ns)
+        self._rebuilding = True
+        self._sm_position = position
+        self._sm_window = congestion_control.initial_window_length()
+        self._window = ReceiveWindow(position=position, term_length=self.term_length, max_window_length=congestion_control.max_window_length())
+        self._status = StatusTimer(timeout_ns=status_message_timeout_ns, now_ns=now_ns)
+        address_from(&control, control_address)
+        self._connections[transport_index].control = control
+        self._connections[transport_index].last_activity_ns = now_ns
+        self._connections[transport_index].known = True
+        self._connection_count = transport_index + 1
+        self._last_packet_ns = now_ns
+        self._subscribers = SubscriberPositions()
+        self._consumption = ConsumptionSchedule(position=position, window_length=congestion_control.initial_window_length())
+        if delay is None:
+            delay = StaticDelay(nak_delay_ns, 100 * nak_delay_ns if nak_retry_ns is None else nak_retry_ns)
+        self._loss = LossDetector(delay if reliable else StaticDelay(0))
+        self._clean_position = position
+        self._loss_report = loss_report
+        self._reported_term_id = initial_term_id
+        for counter_id, registration_id in subscriber_position_ids:
+            if counters.value_address(counter_id) is NULL or not self._subscribers.add(counters.value_address(counter_id), counter_id, registration_id):
+                raise IndexError(f"subscriber position counter id: expected 0 to {counters.capacity - 1}, actual {counter_id}")
+        log.set_end_of_stream_position(END_OF_STREAM_POSITION_UNSET)
+        log.set_active_transport_count(1)
+
+    # ---- receiver: packets
+
+    cdef void insert_packet(self, const uint8_t* packet, int32_t length, int transport_index, const Address* source, int64_t now_ns) noexcept nogil:
+        cdef int32_t covered, term_offset
+        cdef int64_t position
+        cdef int verdict
+        if load_acquire_i32(&self._rejected):
+            return
+        covered = data_packet_length(packet, length, self.term_length)
+        if covered == PACKET_INVALID:
+            counter_atomic_add(self._system.address[SYSTEM_COUNTER_INVALID_PACKETS], 1)
+            return
+        term_offset = data_header_term_offset(packet)
+        position = compute_position(data_header_term_id(packet), term_offset, self.bits, self.initial_term_id)
+        if covered == PACKET_HEARTBEAT:
+            self._on_heartbeat(packet, position, transport_index, source, now_ns)
+            return
+        verdict = self._window.classify_data(position, covered)
+        if verdict == WINDOW_ACCEPT:
+            self._last_packet_ns = now_ns
+            self._track_connection(transport_index, source, now_ns)
+            rebuild_insert(self._log.term_address(index_by_position(position, self.bits)), term_offset, packet, length)
+            counter_propose_max(self._hwm_position, position + covered)
+        elif verdict == WINDOW_OVER_RUN:
+            counter_increment(self._system.address[SYSTEM_COUNTER_FLOW_CONTROL_OVER_RUNS])
+        else:
+            counter_increment(self._system.address[SYSTEM_COUNTER_FLOW_CONTROL_UNDER_RUNS])
+            if verdict == WINDOW_RECENT:
+                self._track_connection(transport_index, source, now_ns)
+
+    cdef void _on_heartbeat(self, const uint8_t* packet, int64_t position, int transport_index, const Address* source, int64_t now_ns) noexcept nogil:
+        cdef ImageConnection* connection
+        cdef int64_t end = 0
+        cdef int i
+        cdef int verdict = self._window.classify_heartbeat(position)
+        if verdict == WINDOW_OVER_RUN:
+            counter_increment(self._system.address[SYSTEM_COUNTER_FLOW_CONTROL_OVER_RUNS])
+            return
+        if verdict != WINDOW_ACCEPT:
+            counter_increment(self._system.address[SYSTEM_COUNTER_FLOW_CONTROL_UNDER_RUNS])
+            return
+        self._last_packet_ns = now_ns
+        connection = self._track_connection(transport_index, source, now_ns)
+        if data_header_flags(packet) & DATA_FLAGS_EOS:
+            connection.end_position = position
+            connection.ended = True
+            if not self._end_of_stream and self._all_ended():
+                for i in range(self._connection_count):
+                    if self._connections[i].known and self._connections[i].end_position > end:
+                        end = self._connections[i].end_position
+                if data_header_flags(packet) & DATA_FLAGS_REVOKED:
+                    self._log.set_revoked()
+                    counter_increment(self._system.address[SYSTEM_COUNTER_PUBLICATION_IMAGES_REVOKED])
+                self._log.set_end_of_stream_position(end)
+                self._end_of_stream = True
+        counter_propose_max(self._hwm_position, position)
+        counter_increment(self._system.address[SYSTEM_COUNTER_HEARTBEATS_RECEIVED])
+
+    cdef void add_connection(self, int transport_index, const Address* source, int64_t now_ns) noexcept nogil:
+        self._track_connection(transport_index, source, now_ns)
+
+    cdef ImageConnection* _track_connection(self, int transport_index, const Address* source, int64_t now_ns) noexcept nogil:
+        cdef ImageConnection* connection
+        if transport_index >= IMAGE_TRANSPORTS_MAX:
+            transport_index = 0
+        connection = &self._connections[transport_index]
+        if transport_index >= self._connection_count:
+            self._connection_count = transport_index + 1
+        if not connection.known:
+            connection.control = source[0]
+            connection.known = True
+        connection.last_activity_ns = now_ns
+        return connection
+
+    cdef bint _all_ended(self) noexcept nogil:
+        cdef int i
+        for i in range(self._connection_count):
+            if self._connections[i].known and not self._connections[i].ended:
+                return False
+        return True
+
+    # ---- receiver: life
+
+    cdef void activate(self, int64_t now_ns) noexcept nogil:
+        self.lifecycle.activate(now_ns)
+
+    cdef void deactivate(self, int64_t now_ns) noexcept nogil:
+        if self.lifecycle.state() > IMAGE_ACTIVE:
+            return
+        store_release_i32(&self._rebuilding, False)
+        if not self._telling_end:
+            self._telling_end = not self._end_of_stream or self._rebuilt_to_end()
+        if self._telling_end:
+            self._status.expire(now_ns)
+        self.lifecycle.drain(now_ns)
+
+    cdef bint is_wanted(self, int64_t now_ns) noexcept nogil:
+        return self._last_packet_ns + self._liveness_timeout_ns - now_ns > 0 and not load_acquire_i32(&self._release_asked)
+
+    cdef int work(self, int64_t now_ns) noexcept nogil:
+        cdef int work_count
+        if (self._end_of_stream and not self._telling_end and self.lifecycle.state() == IMAGE_ACTIVE and self._rebuilt_to_end()):
+            store_release_i32(&self._rebuilding, False)
+            self._telling_end = True
+            self._status.expire(now_ns)
+            self.lifecycle.drain(now_ns)
+        work_count = self._send_status(now_ns) + self._send_loss(now_ns)
+        if self._congestion_control.should_measure_rtt(now_ns):
+            self._endpoint.send_rttm(&self._connections[0].control, 0, self.session_id, self.stream_id, now_ns, now_ns)
+            self._congestion_control.on_rtt_measurement_sent(now_ns)
+            work_count += 1
+        return work_count
+
+    cdef void stop_status_messages(self) noexcept nogil:
+        if self.lifecycle.state() != IMAGE_ACTIVE:
+            self._status.disable()
+
+    cdef void receiver_release(self) noexcept nogil:
+        store_release_i32(&self._receiver_released, True)
+
+    cdef int64_t receiver_deadline_ns(self) noexcept nogil:
+        cdef int64_t deadline = self._last_packet_ns + self._liveness_timeout_ns
+        if self._status.enabled and self._status.deadline_ns < deadline:
+            deadline = self._status.deadline_ns
+        return deadline
+
+    cdef void on_rtt_measurement(self, int64_t echo_timestamp_ns, int64_t reception_delta_ns, int64_t now_ns) noexcept nogil:
+        self._congestion_control.on_rtt_measurement(now_ns, now_ns - echo_timestamp_ns - reception_delta_ns)
+
+    cdef bint _rebuilt_to_end(self) noexcept nogil:
+        return counter_get(self._rebuild_position) == counter_get(self._hwm_position)
+
+    # ---- receiver: answers
+
+    cdef int _send_status(self, int64_t now_ns) noexcept nogil:
+        cdef int64_t change = load_acquire_i64(&self._end_sm_change)
+        cdef int64_t position
+        cdef int32_t window
+        cdef int i
+        if load_relaxed_i32(&self._end_asked) and not self._telling_end:
+            self._telling_end = True
+            self._status.expire(now_ns)
+        if load_acquire_i32(&self._rejected):
+            if not self._status.timed_out(now_ns):
+                return 0
+            for i in range(self._connection_count):
+                if self._connections[i].known:
+                    self._endpoint.send_error(&self._connections[i].control, self.session_id, self.stream_id, ERROR_CODE_IMAGE_REJECTED,
+                                              self._rejection, self._rejection_length, now_ns)
+            self._status.on_sent(self._status.last_change, now_ns)
+            return 1
+        if not self._status.due(change, now_ns):
+            return 0
+        position = load_relaxed_i64(&self._sm_position)
+        window = load_relaxed_i32(&self._sm_window)
+        acquire_fence()
+        if change != load_relaxed_i64(&self._begin_sm_change):
+            return 1
+        for i in range(self._connection_count):
+            if self._connections[i].known:
+                self._endpoint.send_status_message(&self._connections[i].control, self.session_id, self.stream_id,
+                                                   compute_term_id(position, self.bits, self.initial_term_id),
+                                                   compute_term_offset(position, self.term_length), window,
+                                                   SM_FLAGS_EOS if self._telling_end else 0, now_ns)
+        counter_increment(self._system.address[SYSTEM_COUNTER_STATUS_MESSAGES_SENT])
+        self._window.on_status_message_sent(position)
+        self._status.on_sent(change, now_ns)
+        self._count_transports(now_ns)
+        return 1
+
+    cdef void _count_transports(self, int64_t now_ns) noexcept nogil:
+        cdef int32_t active = 0
+        cdef int i
+        for i in range(self._connection_count):
+            if self._connections[i].known and self._connections[i].last_activity_ns + self._liveness_timeout_ns - now_ns > 0:
+                active += 1
+        if self._log.active_transport_count() != active:
+            self._log.set_active_transport_count(active)
+
+    cdef int _send_loss(self, int64_t now_ns) noexcept nogil:
+        cdef int64_t change = load_acquire_i64(&self._end_loss_change)
+        cdef int32_t term_id, term_offset, length
+        cdef int i
+        if change == self._last_loss_change or self._log.is_revoked():
+            return 0
+        term_id = load_relaxed_i32(&self._loss_term_id)
+        term_offset = load_relaxed_i32(&self._loss_term_offset)
+        length = load_relaxed_i32(&self._loss_length)
+        acquire_fence()
+        if change != load_relaxed_i64(&self._begin_loss_change):
+            return 1
+        self._last_loss_change = change
+        if self._reliable:
+            for i in range(self._connection_count):
+                if self._connections[i].known:
+                    self._endpoint.send_nak(&self._connections[i].control, self.session_id, self.stream_id, term_id, term_offset, length, now_ns)
+            counter_increment(self._system.address[SYSTEM_COUNTER_NAK_MESSAGES_SENT])
+            counter_increment(self._naks_sent)
+        elif fill_gap(self._log.metadata, self._log.term_address(index_by_term(self.initial_term_id, term_id)), term_id, term_offset, length):
+            counter_increment(self._system.address[SYSTEM_COUNTER_LOSS_GAP_FILLS])
+        return 1
+
+    # ---- tracker
+
+    cdef int track_rebuild(self, int64_t now_ns, int64_t epoch_ms) noexcept nogil:
+        cdef int64_t hwm, slowest, rebuild, rebuilt
+        cdef int32_t offset, limit, found, window
+        cdef int32_t gap_length = 0
+        cdef bint loss_found = False
+        cdef bint force = False
+        if not load_acquire_i32(&self._rebuilding):
+            return 0
+        hwm = counter_get(self._hwm_position)
+        slowest = self._subscribers.least(INT64_MAX)
+        rebuild = self._subscribers.greatest(counter_get_relaxed(self._rebuild_position))
+        rebuilt = rebuild
+        if rebuild < hwm:
+            offset = compute_term_offset(rebuild, self.term_length)
+            limit = compute_term_offset(hwm, self.term_length) if rebuild >> self.bits == hwm >> self.bits else self.term_length
+            found = scan_for_gap(self._log.term_address(index_by_position(rebuild, self.bits)), offset, limit, &gap_length)
+            rebuilt = rebuild - offset + found
+            if found < limit:
+                loss_found = self._loss.on_gap(compute_term_id(rebuilt, self.bits, self.initial_term_id), found, gap_length, now_ns)
+                if self._loss.poll_report(now_ns):
+                    self._schedule_loss(epoch_ms)
+            else:
+                self._loss.on_no_gap()
+        counter_propose_max(self._rebuild_position, rebuilt)
+        window = self._congestion_control.on_track_rebuild(now_ns, slowest, self._consumption.position, hwm, rebuild, rebuilt, loss_found, &force)
+        if slowest != INT64_MAX and self._consumption.poll_change(slowest, window, force):
+            self._clean_to(slowest - self.term_length)      # BEFORE the sender is told that it may go on
+            self._schedule_status(slowest, window)
+            return 1
+        return 0
+
+    cdef void _schedule_status(self, int64_t position, int32_t window) noexcept nogil:
+        cdef int64_t change = self._begin_sm_change + 1
+        store_relaxed_i64(&self._begin_sm_change, change)
+        release_fence()
+        store_relaxed_i64(&self._sm_position, position)
+        store_relaxed_i32(&self._sm_window, window)
+        store_release_i64(&self._end_sm_change, change)
+
+    cdef void _schedule_loss(self, int64_t epoch_ms) noexcept nogil:
+        cdef int64_t change = self._begin_loss_change + 1
+        cdef int32_t end = self._loss.term_offset + self._loss.length
+        store_relaxed_i64(&self._begin_loss_change, change)
+        release_fence()
+        store_relaxed_i32(&self._loss_term_id, self._loss.term_id)
+        store_relaxed_i32(&self._loss_term_offset, self._loss.term_offset)
+        store_relaxed_i32(&self._loss_length, self._loss.length)
+        store_release_i64(&self._end_loss_change, change)
+        if self._loss.term_id != self._reported_term_id or self._loss.term_offset >= self._reported_end:
+            self._report_loss(self._loss.length, epoch_ms)
+        elif end > self._reported_end:
+            self._report_loss(end - self._reported_end, epoch_ms)
+
+    cdef void _report_loss(self, int64_t bytes_lost, int64_t epoch_ms) noexcept nogil:
+        # Each lost byte once, however often it is asked for. Aeron: PublicationImage.reportLoss.
+        self._reported_term_id = self._loss.term_id
+        self._reported_end = self._loss.term_offset + self._loss.length
+        if self._loss_entry is not NULL:
+            loss_entry_observe(self._loss_entry, bytes_lost, epoch_ms)
+        elif self._loss_report is not None:
+            self._loss_entry = self._loss_report.create_entry(bytes_lost, epoch_ms, self.session_id, self.stream_id, self._channel_text,
+                                                              self._channel_length, self._source_text, self._source_length)
+
+    cdef bint on_time_event(self, int64_t now_ns, EventQueue events) noexcept nogil:
+        cdef int state = self.lifecycle.state()
+        cdef bint revoked
+        if state <= IMAGE_ACTIVE:
+            if self._log.is_revoked():
+                self.lifecycle.drain(now_ns)
+        elif state == IMAGE_DRAINING:
+            revoked = self._log.is_revoked()
+            if not revoked and not (self._is_drained() and self.lifecycle.drain_time_over(now_ns)):
+                return False
+            if revoked:
+                store_release_i32(&self._rebuilding, False)
+                store_release_i32(&self._end_asked, True)
+            if events.offer(EVENT_IMAGE_LINGER, <void*>self, 0, 0):
+                self.lifecycle.linger(now_ns)
+                store_release_i32(&self._release_asked, True)
+        elif state == IMAGE_LINGER:
+            if self.lifecycle.linger_over(self._subscribers.count > 0, now_ns) and events.offer(EVENT_IMAGE_DONE, <void*>self, 0, 0):
+                self.lifecycle.finish()
+        elif load_acquire_i32(&self._receiver_released):
+            return events.offer(EVENT_IMAGE_REMOVED, <void*>self, 0, 0)
+        return False
+
+    cdef int64_t link_subscriber(self, int32_t counter_id, int64_t registration_id) noexcept nogil:
+        # Joins at the slowest subscriber, where everything is still there. Aeron: PublicationImage.joinPosition.
+        cdef int64_t* value = self._counters.value_address(counter_id)
+        cdef int64_t position = self._subscribers.least(counter_get_relaxed(self._rebuild_position))
+        cdef int state = self.lifecycle.state()
+        if (value is NULL or self._subscribers.count == 0 or state > IMAGE_DRAINING
+                or (state == IMAGE_DRAINING and self._is_drained())):
+            return -1
+        counter_set(value, position)
+        return position if self._subscribers.add(value, counter_id, registration_id) else -1
+
+    cdef bint unlink_subscriber(self, int32_t counter_id) noexcept nogil:
+        cdef bint removed = self._subscribers.remove(counter_id)
+        if self._subscribers.count == 0:
+            store_release_i32(&self._rebuilding, False)
+        return removed
+
+    cdef int64_t tracker_deadline_ns(self) noexcept nogil:
+        return self._loss.deadline_ns if load_acquire_i32(&self._rebuilding) else INT64_MAX
+
+    cdef bint _is_drained(self) noexcept nogil:
+        return self._subscribers.all_reached(counter_get_relaxed(self._rebuild_position))
+
+    cdef void _clean_to(self, int64_t position) noexcept nogil:
+        cdef int64_t clean = self._clean_position
+        cdef int64_t length = position - clean
+        cdef int32_t offset
+        if length > 0:
+            offset = compute_term_offset(clean, self.term_length)
+            if length > self.term_length - offset:
+                length = self.term_length - offset
+            clean_block(self._log.term_address(index_by_position(clean, self.bits)), offset, <int32_t>length)
+            self._clean_position = clean + length
+
+    # ---- registrar
+
+    def reject(self, str reason not None) -> None:
+        """Answer the sender with error frames from now on; the image dies of silence. At most 1,023 bytes of reason are sent."""
+        cdef bytes text = reason.encode("utf-8")[:ERROR_TEXT_LENGTH_MAX]
+        cdef const char* source = text
+        if not load_acquire_i32(&self._rejected):
+            memcpy(self._rejection, source, len(text))
+            self._rejection_length = <int32_t>len(text)
+            store_release_i32(&self._rejected, True)
+
+    @property
+    def state(self) -> int:
+        """The ImageState."""
+        return self.lifecycle.state()
+
+    @property
+    def log(self):
+        """The LogBuffers."""
+        return self._log
+
+    @property
+    def endpoint(self):
+        """The ReceiveEndpoint."""
+        return self._endpoint
+
+    @property
+    def hwm_position(self) -> int:
+        """Highest position received, in bytes."""
+        return counter_get(self._hwm_position)
+
+    @property
+    def rebuild_position(self) -> int:
+        """Position up to which nothing is missing, in bytes."""
+        return counter_get(self._rebuild_position)
+
+    @property
+    def accepts_subscribers(self) -> bool:
+        """Whether a subscriber is likely to be let in; link_subscriber decides."""
+        return self.lifecycle.state() <= IMAGE_DRAINING
+
+    def subscriber_position_ids(self) -> list:
+        """Return [(counter id, registration id)] of subscribers still linked; only before tracker.add_image or after IMAGE_REMOVED."""
+        return self._subscribers.ids()

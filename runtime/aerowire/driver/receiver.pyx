@@ -1,0 +1,354 @@
+"""The agent that receives. Each cycle: commands, one batch from every socket that may have one, then every image's turn.
+
+One batch per socket and cycle: a stream in trouble does not hold up the others.
+"""
+
+from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uintptr_t
+
+cimport cython
+
+from aerowire.driver.commands import AgentQueueFullError
+
+from aerowire.codecs.native.counters cimport (
+    SYSTEM_COUNTER_BYTES_RECEIVED, SYSTEM_COUNTER_INVALID_PACKETS, SYSTEM_COUNTER_POSSIBLE_TTL_ASYMMETRY,
+    SYSTEM_COUNTER_RECEIVER_CYCLE_TIME_THRESHOLD_EXCEEDED, SYSTEM_COUNTER_RECEIVER_MAX_CYCLE_TIME, SYSTEM_COUNTER_RECEIVER_PROXY_FAILS)
+from aerowire.codecs.native.transport cimport (
+    DATA_FLAGS_EOS, FRAME_TYPE_DATA, FRAME_TYPE_PAD, FRAME_TYPE_RTTM, FRAME_TYPE_SETUP, RTTM_FLAGS_REPLY, data_header_flags,
+    data_header_session_id, data_header_stream_id, frame_header_type, rttm_echo_timestamp_ns, rttm_flags, rttm_receiver_id,
+    rttm_reception_delta_ns, rttm_session_id, rttm_stream_id, setup_active_term_id, setup_flags, setup_initial_term_id, setup_mtu,
+    setup_session_id, setup_stream_id, setup_term_length, setup_term_offset, setup_ttl)
+from aerowire.driver.agent_base cimport COMMANDS_PER_CYCLE, PORTS_PER_CYCLE
+from aerowire.driver.commands cimport command_clear
+from aerowire.driver.events cimport ERROR_RECEIVE_FAILED, ERROR_SESSION_LIMIT, ERROR_TABLE_FULL, EVENT_CREATE_IMAGE, EVENT_RECEIVE_ENDPOINT_REMOVED, EventRecord
+from aerowire.driver.pending_setups cimport PENDING_SETUP_TIMEOUT_NS, PendingSetup
+from aerowire.driver.system_counters cimport duty_cycle_measure, duty_cycle_start
+from aerowire.ipc.counters cimport counter_add, counter_atomic_add, counter_increment
+from aerowire.protocol.frames cimport frame_is_valid, setup_is_valid
+from aerowire.protocol.interest cimport (
+    DISPATCH_CREATE, DISPATCH_ELICIT, DISPATCH_IMAGE, DISPATCH_LIMIT, SESSION_COOL_DOWN, SESSION_INIT_IN_PROGRESS, SESSION_PENDING_SETUP)
+
+cdef enum:
+    OPERATION_ADD_ENDPOINT = 1
+    OPERATION_REMOVE_ENDPOINT = 2
+    OPERATION_ADD_SUBSCRIPTION = 3
+    OPERATION_REMOVE_SUBSCRIPTION = 4
+    OPERATION_ADD_IMAGE = 5
+    OPERATION_FORGET_SESSION = 6
+
+cdef int DATAGRAMS_PER_POLL = 16            # from one socket in one cycle
+cdef int DATAGRAM_CAPACITY = 65536          # bytes: the largest datagram
+
+
+@cython.final
+cdef class Receiver(NativeAgent):
+    """Aeron: Receiver and DataPacketDispatcher. The add, remove and reject methods belong to the registrar, the rest to the agent's thread."""
+
+    def __cinit__(self, *, ClockPort clock not None, SystemCounters system not None, EventQueue events not None,
+                  int64_t cycle_threshold_ns=100_000_000):
+        self._clock = clock
+        self._system = system
+        self._events = events
+        self._commands = CommandQueue()
+        self._commands._failed_offers = system.address[SYSTEM_COUNTER_RECEIVER_PROXY_FAILS]
+        self._poller = PortPoller()
+        self._images = PointerArray()
+        self._endpoints = PointerArray()
+        self._pending = PendingSetups()
+        self._batch = DatagramBatch(DATAGRAMS_PER_POLL, DATAGRAM_CAPACITY)
+        self._cycle.threshold_ns = cycle_threshold_ns
+        self._cycle.cycle_time_max = system.address[SYSTEM_COUNTER_RECEIVER_MAX_CYCLE_TIME]
+        self._cycle.cycle_time_exceeded = system.address[SYSTEM_COUNTER_RECEIVER_CYCLE_TIME_THRESHOLD_EXCEEDED]
+
+    @property
+    def role_name(self) -> str:
+        """Aeron's name of the role."""
+        return "receiver"
+
+    cdef void on_start(self) noexcept nogil:
+        duty_cycle_start(&self._cycle, self._clock.nano_time())
+
+    cdef int do_work(self, int64_t now_ns, int64_t epoch_ms) noexcept nogil:
+        cdef int work_count
+        duty_cycle_measure(&self._cycle, now_ns)
+        work_count = self._take_commands(now_ns)
+        work_count += self._poll_datagrams(now_ns)
+        work_count += self._serve_images(now_ns)
+        if self._pending.count:
+            work_count += self._check_pending_setups(now_ns)
+        return work_count
+
+    cdef int64_t next_deadline_ns(self) noexcept nogil:
+        cdef int64_t deadline = self._pending.next_deadline_ns()
+        cdef int64_t other
+        cdef int i
+        for i in range(self._images.count):
+            other = (<PublicationImage>self._images.items[i]).receiver_deadline_ns()
+            if other < deadline:
+                deadline = other
+        return deadline
+
+    # ---- datagrams
+
+    cdef int _poll_datagrams(self, int64_t now_ns) noexcept nogil:
+        cdef void* tokens[PORTS_PER_CYCLE]
+        cdef int ready = self._poller.ready(tokens, PORTS_PER_CYCLE)
+        cdef int received, i, j
+        cdef int work_count = 0
+        cdef int64_t bytes_received = 0
+        for i in range(ready):
+            received = (<ReceiveEndpoint>tokens[i])._port.receive(self._batch.items, self._batch.count)
+            if received < 0:
+                (<ReceiveEndpoint>tokens[i]).report(ERROR_RECEIVE_FAILED, -received, 0, now_ns)
+                continue
+            for j in range(received):
+                bytes_received += self._batch.items[j].length
+                self._on_datagram(<ReceiveEndpoint>tokens[i], self._batch.items[j].buffer, self._batch.items[j].length,
+                                  &self._batch.items[j].address, now_ns)
+            work_count += received
+        if bytes_received:
+            counter_add(self._system.address[SYSTEM_COUNTER_BYTES_RECEIVED], bytes_received)
+        return work_count
+
+    cdef void _on_datagram(self, ReceiveEndpoint endpoint, const uint8_t* frame, int32_t length, const Address* source, int64_t now_ns) noexcept nogil:
+        cdef int frame_type
+        if not frame_is_valid(frame, length):
+            counter_atomic_add(self._system.address[SYSTEM_COUNTER_INVALID_PACKETS], 1)
+            return
+        frame_type = frame_header_type(frame)
+        if frame_type == FRAME_TYPE_DATA or frame_type == FRAME_TYPE_PAD:
+            self._on_data(endpoint, frame, length, source, now_ns)
+        elif frame_type == FRAME_TYPE_SETUP:
+            self._on_setup(endpoint, frame, source, now_ns)
+        elif frame_type == FRAME_TYPE_RTTM:
+            self._on_rtt_measurement(endpoint, frame, source, now_ns)
+
+    cdef void _on_data(self, ReceiveEndpoint endpoint, const uint8_t* frame, int32_t length, const Address* source, int64_t now_ns) noexcept nogil:
+        cdef int32_t stream_id = data_header_stream_id(frame)
+        cdef int32_t session_id = data_header_session_id(frame)
+        cdef int verdict = endpoint.interest.on_data(stream_id, session_id, (data_header_flags(frame) & DATA_FLAGS_EOS) != 0)
+        if verdict == DISPATCH_IMAGE:
+            (<PublicationImage><void*>endpoint.interest.image).insert_packet(frame, length, 0, source, now_ns)
+        elif verdict == DISPATCH_ELICIT:
+            if self._pending.add(<void*>endpoint, session_id, stream_id, False, endpoint.control_of(source), now_ns):
+                endpoint.elicit_setup(endpoint.control_of(source), session_id, stream_id, now_ns)
+            else:
+                endpoint.interest.forget_session(stream_id, session_id, SESSION_PENDING_SETUP)
+
+    cdef void _on_setup(self, ReceiveEndpoint endpoint, const uint8_t* frame, const Address* source, int64_t now_ns) noexcept nogil:
+        cdef int32_t stream_id = setup_stream_id(frame)
+        cdef int32_t session_id = setup_session_id(frame)
+        cdef int verdict
+        if not setup_is_valid(frame):
+            counter_atomic_add(self._system.address[SYSTEM_COUNTER_INVALID_PACKETS], 1)
+            return
+        verdict = endpoint.interest.on_setup(stream_id, session_id)
+        if verdict == DISPATCH_IMAGE:
+            (<PublicationImage><void*>endpoint.interest.image).add_connection(0, source, now_ns)
+        elif verdict == DISPATCH_CREATE:
+            if endpoint.multicast_control.length and endpoint.ttl < setup_ttl(frame):
+                counter_increment(self._system.address[SYSTEM_COUNTER_POSSIBLE_TTL_ASYMMETRY])
+            if not self._ask_for_image(endpoint, frame, source):
+                endpoint.interest.forget_session(stream_id, session_id, SESSION_INIT_IN_PROGRESS)
+        elif verdict == DISPATCH_LIMIT:
+            endpoint.report(ERROR_SESSION_LIMIT, stream_id, session_id, now_ns)
+
+    cdef bint _ask_for_image(self, ReceiveEndpoint endpoint, const uint8_t* frame, const Address* source) noexcept nogil:
+        cdef EventRecord* record = self._events.claim(EVENT_CREATE_IMAGE, <void*>endpoint) if self._events.has_room() else NULL
+        if record is NULL:
+            return False
+        record.values[0] = setup_session_id(frame)
+        record.values[1] = setup_stream_id(frame)
+        record.values[2] = setup_initial_term_id(frame)
+        record.values[3] = setup_active_term_id(frame)
+        record.values[4] = setup_term_offset(frame)
+        record.values[5] = setup_term_length(frame)
+        record.values[6] = setup_mtu(frame)
+        record.values[7] = setup_flags(frame)
+        record.values[8] = setup_ttl(frame)
+        record.values[9] = 0
+        record.control = endpoint.control_of(source)[0]
+        record.source = source[0]
+        self._events.publish(record)
+        return True
+
+    cdef void _on_rtt_measurement(self, ReceiveEndpoint endpoint, const uint8_t* frame, const Address* source, int64_t now_ns) noexcept nogil:
+        cdef int64_t receiver_id = rttm_receiver_id(frame)
+        cdef uintptr_t image
+        if receiver_id != endpoint.receiver_id and receiver_id != 0:
+            return
+        image = endpoint.interest.find_image(rttm_stream_id(frame), rttm_session_id(frame))
+        if image == 0:
+            return
+        if rttm_flags(frame) & RTTM_FLAGS_REPLY:
+            endpoint.send_rttm(endpoint.control_of(source), 0, rttm_session_id(frame), rttm_stream_id(frame), rttm_echo_timestamp_ns(frame), now_ns)
+        else:
+            (<PublicationImage><void*>image).on_rtt_measurement(rttm_echo_timestamp_ns(frame), rttm_reception_delta_ns(frame),
+                                                                self._clock.nano_time())
+
+    # ---- images
+
+    cdef int _serve_images(self, int64_t now_ns) noexcept nogil:
+        cdef int i = self._images.count - 1
+        cdef int work_count = 0
+        while i >= 0:
+            if (<PublicationImage>self._images.items[i]).is_wanted(now_ns):
+                work_count += (<PublicationImage>self._images.items[i]).work(now_ns)
+            else:
+                self._release(<PublicationImage>self._images.items[i], i, now_ns)
+                work_count += 1
+            i -= 1
+        return work_count
+
+    cdef void _release(self, PublicationImage image, int index, int64_t now_ns) noexcept nogil:
+        self._images.remove_at(index)
+        image._endpoint.interest.remove_image(image.stream_id, image.session_id, <uintptr_t><void*>image, image._end_of_stream)
+        image.deactivate(now_ns)
+        image.receiver_release()
+
+    cdef int _check_pending_setups(self, int64_t now_ns) noexcept nogil:
+        cdef int i = self._pending.count - 1
+        cdef int work_count = 0
+        cdef PendingSetup* pending
+        while i >= 0:
+            pending = self._pending.at(i)
+            if pending.asked_ns + PENDING_SETUP_TIMEOUT_NS - now_ns <= 0:
+                if not pending.periodic:
+                    (<ReceiveEndpoint>pending.endpoint).interest.forget_session(pending.stream_id, pending.session_id, SESSION_PENDING_SETUP)
+                    self._pending.remove_at(i)
+                    work_count += 1
+                else:
+                    pending.asked_ns = now_ns
+                    if not (<ReceiveEndpoint>pending.endpoint).interest.is_empty():
+                        (<ReceiveEndpoint>pending.endpoint).elicit_setup(&pending.control, pending.session_id, pending.stream_id, now_ns)
+                        work_count += 1
+            i -= 1
+        return work_count
+
+    # ---- commands
+
+    cdef int _take_commands(self, int64_t now_ns) noexcept nogil:
+        cdef Command command
+        cdef int taken = 0
+        while taken < COMMANDS_PER_CYCLE and self._events.can_answer() and self._commands.poll(&command):
+            self._on_command(&command, now_ns)
+            taken += 1
+        return taken
+
+    cdef void _on_command(self, Command* command, int64_t now_ns) noexcept nogil:
+        if command.operation == OPERATION_ADD_ENDPOINT:
+            self._add_endpoint(<ReceiveEndpoint>command.subject, now_ns)
+        elif command.operation == OPERATION_REMOVE_ENDPOINT:
+            self._remove_endpoint(<ReceiveEndpoint>command.subject)
+        elif command.operation == OPERATION_ADD_SUBSCRIPTION:
+            self._add_interest(<ReceiveEndpoint>command.subject, command.a, command.b, command.flag, now_ns)
+        elif command.operation == OPERATION_REMOVE_SUBSCRIPTION:
+            self._remove_interest(<ReceiveEndpoint>command.subject, command.a, command.b, command.flag, now_ns)
+        elif command.operation == OPERATION_ADD_IMAGE:
+            self._add_image(<PublicationImage>command.subject, now_ns)
+        elif command.operation == OPERATION_FORGET_SESSION:
+            (<ReceiveEndpoint>command.subject).interest.forget_session(command.a, command.b, <int>command.value)
+
+    cdef void _add_endpoint(self, ReceiveEndpoint endpoint, int64_t now_ns) noexcept nogil:
+        self._endpoints.add(<void*>endpoint)
+        self._poller.attach(endpoint._port, <void*>endpoint)
+        if endpoint.explicit_control.length:
+            self._pending.add(<void*>endpoint, 0, 0, True, &endpoint.explicit_control, now_ns)
+            endpoint.elicit_setup(&endpoint.explicit_control, 0, 0, now_ns)
+
+    cdef void _remove_endpoint(self, ReceiveEndpoint endpoint) noexcept nogil:
+        cdef int i = self._pending.count - 1
+        while i >= 0:
+            if self._pending.at(i).endpoint is <void*>endpoint:
+                self._pending.remove_at(i)
+            i -= 1
+        self._poller.detach(endpoint._port)
+        self._endpoints.remove(<void*>endpoint)
+        self._events.offer(EVENT_RECEIVE_ENDPOINT_REMOVED, <void*>endpoint, 0, 0)
+
+    cdef void _add_interest(self, ReceiveEndpoint endpoint, int32_t stream_id, int32_t session_id, bint all_sessions, int64_t now_ns) noexcept nogil:
+        cdef bint added
+        if all_sessions:
+            added = endpoint.interest.add_stream(stream_id)
+        else:
+            added = endpoint.interest.add_session(stream_id, session_id)
+            if endpoint.explicit_control.length:
+                endpoint.elicit_setup(&endpoint.explicit_control, session_id, stream_id, now_ns)
+        if not added:
+            endpoint.report(ERROR_TABLE_FULL, stream_id, session_id, now_ns)
+
+    cdef void _remove_interest(self, ReceiveEndpoint endpoint, int32_t stream_id, int32_t session_id, bint all_sessions, int64_t now_ns) noexcept nogil:
+        if all_sessions:
+            endpoint.interest.remove_stream(stream_id)
+        else:
+            endpoint.interest.remove_session(stream_id, session_id)
+        while endpoint.interest.poll_orphan():
+            (<PublicationImage><void*>endpoint.interest.image).deactivate(now_ns)
+
+    cdef void _add_image(self, PublicationImage image, int64_t now_ns) noexcept nogil:
+        cdef int i
+        for i in range(self._images.count):
+            if ((<PublicationImage>self._images.items[i])._endpoint is image._endpoint
+                    and (<PublicationImage>self._images.items[i]).stream_id == image.stream_id
+                    and (<PublicationImage>self._images.items[i]).session_id == image.session_id):
+                (<PublicationImage>self._images.items[i]).stop_status_messages()
+        self._images.add(<void*>image)
+        if image._endpoint.interest.add_image(image.stream_id, image.session_id, <uintptr_t><void*>image):
+            image.activate(now_ns)
+        else:
+            image.deactivate(now_ns)
+
+    # ---- registrar
+
+    def add_endpoint(self, ReceiveEndpoint endpoint not None) -> None:
+        """Read an endpoint from now on. Held until RECEIVE_ENDPOINT_REMOVED."""
+        endpoint.events = self._events
+        self._put(OPERATION_ADD_ENDPOINT, endpoint, hold=True)
+
+    def remove_endpoint(self, ReceiveEndpoint endpoint not None) -> None:
+        """Use an endpoint no more; its images were removed before. Answered by RECEIVE_ENDPOINT_REMOVED."""
+        self._put(OPERATION_REMOVE_ENDPOINT, endpoint)
+
+    def add_subscription(self, ReceiveEndpoint endpoint not None, int32_t stream_id, session_id=None) -> None:
+        """Take a stream, or one session of it, from an endpoint."""
+        self._put(OPERATION_ADD_SUBSCRIPTION, endpoint, stream_id, session_id or 0, flag=session_id is None)
+
+    def remove_subscription(self, ReceiveEndpoint endpoint not None, int32_t stream_id, session_id=None) -> None:
+        """Take a stream, or one session of it, no longer; images that nobody wants drain."""
+        self._put(OPERATION_REMOVE_SUBSCRIPTION, endpoint, stream_id, session_id or 0, flag=session_id is None)
+
+    def add_image(self, PublicationImage image not None) -> None:
+        """Deliver its session to an image. Held until IMAGE_REMOVED; tracker.add_image comes first."""
+        self._put(OPERATION_ADD_IMAGE, image, hold=True)
+
+    def remove_cool_down(self, ReceiveEndpoint endpoint not None, int32_t session_id, int32_t stream_id) -> None:
+        """Let a session whose image ended join again."""
+        self._put(OPERATION_FORGET_SESSION, endpoint, stream_id, session_id, value=SESSION_COOL_DOWN)
+
+    def remove_init_in_progress(self, ReceiveEndpoint endpoint not None, int32_t session_id, int32_t stream_id) -> None:
+        """An image could not be made: the next set-up may ask again."""
+        self._put(OPERATION_FORGET_SESSION, endpoint, stream_id, session_id, value=SESSION_INIT_IN_PROGRESS)
+
+    def reject_image(self, PublicationImage image not None, str reason not None) -> None:
+        """Answer the sender of an image with error frames until it dies of silence."""
+        image.reject(reason)
+
+    @property
+    def free_commands(self) -> int:
+        """Commands that can be added before the queue is full."""
+        return self._commands.free_slots()
+
+    def _put(self, int operation, subject, int32_t a=0, int32_t b=0, *, bint flag=False, int64_t value=0, bint hold=False):
+        cdef Command command
+        command_clear(&command, operation, <void*>subject)
+        command.a = a
+        command.b = b
+        command.flag = flag
+        command.value = value
+        if hold:
+            self._events.hold(subject)
+        try:
+            self._commands.put(&command)
+        except AgentQueueFullError:
+            if hold:
+                self._events.let_go(subject)
+            raise

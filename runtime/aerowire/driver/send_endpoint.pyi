@@ -1,0 +1,13 @@
+from aerowire.base.ports import DatagramPort
+from aerowire.driver.system_counters import SystemCounters
+
+class SendEndpoint:
+    group: bool
+    ttl: int
+    channel: str
+    def __init__(self, port: DatagramPort, system: SystemCounters, *, ttl: int = 0, group: bool = False, channel: str = "") -> None: ...
+    def close(self) -> None: ...
+    @property
+    def port(self) -> DatagramPort: ...
+    @property
+    def local_address(self) -> tuple[str, int] | None: ...

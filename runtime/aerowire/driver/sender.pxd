@@ -1,0 +1,43 @@
+# The agent that sends: publications' data, set-ups and heartbeats, and what their receivers ask for.
+
+cimport cython
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from aerowire.base.address cimport Address
+from aerowire.base.ports cimport ClockPort, DatagramBatch
+from aerowire.base.runner cimport NativeAgent
+from aerowire.driver.agent_base cimport PointerArray
+from aerowire.driver.commands cimport Command, CommandQueue
+from aerowire.driver.events cimport EventQueue
+from aerowire.driver.network_publication cimport NetworkPublication
+from aerowire.driver.send_endpoint cimport SendEndpoint
+from aerowire.driver.system_counters cimport DutyCycle, SystemCounters
+from aerowire.system.poller cimport PortPoller
+
+
+@cython.final
+cdef class Sender(NativeAgent):
+    cdef ClockPort _clock
+    cdef SystemCounters _system
+    cdef EventQueue _events
+    cdef CommandQueue _commands
+    cdef PortPoller _poller
+    cdef PointerArray _publications
+    cdef PointerArray _endpoints
+    cdef DatagramBatch _batch
+    cdef DutyCycle _cycle
+    cdef int _round_robin
+    cdef int _poll_ratio
+    cdef int _sends_since_poll
+    cdef int64_t _poll_interval_ns
+    cdef int64_t _poll_deadline_ns
+    cdef int64_t _bytes_resent
+
+    cdef int _take_commands(self, int64_t now_ns) noexcept nogil
+    cdef void _on_command(self, Command* command, int64_t now_ns) noexcept nogil
+    cdef void _remove_endpoint(self, SendEndpoint endpoint) noexcept nogil
+    cdef int64_t _send_all(self, int64_t now_ns) noexcept nogil
+    cdef int _poll_answers(self, int64_t now_ns) noexcept nogil
+    cdef void _on_datagram(self, SendEndpoint endpoint, const uint8_t* frame, int32_t length, const Address* source, int64_t now_ns) noexcept nogil
+    cdef void _on_status_message(self, SendEndpoint endpoint, const uint8_t* frame, int32_t length, int64_t now_ns) noexcept nogil
+    cdef void _on_nak(self, SendEndpoint endpoint, const uint8_t* frame, int64_t now_ns) noexcept nogil
+    cdef void _on_error(self, SendEndpoint endpoint, const uint8_t* frame, const Address* source, int64_t now_ns) noexcept nogil

@@ -1,0 +1,246 @@
+"""The agent that sends. Each cycle: commands, one turn of every publication (round robin), then answers of receivers when due."""
+
+from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t
+
+cimport cython
+
+from aerowire.driver.commands import AgentQueueFullError
+
+from aerowire.codecs.native.counters cimport (
+    SYSTEM_COUNTER_BYTES_SENT, SYSTEM_COUNTER_ERROR_FRAMES_RECEIVED, SYSTEM_COUNTER_INVALID_PACKETS, SYSTEM_COUNTER_NAK_MESSAGES_RECEIVED,
+    SYSTEM_COUNTER_SENDER_CYCLE_TIME_THRESHOLD_EXCEEDED, SYSTEM_COUNTER_SENDER_MAX_CYCLE_TIME, SYSTEM_COUNTER_SENDER_PROXY_FAILS,
+    SYSTEM_COUNTER_SHORT_SENDS, SYSTEM_COUNTER_STATUS_MESSAGES_RECEIVED, SYSTEM_COUNTER_STATUS_MESSAGES_REJECTED)
+from aerowire.codecs.native.transport cimport (
+    FRAME_TYPE_ERR, FRAME_TYPE_NAK, FRAME_TYPE_RTTM, FRAME_TYPE_SM, SM_FLAGS_SEND_SETUP, TERM_LENGTH_MAX, error_frame_session_id,
+    error_frame_stream_id, frame_header_type, nak_session_id, nak_stream_id, rttm_session_id, rttm_stream_id, status_message_flags,
+    status_message_session_id, status_message_stream_id)
+from aerowire.driver.agent_base cimport COMMANDS_PER_CYCLE, PORTS_PER_CYCLE
+from aerowire.driver.commands cimport command_clear
+from aerowire.driver.events cimport ERROR_RECEIVE_FAILED, EVENT_SEND_ENDPOINT_REMOVED
+from aerowire.driver.system_counters cimport duty_cycle_measure, duty_cycle_start
+from aerowire.ipc.counters cimport counter_add, counter_atomic_add, counter_get_relaxed, counter_increment
+from aerowire.protocol.frames cimport error_frame_is_valid, frame_is_valid, nak_is_valid, status_message_is_valid
+from aerowire.protocol.pointer_map cimport PointerEntry, pair_key
+
+cdef enum:
+    OPERATION_ADD_ENDPOINT = 1
+    OPERATION_REMOVE_ENDPOINT = 2
+    OPERATION_ADD_PUBLICATION = 3
+    OPERATION_REMOVE_PUBLICATION = 4
+
+cdef int ANSWERS_PER_POLL = 8               # frames taken from one socket per poll
+cdef int ANSWER_CAPACITY = 65536            # bytes: the largest datagram, so that a long one is seen as what it is
+
+
+@cython.final
+cdef class Sender(NativeAgent):
+    """Aeron: Sender. The add and remove methods belong to the registrar, everything else to the agent's thread.
+
+    Answers are read when nothing was sent, after `poll_ratio` busy cycles, half a status interval after the last time, or when the
+    socket refused a datagram; so a full-rate sender still hears its receivers.
+    """
+
+    def __cinit__(self, *, ClockPort clock not None, SystemCounters system not None, EventQueue events not None, int poll_ratio=6,
+                  int64_t status_message_timeout_ns=200_000_000, int64_t cycle_threshold_ns=100_000_000):
+        self._clock = clock
+        self._system = system
+        self._events = events
+        self._commands = CommandQueue()
+        self._commands._failed_offers = system.address[SYSTEM_COUNTER_SENDER_PROXY_FAILS]
+        self._poller = PortPoller()
+        self._publications = PointerArray()
+        self._endpoints = PointerArray()
+        self._batch = DatagramBatch(ANSWERS_PER_POLL, ANSWER_CAPACITY)
+        self._poll_ratio = poll_ratio
+        self._poll_interval_ns = status_message_timeout_ns >> 1
+        self._cycle.threshold_ns = cycle_threshold_ns
+        self._cycle.cycle_time_max = system.address[SYSTEM_COUNTER_SENDER_MAX_CYCLE_TIME]
+        self._cycle.cycle_time_exceeded = system.address[SYSTEM_COUNTER_SENDER_CYCLE_TIME_THRESHOLD_EXCEEDED]
+
+    @property
+    def role_name(self) -> str:
+        """Aeron's name of the role."""
+        return "sender"
+
+    cdef void on_start(self) noexcept nogil:
+        duty_cycle_start(&self._cycle, self._clock.nano_time())
+
+    cdef int do_work(self, int64_t now_ns, int64_t epoch_ms) noexcept nogil:
+        cdef int work_count
+        cdef int64_t short_sends = counter_get_relaxed(self._system.address[SYSTEM_COUNTER_SHORT_SENDS])
+        cdef int64_t bytes_sent
+        duty_cycle_measure(&self._cycle, now_ns)
+        work_count = self._take_commands(now_ns)
+        bytes_sent = self._send_all(now_ns)
+        self._sends_since_poll += 1
+        if (bytes_sent == 0 or self._sends_since_poll >= self._poll_ratio or self._poll_deadline_ns - now_ns <= 0
+                or short_sends != counter_get_relaxed(self._system.address[SYSTEM_COUNTER_SHORT_SENDS])):
+            work_count += self._poll_answers(now_ns)
+            self._sends_since_poll = 0
+            self._poll_deadline_ns = now_ns + self._poll_interval_ns
+        if bytes_sent + self._bytes_resent > 0:
+            counter_add(self._system.address[SYSTEM_COUNTER_BYTES_SENT], bytes_sent + self._bytes_resent)
+            self._bytes_resent = 0
+            work_count += 1
+        return work_count
+
+    cdef int64_t next_deadline_ns(self) noexcept nogil:
+        cdef int64_t deadline = INT64_MAX
+        cdef int64_t other
+        cdef int i
+        for i in range(self._publications.count):
+            other = (<NetworkPublication>self._publications.items[i]).sender_deadline_ns()
+            if other < deadline:
+                deadline = other
+        return deadline
+
+    cdef int64_t _send_all(self, int64_t now_ns) noexcept nogil:
+        cdef int count = self._publications.count
+        cdef int64_t bytes_sent = 0
+        cdef int start, i
+        if count == 0:
+            return 0
+        start = self._round_robin if self._round_robin < count else 0
+        self._round_robin = start + 1
+        for i in range(start, count):
+            bytes_sent += (<NetworkPublication>self._publications.items[i]).send(now_ns)
+        for i in range(start):
+            bytes_sent += (<NetworkPublication>self._publications.items[i]).send(now_ns)
+        return bytes_sent
+
+    # ---- answers
+
+    cdef int _poll_answers(self, int64_t now_ns) noexcept nogil:
+        cdef void* tokens[PORTS_PER_CYCLE]
+        cdef int ready = self._poller.ready(tokens, PORTS_PER_CYCLE)
+        cdef int received, i, j
+        cdef int work_count = 0
+        for i in range(ready):
+            received = (<SendEndpoint>tokens[i])._port.receive(self._batch.items, self._batch.count)
+            if received < 0:
+                (<SendEndpoint>tokens[i]).report(ERROR_RECEIVE_FAILED, -received, now_ns)
+                continue
+            for j in range(received):
+                self._on_datagram(<SendEndpoint>tokens[i], self._batch.items[j].buffer, self._batch.items[j].length,
+                                  &self._batch.items[j].address, now_ns)
+            work_count += received
+        return work_count
+
+    cdef void _on_datagram(self, SendEndpoint endpoint, const uint8_t* frame, int32_t length, const Address* source, int64_t now_ns) noexcept nogil:
+        cdef int frame_type
+        cdef PointerEntry* entry
+        if not frame_is_valid(frame, length):
+            counter_atomic_add(self._system.address[SYSTEM_COUNTER_INVALID_PACKETS], 1)
+            return
+        frame_type = frame_header_type(frame)
+        if frame_type == FRAME_TYPE_SM:
+            self._on_status_message(endpoint, frame, length, now_ns)
+        elif frame_type == FRAME_TYPE_NAK:
+            self._on_nak(endpoint, frame, now_ns)
+        elif frame_type == FRAME_TYPE_ERR:
+            self._on_error(endpoint, frame, source, now_ns)
+        elif frame_type == FRAME_TYPE_RTTM:
+            entry = endpoint.publications.find(pair_key(rttm_stream_id(frame), rttm_session_id(frame)))
+            if entry is not NULL:
+                (<NetworkPublication>entry.value).on_rtt_measurement(frame, now_ns)
+
+    cdef void _on_status_message(self, SendEndpoint endpoint, const uint8_t* frame, int32_t length, int64_t now_ns) noexcept nogil:
+        cdef PointerEntry* entry = endpoint.publications.find(pair_key(status_message_stream_id(frame), status_message_session_id(frame)))
+        cdef bint elicits = (status_message_flags(frame) & SM_FLAGS_SEND_SETUP) != 0
+        if not status_message_is_valid(frame, TERM_LENGTH_MAX if entry is NULL else (<NetworkPublication>entry.value).term_length):
+            counter_atomic_add(self._system.address[SYSTEM_COUNTER_INVALID_PACKETS], 1)
+            return
+        counter_increment(self._system.address[SYSTEM_COUNTER_STATUS_MESSAGES_RECEIVED])
+        if entry is NULL:
+            return
+        if elicits:
+            (<NetworkPublication>entry.value).on_setup_elicited(frame, length, now_ns)
+        elif (<NetworkPublication>entry.value).accepts_status_message(frame):
+            (<NetworkPublication>entry.value).on_status_message(frame, length, now_ns)
+        else:
+            counter_increment(self._system.address[SYSTEM_COUNTER_STATUS_MESSAGES_REJECTED])
+
+    cdef void _on_nak(self, SendEndpoint endpoint, const uint8_t* frame, int64_t now_ns) noexcept nogil:
+        cdef PointerEntry* entry = endpoint.publications.find(pair_key(nak_stream_id(frame), nak_session_id(frame)))
+        if entry is NULL:
+            return
+        if not nak_is_valid(frame, (<NetworkPublication>entry.value).term_length):
+            counter_atomic_add(self._system.address[SYSTEM_COUNTER_INVALID_PACKETS], 1)
+            return
+        counter_increment(self._system.address[SYSTEM_COUNTER_NAK_MESSAGES_RECEIVED])
+        self._bytes_resent += (<NetworkPublication>entry.value).on_nak(frame, now_ns)
+
+    cdef void _on_error(self, SendEndpoint endpoint, const uint8_t* frame, const Address* source, int64_t now_ns) noexcept nogil:
+        cdef PointerEntry* entry
+        if not error_frame_is_valid(frame):
+            counter_atomic_add(self._system.address[SYSTEM_COUNTER_INVALID_PACKETS], 1)
+            return
+        counter_increment(self._system.address[SYSTEM_COUNTER_ERROR_FRAMES_RECEIVED])
+        entry = endpoint.publications.find(pair_key(error_frame_stream_id(frame), error_frame_session_id(frame)))
+        if entry is not NULL:
+            (<NetworkPublication>entry.value).on_error(frame, source, self._events, now_ns)
+
+    # ---- commands
+
+    cdef int _take_commands(self, int64_t now_ns) noexcept nogil:
+        cdef Command command
+        cdef int taken = 0
+        while taken < COMMANDS_PER_CYCLE and self._events.can_answer() and self._commands.poll(&command):
+            self._on_command(&command, now_ns)
+            taken += 1
+        return taken
+
+    cdef void _on_command(self, Command* command, int64_t now_ns) noexcept nogil:
+        if command.operation == OPERATION_ADD_ENDPOINT:
+            self._endpoints.add(command.subject)
+            self._poller.attach((<SendEndpoint>command.subject)._port, command.subject)
+        elif command.operation == OPERATION_REMOVE_ENDPOINT:
+            self._remove_endpoint(<SendEndpoint>command.subject)
+        elif command.operation == OPERATION_ADD_PUBLICATION:
+            self._publications.add(command.subject)
+            (<NetworkPublication>command.subject)._endpoint.publications.put(pair_key(command.a, command.b), command.subject)
+        elif command.operation == OPERATION_REMOVE_PUBLICATION:
+            self._publications.remove(command.subject)
+            (<NetworkPublication>command.subject)._endpoint.publications.remove(pair_key(command.a, command.b))
+            (<NetworkPublication>command.subject).sender_release()
+
+    cdef void _remove_endpoint(self, SendEndpoint endpoint) noexcept nogil:
+        self._poller.detach(endpoint._port)
+        self._endpoints.remove(<void*>endpoint)
+        self._events.offer(EVENT_SEND_ENDPOINT_REMOVED, <void*>endpoint, 0, 0)
+
+    def add_endpoint(self, SendEndpoint endpoint not None) -> None:
+        """Read answers from an endpoint from now on. Held until SEND_ENDPOINT_REMOVED."""
+        endpoint.events = self._events
+        self._put(OPERATION_ADD_ENDPOINT, endpoint, 0, 0, hold=True)
+
+    def remove_endpoint(self, SendEndpoint endpoint not None) -> None:
+        """Use an endpoint no more; its publications were removed before. Answered by SEND_ENDPOINT_REMOVED."""
+        self._put(OPERATION_REMOVE_ENDPOINT, endpoint, 0, 0)
+
+    def add_publication(self, NetworkPublication publication not None) -> None:
+        """Send a publication from now on. Held until PUBLICATION_REMOVED."""
+        self._put(OPERATION_ADD_PUBLICATION, publication, publication.stream_id, publication.session_id, hold=True)
+
+    def remove_publication(self, NetworkPublication publication not None) -> None:
+        """Send a publication no more; the tracker answers with PUBLICATION_REMOVED."""
+        self._put(OPERATION_REMOVE_PUBLICATION, publication, publication.stream_id, publication.session_id)
+
+    @property
+    def free_commands(self) -> int:
+        """Commands that can be added before the queue is full."""
+        return self._commands.free_slots()
+
+    def _put(self, int operation, subject, int32_t a, int32_t b, *, bint hold=False):
+        cdef Command command
+        command_clear(&command, operation, <void*>subject)
+        command.a = a
+        command.b = b
+        if hold:
+            self._events.hold(subject)
+        try:
+            self._commands.put(&command)
+        except AgentQueueFullError:
+            if hold:
+                self._events.let_go(subject)
+            raise

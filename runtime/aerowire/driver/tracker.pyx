@@ -1,0 +1,295 @@
+"""The agent that keeps every stream in order, natively: what Aeron's conductor does each cycle, without what it does once.
+
+Each cycle: commands of the registrar, a look at the ring of client commands, every image's and publication's limits; each timer
+interval: the driver's heartbeat, states of streams, liveness of clients. It creates and frees nothing; the registrar does.
+"""
+
+from libc.stdint cimport INT64_MAX, int32_t, int64_t
+
+cimport cython
+
+from aerowire.driver.commands import AgentQueueFullError
+
+from aerowire.codecs.native.counters cimport (
+    SYSTEM_COUNTER_CLIENT_TIMEOUTS, SYSTEM_COUNTER_CONDUCTOR_CYCLE_TIME_THRESHOLD_EXCEEDED, SYSTEM_COUNTER_CONDUCTOR_MAX_CYCLE_TIME,
+    SYSTEM_COUNTER_CONDUCTOR_PROXY_FAILS)
+from aerowire.driver.agent_base cimport COMMANDS_PER_CYCLE
+from aerowire.driver.client_liveness cimport ClientRecord
+from aerowire.driver.commands cimport command_clear
+from aerowire.driver.events cimport (
+    EVENT_CLIENT_TIMEOUT, EVENT_COMMANDS_BLOCKED, EVENT_SUBSCRIBER_LINKED, EVENT_SUBSCRIBER_UNLINKED, EventRecord)
+from aerowire.driver.ipc_publication cimport IpcPublication
+from aerowire.driver.network_publication cimport NetworkPublication
+from aerowire.driver.publication_image cimport PublicationImage
+from aerowire.driver.system_counters cimport duty_cycle_measure, duty_cycle_start
+from aerowire.ipc.counters cimport CountersReader, counter_get, counter_increment
+
+cdef enum:
+    OPERATION_ADD_IPC_PUBLICATION = 1
+    OPERATION_ADD_NETWORK_PUBLICATION = 2
+    OPERATION_ADD_IMAGE = 3
+    OPERATION_CLOSE_IPC_PUBLICATION = 4
+    OPERATION_CLOSE_NETWORK_PUBLICATION = 5
+    OPERATION_LINK_SUBSCRIBER = 6
+    OPERATION_UNLINK_SUBSCRIBER = 7
+    OPERATION_ADD_CLIENT = 8
+    OPERATION_REMOVE_CLIENT = 9
+
+cdef int64_t NS_PER_MS = 1_000_000
+
+
+@cython.final
+cdef class Tracker(NativeAgent):
+    """Aeron: DriverConductor.doWork. The add, close, link and remove methods belong to the registrar, the rest to the agent's thread.
+
+    Invariant: events of one stream come in the order of its states; an object is touched last before its final event is posted.
+    """
+
+    def __cinit__(self, *, ClockPort clock not None, SystemCounters system not None, EventQueue events not None,
+                  ManyToOneRingBuffer to_driver=None, int64_t timer_interval_ns=1_000_000_000,
+                  int64_t client_liveness_timeout_ns=10_000_000_000, int64_t cycle_threshold_ns=100_000_000):
+        self._clock = clock
+        self._system = system
+        self._counters = system._counters
+        self._events = events
+        events._failed_offers = system.address[SYSTEM_COUNTER_CONDUCTOR_PROXY_FAILS]
+        self._commands = CommandQueue()
+        self._to_driver = to_driver
+        self._ipc_publications = PointerArray()
+        self._network_publications = PointerArray()
+        self._images = PointerArray()
+        self._clients = ClientLiveness()
+        self._timer_interval_ns = timer_interval_ns
+        self._client_timeout_ns = client_liveness_timeout_ns
+        self._signalled_position = -1
+        self._cycle.threshold_ns = cycle_threshold_ns
+        self._cycle.cycle_time_max = system.address[SYSTEM_COUNTER_CONDUCTOR_MAX_CYCLE_TIME]
+        self._cycle.cycle_time_exceeded = system.address[SYSTEM_COUNTER_CONDUCTOR_CYCLE_TIME_THRESHOLD_EXCEEDED]
+
+    @property
+    def role_name(self) -> str:
+        """Aeron's name of the role."""
+        return "driver-conductor"
+
+    cdef void on_start(self) noexcept nogil:
+        cdef int64_t now_ns = self._clock.nano_time()
+        duty_cycle_start(&self._cycle, now_ns)
+        self._timer_deadline_ns = now_ns + self._timer_interval_ns
+        self._last_moved_ns = now_ns
+        if self._to_driver is not None:
+            self._to_driver.set_consumer_heartbeat(self._clock.epoch_ms())
+
+    cdef int do_work(self, int64_t now_ns, int64_t epoch_ms) noexcept nogil:
+        cdef int work_count = 0
+        duty_cycle_measure(&self._cycle, now_ns)
+        if self._timer_deadline_ns - now_ns <= 0:
+            self._timer_deadline_ns = now_ns + self._timer_interval_ns
+            self._on_timer(now_ns, epoch_ms)
+            work_count = 1
+        work_count += self._take_commands(now_ns)
+        work_count += self._watch_commands()
+        work_count += self._track_streams(now_ns, epoch_ms)
+        return work_count
+
+    cdef int64_t next_deadline_ns(self) noexcept nogil:
+        cdef int64_t deadline = self._timer_deadline_ns
+        cdef int64_t other
+        cdef int i
+        for i in range(self._images.count):
+            other = (<PublicationImage>self._images.items[i]).tracker_deadline_ns()
+            if other < deadline:
+                deadline = other
+        return deadline
+
+    cdef int _track_streams(self, int64_t now_ns, int64_t epoch_ms) noexcept nogil:
+        cdef int work_count = 0
+        cdef int i
+        for i in range(self._images.count):
+            work_count += (<PublicationImage>self._images.items[i]).track_rebuild(now_ns, epoch_ms)
+        for i in range(self._network_publications.count):
+            work_count += (<NetworkPublication>self._network_publications.items[i]).update_limit()
+        for i in range(self._ipc_publications.count):
+            work_count += (<IpcPublication>self._ipc_publications.items[i]).update_limit()
+        return work_count
+
+    cdef int _watch_commands(self) noexcept nogil:
+        # Once for each new tail: the registrar reads to the end when it is woken.
+        cdef int64_t position
+        if self._to_driver is None:
+            return 0
+        position = self._to_driver.producer_position()
+        if position == self._signalled_position:
+            return 0
+        self._signalled_position = position
+        if self._to_driver.consumer_position() != position:
+            self._events.signal()
+            return 1
+        return 0
+
+    cdef void _on_timer(self, int64_t now_ns, int64_t epoch_ms) noexcept nogil:
+        cdef int i
+        if self._to_driver is not None:
+            self._to_driver.set_consumer_heartbeat(epoch_ms)
+            self._check_blocked_commands(now_ns)
+        self._check_clients(epoch_ms)
+        i = self._network_publications.count - 1
+        while i >= 0:
+            if (<NetworkPublication>self._network_publications.items[i]).on_time_event(now_ns, self._events):
+                self._network_publications.remove_at(i)
+            i -= 1
+        i = self._images.count - 1
+        while i >= 0:
+            if (<PublicationImage>self._images.items[i]).on_time_event(now_ns, self._events):
+                self._images.remove_at(i)
+            i -= 1
+        i = self._ipc_publications.count - 1
+        while i >= 0:
+            if (<IpcPublication>self._ipc_publications.items[i]).on_time_event(now_ns, self._events):
+                self._ipc_publications.remove_at(i)
+            i -= 1
+
+    cdef void _check_blocked_commands(self, int64_t now_ns) noexcept nogil:
+        # Only the ring's consumer may pad a hole, so the registrar is asked to.
+        cdef int64_t position = self._to_driver.consumer_position()
+        if position != self._blocked_position or self._to_driver.producer_position() <= position:
+            self._blocked_position = position
+            self._last_moved_ns = now_ns
+            return
+        self._events.signal()
+        if self._last_moved_ns + self._client_timeout_ns - now_ns < 0:
+            self._events.offer(EVENT_COMMANDS_BLOCKED, NULL, 0, 0)
+
+    cdef void _check_clients(self, int64_t epoch_ms) noexcept nogil:
+        cdef int i = self._clients.count - 1
+        cdef ClientRecord* client
+        cdef EventRecord* record
+        cdef int64_t heartbeat_ms
+        while i >= 0:
+            client = self._clients.at(i)
+            heartbeat_ms = counter_get(client.heartbeat)
+            if epoch_ms > heartbeat_ms + self._client_timeout_ns // NS_PER_MS:
+                record = self._events.claim(EVENT_CLIENT_TIMEOUT, NULL)
+                if record is NULL:
+                    return
+                record.values[0] = client.client_id
+                record.values[1] = client.counter_id
+                record.values[2] = heartbeat_ms == 0
+                self._events.publish(record)
+                if heartbeat_ms != 0:
+                    counter_increment(self._system.address[SYSTEM_COUNTER_CLIENT_TIMEOUTS])
+                self._clients.remove_at(i)
+            i -= 1
+
+    # ---- commands
+
+    cdef int _take_commands(self, int64_t now_ns) noexcept nogil:
+        cdef Command command
+        cdef int taken = 0
+        while taken < COMMANDS_PER_CYCLE and self._events.can_answer() and self._commands.poll(&command):
+            self._on_command(&command)
+            taken += 1
+        return taken
+
+    cdef void _on_command(self, Command* command) noexcept nogil:
+        if command.operation == OPERATION_ADD_IPC_PUBLICATION:
+            self._ipc_publications.add(command.subject)
+        elif command.operation == OPERATION_ADD_NETWORK_PUBLICATION:
+            self._network_publications.add(command.subject)
+        elif command.operation == OPERATION_ADD_IMAGE:
+            self._images.add(command.subject)
+        elif command.operation == OPERATION_CLOSE_IPC_PUBLICATION:
+            (<IpcPublication>command.subject).on_closed()
+        elif command.operation == OPERATION_CLOSE_NETWORK_PUBLICATION:
+            (<NetworkPublication>command.subject).on_closed()
+        elif command.operation == OPERATION_LINK_SUBSCRIBER:
+            self._link(command)
+        elif command.operation == OPERATION_UNLINK_SUBSCRIBER:
+            self._unlink(command)
+        elif command.operation == OPERATION_ADD_CLIENT:
+            self._clients.add(command.value, <int64_t*>command.second, command.a)
+        elif command.operation == OPERATION_REMOVE_CLIENT:
+            self._clients.remove(command.value)
+
+    cdef void _link(self, Command* command) noexcept nogil:
+        cdef int64_t position
+        cdef EventRecord* record
+        if command.flag:
+            position = (<PublicationImage>command.subject).link_subscriber(command.a, command.value)
+        else:
+            position = (<IpcPublication>command.subject).link_subscriber(command.a, command.value)
+        record = self._events.claim(EVENT_SUBSCRIBER_LINKED, command.subject)
+        if record is not NULL:
+            record.values[0] = command.a
+            record.values[1] = position
+            record.values[2] = command.value
+            record.values[3] = position >= 0
+            self._events.publish(record)
+
+    cdef void _unlink(self, Command* command) noexcept nogil:
+        if command.flag:
+            (<PublicationImage>command.subject).unlink_subscriber(command.a)
+        else:
+            (<IpcPublication>command.subject).unlink_subscriber(command.a)
+        self._events.offer(EVENT_SUBSCRIBER_UNLINKED, command.subject, command.a, command.value)
+
+    # ---- registrar
+
+    def add_publication(self, publication not None) -> None:
+        """Keep an IpcPublication or NetworkPublication in order. Held until PUBLICATION_REMOVED."""
+        if isinstance(publication, IpcPublication):
+            self._put(OPERATION_ADD_IPC_PUBLICATION, publication, hold=True)
+        elif isinstance(publication, NetworkPublication):
+            self._put(OPERATION_ADD_NETWORK_PUBLICATION, publication, hold=True)
+        else:
+            raise TypeError(f"publication: expected IpcPublication or NetworkPublication, actual {type(publication).__name__}")
+
+    def close_publication(self, publication not None) -> None:
+        """Nobody holds a publication any more: end it."""
+        self._put(OPERATION_CLOSE_IPC_PUBLICATION if isinstance(publication, IpcPublication) else OPERATION_CLOSE_NETWORK_PUBLICATION, publication)
+
+    def add_image(self, PublicationImage image not None) -> None:
+        """Keep an image in order. Held until IMAGE_REMOVED."""
+        self._put(OPERATION_ADD_IMAGE, image, hold=True)
+
+    def link_subscriber(self, stream not None, int32_t position_id, int64_t registration_id) -> None:
+        """Let a subscriber join an IpcPublication or PublicationImage; answered by SUBSCRIBER_LINKED."""
+        self._check_position(position_id)
+        self._put(OPERATION_LINK_SUBSCRIBER, stream, position_id, registration_id, flag=isinstance(stream, PublicationImage))
+
+    def unlink_subscriber(self, stream not None, int32_t position_id, int64_t registration_id) -> None:
+        """Forget a subscriber of an IpcPublication or PublicationImage; answered by SUBSCRIBER_UNLINKED."""
+        self._put(OPERATION_UNLINK_SUBSCRIBER, stream, position_id, registration_id, flag=isinstance(stream, PublicationImage))
+
+    def add_client(self, int64_t client_id, int32_t heartbeat_counter_id) -> None:
+        """Watch a client's heartbeat; answered by CLIENT_TIMEOUT when it is silent or has closed."""
+        self._check_position(heartbeat_counter_id)
+        self._put(OPERATION_ADD_CLIENT, None, heartbeat_counter_id, client_id, counter_id=heartbeat_counter_id)
+
+    def remove_client(self, int64_t client_id) -> None:
+        """Watch a client no more."""
+        self._put(OPERATION_REMOVE_CLIENT, None, 0, client_id)
+
+    @property
+    def free_commands(self) -> int:
+        """Commands that can be added before the queue is full."""
+        return self._commands.free_slots()
+
+    def _check_position(self, int32_t counter_id):
+        if self._counters.value_address(counter_id) is NULL:
+            raise IndexError(f"counter id: expected 0 to {self._counters.capacity - 1}, actual {counter_id}")
+
+    def _put(self, int operation, subject, int32_t a=0, int64_t value=0, *, bint flag=False, bint hold=False, counter_id=None):
+        cdef Command command
+        command_clear(&command, operation, NULL if subject is None else <void*>subject)
+        command.a = a
+        command.value = value
+        command.flag = flag
+        command.second = NULL if counter_id is None else <void*>self._counters.value_address(counter_id)
+        if hold:
+            self._events.hold(subject)
+        try:
+            self._commands.put(&command)
+        except AgentQueueFullError:
+            if hold:
+                self._events.let_go(subject)
+            raise
