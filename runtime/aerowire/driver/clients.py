@@ -11,9 +11,9 @@ from aerowire.codecs.tables.errors import ErrorCode
 
 if TYPE_CHECKING:
     from aerowire.base.ports import ClockPort
+    from aerowire.driver.agent_gates import TrackerGate
     from aerowire.driver.responses import Responses
     from aerowire.driver.stream_counters import StreamCounters
-    from aerowire.driver.agent_gates import TrackerGate
 
 
 @dataclass(frozen=True, slots=True)

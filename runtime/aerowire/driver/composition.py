@@ -84,11 +84,11 @@ def build_driver(
     )
     cnc = CncFile.create(
         directory / CNC_FILE_NAME,
-        to_driver_buffer_length=context.conductor_buffer_length,
-        to_clients_buffer_length=context.clients_buffer_length,
-        counters_metadata_buffer_length=metadata_length,
-        counters_values_buffer_length=counters_values_length,
-        error_log_buffer_length=context.error_buffer_length,
+        to_driver_length=context.conductor_buffer_length,
+        to_clients_length=context.clients_buffer_length,
+        counters_metadata_length=metadata_length,
+        counters_values_length=counters_values_length,
+        error_log_length=context.error_buffer_length,
         client_liveness_timeout_ns=context.client_liveness_timeout_ns,
         start_timestamp_ms=ports.clock.now_ms(),
         pid=os.getpid(),
@@ -99,12 +99,12 @@ def build_driver(
         free_to_reuse_timeout_ms=-(-context.counters_free_to_reuse_timeout_ns // 1_000_000), epoch_ms=ports.clock.now_ms
     )
     _allocate_system_counters(context, counters)
-    loss_region = ports.regions.create(directory / LOSS_REPORT_FILE_NAME, _loss_report_length(context), sparse=True)
+    loss_region = ports.regions.create(directory / LOSS_REPORT_FILE_NAME, _loss_report_length(context), sparse=False)
     errors = ErrorRecorder(DistinctErrorLog(cnc.error_log_buffer), AtomicCounter(counters, SystemCounter.ERRORS), ports.clock)
     capture = _open_capture(context, ports)
     core, agents = _build_core(context, ports, cnc, counters, errors, LossReport(loss_region), capture)
     mapped = AtomicCounter(counters, SystemCounter.BYTES_CURRENTLY_MAPPED)
-    mapped.set(len(cnc) + _loss_report_length(context))
+    mapped.set(_mapped_length(cnc) + _loss_report_length(context))
 
     def terminate(token: bytes) -> bool:
         is_allowed = context.allows_termination(token)
@@ -203,6 +203,10 @@ def _allocate_system_counters(context: Context, counters: CountersManager) -> No
     )
     counters.set_value(SystemCounter.AERON_VERSION, AERON_VERSION)
     counters.set_value(SystemCounter.CONTROL_PROTOCOL_VERSION, cnc_layout.CONTROL_PROTOCOL_VERSION)
+
+
+def _mapped_length(cnc: CncFile) -> int:
+    return 0 if cnc.region is None else len(cnc.region)
 
 
 def _loss_report_length(context: Context) -> int:

@@ -88,7 +88,7 @@ def _check_unused(directory: Path, context: Context, now_ms: int) -> None:
     except DriverDirectoryMissingError:
         return
     try:
-        heartbeat_ms = file.to_driver.consumer_heartbeat_ms
+        heartbeat_ms = file.heartbeat_ms
         age_ms = now_ms - heartbeat_ms
         if heartbeat_ms > 0 and age_ms <= context.driver_timeout_ns // 1_000_000:
             raise ActiveDriverError(

@@ -13,6 +13,7 @@ from aerowire.base.errors import ChannelValueError
 from aerowire.codecs.flyweights import logbuffer, transport
 from aerowire.codecs.tables.counters import CounterType
 from aerowire.codecs.tables.errors import ErrorCode
+from aerowire.driver.logs import Log, LogSpec
 from aerowire.driver.publication_image import PublicationImage
 from aerowire.driver.publication_params import check_mtu_length, check_term_length
 from aerowire.driver.subscription_params import SubscriptionParams
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from aerowire.driver.driver_core import DriverCore
     from aerowire.driver.endpoints import Endpoints, ReceiveChannel
     from aerowire.driver.events import Event
-    from aerowire.driver.logs import Log
     from aerowire.driver.subscriptions import Subscription, Subscriptions
 
 _IMAGE_COUNTERS = (CounterType.RCV_HWM, CounterType.RCV_POS, CounterType.RCV_NAKS_SENT)
@@ -186,29 +186,32 @@ class Images:
         *,
         is_group: bool,
     ) -> Log:
-        return self._core.logs.create_image(
-            correlation_id,
-            setup.term_length,
-            first.params.is_sparse,
+        metadata = {
+            "type": logbuffer.LogType.PUBLICATION_IMAGE,
+            "receiver_window_length": params.receiver_window_length,
+            "socket_rcvbuf_length": endpoint.so_rcvbuf,
+            "socket_sndbuf_length": endpoint.so_sndbuf,
+            "tether": params.is_tether,
+            "rejoin": params.is_rejoin,
+            "reliable": first.params.is_reliable,
+            "group": is_group,
+            "is_response": params.is_response,
+            "untethered_window_limit_timeout_ns": params.untethered_window_limit_timeout_ns,
+            "untethered_resting_timeout_ns": params.untethered_resting_timeout_ns,
+            "untethered_linger_timeout_ns": params.untethered_linger_timeout_ns,
+        }
+        spec = LogSpec(
             session_id=setup.session_id,
             stream_id=setup.stream_id,
             initial_term_id=setup.initial_term_id,
-            starting_term_id=setup.active_term_id,
-            starting_term_offset=setup.term_offset,
-            mtu=setup.mtu,
-            type=logbuffer.LogType.PUBLICATION_IMAGE,
-            receiver_window_length=params.receiver_window_length,
-            socket_rcvbuf_length=endpoint.so_rcvbuf,
-            socket_sndbuf_length=endpoint.so_sndbuf,
-            tether=params.is_tether,
-            rejoin=params.is_rejoin,
-            reliable=first.params.is_reliable,
-            group=is_group,
-            is_response=params.is_response,
-            untethered_window_limit_timeout_ns=params.untethered_window_limit_timeout_ns,
-            untethered_resting_timeout_ns=params.untethered_resting_timeout_ns,
-            untethered_linger_timeout_ns=params.untethered_linger_timeout_ns,
+            term_id=setup.active_term_id,
+            term_offset=setup.term_offset,
+            term_length=setup.term_length,
+            mtu_length=setup.mtu,
+            is_sparse=first.params.is_sparse,
+            metadata=metadata,
         )
+        return self._core.logs.create_image(correlation_id, spec)
 
     def _make_native(
         self,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aerowire.base.errors import StorageSpaceError
-from aerowire.codecs.flyweights import logbuffer
 from aerowire.codecs.tables.errors import ErrorCode
-from aerowire.logbuffer.log import LogBuffers
+from aerowire.logbuffer.log import LogBuffers, log_file_length
 
 if TYPE_CHECKING:
     from aerowire.base.ports import RegionPort
@@ -21,6 +21,21 @@ if TYPE_CHECKING:
 PUBLICATIONS_DIRECTORY = "publications"
 IMAGES_DIRECTORY = "images"
 _SUFFIX = ".logbuffer"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogSpec:
+    """What a log is for. The stream starts at (term_id, term_offset); `metadata` holds further fields of LogMetadata by name."""
+
+    session_id: int
+    stream_id: int
+    initial_term_id: int
+    term_id: int
+    term_offset: int
+    term_length: int
+    mtu_length: int
+    is_sparse: bool
+    metadata: Mapping[str, int]
 
 
 @dataclass(slots=True)
@@ -54,13 +69,13 @@ class LogStore:
         """How many logs wait to be freed."""
         return len(self._to_free)
 
-    def create_publication(self, registration_id: int, term_length: int, sparse: bool, **metadata: object) -> Log:
-        """Create publications/<registration_id>.logbuffer; `metadata` are fields of LogMetadata."""
-        return self._create(PUBLICATIONS_DIRECTORY, registration_id, term_length, sparse, metadata)
+    def create_publication(self, registration_id: int, spec: LogSpec) -> Log:
+        """Create publications/<registration_id>.logbuffer."""
+        return self._create(PUBLICATIONS_DIRECTORY, registration_id, spec)
 
-    def create_image(self, correlation_id: int, term_length: int, sparse: bool, **metadata: object) -> Log:
-        """Create images/<correlation_id>.logbuffer; `metadata` are fields of LogMetadata."""
-        return self._create(IMAGES_DIRECTORY, correlation_id, term_length, sparse, metadata)
+    def create_image(self, correlation_id: int, spec: LogSpec) -> Log:
+        """Create images/<correlation_id>.logbuffer."""
+        return self._create(IMAGES_DIRECTORY, correlation_id, spec)
 
     def free_later(self, log: Log) -> None:
         """Queue a log that no agent uses any more."""
@@ -87,23 +102,32 @@ class LogStore:
         while self._to_free:
             self._free(self._to_free.popleft())
 
-    def _create(self, directory: str, identity: int, term_length: int, sparse: bool, metadata: dict[str, object]) -> Log:
+    def _create(self, directory: str, identity: int, spec: LogSpec) -> Log:
         context = self._context
-        length = log_length(term_length, context.file_page_size)
+        length = log_file_length(spec.term_length, context.file_page_size)
         self._check_storage(length)
         path = str(Path(context.aeron_dir) / directory / f"{identity}{_SUFFIX}")
+        sockets = {
+            "os_default_socket_sndbuf_length": context.os_default_socket_sndbuf_length,
+            "os_max_socket_sndbuf_length": context.os_max_socket_sndbuf_length,
+            "os_default_socket_rcvbuf_length": context.os_default_socket_rcvbuf_length,
+            "os_max_socket_rcvbuf_length": context.os_max_socket_rcvbuf_length,
+        }
         buffers = LogBuffers.create(
             path,
-            term_length=term_length,
-            page_size=context.file_page_size,
-            sparse=sparse,
+            term_length=spec.term_length,
+            mtu_length=spec.mtu_length,
+            initial_term_id=spec.initial_term_id,
+            session_id=spec.session_id,
+            stream_id=spec.stream_id,
             correlation_id=identity,
+            page_size=context.file_page_size,
+            sparse=spec.is_sparse,
+            term_id=spec.term_id,
+            term_offset=spec.term_offset,
             regions=self._regions,
-            os_default_socket_sndbuf_length=context.os_default_socket_sndbuf_length,
-            os_max_socket_sndbuf_length=context.os_max_socket_sndbuf_length,
-            os_default_socket_rcvbuf_length=context.os_default_socket_rcvbuf_length,
-            os_max_socket_rcvbuf_length=context.os_max_socket_rcvbuf_length,
-            **metadata,
+            **sockets,
+            **spec.metadata,
         )
         self._mapped_bytes.add(length)
         return Log(buffers, path, length)
@@ -139,9 +163,3 @@ class LogStore:
             return False
         self._mapped_bytes.add(-log.length)
         return True
-
-
-def log_length(term_length: int, page_size: int) -> int:
-    """Return the bytes of a log file."""
-    length = logbuffer.PARTITION_COUNT * term_length + logbuffer.LOG_META_DATA_LENGTH
-    return (length + page_size - 1) // page_size * page_size

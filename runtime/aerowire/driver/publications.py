@@ -15,6 +15,7 @@ from aerowire.codecs.flyweights import cnc, commands, logbuffer
 from aerowire.codecs.tables.counters import CounterType
 from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.driver.ipc_publication import IpcPublication
+from aerowire.driver.logs import Log, LogSpec
 from aerowire.driver.network_publication import NetworkPublication
 from aerowire.driver.publication_params import RESPONSE_CORRELATION_ID_NONE, PublicationParams
 from aerowire.driver.udp_channel import TIMESTAMP_OFFSET_NONE, UdpChannel
@@ -23,7 +24,6 @@ from aerowire.protocol.flow_control import UnicastFlowControl
 if TYPE_CHECKING:
     from aerowire.driver.driver_core import DriverCore
     from aerowire.driver.endpoints import Endpoints, SendChannel
-    from aerowire.driver.logs import Log
 
 NativePublication: TypeAlias = IpcPublication | NetworkPublication
 
@@ -343,32 +343,35 @@ class Publications:
     def _create_log(self, params: PublicationParams, registration_id: int, udp: UdpChannel | None, *, is_exclusive: bool) -> Log:
         context = self._core.context
         log_type = logbuffer.LogType.EXCLUSIVE_PUBLICATION if is_exclusive else logbuffer.LogType.CONCURRENT_PUBLICATION
-        return self._core.logs.create_publication(
-            registration_id,
-            params.term_length,
-            params.is_sparse,
+        metadata = {
+            "type": log_type,
+            "publication_window_length": params.window_length,
+            "socket_rcvbuf_length": 0 if udp is None else udp.socket_rcvbuf_length_or(context.socket_so_rcvbuf),
+            "socket_sndbuf_length": 0 if udp is None else udp.socket_sndbuf_length_or(context.socket_so_sndbuf),
+            "max_resend": params.max_resend,
+            "entity_tag": params.entity_tag,
+            "response_correlation_id": params.response_correlation_id,
+            "linger_timeout_ns": params.linger_timeout_ns,
+            "untethered_window_limit_timeout_ns": params.untethered_window_limit_timeout_ns,
+            "untethered_resting_timeout_ns": params.untethered_resting_timeout_ns,
+            "untethered_linger_timeout_ns": params.untethered_linger_timeout_ns,
+            "group": udp is not None and udp.has_group_semantics,
+            "is_response": params.is_response,
+            "signal_eos": params.signal_eos,
+            "spies_simulate_connection": params.spies_simulate_connection,
+        }
+        spec = LogSpec(
             session_id=params.session_id,
             stream_id=params.stream_id,
             initial_term_id=params.initial_term_id,
-            starting_term_id=params.term_id,
-            starting_term_offset=params.term_offset,
-            mtu=params.mtu_length,
-            type=log_type,
-            publication_window_length=params.window_length,
-            socket_rcvbuf_length=0 if udp is None else udp.socket_rcvbuf_length_or(context.socket_so_rcvbuf),
-            socket_sndbuf_length=0 if udp is None else udp.socket_sndbuf_length_or(context.socket_so_sndbuf),
-            max_resend=params.max_resend,
-            entity_tag=params.entity_tag,
-            response_correlation_id=params.response_correlation_id,
-            linger_timeout_ns=params.linger_timeout_ns,
-            untethered_window_limit_timeout_ns=params.untethered_window_limit_timeout_ns,
-            untethered_resting_timeout_ns=params.untethered_resting_timeout_ns,
-            untethered_linger_timeout_ns=params.untethered_linger_timeout_ns,
-            group=udp is not None and udp.has_group_semantics,
-            is_response=params.is_response,
-            signal_eos=params.signal_eos,
-            spies_simulate_connection=params.spies_simulate_connection,
+            term_id=params.term_id,
+            term_offset=params.term_offset,
+            term_length=params.term_length,
+            mtu_length=params.mtu_length,
+            is_sparse=params.is_sparse,
+            metadata=metadata,
         )
+        return self._core.logs.create_publication(registration_id, spec)
 
     def _make_native(
         self,

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from aerowire.codecs.flyweights import commands
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.driver.events import EventType
-from aerowire.driver.ipc_publication import IpcPublication
 
 if TYPE_CHECKING:
     from aerowire.driver.events import Event

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from aerowire.base import units
 from aerowire.base.channel_uri import RESERVED_OFFSET, ChannelUri
 from aerowire.base.errors import ChannelError, ChannelValueError
-from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.codecs.flyweights import transport
+from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.driver.interfaces import InterfaceAddress, InterfaceLister, list_interfaces, resolve_interface
 from aerowire.driver.socket_address import ANY_IPV4, ANY_IPV6, NameResolver, SocketAddress, parse_address, resolve_with_system
 

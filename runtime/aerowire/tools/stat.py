@@ -56,16 +56,16 @@ def _counters(cnc: CncFile, type_ids: list[int] | None) -> list[CounterInfo]:
 
 def _table(cnc: CncFile, type_ids: list[int] | None) -> str:
     version = cnc.version
-    age_ms = int(time.time() * 1000) - cnc.to_driver.consumer_heartbeat_ms
+    age_ms = int(time.time() * 1000) - cnc.heartbeat_ms
     now = time.strftime("%H:%M:%S")
     head = f"{now} - CnC v{version >> 16}.{version >> 8 & 255}.{version & 255}, pid {cnc.pid}, {_heartbeat_text(cnc, age_ms)}"
     lines = [head, "=" * 70]
-    lines += [f"{item.id:5d}: {item.value:26,d} - {item.label}" for item in _counters(cnc, type_ids)]
+    lines += [f"{item.counter_id:5d}: {item.value:26,d} - {item.label}" for item in _counters(cnc, type_ids)]
     return "\n".join(lines)
 
 
 def _heartbeat_text(cnc: CncFile, age_ms: int) -> str:
-    if cnc.to_driver.consumer_heartbeat_ms < 0:
+    if cnc.heartbeat_ms < 0:
         return "the driver has ended"
     return f"heartbeat {age_ms} ms ago"
 
@@ -76,10 +76,10 @@ def _json(cnc: CncFile, type_ids: list[int] | None) -> str:
             "cnc_version": cnc.version,
             "pid": cnc.pid,
             "start_timestamp_ms": cnc.start_timestamp_ms,
-            "heartbeat_ms": cnc.to_driver.consumer_heartbeat_ms,
+            "heartbeat_ms": cnc.heartbeat_ms,
             "counters": [
                 {
-                    "id": item.id,
+                    "id": item.counter_id,
                     "type_id": item.type_id,
                     "value": item.value,
                     "label": item.label,

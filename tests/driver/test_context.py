@@ -1,0 +1,129 @@
+"""The driver's options: where values come from, how they are read, and what is refused."""
+
+from __future__ import annotations
+
+import typing
+from pathlib import Path
+
+import pytest
+
+from aerowire.base.errors import ConfigurationError, UnknownOptionError
+from aerowire.base.options import read_properties_file
+from aerowire.codecs.tables.options import OPTIONS
+from aerowire.driver.context import Context, ThreadingMode
+
+
+def test_every_declared_attribute_is_an_option_of_its_kind() -> None:
+    kinds = {"size": int, "duration_ns": int, "int": int, "bool": bool, "str": str, "enum": str, "double": float}
+    for name, declared in typing.get_type_hints(Context).items():
+        allowed = {kinds[OPTIONS[name].kind]}
+        assert declared in allowed or declared == (int | None), name
+
+
+def test_every_option_of_the_driver_is_resolved() -> None:
+    names = {name for name, option in OPTIONS.items() if {"driver", "aerowire"} & set(option.scopes)}
+    assert set(Context(environ={}).options) == names
+
+
+def test_defaults_are_aerons() -> None:
+    context = Context(environ={})
+    assert (context.term_buffer_length, context.ipc_term_buffer_length, context.mtu_length) == (16 << 20, 64 << 20, 1408)
+    assert (context.client_liveness_timeout_ns, context.timer_interval_ns) == (10_000_000_000, 1_000_000_000)
+    assert (context.threading_mode, context.driver_resource_free_limit) == (ThreadingMode.DEDICATED, 1)
+    assert context.receiver_group_tag is None
+    assert context.untethered_linger_timeout_ns == -1
+
+
+def test_keyword_beats_property_beats_environment() -> None:
+    environ = {"AERON_MTU_LENGTH": "4k", "AERON_TERM_BUFFER_LENGTH": "64k", "AERON_MAX_RESEND": "3"}
+    context = Context(environ=environ, properties={"aeron.mtu.length": "8192", "aeron.max.resend": "4"}, max_resend=5)
+    assert (context.term_buffer_length, context.mtu_length, context.max_resend) == (65536, 8192, 5)
+
+
+def test_text_is_read_by_the_option_s_kind() -> None:
+    context = Context(
+        environ={}, image_liveness_timeout_ns="2s", term_buffer_length="128K", threading_mode="shared", reliable_stream="FALSE"
+    )
+    assert (context.image_liveness_timeout_ns, context.term_buffer_length) == (2_000_000_000, 131072)
+    assert (context.threading_mode, context.reliable_stream) == (ThreadingMode.SHARED, False)
+
+
+def test_a_bare_driver_timeout_is_in_milliseconds() -> None:
+    assert Context(environ={}, properties={"aeron.driver.timeout": "2500"}).driver_timeout_ns == 2_500_000_000
+
+
+def test_another_process_gets_the_same_options_by_properties() -> None:
+    context = Context(
+        environ={},
+        aeron_dir="/tmp/x",
+        driver_timeout_ns="3s",
+        term_buffer_length="64k",
+        reliable_stream=False,
+        untethered_linger_timeout_ns="7s",
+    )
+    copy = Context(environ={}, properties=context.to_properties())
+    assert copy.options == context.options
+    assert copy.aeron_dir == "/tmp/x"
+
+
+@pytest.mark.parametrize(
+    ("options", "where", "part"),
+    [
+        ({"term_buffer_length": "100k"}, "aeron.term.buffer.length", "power of two"),
+        ({"term_buffer_length": "32k"}, "aeron.term.buffer.length", "out of range"),
+        ({"ipc_term_buffer_length": 2 << 30}, "aeron.ipc.term.buffer.length", "out of range"),
+        ({"mtu_length": 1400}, "aeron.mtu.length", "not aligned"),
+        ({"mtu_length": 65536}, "aeron.mtu.length", "out of range"),
+        ({"rcv_initial_window_length": 1024}, "aeron.mtu.length", "longer than the initial window"),
+        ({"file_page_size": 5000}, "aeron.file.page.size", "power of two"),
+        ({"conductor_buffer_length": "1m"}, "aeron.conductor.buffer.length", "out of range"),
+        ({"conductor_buffer_length": "2m"}, "aeron.conductor.buffer.length", "no usable capacity"),
+        ({"counters_buffer_length": 1}, "aeron.counters.buffer.length", "out of range"),
+        ({"client_liveness_timeout_ns": "20s"}, "aeron.publication.unblock.timeout", "too short"),
+        ({"client_liveness_timeout_ns": "1s"}, "aeron.client.liveness.timeout", "too short"),
+        ({"max_resend": 257}, "aeron.max.resend", "out of range"),
+        ({"max_resend": "x"}, "max_resend", "not an integer"),
+        ({"threading_mode": "MANY"}, "threading_mode", "unknown value"),
+        ({"timer_interval_ns": "1 hour"}, "timer_interval_ns", "not a duration"),
+        ({"reliable_stream": 3}, "reliable_stream", "wrong type"),
+        ({"mtu_length": True}, "mtu_length", "wrong type"),
+        ({"sender_wildcard_port_range": "9 1"}, "aeron.sender.wildcard.port.range", "port range is malformed"),
+        ({"publication_reserved_session_id_low": 2000}, "aeron.publication.reserved.session.id.low", "impossible"),
+        ({"driver_termination_validator": "com.acme.Mine"}, "aeron.driver.termination.validator", "not one of"),
+        ({"congestion_control_supplier": "com.acme.Mine"}, "aeron.CongestionControl.supplier", "not one of"),
+        ({"driver_resolver_name": "me"}, "aeron.driver.resolver.name", "not supported"),
+    ],
+)
+def test_refuses_a_value_and_names_the_option(options: dict[str, object], where: str, part: str) -> None:
+    with pytest.raises(ConfigurationError, match=part) as caught:
+        Context(environ={}, **options)  # type: ignore[arg-type]
+    assert caught.value.where in {where, OPTIONS[where].property if where in OPTIONS else where}
+    assert caught.value.expected is not None
+    assert caught.value.actual is not None
+
+
+def test_names_an_unknown_option_and_the_nearest_one() -> None:
+    with pytest.raises(UnknownOptionError, match="did you mean 'mtu_length'"):
+        Context(environ={}, mtu_lenght=1)
+    with pytest.raises(UnknownOptionError, match=r"did you mean 'aeron\.mtu\.length'"):
+        Context(environ={}, properties={"aeron.mtu.lenght": "1"})
+
+
+def test_properties_of_other_components_are_left_to_them() -> None:
+    assert Context(environ={}, properties={"aeron.archive.dir": "x", "java.io.tmpdir": "/tmp"}).mtu_length == 1408
+
+
+def test_reads_java_properties_files(tmp_path: Path) -> None:
+    path = tmp_path / "driver.properties"
+    path.write_text("# comment\n! too\naeron.mtu.length = 4k\naeron.term.buffer.length: 64\\\n   k\naeron.dir=/dev/shm/a\\u0041\n\nflag\n")
+    assert read_properties_file(path) == {
+        "aeron.mtu.length": "4k",
+        "aeron.term.buffer.length": "64k",
+        "aeron.dir": "/dev/shm/aA",
+        "flag": "",
+    }
+
+
+def test_a_missing_properties_file_is_a_configuration_error(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="cannot be read"):
+        read_properties_file(tmp_path / "none")

@@ -1,0 +1,118 @@
+"""UDP channels: addresses, and the canonical form by which endpoints are shared. Literals as the official Java driver has them."""
+
+from __future__ import annotations
+
+import pytest
+
+from aerowire.base.errors import ChannelError, ChannelValueError, UnknownHostError
+from aerowire.codecs.tables.errors import ErrorCode
+from aerowire.driver.interfaces import InterfaceAddress
+from aerowire.driver.udp_channel import ControlMode, UdpChannel
+
+INTERFACES = (
+    InterfaceAddress("lo", 1, "127.0.0.1", is_loopback=True, supports_multicast=False),
+    InterfaceAddress("eth0", 2, "192.168.1.20"),
+    InterfaceAddress("lo", 1, "::1", is_loopback=True, supports_multicast=False),
+    InterfaceAddress("down0", 3, "10.0.0.1", is_up=False),
+)
+HOSTS = {"localhost": "127.0.0.1", "six": "2001:db8::6"}
+
+
+def parse(text: str, *, is_destination: bool = False) -> UdpChannel:
+    return UdpChannel.parse(text, resolver=HOSTS.get, interfaces=lambda: INTERFACES, is_destination=is_destination)
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("aeron:udp?endpoint=localhost:40123", "UDP-0.0.0.0:0-localhost:40123"),
+        ("aeron:udp?endpoint=127.0.0.1:40123", "UDP-0.0.0.0:0-127.0.0.1:40123"),
+        ("aeron:udp?endpoint=[::1]:40123", "UDP-:::0-[::1]:40123"),
+        ("aeron:udp?endpoint=localhost:40123|interface=127.0.0.1", "UDP-127.0.0.1:0-localhost:40123"),
+        ("aeron:udp?endpoint=localhost:40123|interface=127.0.0.1:7777/32", "UDP-127.0.0.1:7777-localhost:40123"),
+        ("aeron:udp?endpoint=localhost:40123|interface=192.168.0.0/16", "UDP-192.168.1.20:0-localhost:40123"),
+        ("aeron:udp?endpoint=localhost:40123|interface={eth0}:5", "UDP-192.168.1.20:5-localhost:40123"),
+        ("aeron:udp?endpoint=224.20.30.39:40124|interface=localhost", "UDP-127.0.0.1:0-224.20.30.39:40124"),
+        ("aeron:udp?endpoint=224.20.30.39:40124", "UDP-192.168.1.20:0-224.20.30.39:40124"),
+        ("aeron:udp?control=localhost:40200|control-mode=dynamic", "UDP-localhost:40200-0.0.0.0:0"),
+        ("aeron:udp?control=localhost:40200|endpoint=localhost:40300", "UDP-localhost:40200-localhost:40300"),
+        ("aeron:udp?endpoint=localhost:0|tags=1001", "UDP-0.0.0.0:0-localhost:0#1001"),
+    ],
+)
+def test_canonical_form(text: str, canonical: str) -> None:
+    assert parse(text).canonical_form == canonical
+
+
+def test_other_parameters_do_not_change_the_canonical_form() -> None:
+    plain = parse("aeron:udp?endpoint=localhost:40123")
+    assert parse("aeron:udp?alias=x|endpoint=localhost:40123|mtu=4k").canonical_form == plain.canonical_form
+
+
+def test_channels_with_port_0_are_never_shared() -> None:
+    text = "aeron:udp?endpoint=localhost:0"
+    assert parse(text).canonical_form != parse(text).canonical_form
+    assert parse(text, is_destination=True).canonical_form == parse(text, is_destination=True).canonical_form
+
+
+def test_reads_addresses_and_lengths() -> None:
+    channel = parse(
+        "aeron:udp?endpoint=localhost:40123|control=localhost:40200|so-rcvbuf=1m|so-sndbuf=2m|rcv-wnd=64k|nak-delay=5us|gtag=-7"
+    )
+    assert (channel.remote_data.host, channel.remote_data.port) == ("127.0.0.1", 40123)
+    assert (channel.local_control.host, channel.local_control.port) == ("127.0.0.1", 40200)
+    assert (channel.socket_rcvbuf_length, channel.socket_sndbuf_length, channel.receiver_window_length) == (1 << 20, 2 << 20, 1 << 16)
+    assert (channel.nak_delay_ns, channel.group_tag) == (5_000, -7)
+    assert (channel.has_explicit_control, channel.control_mode) == (True, ControlMode.NONE)
+    assert (channel.channel_rcv_timestamp_offset, channel.is_multicast) == (-1, False)
+
+
+def test_reserved_timestamp_offset_is_the_reserved_value_before_the_message() -> None:
+    assert parse("aeron:udp?endpoint=localhost:1|channel-snd-ts-offset=reserved").channel_snd_timestamp_offset == -8
+
+
+def test_multicast_control_is_the_next_address() -> None:
+    channel = parse("aeron:udp?endpoint=224.20.30.39:40124|ttl=4")
+    assert str(channel.remote_control) == "224.20.30.40:40124"
+    assert (channel.is_multicast, channel.multicast_ttl) == (True, 4)
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("aeron:udp", "does not say where"),
+        ("aeron:udp?control-mode=dynamic", "needs an explicit control"),
+        ("aeron:udp?control-mode=dynamic|endpoint=localhost:4", "needs an explicit control"),
+        ("aeron:ipc", "not a UDP channel"),
+        ("aeron:udp?endpoint=localhost", "not an address"),
+        ("aeron:udp?endpoint=localhost:", "not an address"),
+        ("aeron:udp?endpoint=localhost:70000", "not an address"),
+        ("aeron:udp?endpoint=[::1]", "not an address"),
+        ("aeron:udp?endpoint=[::zz]:4", "not an address"),
+        ("aeron:udp?endpoint=224.20.30.38:40124", "even"),
+        ("aeron:udp?endpoint=[::1]:4|control=localhost:5", "differ in family"),
+        ("aeron:udp?endpoint=localhost:4|interface=nowhere", "interface is not an address"),
+        ("aeron:udp?endpoint=localhost:4|interface=172.16.0.0/12", "no interface matches"),
+        ("aeron:udp?endpoint=localhost:4|interface=10.0.0.0/8", "no interface matches"),
+        ("aeron:udp?endpoint=localhost:4|interface={wlan0}", "interface is unknown"),
+        ("aeron:udp?endpoint=localhost:4|interface=[::1]", "differ in family"),
+    ],
+)
+def test_refuses_a_channel_it_cannot_mean(text: str, part: str) -> None:
+    with pytest.raises(ChannelError, match=part) as caught:
+        parse(text)
+    assert caught.value.error_code == ErrorCode.INVALID_CHANNEL
+
+
+def test_an_unknown_host_has_its_own_error() -> None:
+    with pytest.raises(UnknownHostError, match="endpoint=nosuchhost:40123") as caught:
+        parse("aeron:udp?endpoint=nosuchhost:40123")
+    assert caught.value.error_code == ErrorCode.UNKNOWN_HOST
+
+
+def test_a_tag_refers_to_a_channel_of_the_same_address() -> None:
+    first = parse("aeron:udp?endpoint=localhost:40123|tags=7")
+    assert first.matches_tag(parse("aeron:udp?tags=7"))
+    assert first.matches_tag(parse("aeron:udp?tags=7|endpoint=localhost:40123"))
+    assert not first.matches_tag(parse("aeron:udp?tags=8|endpoint=localhost:40123"))
+    with pytest.raises(ChannelValueError, match="another endpoint"):
+        first.matches_tag(parse("aeron:udp?tags=7|endpoint=localhost:40124"))
