@@ -1,0 +1,1 @@
+"""The catalogue: one module a group, one function a case."""

@@ -1,0 +1,260 @@
+"""Group A: how a receiver meets a stream, and its status messages."""
+
+from __future__ import annotations
+
+import time
+
+from aerowire.codecs.flyweights.transport import DataFlags, SmFlags, StatusMessageDecoder
+from aerowire.codecs.tables.counters import CounterType, SystemCounter
+from aerowire.conformance.harness import frames
+from aerowire.conformance.harness.bench import CONDUCTOR_MS, REACTION_MS, TIMER_TOLERANCE_MS, Bench
+from aerowire.conformance.harness.check import check_equal, check_intervals, intervals_ms
+from aerowire.conformance.model import Case, Finding, case
+
+# A receiver waits this long for the SETUP that it asked for; no option changes it.
+PENDING_SETUP_MS = 1000.0
+# Watching this long for a reaction that must not come: ten times what an immediate one may take.
+SILENCE_MS = 10 * REACTION_MS
+
+
+@case(
+    "A01",
+    requirement="A receiver with interest in a stream but no image answers its DATA with one status message that asks for a SETUP.",
+    source="Aeron: DataPacketDispatcher.elicitSetupMessageFromSource; ReceiveChannelEndpoint.sendSetupElicitingStatusMessage",
+    stimulus="one DATA frame of an unknown session to a subscribed stream",
+    expected="one SM of 36 bytes with flag 0x80, term, offset and window 0, to the frame's source",
+    bound="5 ms",
+)
+def a01(bench: Bench) -> None:
+    """One eliciting status message."""
+    source = bench.source(bench.subscribe())
+    left_ns = source.send(source.frames.data(0, b"before any setup"))
+    arrival = source.expect_elicit(since_ns=left_ns)
+    message = arrival.first
+    check_equal("length of the datagram", len(arrival.payload), StatusMessageDecoder.ENCODED_LENGTH)
+    check_equal("frame_length", message.frame_length, StatusMessageDecoder.ENCODED_LENGTH)
+    check_equal("flags", int(message.flags), int(SmFlags.SEND_SETUP))
+    check_equal("stream_id", message.stream_id, source.frames.stream_id)
+    check_equal("consumption_term_id", message.consumption_term_id, 0)
+    check_equal("consumption_term_offset", message.consumption_term_offset, 0)
+    check_equal("receiver_window", message.receiver_window, 0)
+    source.wire.expect_none(frames.is_status, "second status message for one DATA frame", for_ms=SILENCE_MS)
+
+
+@case(
+    "A02",
+    requirement="While a SETUP is awaited, more DATA of the session does not ask for it again.",
+    source="Aeron: DataPacketDispatcher (PENDING_SETUP_FRAME); Receiver.addPendingSetupMessage",
+    stimulus="DATA of one session every 80 ms for 0.8 s, then DATA of another session",
+    expected="one eliciting SM for the first session, one for the other",
+    bound="1 s",
+)
+def a02(bench: Bench) -> None:
+    """No second eliciting status message within a second."""
+    subscription = bench.subscribe()
+    source, other = bench.source(subscription), bench.source(subscription)
+    position = source.send_data(0, b"first")
+    source.expect_elicit(within_ms=CONDUCTOR_MS)
+    mark = source.wire.mark()
+    for _ in range(10):
+        source.wire.collect(80)
+        position = source.send_data(position, b"more")
+    # The receiver still listens and still answers strangers, so the silence is not deafness.
+    other.send_data(0, b"other session")
+    other.expect_elicit(within_ms=CONDUCTOR_MS)
+    source.wire.expect_none(frames.is_status, "second status message while the SETUP is pending", for_ms=SILENCE_MS, start=mark)
+
+
+@case(
+    "A03",
+    requirement="When a second has passed without the SETUP, DATA of the session asks for it again.",
+    source="Aeron: Receiver.checkPendingSetupMessages; DataPacketDispatcher.removePendingSetup",
+    stimulus="DATA, no SETUP, DATA again 1.2 s later",
+    expected="a second eliciting SM",
+    bound="5 ms after the second DATA",
+)
+def a03(bench: Bench) -> None:
+    """A second eliciting status message after the pending time."""
+    source = bench.source(bench.subscribe())
+    position = source.send_data(0, b"first")
+    source.expect_elicit(within_ms=CONDUCTOR_MS)
+    source.wire.collect(1.2 * PENDING_SETUP_MS)
+    mark = source.wire.mark()
+    left_ns = source.send(source.frames.data(position, b"again"))
+    source.expect_elicit(start=mark, since_ns=left_ns)
+
+
+@case(
+    "A04",
+    requirement="DATA with the end-of-stream flag never asks for a SETUP: the stream is over.",
+    source="Aeron: DataPacketDispatcher.onDataPacket",
+    stimulus="a heartbeat with flag 0x20 of an unknown session, later the same session's DATA without the flag",
+    expected="silence for the first, an eliciting SM for the second",
+)
+def a04(bench: Bench) -> None:
+    """No status message for end-of-stream DATA."""
+    source = bench.source(bench.subscribe())
+    mark = source.wire.mark()
+    source.send(source.frames.heartbeat(0, flags=frames.UNFRAGMENTED | DataFlags.EOS))
+    source.send(source.frames.data(0, b"last", flags=frames.UNFRAGMENTED | DataFlags.EOS))
+    source.wire.expect_none(frames.is_status, "status message for end-of-stream DATA", for_ms=SILENCE_MS, start=mark)
+    source.send_data(0, b"not the last")
+    source.expect_elicit(within_ms=CONDUCTOR_MS)
+
+
+@case(
+    "A05",
+    requirement="DATA of a stream that nobody subscribed to gets no reply and moves no counter of errors or loss.",
+    source="Aeron: DataPacketDispatcher.onDataPacket",
+    stimulus="DATA, heartbeat and SETUP of an unsubscribed stream to an endpoint in use, then DATA of the subscribed one",
+    expected="silence and unchanged counters for the first three, an eliciting SM for the last",
+)
+def a05(bench: Bench) -> None:
+    """Silence for a stream without interest."""
+    subscription = bench.subscribe()
+    stranger, source = bench.source(subscription), bench.source(subscription)
+    stranger.frames.stream_id += 1
+    before = bench.counts(
+        SystemCounter.INVALID_PACKETS,
+        SystemCounter.ERRORS,
+        SystemCounter.FLOW_CONTROL_UNDER_RUNS,
+        SystemCounter.FLOW_CONTROL_OVER_RUNS,
+        SystemCounter.NAK_MESSAGES_SENT,
+        SystemCounter.HEARTBEATS_RECEIVED,
+    )
+    mark = stranger.wire.mark()
+    stranger.send(stranger.frames.data(0, b"nobody listens"))
+    stranger.send(stranger.frames.heartbeat(0))
+    stranger.send(stranger.frames.setup())
+    source.send_data(0, b"somebody listens")
+    source.expect_elicit(within_ms=CONDUCTOR_MS)
+    stranger.wire.expect_none(lambda _: True, "reply to an unsubscribed stream", for_ms=SILENCE_MS, start=mark)
+    bench.expect_counts_unchanged(before)
+
+
+@case(
+    "A07",
+    requirement="A SETUP of a new session makes an image at the SETUP's position and is answered with a status message for it.",
+    source="Aeron: DataPacketDispatcher.onSetupMessage; PublicationImage; DriverConductor.onCreatePublicationImage",
+    stimulus="SETUP of an unknown session to a subscribed stream",
+    expected="an available image; an SM with flags 0, the SETUP's term and offset, window min(128 KiB, term/2)",
+    bound="5 ms after the image",
+)
+def a07(bench: Bench) -> None:
+    """SETUP makes an image and a status message."""
+    source = bench.source(bench.subscribe())
+    source.send(source.frames.setup())
+    image = source.expect_image()
+    seen_ns = time.monotonic_ns()
+    check_equal("stream_id of the image", image.stream_id, source.frames.stream_id)
+    check_equal("join position", image.join_position, 0)
+    arrival = source.wire.expect(frames.is_status, "a status message", within_ms=REACTION_MS, since_ns=seen_ns)
+    message = arrival.first
+    check_equal("flags", int(message.flags), 0)
+    check_equal("session_id", message.session_id, source.frames.session_id)
+    check_equal("stream_id", message.stream_id, source.frames.stream_id)
+    check_equal("consumption_term_id", message.consumption_term_id, source.frames.initial_term_id)
+    check_equal("consumption_term_offset", message.consumption_term_offset, 0)
+    check_equal("receiver_window", message.receiver_window, source.window)
+
+
+@case(
+    "A08",
+    requirement="A SETUP in the middle of a stream makes an image that joins there.",
+    source="Aeron: PublicationImage (initial position); DriverConductor.onCreatePublicationImage",
+    stimulus="SETUP with active term = initial + 3 and offset 4096",
+    expected="join position 3 terms + 4096 in subscriber, receiver and high-water counters; the SM repeats term and offset",
+)
+def a08(bench: Bench) -> None:
+    """The join position is the SETUP's."""
+    source = bench.source(bench.subscribe())
+    position = 3 * source.frames.term_length + 4096
+    image = source.start(position)
+    check_equal("join position", image.join_position, position)
+    message = source.wire.expect(frames.is_plain_status, "a status message", within_ms=CONDUCTOR_MS).first
+    check_equal("SM term and offset", (message.consumption_term_id, message.consumption_term_offset), source.frames.term(position))
+    check_equal("rcv-pos", source.stream_counter(CounterType.RCV_POS), position)
+    check_equal("rcv-hwm", source.stream_counter(CounterType.RCV_HWM), position)
+    source.send_data(position, b"joined late")
+    source.expect_payloads(image, [b"joined late"])
+
+
+@case(
+    "A09",
+    requirement="A SETUP repeated for a live image changes nothing.",
+    source="Aeron: DataPacketDispatcher.onSetupMessage",
+    stimulus="the same SETUP five times on an active image, then the SETUP of another session",
+    expected="one image of the first session, then one of the other",
+)
+def a09(bench: Bench) -> None:
+    """No second image."""
+    subscription = bench.subscribe()
+    source, other = bench.source(subscription), bench.source(subscription)
+    source.start()
+    for _ in range(5):
+        source.send(source.frames.setup())
+    other.start()
+    bench.pause(SILENCE_MS)
+    count = len(source.images())
+    if count != 1:
+        raise Finding("one image for the session", f"{count} images")
+
+
+@case(
+    "A10",
+    requirement="An idle image repeats its status message on a timer of 200 ms.",
+    source="Aeron: PublicationImage.sendPendingStatusMessage; aeron.rcv.status.message.timeout",
+    stimulus="an image with heartbeats and no data",
+    expected="equal status messages 200 ms apart",
+    bound="200 ms + 20 ms",
+)
+def a10(bench: Bench) -> None:
+    """Period of idle status messages."""
+    period_ms = bench.option_ns("rcv_status_message_timeout_ns") / 1e6
+    source = bench.source(bench.subscribe())
+    source.start()
+    mark = source.wire.mark()
+    until_ns = time.monotonic_ns() + int(5.5 * period_ms * 1e6)
+    while time.monotonic_ns() < until_ns:
+        source.send(source.frames.heartbeat(0))
+        source.wire.collect(90)
+    arrivals = [arrival for arrival in source.wire.arrivals[mark:] if frames.is_plain_status(arrival.first)]
+    check_intervals("idle status messages", intervals_ms(arrivals), at_least=4, low=period_ms - 2, high=period_ms + TIMER_TOLERANCE_MS)
+    check_equal("distinct contents of idle status messages", len({arrival.payload for arrival in arrivals}), 1)
+
+
+@case(
+    "A11",
+    requirement="A status message goes out at once when the consumer has moved by more than a quarter of the window.",
+    source="Aeron: PublicationImage.trackRebuild; CongestionControl.threshold",
+    stimulus="data of three eighths of the window, all consumed just after an idle status message",
+    expected="a status message with the new position before the timer",
+    bound="50 ms, a quarter of the timer",
+)
+def a11(bench: Bench) -> None:
+    """Consumption drives status messages."""
+    source = bench.source(bench.subscribe())
+    image = source.start()
+    # Wait for the timer's next message: the full period lies ahead.
+    source.wire.expect(frames.is_plain_status, "an idle status message", within_ms=CONDUCTOR_MS + 250, start=source.wire.mark())
+    mark = source.wire.mark()
+    payload = bytes(1024 - 32)
+    position = 0
+    payloads = []
+    while position <= source.window * 3 // 8:
+        position = source.send_data(position, payload)
+        payloads.append(payload)
+    source.expect_payloads(image, payloads)
+    consumed_ns = time.monotonic_ns()
+    quarter_ms = bench.option_ns("rcv_status_message_timeout_ns") / 4e6
+    at = source.frames.term(position)
+    source.wire.expect(
+        lambda frame: frames.is_plain_status(frame) and (frame.consumption_term_id, frame.consumption_term_offset) == at,
+        f"a status message at position {position}",
+        within_ms=quarter_ms,
+        start=mark,
+        since_ns=consumed_ns,
+    )
+
+
+CASES: tuple[Case, ...] = (a01, a02, a03, a04, a05, a07, a08, a09, a10, a11)

@@ -1,0 +1,49 @@
+"""All cases in the catalogue's order, and how a user names some of them."""
+
+from __future__ import annotations
+
+import fnmatch
+import importlib
+
+from aerowire.conformance.errors import ConformanceError
+from aerowire.conformance.model import Case
+
+GROUPS = {
+    "A": "Setup and status messages, receiver",
+    "B": "Setup and status messages, sender",
+    "C": "Data and term rebuild",
+    "E": "Loss and NAK, receiver",
+    "F": "Retransmission, sender",
+    "L": "Heartbeat, end of stream, liveness",
+    "M": "Malformed and hostile",
+}
+
+
+class UnknownCaseError(ConformanceError):
+    """A pattern that names no case."""
+
+
+def all_cases() -> list[Case]:
+    """Return every case, group by group."""
+    found: list[Case] = []
+    for letter in GROUPS:
+        module = importlib.import_module(f"aerowire.conformance.cases.group_{letter.lower()}")
+        found.extend(module.CASES)
+    return found
+
+
+def select(patterns: str | None) -> list[Case]:
+    """Return the cases named by comma-separated ids and shell patterns (`A01,E*`), in the catalogue's order.
+
+    Raises UnknownCaseError for a pattern that matches nothing.
+    """
+    cases = all_cases()
+    if not patterns:
+        return cases
+    wanted: set[str] = set()
+    for pattern in (part.strip().upper() for part in patterns.split(",")):
+        matched = [case.id for case in cases if fnmatch.fnmatchcase(case.id, pattern)]
+        if not pattern or not matched:
+            raise UnknownCaseError(f"no case is named {pattern!r}; see `conformance list`")
+        wanted.update(matched)
+    return [case for case in cases if case.id in wanted]

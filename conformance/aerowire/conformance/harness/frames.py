@@ -1,0 +1,188 @@
+"""Builds and reads frames with the generated scapy layers.
+
+Importing this module imports scapy (about a second), so only what runs cases imports it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aerowire.codecs.flyweights.transport import FRAME_ALIGNMENT, DataFlags, FrameType, SmFlags
+from aerowire.codecs.scapy import transport as layers
+from aerowire.conformance.harness.log import HEADER_LENGTH, wrap_i32
+from aerowire.conformance.harness.ring import align
+
+if TYPE_CHECKING:
+    from scapy.packet import Packet
+
+UNFRAGMENTED = DataFlags.UNFRAGMENTED
+DEFAULT_MTU = 1408
+
+
+def parse(datagram: bytes) -> list[Packet]:
+    """Split a datagram into its frames; bytes that are no frames give an empty list."""
+    return layers.aeron_frames(datagram)
+
+
+def describe(datagram: bytes) -> str:
+    """Say in a few words what a datagram is."""
+    frames = parse(datagram)
+    if not frames:
+        return f"{len(datagram)} bytes that are no frame ({datagram[:16].hex()})"
+    first = frames[0]
+    fields = " ".join(
+        f"{name}={value}" for name, value in first.fields.items() if name not in {"version", "type", "data", "padding", "reserved_value"}
+    )
+    more = f" (+{len(frames) - 1} frames)" if len(frames) > 1 else ""
+    return f"{kind(first).name}[{fields}]{more}"
+
+
+def kind(frame: Packet) -> FrameType:
+    """Return the frame's type."""
+    return FrameType(frame.type)
+
+
+def is_heartbeat(frame: Packet) -> bool:
+    """Say whether a frame is a heartbeat: DATA of length zero."""
+    return int(frame.type) == FrameType.DATA and int(frame.frame_length) == 0
+
+
+def is_data(frame: Packet) -> bool:
+    """Say whether a frame carries data: DATA or PAD but no heartbeat."""
+    return int(frame.type) in (FrameType.DATA, FrameType.PAD) and int(frame.frame_length) != 0
+
+
+def is_setup(frame: Packet) -> bool:
+    """Say whether a frame is a SETUP."""
+    return int(frame.type) == FrameType.SETUP
+
+
+def is_nak(frame: Packet) -> bool:
+    """Say whether a frame is a NAK."""
+    return int(frame.type) == FrameType.NAK
+
+
+def is_status(frame: Packet) -> bool:
+    """Say whether a frame is a status message of any kind."""
+    return int(frame.type) == FrameType.SM
+
+
+def is_elicit(frame: Packet) -> bool:
+    """Say whether a frame is a status message that asks for a SETUP."""
+    return int(frame.type) == FrameType.SM and bool(int(frame.flags) & SmFlags.SEND_SETUP)
+
+
+def is_plain_status(frame: Packet) -> bool:
+    """Say whether a frame is a status message that reports consumption."""
+    return int(frame.type) == FrameType.SM and not int(frame.flags) & SmFlags.SEND_SETUP
+
+
+def aligned(payload_length: int) -> int:
+    """Return the bytes that a frame with such a payload takes in a term."""
+    return align(HEADER_LENGTH + payload_length, FRAME_ALIGNMENT)
+
+
+def pad(frame: bytes) -> bytes:
+    """Fill a frame up to the frame alignment with zeros."""
+    return frame + bytes(-len(frame) % FRAME_ALIGNMENT)
+
+
+class StreamFrames:
+    """Makes the frames of one stream: its ids and term geometry are filled in. Positions are stream positions."""
+
+    def __init__(self, session_id: int, stream_id: int, *, initial_term_id: int, term_length: int, mtu: int = DEFAULT_MTU) -> None:
+        self.session_id = session_id
+        self.stream_id = stream_id
+        self.initial_term_id = initial_term_id
+        self.term_length = term_length
+        self.mtu = mtu
+
+    def term(self, position: int) -> tuple[int, int]:
+        """Return (term_id, term_offset) of a position."""
+        return wrap_i32(self.initial_term_id + position // self.term_length), position % self.term_length
+
+    def data(self, position: int, payload: bytes, *, flags: int = UNFRAGMENTED, frame_length: int | None = None) -> bytes:
+        """A DATA frame with its alignment padding, as it stands in a datagram."""
+        term_id, term_offset = self.term(position)
+        frame = layers.DataHeader(
+            frame_length=HEADER_LENGTH + len(payload) if frame_length is None else frame_length,
+            type=FrameType.DATA,
+            flags=int(flags),
+            term_offset=term_offset,
+            session_id=self.session_id,
+            stream_id=self.stream_id,
+            term_id=term_id,
+        )
+        return pad(bytes(frame) + payload)
+
+    def padding(self, position: int, length: int) -> bytes:
+        """A PAD frame of `length` bytes of the term: the header alone."""
+        term_id, term_offset = self.term(position)
+        return bytes(
+            layers.DataHeader(
+                frame_length=length,
+                type=FrameType.PAD,
+                flags=int(UNFRAGMENTED),
+                term_offset=term_offset,
+                session_id=self.session_id,
+                stream_id=self.stream_id,
+                term_id=term_id,
+            )
+        )
+
+    def heartbeat(self, position: int, *, flags: int = UNFRAGMENTED) -> bytes:
+        """A heartbeat at `position`."""
+        return self.data(position, b"", flags=flags, frame_length=0)
+
+    def setup(self, position: int = 0, *, ttl: int = 0, flags: int = 0) -> bytes:
+        """A SETUP whose active term and offset are those of `position`."""
+        term_id, term_offset = self.term(position)
+        return bytes(
+            layers.Setup(
+                flags=flags,
+                term_offset=term_offset,
+                session_id=self.session_id,
+                stream_id=self.stream_id,
+                initial_term_id=self.initial_term_id,
+                active_term_id=term_id,
+                term_length=self.term_length,
+                mtu=self.mtu,
+                ttl=ttl,
+            )
+        )
+
+    def status(self, position: int, window: int, receiver_id: int, *, flags: int = 0) -> bytes:
+        """A status message: consumed up to `position`, `window` bytes more are welcome."""
+        term_id, term_offset = self.term(position)
+        return bytes(
+            layers.StatusMessage(
+                flags=flags,
+                session_id=self.session_id,
+                stream_id=self.stream_id,
+                consumption_term_id=term_id,
+                consumption_term_offset=term_offset,
+                receiver_window=window,
+                receiver_id=receiver_id,
+            )
+        )
+
+    def elicit(self, receiver_id: int) -> bytes:
+        """A status message that asks for a SETUP."""
+        return bytes(
+            layers.StatusMessage(
+                flags=int(SmFlags.SEND_SETUP), session_id=self.session_id, stream_id=self.stream_id, receiver_id=receiver_id
+            )
+        )
+
+    def nak(self, position: int, length: int) -> bytes:
+        """A NAK for `length` bytes from `position`."""
+        term_id, term_offset = self.term(position)
+        return bytes(
+            layers.Nak(
+                session_id=self.session_id,
+                stream_id=self.stream_id,
+                term_id=term_id,
+                term_offset=term_offset,
+                length=length,
+            )
+        )

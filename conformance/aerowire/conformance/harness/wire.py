@@ -1,0 +1,215 @@
+"""UDP endpoints of the harness: send bytes, keep every arrival with its time, wait for the one that a case names.
+
+Knows sockets and clocks; what a frame means is the caller's business, but for parsing arrivals into scapy packets.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import select
+import socket
+import struct
+import time
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from aerowire.conformance.model import Finding, NotSent, TimingMiss
+
+if TYPE_CHECKING:
+    from scapy.packet import Packet
+
+# Linux: nanosecond receive times in ancillary data. A late harness still sees when the datagram came.
+SO_TIMESTAMPNS = 35
+TIMESPEC = struct.Struct("@qq")
+RECEIVE_BUFFER = 4 * 1024 * 1024
+DATAGRAM_MAX = 65_536
+# How long to wait for a reaction after its bound has passed: it separates "late" from "never".
+PATIENCE_S = 1.5
+
+Address = tuple[str, int]
+Match = Callable[["Packet"], bool]
+
+
+class Arrival:
+    """One received datagram. `time_ns` is on the monotonic clock; `frames` parses on first use."""
+
+    __slots__ = ("_frames", "payload", "source", "time_ns")
+
+    def __init__(self, time_ns: int, source: Address, payload: bytes) -> None:
+        self.time_ns = time_ns
+        self.source = source
+        self.payload = payload
+        self._frames: list[Packet] | None = None
+
+    @property
+    def frames(self) -> list[Packet]:
+        """The datagram's frames as scapy packets."""
+        if self._frames is None:
+            from aerowire.conformance.harness.frames import parse
+
+            self._frames = parse(self.payload)
+        return self._frames
+
+    @property
+    def first(self) -> Packet:
+        """The first frame, which decides the kind of the datagram."""
+        return self.frames[0]
+
+    def __repr__(self) -> str:
+        from aerowire.conformance.harness.frames import describe
+
+        return describe(self.payload)
+
+
+class Wire:
+    """A bound UDP socket and the log of what came to it.
+
+    Invariant: `arrivals` is in order of reading and never loses an entry; `mark()` and the index arguments
+    let a case look only at what came after a point.
+    """
+
+    def __init__(self, host: str = "127.0.0.1", *, idle: Callable[[], None] | None = None) -> None:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        self._socket = socket.socket(family, socket.SOCK_DGRAM)
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER)
+        self._is_stamped = True
+        try:
+            self._socket.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+        except OSError:
+            self._is_stamped = False
+        self._socket.bind((host, 0))
+        self._socket.setblocking(False)
+        self._idle = idle
+        self.host = host
+        self.port: int = self._socket.getsockname()[1]
+        self.arrivals: list[Arrival] = []
+
+    def close(self) -> None:
+        """Close the socket."""
+        self._socket.close()
+
+    def fileno(self) -> int:
+        """Return the socket's descriptor."""
+        return self._socket.fileno()
+
+    @property
+    def authority(self) -> str:
+        """`host:port` as a channel endpoint writes it."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    def send(self, payload: bytes, to: Address) -> int:
+        """Send one datagram; return the monotonic time just after it left. Raises NotSent when it did not."""
+        deadline = time.monotonic() + 1.0
+        while True:
+            try:
+                sent: int = self._socket.sendto(payload, to)
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise NotSent("the datagram to leave the socket", "the socket stayed unwritable for 1 s") from None
+                select.select([], [self._socket], [], 0.05)
+                continue
+            except ConnectionRefusedError:
+                continue  # An ICMP answer to an earlier datagram; this one has not been tried yet.
+            except OSError as error:
+                raise NotSent("the datagram to leave the socket", f"sendto {to}: {error}") from None
+            if sent != len(payload):
+                raise NotSent("the datagram to leave the socket", f"{sent} of {len(payload)} bytes were taken")
+            return time.monotonic_ns()
+
+    def mark(self) -> int:
+        """Read what is pending and return the index of the next arrival."""
+        self.read()
+        return len(self.arrivals)
+
+    def read(self) -> int:
+        """Take every pending datagram off the socket; return how many."""
+        count = 0
+        while True:
+            try:
+                payload, ancillary, _, source = self._socket.recvmsg(DATAGRAM_MAX, 64)
+            except BlockingIOError:
+                return count
+            except ConnectionRefusedError:
+                continue
+            self.arrivals.append(Arrival(self._arrival_time(ancillary), source[:2], payload))
+            count += 1
+
+    def wait(self, until_ns: int) -> bool:
+        """Wait for a datagram until the monotonic time `until_ns`; return whether any was read."""
+        if self.read():
+            return True
+        while True:
+            if self._idle is not None:
+                self._idle()
+            left_ns = until_ns - time.monotonic_ns()
+            if left_ns <= 0:
+                return self.read() > 0
+            with contextlib.suppress(InterruptedError):
+                select.select([self._socket], [], [], min(left_ns / 1e9, 0.01))
+            if self.read():
+                return True
+
+    def expect(self, match: Match, what: str, *, within_ms: float, start: int = 0, since_ns: int | None = None) -> Arrival:
+        """Return the first arrival from index `start` whose first frame matches.
+
+        `within_ms` counts from `since_ns` (now by default). Raises TimingMiss when it came but later than that,
+        Finding when it did not come at all.
+        """
+        origin = time.monotonic_ns() if since_ns is None else since_ns
+        bound_ns = origin + int(within_ms * 1e6)
+        index = start
+        while True:
+            while index < len(self.arrivals):
+                arrival = self.arrivals[index]
+                if arrival.frames and match(arrival.first):
+                    if arrival.time_ns > bound_ns:
+                        late = (arrival.time_ns - origin) / 1e6
+                        raise TimingMiss(f"{what} within {within_ms:g} ms", f"it came after {late:.1f} ms")
+                    return arrival
+                index += 1
+            if not self.wait(bound_ns + int(PATIENCE_S * 1e9)):
+                raise Finding(f"{what} within {within_ms:g} ms", self.summary(start) or "nothing on the wire")
+
+    def expect_none(self, match: Match, what: str, *, for_ms: float, start: int | None = None) -> None:
+        """Watch for `for_ms` and raise Finding when a matching frame comes (or came since `start`)."""
+        index = self.mark() if start is None else start
+        self.collect(for_ms)
+        for arrival in self.arrivals[index:]:
+            if arrival.frames and match(arrival.first):
+                raise Finding(f"no {what}", f"{arrival!r}")
+
+    def collect(self, for_ms: float, *, match: Match | None = None, start: int | None = None, until: Match | None = None) -> list[Arrival]:
+        """Listen for `for_ms`, or less when one comes that `until` matches; return what came (or since `start`) and matches."""
+        index = self.mark() if start is None else start
+        deadline = time.monotonic_ns() + int(for_ms * 1e6)
+        while time.monotonic_ns() < deadline:
+            if self.wait(deadline) and until is not None and any(a.frames and until(a.first) for a in self.arrivals[index:]):
+                break
+        self.read()
+        found = self.arrivals[index:]
+        return found if match is None else [arrival for arrival in found if arrival.frames and match(arrival.first)]
+
+    def summary(self, start: int = 0, limit: int = 4) -> str:
+        """Say in a line what came since `start`."""
+        found = self.arrivals[start:]
+        text = ", ".join(repr(arrival) for arrival in found[:limit])
+        return f"{text} and {len(found) - limit} more" if len(found) > limit else text
+
+    def _arrival_time(self, ancillary: Iterable[tuple[int, int, bytes]]) -> int:
+        now = time.monotonic_ns()
+        if self._is_stamped:
+            for level, kind, data in ancillary:
+                if level == socket.SOL_SOCKET and kind == SO_TIMESTAMPNS and len(data) >= TIMESPEC.size:
+                    seconds, nanos = TIMESPEC.unpack_from(data)
+                    # The kernel stamps in real time; the age of the stamp is what carries over to the monotonic clock.
+                    age: int = time.time_ns() - (seconds * 1_000_000_000 + nanos)
+                    return now - max(0, min(age, 5_000_000_000))
+        return now
+
+
+def free_port(host: str = "127.0.0.1") -> int:
+    """Return a UDP port that was free a moment ago: for endpoints that the driver binds itself."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        probe.bind((host, 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,153 @@
+"""What the suite asks of an adapter, and the adapter that runs a driver as a process of its own.
+
+To judge another driver, subclass `ProcessPeer` with its command line, or write any class with `Peer`'s members.
+"""
+
+from __future__ import annotations
+
+import abc
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from aerowire.codecs.tables.options import OPTIONS
+from aerowire.conformance.errors import ConformanceError
+
+SHARED_MEMORY = Path("/dev/shm")
+STOP_TIMEOUT_S = 5.0
+LOG_TAIL = 2000
+
+
+class PeerError(ConformanceError):
+    """The driver cannot be started, or an adapter was asked for what it cannot do."""
+
+
+class Peer(abc.ABC):
+    """One driver under test.
+
+    `release` is the Aeron release that the driver implements where that is known to be an older one than the
+    catalogue's; None applies every rule. `properties` are Aeron properties in force that differ from the defaults.
+    """
+
+    name: str
+    release: str | None = None
+
+    def __init__(self, properties: Mapping[str, str] | None = None) -> None:
+        self.properties: dict[str, str] = dict(properties or {})
+        self.directory = Path()
+
+    @abc.abstractmethod
+    def start(self) -> None:
+        """Start the driver, or find it; `directory` holds its files afterwards."""
+
+    @abc.abstractmethod
+    def stop(self) -> None:
+        """Stop what `start` started and remove its files."""
+
+    def is_alive(self) -> bool:
+        """Say whether the driver's process is there; adapters without a process trust the heartbeat."""
+        return True
+
+    def restart(self) -> bool:
+        """Start the driver anew after it died; return whether the adapter can."""
+        return False
+
+    def diagnostics(self) -> str:
+        """Return the last words of the driver."""
+        return ""
+
+
+class ProcessPeer(Peer):
+    """A driver in its own process with a directory of its own in shared memory."""
+
+    def __init__(self, properties: Mapping[str, str] | None = None, directory: Path | None = None) -> None:
+        super().__init__(properties)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._parent: Path | None = None
+        self._wanted = directory
+        self._log: Path | None = None
+
+    def command(self) -> list[str]:
+        """Return the command line that runs the driver on `directory` with `properties`."""
+        raise NotImplementedError
+
+    def environment(self) -> dict[str, str]:
+        """Return the driver's environment."""
+        return dict(os.environ)
+
+    def start(self) -> None:
+        """Start the process; its output goes to a file beside the driver's directory."""
+        parent = SHARED_MEMORY if SHARED_MEMORY.is_dir() else None
+        self._parent = Path(tempfile.mkdtemp(prefix="aerowire-conformance-", dir=parent))
+        self.directory = self._wanted or self._parent / "aeron"
+        self._log = self._parent / "driver.log"
+        self._spawn()
+
+    def _spawn(self) -> None:
+        assert self._log is not None
+        command = self.command()
+        with self._log.open("ab") as log:
+            try:
+                self._process = subprocess.Popen(
+                    command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self.environment(), start_new_session=True
+                )
+            except OSError as error:
+                raise PeerError(f"cannot start {command[0]}: {error}") from None
+
+    def stop(self) -> None:
+        """End the process and remove its files."""
+        if self._process is not None:
+            stop_process(self._process)
+            self._process = None
+        if self._parent is not None:
+            shutil.rmtree(self._parent, ignore_errors=True)
+            self._parent = None
+
+    def restart(self) -> bool:
+        """Start the process anew on the same directory."""
+        if self._process is not None:
+            stop_process(self._process)
+        shutil.rmtree(self.directory, ignore_errors=True)
+        self._spawn()
+        return True
+
+    def is_alive(self) -> bool:
+        """Say whether the process runs."""
+        return self._process is not None and self._process.poll() is None
+
+    def diagnostics(self) -> str:
+        """Return the end of the driver's output and its exit code, if it ended."""
+        code = self._process.poll() if self._process is not None else None
+        ended = "" if code is None else f"exit code {code}\n"
+        text = self._log.read_text(errors="replace")[-LOG_TAIL:] if self._log is not None and self._log.exists() else ""
+        return ended + text
+
+
+def stop_process(process: subprocess.Popen[bytes]) -> None:
+    """End a process in order, and by force when it does not."""
+    if process.poll() is None:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(STOP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+    process.wait()
+    time.sleep(0)
+
+
+def as_properties(properties: Mapping[str, str], directory: Path) -> list[str]:
+    """Return `-Dname=value` arguments for the directory and the properties."""
+    named = {OPTIONS["dir"].property: str(directory), **properties}
+    return [f"-D{name}={value}" for name, value in named.items()]
+
+
+def as_environment(properties: Mapping[str, str], directory: Path) -> dict[str, str]:
+    """Return environment variables for the directory and the properties, named as the C driver names them."""
+    names = {option.property: option.env for option in OPTIONS.values()}
+    named = {OPTIONS["dir"].property: str(directory), **properties}
+    return {names.get(name) or name.upper().replace(".", "_"): value for name, value in named.items()}

@@ -1,0 +1,120 @@
+"""Runs cases against a peer and comes to verdicts: retries what was late, tells a late driver from a starved one."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Callable, Sequence
+
+from aerowire.codecs.tables.errors import ErrorCode
+from aerowire.conformance.harness.bench import Bench
+from aerowire.conformance.harness.client import CommandRefused
+from aerowire.conformance.harness.cnc import DriverUnreachableError
+from aerowire.conformance.harness.load import LoadGauge
+from aerowire.conformance.model import Case, Deviation, Finding, NotSent, NotSupported, Result, TimingMiss, Verdict, is_older
+from aerowire.conformance.peers.base import Peer
+
+# A miss on a quiet machine seldom repeats by chance; a starved machine gets a little time between attempts.
+ATTEMPTS = 4
+RETRY_PAUSE_S = 0.3
+
+Listener = Callable[[Result], None]
+
+
+class Runner:
+    """One run of some cases, one after the other, on a peer that has been started.
+
+    Cases share system counters, so they never run at the same time.
+    """
+
+    def __init__(self, peer: Peer, *, seed: int, on_start: Callable[[Case], None] | None = None, on_result: Listener | None = None) -> None:
+        self._peer = peer
+        self._seed = seed
+        self._on_start = on_start
+        self._on_result = on_result
+        self._gauge = LoadGauge()
+
+    def run(self, cases: Sequence[Case]) -> list[Result]:
+        """Run the cases in order; return their results."""
+        self._gauge.start()
+        results: list[Result] = []
+        try:
+            for case in cases:
+                if self._on_start is not None:
+                    self._on_start(case)
+                result = self.run_case(case)
+                results.append(result)
+                if self._on_result is not None:
+                    self._on_result(result)
+        finally:
+            self._gauge.stop()
+        return results
+
+    def run_case(self, case: Case) -> Result:
+        """Run one case until it has a verdict."""
+        started = time.monotonic()
+        result = Result(case, Verdict.INCONCLUSIVE)
+        for attempt in range(1, ATTEMPTS + 1):
+            result.attempts = attempt
+            if self._attempt(case, attempt, result):
+                break
+            time.sleep(RETRY_PAUSE_S)
+        if result.verdict is Verdict.FAIL and is_older(self._peer.release, case.since):
+            result.verdict = Verdict.UNSUPPORTED
+            result.notes.append(f"the rule holds since {case.since}; this driver is {self._peer.release}")
+        result.duration_s = time.monotonic() - started
+        return result
+
+    def _attempt(self, case: Case, attempt: int, result: Result) -> bool:
+        """Try a case once; return whether the verdict in `result` is final."""
+        mark = self._gauge.mark()
+        try:
+            with Bench(self._peer, f"{self._seed}:{case.id}:{attempt}") as bench:
+                case.run(bench)
+        except Deviation as deviation:
+            return self._on_deviation(result, deviation, self._gauge.reason_since(mark))
+        except DriverUnreachableError as error:
+            return self._on_unreachable(case, result, str(error))
+        except Exception:
+            result.notes.append(traceback.format_exc())
+            conclude(result, Verdict.INCONCLUSIVE, Deviation(case.expected, "the harness itself failed; see the notes"))
+            return True
+        if not self._peer.is_alive():
+            return self._on_unreachable(case, result, "it passed the case, but its process is gone")
+        if result.actual:
+            result.notes.append(f"attempt {attempt - 1}: {result.actual}")
+        result.expected = result.actual = ""
+        result.verdict = Verdict.PASS
+        return True
+
+    def _on_deviation(self, result: Result, deviation: Deviation, load: str | None) -> bool:
+        """Judge a deviation; return whether the verdict is final.
+
+        On a quiet machine a wrong reaction is final. A late one is tried again; so is everything on a starved machine.
+        """
+        if load is not None:
+            result.notes.append(f"machine loaded: {load}")
+        is_refusal = isinstance(deviation, CommandRefused)
+        if isinstance(deviation, NotSupported) or (isinstance(deviation, CommandRefused) and deviation.code == ErrorCode.NOT_SUPPORTED):
+            verdict = Verdict.UNSUPPORTED
+        elif isinstance(deviation, NotSent) or (isinstance(deviation, TimingMiss) and load is not None):
+            verdict = Verdict.INCONCLUSIVE
+        else:
+            verdict = Verdict.FAIL
+        conclude(result, verdict, deviation)
+        return is_refusal or verdict is Verdict.UNSUPPORTED or (isinstance(deviation, Finding) and load is None)
+
+    def _on_unreachable(self, case: Case, result: Result, what: str) -> bool:
+        conclude(result, Verdict.FAIL, Deviation(case.expected, what))
+        if not self._peer.is_alive():
+            result.actual = f"the driver ended: {what}"
+            result.notes.append(self._peer.diagnostics())
+            self._peer.restart()
+        return True
+
+
+def conclude(result: Result, verdict: Verdict, deviation: Deviation) -> None:
+    """Write a verdict and its reasons into `result`."""
+    result.verdict = verdict
+    result.expected = deviation.expected
+    result.actual = deviation.actual
