@@ -11,6 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from aerowire.base.directory import CNC_FILE_NAME
 from aerowire.client import Aeron
 from aerowire.codecs.tables.options import OPTIONS
 from aerowire.ipc.cnc import CncFile
@@ -36,7 +37,7 @@ def drive(capture: str) -> dict[str, object]:
         assert sent["sha256"] == got["sha256"]
         with Aeron.connect(aeron_dir=str(sending)) as aeron, aeron.add_publication("aeron:ipc", 1) as publication:
             term_length = publication.term_buffer_length
-        cnc = CncFile.map(str(sending / "cnc.dat"), writable=False)
+        cnc = CncFile.map(str(sending / CNC_FILE_NAME), writable=False)
         labels = [counter.label for counter in cnc.counters_reader().for_each()]
         cnc.close()
         driver.stop()

@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from aerowire.base.directory import CNC_FILE_NAME
 from aerowire.codecs.flyweights.cnc import CNC_NOT_READY, CncHeaderDecoder
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -166,7 +167,7 @@ def wait_for_driver(directory: Path, driver: Process, timeout_s: float = LIMIT_S
 
 def is_ready(directory: Path) -> bool:
     try:
-        with (directory / "cnc.dat").open("rb") as file:
+        with (directory / CNC_FILE_NAME).open("rb") as file:
             header = file.read(CncHeaderDecoder.ENCODED_LENGTH)
     except FileNotFoundError:
         return False

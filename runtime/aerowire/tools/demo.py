@@ -154,10 +154,11 @@ def follow(stage: Stage, clients: dict[str, subprocess.Popen[bytes]], messages: 
 
 def read_counters(directory: Path) -> dict[str, int]:
     """Return the system counters of a driver's directory by name."""
+    from aerowire.base.directory import CNC_FILE_NAME
     from aerowire.codecs.tables.counters import SystemCounter
     from aerowire.ipc.cnc import CncFile
 
-    cnc = CncFile.map(str(directory / CncFile.FILE_NAME), writable=False)
+    cnc = CncFile.map(str(directory / CNC_FILE_NAME), writable=False)
     try:
         counters = cnc.counters_reader()
         return {counter.name: counters.value(counter.value) for counter in SystemCounter}

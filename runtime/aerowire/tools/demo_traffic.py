@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from aerowire.base.errors import AerowireError
 
 if TYPE_CHECKING:
-    from aerowire.client import Header, Publication, Subscription
+    from aerowire.client import ExclusivePublication, Header, Subscription
 
 LENGTH_MIN = 32
 LENGTH_MAX = 2_000
@@ -88,7 +88,7 @@ def wait_until(condition: Callable[[], bool], what: str, limit_s: float) -> None
         time.sleep(1e-3)
 
 
-def publish(publication: Publication, messages: int, seed: int) -> None:
+def publish(publication: ExclusivePublication, messages: int, seed: int) -> None:
     """Send every message, retrying under back pressure, and tell how long it took."""
     from aerowire.client import ADMIN_ACTION, BACK_PRESSURED
 

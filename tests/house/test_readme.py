@@ -1,0 +1,37 @@
+"""What the README shows runs as it stands there."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text()
+SNIPPETS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+COMMANDS = re.findall(r"^    (aerowire|codegen|conformance) (\w+)", README, re.MULTILINE)
+
+
+@pytest.mark.parametrize("snippet", SNIPPETS, ids=[snippet.split("\n", 1)[0] for snippet in SNIPPETS])
+def test_snippet_runs(snippet: str, tmp_path: Path) -> None:
+    code = f"directory = {str(tmp_path / 'aeron')!r}\n{snippet}"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(("command", "subcommand"), sorted(set(COMMANDS)))
+def test_command_exists(command: str, subcommand: str) -> None:
+    module = "aerowire.tools.main" if command == "aerowire" else f"aerowire.{command}.main"
+    done = subprocess.run(
+        [sys.executable, "-m", module, subcommand, "--help"], cwd=ROOT, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_links_lead_to_files() -> None:
+    links = re.findall(r"\]\(([^)#:]+)\)", README)
+    assert links
+    assert not [link for link in links if not (ROOT / link).exists()]
