@@ -8,6 +8,8 @@ from libc.string cimport memset
 
 import socket
 
+SocketAddress = tuple[str, int] | tuple[str, int, int, int] | None
+
 
 cdef int address_from(Address* out, object value) except -1:
     memset(out, 0, sizeof(Address))

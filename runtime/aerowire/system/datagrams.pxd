@@ -13,7 +13,10 @@ cdef class UdpPort(DatagramPort):
     cdef object _socket
     cdef int _fd
     cdef bint _connected
+    cdef bint _timestamps
     cdef Address _remote
     cdef void* _headers         # struct mmsghdr[], iovec[], control: owned
     cdef int64_t _short_sends   # datagrams that the OS took only in part
     cdef int64_t _refusals      # ICMP errors seen on this socket
+
+    cdef int _send_chunk(self, Datagram* items, int count) noexcept nogil

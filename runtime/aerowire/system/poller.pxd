@@ -15,13 +15,16 @@ cdef class PortPoller:
     cdef int _capacity
     cdef int _walk_limit
     cdef int _next
+    cdef int _silent            # ports without a descriptor
     cdef void** _ports          # borrowed DatagramPort*
     cdef void** _tokens
     cdef int* _descriptors
     cdef object _holders
     cdef void* _events
 
-    # nogil forms for agents whose arrays hold borrowed pointers: the caller keeps the port alive. 0 or a negative errno.
+    cdef int _grow(self) noexcept nogil
+    # nogil forms for agents whose arrays hold borrowed pointers: the caller keeps the port alive. attach: 0 or a negative errno;
+    # detach: 1, or 0 when it was not there.
     cdef int attach(self, DatagramPort port, void* token) noexcept nogil
     cdef int detach(self, DatagramPort port) noexcept nogil
     # Fill tokens with those of ports that may be readable now; never blocks. Rotates its start so that no port starves.

@@ -15,3 +15,5 @@ cdef class Wakeup:
 
     cdef void signal(self) noexcept nogil               # idempotent until drained; async-safe, no allocation
     cdef bint wait_nogil(self, int timeout_ms) noexcept nogil
+
+    cdef int _check_open(self) except -1

@@ -1,0 +1,276 @@
+"""A UDP socket as a DatagramPort: sendmmsg and recvmmsg straight over the caller's buffers, never blocking.
+
+ICMP refusals of datagrams sent earlier come back as errors of a later call; they say nothing of that call and are only counted.
+"""
+
+from libc.errno cimport EAGAIN, ECONNREFUSED, EINTR, ENOBUFS, errno
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memcpy, memset
+
+import socket
+
+from aerowire.base.address cimport Address, address_from, address_sockaddr, address_to
+from aerowire.base.errors import ClosedError
+from aerowire.base.ports cimport Datagram, DatagramPort
+
+cdef extern from *:
+    """
+    #ifndef _GNU_SOURCE
+    #define _GNU_SOURCE
+    #endif
+    #include <sys/socket.h>
+    #include <sys/uio.h>
+    #include <time.h>
+    #include <stdint.h>
+    #include <string.h>
+
+    #define AW_CONTROL_LENGTH 64
+
+    /* epoch ns of the kernel's receive timestamp among the control messages, 0 without one */
+    static inline int64_t aw_receive_timestamp(struct msghdr *header)
+    {
+    #ifdef SCM_TIMESTAMPNS
+        for (struct cmsghdr *c = CMSG_FIRSTHDR(header); c; c = CMSG_NXTHDR(header, c))
+            if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_TIMESTAMPNS) {
+                struct timespec at;
+                memcpy(&at, CMSG_DATA(c), sizeof(at));
+                return (int64_t)at.tv_sec * 1000000000 + at.tv_nsec;
+            }
+    #endif
+        return 0;
+    }
+    #ifndef SO_TIMESTAMPNS
+    #define SO_TIMESTAMPNS -1
+    #endif
+    """
+    ctypedef unsigned int socklen_t
+    cdef struct iovec:
+        void* iov_base
+        size_t iov_len
+    cdef struct msghdr:
+        void* msg_name
+        socklen_t msg_namelen
+        iovec* msg_iov
+        size_t msg_iovlen
+        void* msg_control
+        size_t msg_controllen
+        int msg_flags
+    cdef struct mmsghdr:
+        msghdr msg_hdr
+        unsigned int msg_len
+    cdef struct sockaddr:
+        pass
+    int sendmmsg(int fd, mmsghdr* messages, unsigned int count, int flags) nogil
+    int recvmmsg(int fd, mmsghdr* messages, unsigned int count, int flags, void* timeout) nogil
+    int getsockname(int fd, sockaddr* address, socklen_t* length) nogil
+    int c_connect "connect"(int fd, const sockaddr* address, socklen_t length) nogil
+    int setsockopt(int fd, int level, int name, const void* value, socklen_t length) nogil
+    int SOL_SOCKET, SO_TIMESTAMPNS, MSG_DONTWAIT, MSG_NOSIGNAL
+    int AW_CONTROL_LENGTH
+    int64_t aw_receive_timestamp(msghdr* header) nogil
+
+cdef enum:
+    BATCH_MAX = 64              # datagrams of one system call; longer batches take several
+    REFUSALS_MAX = 8            # ICMP errors skipped in one receive: a flood of them must not hold the agent
+    SOCKADDR_MAX = 28           # of an IPv6 address
+
+cdef struct Headers:
+    mmsghdr messages[BATCH_MAX]
+    iovec vectors[BATCH_MAX]
+    uint8_t control[BATCH_MAX][64]
+
+
+cdef class UdpPort(DatagramPort):
+    """A bound, non-blocking socket.  Owns it: close() closes it.
+
+    Changed by: one thread at a time.  A port is connected when the socket is; then the peer alone is heard and ICMP refusals arrive.
+    """
+
+    def __init__(self, sock, *, timestamps=False):
+        cdef int on = 1
+        self._fd = -1
+        self._socket = sock
+        sock.setblocking(False)
+        self._headers = calloc(1, sizeof(Headers))
+        if self._headers == NULL:
+            raise MemoryError("datagram headers")
+        self._fd = sock.fileno()
+        memset(&self._remote, 0, sizeof(Address))
+        try:
+            sock.getpeername()
+            self._connected = True
+        except OSError:
+            self._connected = False
+        if timestamps:
+            self._timestamps = setsockopt(self._fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on)) == 0
+
+    def __dealloc__(self):
+        free(self._headers)
+
+    cdef int send(self, Datagram* items, int count) noexcept nogil:
+        cdef int done = 0
+        cdef int chunk, sent
+        while done < count:
+            chunk = min(count - done, <int>BATCH_MAX)
+            sent = self._send_chunk(items + done, chunk)
+            if sent < 0:
+                return done if done else sent
+            done += sent
+            if sent < chunk:
+                break
+        return done
+
+    cdef int _send_chunk(self, Datagram* items, int count) noexcept nogil:
+        cdef Headers* headers = <Headers*>self._headers
+        cdef msghdr* header
+        cdef int index, sent
+        cdef bint retried = False
+        for index in range(count):
+            items[index].result = 0
+            headers.vectors[index].iov_base = items[index].buffer
+            headers.vectors[index].iov_len = items[index].length
+            header = &headers.messages[index].msg_hdr
+            memset(header, 0, sizeof(msghdr))
+            header.msg_iov = &headers.vectors[index]
+            header.msg_iovlen = 1
+            if items[index].address.length:
+                header.msg_name = address_sockaddr(&items[index].address)
+                header.msg_namelen = items[index].address.length
+            elif not self._connected and self._remote.length:
+                header.msg_name = address_sockaddr(&self._remote)
+                header.msg_namelen = self._remote.length
+        while True:
+            sent = sendmmsg(self._fd, headers.messages, count, MSG_DONTWAIT | MSG_NOSIGNAL)
+            if sent >= 0:
+                break
+            if errno == EINTR:
+                continue
+            if errno == ECONNREFUSED:
+                self._refusals += 1
+                if not retried:
+                    retried = True
+                    continue
+                return 0
+            if errno == EAGAIN or errno == ENOBUFS:
+                return 0
+            return -errno
+        for index in range(sent):
+            items[index].result = <int32_t>headers.messages[index].msg_len
+            if items[index].result < items[index].length:
+                self._short_sends += 1
+        return sent
+
+    cdef int receive(self, Datagram* items, int count) noexcept nogil:
+        cdef Headers* headers = <Headers*>self._headers
+        cdef int refusals = 0
+        cdef int index, received
+        cdef msghdr* header
+        count = min(count, <int>BATCH_MAX)
+        for index in range(count):
+            headers.vectors[index].iov_base = items[index].buffer
+            headers.vectors[index].iov_len = items[index].capacity
+            header = &headers.messages[index].msg_hdr
+            memset(header, 0, sizeof(msghdr))
+            header.msg_iov = &headers.vectors[index]
+            header.msg_iovlen = 1
+            header.msg_name = address_sockaddr(&items[index].address)
+            header.msg_namelen = SOCKADDR_MAX
+            if self._timestamps:
+                header.msg_control = headers.control[index]
+                header.msg_controllen = AW_CONTROL_LENGTH
+        while True:
+            received = recvmmsg(self._fd, headers.messages, count, MSG_DONTWAIT, NULL)
+            if received >= 0:
+                break
+            if errno == EINTR:
+                continue
+            if errno == EAGAIN:
+                return 0
+            if errno == ECONNREFUSED and refusals < REFUSALS_MAX:
+                refusals += 1
+                self._refusals += 1
+                continue
+            return 0 if errno == ECONNREFUSED else -errno
+        for index in range(received):
+            items[index].length = <int32_t>headers.messages[index].msg_len
+            items[index].segment_size = 0
+            items[index].address.length = headers.messages[index].msg_hdr.msg_namelen
+            items[index].timestamp_ns = aw_receive_timestamp(&headers.messages[index].msg_hdr) if self._timestamps else 0
+        return received
+
+    cdef int file_descriptor(self) noexcept nogil:
+        return self._fd
+
+    cdef int copy_local_address(self, Address* out) noexcept nogil:
+        cdef socklen_t length = SOCKADDR_MAX
+        memset(out, 0, sizeof(Address))
+        if getsockname(self._fd, <sockaddr*>address_sockaddr(out), &length) < 0:
+            return -errno
+        out.length = length
+        return 0
+
+    cdef int rebind(self, const Address* remote) noexcept nogil:
+        if self._connected:
+            if c_connect(self._fd, <const sockaddr*>address_sockaddr(remote), remote.length) < 0:
+                return -errno
+            return 0
+        self._remote = remote[0]
+        return 0
+
+    # -- Python faces --------------------------------------------------------------------------------------------------------------
+
+    @property
+    def short_sends(self) -> int:
+        """Datagrams that the system took only in part."""
+        return self._short_sends
+
+    @property
+    def refusals(self) -> int:
+        """ICMP errors that came back to this socket."""
+        return self._refusals
+
+    @property
+    def connected(self) -> bool:
+        return self._connected
+
+    @property
+    def peer(self):
+        """(host, port) that datagrams without a destination go to, or None."""
+        if self._connected:
+            return self._socket.getpeername()[:2]
+        return address_to(&self._remote)
+
+    @property
+    def send_buffer_length(self) -> int:
+        """SO_SNDBUF as the system reports it."""
+        return self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
+
+    @property
+    def receive_buffer_length(self) -> int:
+        """SO_RCVBUF as the system reports it."""
+        return self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
+
+    @property
+    def socket(self):
+        """The Python socket, for options; reading or writing it bypasses the port."""
+        if self._socket is None:
+            raise ClosedError("datagram port is closed")
+        return self._socket
+
+    @property
+    def closed(self) -> bool:
+        return self._socket is None
+
+    def close(self) -> None:
+        """Close the socket. Not while an agent uses the port. Idempotent."""
+        sock, self._socket = self._socket, None
+        self._fd = -1
+        if sock is not None:
+            sock.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc_info):
+        self.close()

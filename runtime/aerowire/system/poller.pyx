@@ -1,0 +1,158 @@
+"""Which of an agent's datagram ports may have something to receive.
+
+Asking a few sockets in turn costs less than asking the system which to ask; asking many does not.  Aeron: DataTransportPoller.
+"""
+
+from libc.errno cimport ENOMEM, errno
+from libc.stdint cimport uint32_t
+from libc.stdlib cimport calloc, free, realloc
+
+import os
+
+from aerowire.base.errors import SocketError
+from aerowire.base.ports cimport DatagramPort
+
+cdef extern from "<sys/epoll.h>" nogil:
+    ctypedef union epoll_data_t:
+        void* ptr
+    cdef struct epoll_event:
+        uint32_t events
+        epoll_data_t data
+    int epoll_create1(int flags)
+    int epoll_ctl(int epoll, int operation, int fd, epoll_event* event)
+    int epoll_wait(int epoll, epoll_event* events, int count, int timeout_ms)
+    int EPOLL_CLOEXEC, EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLLIN
+
+cdef extern from "<unistd.h>" nogil:
+    int close(int fd)
+
+WALK_LIMIT = 5          # ports up to which every one is asked, as Aeron's drivers do
+
+cdef enum:
+    EVENTS_MAX = 64     # ports reported by one epoll call; the next call reports the others first
+
+
+cdef class PortPoller:
+    """Ports with a token each, in no order that matters.
+
+    Changed by: the one thread that polls.  Invariant: every port with a descriptor is registered with epoll exactly while it is here.
+    """
+
+    def __init__(self, *, int walk_limit=WALK_LIMIT):
+        self._epoll = epoll_create1(EPOLL_CLOEXEC)
+        if self._epoll < 0:
+            raise SocketError("cannot make a poller", actual=os.strerror(errno))
+        self._walk_limit = walk_limit
+        self._holders = {}
+        self._events = calloc(EVENTS_MAX, sizeof(epoll_event))
+        if self._events == NULL:
+            raise MemoryError("poll events")
+
+    def __dealloc__(self):
+        if self._epoll >= 0:
+            close(self._epoll)
+        free(self._ports)
+        free(self._tokens)
+        free(self._descriptors)
+        free(self._events)
+
+    cdef int attach(self, DatagramPort port, void* token) noexcept nogil:
+        cdef epoll_event event
+        cdef int fd = port.file_descriptor()
+        if self._count == self._capacity and self._grow() < 0:
+            return -ENOMEM
+        if fd >= 0:
+            event.events = EPOLLIN
+            event.data.ptr = token
+            if epoll_ctl(self._epoll, EPOLL_CTL_ADD, fd, &event) < 0:
+                return -errno
+        else:
+            self._silent += 1
+        self._ports[self._count] = <void*>port
+        self._tokens[self._count] = token
+        self._descriptors[self._count] = fd
+        self._count += 1
+        return 0
+
+    cdef int detach(self, DatagramPort port) noexcept nogil:
+        cdef epoll_event event
+        cdef int index
+        for index in range(self._count):
+            if self._ports[index] == <void*>port:
+                if self._descriptors[index] >= 0:
+                    epoll_ctl(self._epoll, EPOLL_CTL_DEL, self._descriptors[index], &event)     # fails if the socket is closed: gone
+                else:
+                    self._silent -= 1
+                self._count -= 1
+                self._ports[index] = self._ports[self._count]
+                self._tokens[index] = self._tokens[self._count]
+                self._descriptors[index] = self._descriptors[self._count]
+                return 1
+        return 0
+
+    cdef int _grow(self) noexcept nogil:
+        cdef int capacity = max(8, self._capacity * 2)
+        cdef void* ports = realloc(self._ports, capacity * sizeof(void*))
+        if ports == NULL:
+            return -1
+        self._ports = <void**>ports
+        cdef void* tokens = realloc(self._tokens, capacity * sizeof(void*))
+        if tokens == NULL:
+            return -1
+        self._tokens = <void**>tokens
+        cdef void* descriptors = realloc(self._descriptors, capacity * sizeof(int))
+        if descriptors == NULL:
+            return -1
+        self._descriptors = <int*>descriptors
+        self._capacity = capacity
+        return 0
+
+    cdef int ready(self, void** tokens, int capacity) noexcept nogil:
+        cdef int found = 0
+        cdef int events, index
+        cdef bint walk = self._count <= self._walk_limit
+        if self._count == 0:
+            return 0
+        if walk or self._silent:
+            if self._next >= self._count:
+                self._next = 0
+            for index in range(self._count):
+                if found == capacity:
+                    break
+                if walk or self._descriptors[(self._next + index) % self._count] < 0:
+                    tokens[found] = self._tokens[(self._next + index) % self._count]
+                    found += 1
+            self._next += 1
+        if walk or found == capacity:
+            return found
+        events = epoll_wait(self._epoll, <epoll_event*>self._events, min(capacity - found, <int>EVENTS_MAX), 0)
+        for index in range(events):
+            tokens[found] = (<epoll_event*>self._events)[index].data.ptr
+            found += 1
+        return found
+
+    # -- Python faces --------------------------------------------------------------------------------------------------------------
+
+    def add(self, DatagramPort port not None, token=None) -> None:
+        """Watch a port; `token` (the port itself without one) is what poll() reports. Kept alive until remove()."""
+        held = port if token is None else token
+        result = self.attach(port, <void*>held)
+        if result < 0:
+            raise SocketError("cannot watch port", where=port.local_address, actual=os.strerror(-result))
+        self._holders[id(port)] = (port, held)
+
+    def remove(self, DatagramPort port not None) -> bool:
+        """Stop watching a port; False when it was not watched."""
+        removed = self.detach(port) == 1
+        self._holders.pop(id(port), None)
+        return removed
+
+    def poll(self) -> list:
+        """Tokens of the ports that may have something to receive."""
+        cdef void* tokens[EVENTS_MAX]
+        cdef int index
+        cdef int found = self.ready(tokens, EVENTS_MAX)
+        return [<object>tokens[index] for index in range(found)]
+
+    def __len__(self) -> int:
+        return self._count

@@ -1,0 +1,37 @@
+"""Mapped files from the file system, as a RegionPort."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from pathlib import Path
+
+from aerowire.base.ports import RegionPort
+from aerowire.memory.region import Region, free_space
+
+
+class FileRegionPort(RegionPort):
+    """Creates, maps and deletes files of the operating system.  Holds no state."""
+
+    @property
+    def page_size(self) -> int:
+        return mmap.PAGESIZE
+
+    def create(self, path: str | os.PathLike[str], length: int, *, sparse: bool) -> Region:
+        return Region.create_file(path, length, sparse)
+
+    def map(self, path: str | os.PathLike[str], *, writable: bool = True, minimum_length: int = 1) -> Region:
+        return Region.map_file(path, writable, minimum_length)
+
+    def delete(self, path: str | os.PathLike[str]) -> bool:
+        try:
+            Path(path).unlink()
+        except FileNotFoundError:
+            return False
+        return True
+
+    def exists(self, path: str | os.PathLike[str]) -> bool:
+        return Path(path).exists()
+
+    def free_space(self, directory: str | os.PathLike[str]) -> int:
+        return free_space(directory)

@@ -1,0 +1,126 @@
+"""Wakes a sleeping Python thread from a native one: one bit, over an eventfd or a pipe.
+
+The signaller posts its event BEFORE it signals; the sleeper drains BEFORE it looks for events.  So none is missed.
+"""
+
+from cpython.exc cimport PyErr_CheckSignals
+from libc.stdint cimport int32_t, uint64_t
+
+import os
+
+from aerowire.base.errors import ClosedError
+from aerowire.memory.atomics cimport exchange_i32, load_acquire_i32
+
+cdef extern from "<unistd.h>" nogil:
+    long write(int fd, const void* buffer, size_t length)
+    long read(int fd, void* buffer, size_t length)
+    int c_close "close"(int fd)
+
+cdef extern from "<poll.h>" nogil:
+    cdef struct pollfd:
+        int fd
+        short events
+        short revents
+    int c_poll "poll"(pollfd* descriptors, unsigned long count, int timeout_ms)
+    int POLLIN
+
+cdef enum:
+    SLICE_MS = 50       # longest sleep between looks at pending signals (Ctrl-C)
+
+
+cdef class Wakeup:
+    """Invariant: the descriptor is readable only while _signalled is 1, or for the moment between the two steps of signal()."""
+
+    def __init__(self):
+        self._read_fd = -1
+        self._write_fd = -1
+        if hasattr(os, "eventfd"):
+            self._read_fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+            self._write_fd = self._read_fd
+        else:
+            self._read_fd, self._write_fd = os.pipe()
+            os.set_blocking(self._read_fd, False)
+            os.set_blocking(self._write_fd, False)
+
+    cdef void signal(self) noexcept nogil:
+        cdef uint64_t one = 1
+        if exchange_i32(&self._signalled, 1) == 0:
+            write(self._write_fd, &one, sizeof(one))
+
+    cdef bint wait_nogil(self, int timeout_ms) noexcept nogil:
+        cdef pollfd descriptor
+        descriptor.fd = self._read_fd
+        descriptor.events = POLLIN
+        descriptor.revents = 0
+        return c_poll(&descriptor, 1, timeout_ms) > 0
+
+    def notify(self) -> None:
+        """Wake the sleeper."""
+        self._check_open()
+        self.signal()
+
+    def wait(self, timeout_s=None) -> bool:
+        """Sleep until signalled or timed out; True when signalled. Does not drain. Checks for Ctrl-C every 50 ms."""
+        cdef int remaining_ms = -1 if timeout_s is None else max(0, round(timeout_s * 1000))
+        cdef int slice_ms
+        cdef bint signalled
+        self._check_open()
+        while True:
+            slice_ms = SLICE_MS if remaining_ms < 0 else min(remaining_ms, <int>SLICE_MS)
+            with nogil:
+                signalled = self.wait_nogil(slice_ms)
+            PyErr_CheckSignals()
+            if signalled:
+                return True
+            if remaining_ms >= 0:
+                remaining_ms -= slice_ms
+                if remaining_ms <= 0:
+                    return False
+
+    def drain(self) -> bool:
+        """Forget the signal; True when there was one. Look for events AFTER this."""
+        cdef uint64_t buffer[8]
+        self._check_open()
+        if exchange_i32(&self._signalled, 0) == 0:
+            return False
+        read(self._read_fd, buffer, sizeof(buffer))
+        return True
+
+    @property
+    def signalled(self) -> bool:
+        return load_acquire_i32(&self._signalled) == 1
+
+    def fileno(self) -> int:
+        """Descriptor that is readable while signalled; for selectors and event loops."""
+        self._check_open()
+        return self._read_fd
+
+    @property
+    def closed(self) -> bool:
+        return self._read_fd < 0
+
+    def close(self) -> None:
+        """Close the descriptors. Not while a thread may signal. Idempotent."""
+        if self._read_fd >= 0:
+            os.close(self._read_fd)
+            if self._write_fd != self._read_fd:
+                os.close(self._write_fd)
+        self._read_fd = -1
+        self._write_fd = -1
+
+    cdef int _check_open(self) except -1:
+        if self._read_fd < 0:
+            raise ClosedError("wake-up is closed")
+        return 0
+
+    def __dealloc__(self):
+        if self._read_fd >= 0:
+            c_close(self._read_fd)
+            if self._write_fd != self._read_fd:
+                c_close(self._write_fd)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc_info):
+        self.close()
