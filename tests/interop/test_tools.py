@@ -1,0 +1,48 @@
+"""The official tools read our driver's directory: counters, distinct errors, and (in test_matrix.py) the loss report."""
+
+from __future__ import annotations
+
+import pytest
+
+from aerowire.base.directory import CNC_FILE_NAME
+from aerowire.base.errors import AerowireError
+from aerowire.client import Aeron
+from aerowire.codecs.tables.counters import SYSTEM_COUNTER_LABELS
+from tests.interop.harness import Bench, counters_by_label
+from tests.support.processes import free_port, wait_for_driver
+
+pytestmark = [pytest.mark.interop, pytest.mark.timeout(120)]
+
+STREAM = 1001
+
+
+def test_aeron_stat_shows_our_counters(bench: Bench) -> None:
+    driver = bench.driver("aerowire")
+    wait_for_driver(driver.directory, driver.process)
+    channel = f"aeron:udp?endpoint=127.0.0.1:{free_port()}"
+    with (
+        Aeron.connect(aeron_dir=driver.directory) as aeron,
+        aeron.add_subscription(channel, STREAM) as subscription,
+        aeron.add_publication(channel, STREAM) as publication,
+    ):
+        while publication.offer(b"counted") < 0 or not subscription.poll(lambda *_: None):
+            pass
+        printed = counters_by_label(bench.java.run_tool("io.aeron.samples.AeronStat", driver.directory, "watch=false"))
+        position, session_id = publication.position, publication.session_id
+    for label in SYSTEM_COUNTER_LABELS.values():
+        assert any(shown.startswith(label) for shown in printed), label
+    sender_positions = [value for label, value in printed.items() if label.startswith("snd-pos:") and str(session_id) in label]
+    assert sender_positions == [position]
+    for kind in ("pub-lmt", "pub-pos", "snd-lmt", "sub-pos", "rcv-hwm", "rcv-pos", "snd-channel", "rcv-channel", "client-heartbeat"):
+        assert any(label.startswith(kind) for label in printed), kind
+
+
+def test_error_stat_shows_our_errors(bench: Bench) -> None:
+    driver = bench.driver("aerowire")
+    wait_for_driver(driver.directory, driver.process)
+    with Aeron.connect(aeron_dir=driver.directory) as aeron, pytest.raises(AerowireError):
+        aeron.add_publication("aeron:udp?endpoint=no-such-host.invalid:40123", STREAM)
+    printed = bench.java.run_tool("io.aeron.samples.ErrorStat", driver.directory)
+    assert CNC_FILE_NAME in printed
+    assert "1 distinct errors observed" in printed
+    assert "no-such-host.invalid" in printed
