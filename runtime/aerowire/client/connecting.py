@@ -1,0 +1,59 @@
+"""Meeting the driver: waits for its cnc file, checks that it is one and that the driver lives. Aeron: Aeron.Context.connectToDriver."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from aerowire.base.directory import CNC_FILE_NAME
+from aerowire.base.errors import (
+    AerowireError,
+    DriverDirectoryMissingError,
+    DriverNotReadyError,
+    DriverShutdownError,
+    DriverTimeoutError,
+    TruncatedFileError,
+)
+from aerowire.client.waiting import wait_for
+from aerowire.ipc.cnc import CncFile
+
+# How often a file that is not there yet is looked for.
+RETRY_SLEEP_MAX_S = 10e-3
+
+# What a driver that is starting, or being started again, cures by itself.
+_PASSING = (DriverDirectoryMissingError, DriverNotReadyError, DriverShutdownError, DriverTimeoutError, TruncatedFileError)
+
+
+def connect_to_driver(aeron_dir: str, timeout_ns: int, invoke: Callable[[], int] | None = None) -> CncFile:
+    """Map the driver's cnc file once it is complete and its heartbeat at most `timeout_ns` old; wait as long for that.
+
+    `invoke` is called before each attempt, for a driver that has no threads of its own. Raises DriverDirectoryMissingError when there is
+    no cnc file in time, DriverTimeoutError when its driver is dead, DriverShutdownError when it has ended in order, and at once
+    ForeignDirectoryError when the file is something else.
+    """
+    path = Path(aeron_dir) / CNC_FILE_NAME
+    found: CncFile | None = None
+    problem: AerowireError | None = None
+
+    def attempt() -> bool:
+        nonlocal found, problem
+        if invoke is not None:
+            invoke()
+        cnc: CncFile | None = None
+        try:
+            cnc = CncFile.map(path)
+            cnc.check_driver(time.time_ns() // 1_000_000, timeout_ns // 1_000_000)
+        except _PASSING as error:
+            problem = error
+            if cnc is not None:
+                cnc.close()
+            return False
+        found = cnc
+        return True
+
+    wait_for(attempt, timeout_ns, sleep_max_s=RETRY_SLEEP_MAX_S)
+    if found is None:
+        assert problem is not None
+        raise problem
+    return found

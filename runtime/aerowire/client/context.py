@@ -1,0 +1,151 @@
+"""What a client is told: options from keywords, properties and environment, and the handlers of its events. Aeron: Aeron.Context."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Protocol
+
+from aerowire.base.directory import default_aeron_dir
+from aerowire.base.errors import ConfigurationError, UnknownOptionError
+from aerowire.base.options import resolve_options
+from aerowire.base.version import VERSION
+from aerowire.codecs.flyweights.cnc import CLIENT_NAME_LENGTH_MAX, COUNTER_LABEL_LENGTH_MAX
+
+if TYPE_CHECKING:
+    from aerowire.client.driver_events import PublicationErrorFrame
+    from aerowire.client.image import Image
+    from aerowire.ipc.cnc import CncFile
+    from aerowire.ipc.counters import CountersReader
+
+IDLE_SLEEP_MAX_NS = 1_000_000_000
+
+# Field of the context -> option that gives it a value when it is None.
+_OPTION_NAMES = {
+    "aeron_dir": "dir",
+    "client_name": "client_name",
+    "driver_timeout_ns": "driver_timeout_ns",
+    "keepalive_interval_ns": "client_keepalive_interval_ns",
+    "idle_sleep_duration_ns": "client_idle_sleep_duration_ns",
+    "resource_linger_duration_ns": "client_resource_linger_duration_ns",
+    "close_linger_duration_ns": "client_close_linger_duration_ns",
+    "pre_touch_mapped_memory": "pre_touch_mapped_memory",
+}
+
+
+class Invoker(Protocol):
+    """Something whose work is done by calling it: a driver without threads of its own."""
+
+    def invoke(self) -> int:
+        """Do one duty cycle; return how much was done."""
+        ...
+
+
+@dataclass(kw_only=True)
+class ClientContext:
+    """Everything that `Aeron.connect` takes. A field that is None gets its value from `properties`, the environment, or the default.
+
+    Durations are nanoseconds, or text such as "5s". Handlers are called on the client's conductor thread, or on the thread that is waiting
+    for the driver; they may close things, but must not wait for the driver themselves. What they raise goes to `error_handler`, as does
+    what ends the client; without one it is logged to `aerowire.client`.
+    """
+
+    aeron_dir: str | os.PathLike[str] | None = None
+    client_name: str | None = None
+    driver_timeout_ns: int | str | None = None
+    keepalive_interval_ns: int | str | None = None
+    idle_sleep_duration_ns: int | str | None = None
+    resource_linger_duration_ns: int | str | None = None
+    close_linger_duration_ns: int | str | None = None
+    pre_touch_mapped_memory: bool | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)
+    validate_channels: bool = True
+    use_conductor_agent_invoker: bool = False
+    driver_agent_invoker: Invoker | None = None
+    error_handler: Callable[[BaseException], object] | None = None
+    available_image_handler: Callable[[Image], object] | None = None
+    unavailable_image_handler: Callable[[Image], object] | None = None
+    available_counter_handler: Callable[[CountersReader, int, int], object] | None = None
+    unavailable_counter_handler: Callable[[CountersReader, int, int], object] | None = None
+    publication_error_frame_handler: Callable[[PublicationErrorFrame], object] | None = None
+    close_handler: Callable[[], object] | None = None
+
+    @classmethod
+    def of(cls, **options: object) -> ClientContext:
+        """Build a context; raises UnknownOptionError for a name that it does not have."""
+        known = {entry.name for entry in fields(cls)}
+        for name in options:
+            if name not in known:
+                raise UnknownOptionError(
+                    "a client has no such option", where="Aeron.connect", expected=", ".join(sorted(known)), actual=repr(name)
+                )
+        return cls(**options)  # type: ignore[arg-type]
+
+    def conclude(self) -> ConcludedContext:
+        """Return the context with every value settled and checked; raises ConfigurationError."""
+        overrides = {option: getattr(self, name) for name, option in _OPTION_NAMES.items() if getattr(self, name) is not None}
+        values = resolve_options({"client"}, overrides, self.properties)
+        settled = {name: values[option] for name, option in _OPTION_NAMES.items()}
+        given = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name not in {*_OPTION_NAMES, "properties"}}
+        concluded = ConcludedContext(**{**given, **settled, "aeron_dir": str(settled["aeron_dir"] or default_aeron_dir())})
+        concluded.check()
+        return concluded
+
+
+@dataclass(kw_only=True, frozen=True)
+class ConcludedContext:
+    """A client context in which every value is there. Invariant: the values are in range."""
+
+    aeron_dir: str
+    client_name: str
+    driver_timeout_ns: int
+    keepalive_interval_ns: int
+    idle_sleep_duration_ns: int
+    resource_linger_duration_ns: int
+    close_linger_duration_ns: int
+    pre_touch_mapped_memory: bool
+    validate_channels: bool
+    use_conductor_agent_invoker: bool
+    driver_agent_invoker: Invoker | None
+    error_handler: Callable[[BaseException], object] | None
+    available_image_handler: Callable[[Image], object] | None
+    unavailable_image_handler: Callable[[Image], object] | None
+    available_counter_handler: Callable[[CountersReader, int, int], object] | None
+    unavailable_counter_handler: Callable[[CountersReader, int, int], object] | None
+    publication_error_frame_handler: Callable[[PublicationErrorFrame], object] | None
+    close_handler: Callable[[], object] | None
+
+    def check(self) -> None:
+        """Raise ConfigurationError for a value out of range, or for two that contradict each other."""
+        if len(self.client_name) > CLIENT_NAME_LENGTH_MAX or not self.client_name.isascii():
+            raise ConfigurationError(
+                "client_name is too long or not ASCII",
+                where="client_name",
+                expected=f"at most {CLIENT_NAME_LENGTH_MAX} ASCII characters",
+                actual=repr(self.client_name),
+            )
+        for name, low, high in (
+            ("driver_timeout_ns", 1_000_000, None),
+            ("keepalive_interval_ns", 1, None),
+            ("idle_sleep_duration_ns", 1, IDLE_SLEEP_MAX_NS),
+            ("resource_linger_duration_ns", 0, None),
+            ("close_linger_duration_ns", 0, None),
+        ):
+            value: int = getattr(self, name)
+            if value < low or (high is not None and value > high):
+                raise ConfigurationError(
+                    f"{name} is out of range", where=name, expected=f"{low} to {high} ns" if high else f"at least {low} ns", actual=value
+                )
+        if self.driver_agent_invoker is not None and not self.use_conductor_agent_invoker:
+            raise ConfigurationError(
+                "driver_agent_invoker needs use_conductor_agent_invoker=True",
+                where="Aeron.connect",
+                hint="a driver that the caller invokes is served by one thread, and the client with it",
+            )
+
+    def name_heartbeat(self, cnc: CncFile, counter_id: int) -> None:
+        """Write the client's name and version behind the label of its heartbeat counter, as the official clients do."""
+        counters = cnc.counters_manager()
+        room = COUNTER_LABEL_LENGTH_MAX - len(counters.label(counter_id))
+        counters.append_label(counter_id, f" name={self.client_name} version={VERSION} commit=aerowire"[:room])

@@ -1,0 +1,66 @@
+"""A counter in the driver's counters buffer, that all who watch the driver can read. Aeron: Counter, AtomicCounter."""
+
+cimport cython
+from libc.stdint cimport int32_t, int64_t
+
+from aerowire.client.state cimport STATE_OPEN, Handle
+from aerowire.ipc.counters cimport CountersReader, counter_atomic_add, counter_get, counter_set
+
+
+@cython.final
+cdef class Counter(Handle):
+    """A 64-bit number shared through memory. From `Aeron.add_counter`; any thread.
+
+    It is freed when it or its client is closed, unless it `is_static`, which stays.
+    """
+
+    def __init__(self, conductor, CountersReader counters not None, *, int32_t counter_id, int64_t registration_id, is_static=False):
+        self._address = counters.value_address(counter_id)
+        if self._address is NULL:
+            raise ValueError(f"counter {counter_id} is outside the counters buffer")
+        self._conductor = conductor
+        self._counters = counters
+        self.counter_id = counter_id
+        self.registration_id = registration_id
+        self.is_static = is_static
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, error_type, error, traceback):
+        self.close()
+
+    def __repr__(self):
+        return f"Counter(counter_id={self.counter_id}, registration_id={self.registration_id}, is_closed={self.is_closed})"
+
+    @property
+    def value(self):
+        """The number. Raises ClosedError when closed."""
+        return counter_get(self.live_address())
+
+    @value.setter
+    def value(self, int64_t to):
+        counter_set(self.live_address(), to)
+
+    @property
+    def label(self):
+        """What the counter is called."""
+        self._ensure_open()
+        return self._counters.label(self.counter_id)
+
+    def increment(self):
+        """Add one, atomically; return the number before."""
+        return counter_atomic_add(self.live_address(), 1)
+
+    def get_and_add(self, int64_t by):
+        """Add `by`, atomically; return the number before."""
+        return counter_atomic_add(self.live_address(), by)
+
+    def close(self):
+        """Give the counter back to the driver; a static one stays. A second call does nothing."""
+        self._conductor.close_counter(self)
+
+    cdef int64_t* live_address(self) except NULL:
+        if self._state != STATE_OPEN:
+            self.raise_not_open()
+        return self._address

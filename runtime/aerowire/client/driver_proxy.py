@@ -1,0 +1,174 @@
+"""Commands to the driver: encodes each and writes it into the to-driver ring. Aeron: DriverProxy.
+
+Knows layouts and the ring; knows nothing of what becomes of a command. Each method returns the command's correlation id.
+Raises RingBufferFullError when the driver does not take commands out.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from aerowire.base.errors import AerowireError
+from aerowire.codecs.flyweights.commands import (
+    NULL_CORRELATION_ID,
+    AddCounterEncoder,
+    AddDestinationEncoder,
+    AddPublicationEncoder,
+    AddRcvDestinationEncoder,
+    AddStaticCounterEncoder,
+    AddSubscriptionEncoder,
+    ClientCloseEncoder,
+    ClientKeepaliveEncoder,
+    CommandType,
+    GetNextAvailableSessionIdEncoder,
+    RemoveCounterEncoder,
+    RemoveDestinationEncoder,
+    RemovePublicationEncoder,
+    RemovePublicationFlags,
+    RemoveRcvDestinationEncoder,
+    RemoveSubscriptionEncoder,
+    TerminateDriverEncoder,
+)
+
+
+class Ring(Protocol):
+    """What a to-driver ring can do."""
+
+    def next_correlation_id(self) -> int:
+        """Return a number that no other command to this driver has."""
+        ...
+
+    def write(self, message_type: int, body: bytes) -> None:
+        """Append a message; raises RingBufferFullError when there is no room."""
+        ...
+
+
+class DriverProxy:
+    """The commands of one client. Any thread; the ring orders them."""
+
+    def __init__(self, ring: Ring) -> None:
+        self._ring = ring
+        self.client_id = ring.next_correlation_id()
+
+    def add_publication(self, channel: str, stream_id: int) -> int:
+        """Ask for a publication shared with all who ask for the same channel and stream."""
+        return self._add_publication(CommandType.ADD_PUBLICATION, channel, stream_id)
+
+    def add_exclusive_publication(self, channel: str, stream_id: int) -> int:
+        """Ask for a publication with a session of its own."""
+        return self._add_publication(CommandType.ADD_EXCLUSIVE_PUBLICATION, channel, stream_id)
+
+    def remove_publication(self, registration_id: int, *, revoke: bool) -> int:
+        """Give a publication back."""
+        correlation_id = self._ring.next_correlation_id()
+        flags = RemovePublicationFlags.REVOKE if revoke else RemovePublicationFlags(0)
+        body = RemovePublicationEncoder.encode(
+            client_id=self.client_id, correlation_id=correlation_id, registration_id=registration_id, flags=flags
+        )
+        return self._write(CommandType.REMOVE_PUBLICATION, correlation_id, body)
+
+    def add_subscription(self, channel: str, stream_id: int) -> int:
+        """Ask for a subscription."""
+        correlation_id = self._ring.next_correlation_id()
+        body = AddSubscriptionEncoder.encode(
+            client_id=self.client_id,
+            correlation_id=correlation_id,
+            registration_correlation_id=NULL_CORRELATION_ID,
+            stream_id=stream_id,
+            channel=_ascii(channel, "channel"),
+        )
+        return self._write(CommandType.ADD_SUBSCRIPTION, correlation_id, body)
+
+    def remove_subscription(self, registration_id: int) -> int:
+        """Give a subscription back."""
+        correlation_id = self._ring.next_correlation_id()
+        body = RemoveSubscriptionEncoder.encode(client_id=self.client_id, correlation_id=correlation_id, registration_id=registration_id)
+        return self._write(CommandType.REMOVE_SUBSCRIPTION, correlation_id, body)
+
+    def destination(self, command: CommandType, registration_id: int, channel: str) -> int:
+        """Add or remove a destination of a publication or subscription: `command` says which."""
+        correlation_id = self._ring.next_correlation_id()
+        body = _DESTINATION_ENCODERS[command].encode(
+            client_id=self.client_id,
+            correlation_id=correlation_id,
+            registration_id=registration_id,
+            channel=_ascii(channel, "channel"),
+        )
+        return self._write(command, correlation_id, body)
+
+    def add_counter(self, type_id: int, key: bytes, label: str) -> int:
+        """Ask for a counter that lives as long as this client keeps it."""
+        correlation_id = self._ring.next_correlation_id()
+        body = AddCounterEncoder.encode(
+            client_id=self.client_id, correlation_id=correlation_id, type_id=type_id, key=key, label=_ascii(label, "label")
+        )
+        return self._write(CommandType.ADD_COUNTER, correlation_id, body)
+
+    def add_static_counter(self, type_id: int, registration_id: int, key: bytes, label: str) -> int:
+        """Ask for a counter that outlives its clients and is found again by type and registration id."""
+        correlation_id = self._ring.next_correlation_id()
+        body = AddStaticCounterEncoder.encode(
+            client_id=self.client_id,
+            correlation_id=correlation_id,
+            registration_id=registration_id,
+            type_id=type_id,
+            key=key,
+            label=_ascii(label, "label"),
+        )
+        return self._write(CommandType.ADD_STATIC_COUNTER, correlation_id, body)
+
+    def remove_counter(self, registration_id: int) -> int:
+        """Give a counter back."""
+        correlation_id = self._ring.next_correlation_id()
+        body = RemoveCounterEncoder.encode(client_id=self.client_id, correlation_id=correlation_id, registration_id=registration_id)
+        return self._write(CommandType.REMOVE_COUNTER, correlation_id, body)
+
+    def next_available_session_id(self, stream_id: int) -> int:
+        """Ask for a session id that nobody uses on the stream."""
+        correlation_id = self._ring.next_correlation_id()
+        body = GetNextAvailableSessionIdEncoder.encode(client_id=self.client_id, correlation_id=correlation_id, stream_id=stream_id)
+        return self._write(CommandType.GET_NEXT_AVAILABLE_SESSION_ID, correlation_id, body)
+
+    def client_keepalive(self) -> None:
+        """Tell the driver that this client is there, before it has any resource."""
+        self._ring.write(CommandType.CLIENT_KEEPALIVE, ClientKeepaliveEncoder.encode(client_id=self.client_id))
+
+    def client_close(self) -> int:
+        """Take leave: the driver drops all that this client has."""
+        correlation_id = self._ring.next_correlation_id()
+        body = ClientCloseEncoder.encode(client_id=self.client_id, correlation_id=correlation_id)
+        return self._write(CommandType.CLIENT_CLOSE, correlation_id, body)
+
+    def terminate_driver(self, token: bytes) -> int:
+        """Ask the driver to end; its validator decides by the token."""
+        correlation_id = self._ring.next_correlation_id()
+        body = TerminateDriverEncoder.encode(client_id=self.client_id, correlation_id=correlation_id, token=token)
+        return self._write(CommandType.TERMINATE_DRIVER, correlation_id, body)
+
+    def _add_publication(self, command: CommandType, channel: str, stream_id: int) -> int:
+        correlation_id = self._ring.next_correlation_id()
+        body = AddPublicationEncoder.encode(
+            client_id=self.client_id, correlation_id=correlation_id, stream_id=stream_id, channel=_ascii(channel, "channel")
+        )
+        return self._write(command, correlation_id, body)
+
+    def _write(self, command: CommandType, correlation_id: int, body: bytes) -> int:
+        self._ring.write(command, body)
+        return correlation_id
+
+
+_DESTINATION_ENCODERS: dict[
+    CommandType,
+    type[AddDestinationEncoder] | type[RemoveDestinationEncoder] | type[AddRcvDestinationEncoder] | type[RemoveRcvDestinationEncoder],
+] = {
+    CommandType.ADD_DESTINATION: AddDestinationEncoder,
+    CommandType.REMOVE_DESTINATION: RemoveDestinationEncoder,
+    CommandType.ADD_RCV_DESTINATION: AddRcvDestinationEncoder,
+    CommandType.REMOVE_RCV_DESTINATION: RemoveRcvDestinationEncoder,
+}
+
+
+def _ascii(text: str, what: str) -> str:
+    if not text.isascii():
+        raise AerowireError(f"{what} is not ASCII", where=what, expected="ASCII text: the protocol has no other", actual=repr(text))
+    return text

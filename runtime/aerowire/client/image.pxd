@@ -1,0 +1,56 @@
+# One publisher's stream as a subscriber reads it.
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from aerowire.client.batch cimport FragmentBatch
+from aerowire.client.header cimport Header
+from aerowire.client.state cimport Handle
+from aerowire.codecs.native.logbuffer cimport PARTITION_COUNT
+from aerowire.ipc.counters cimport CountersReader
+from aerowire.logbuffer.log cimport LogBuffers
+
+
+cdef class Image(Handle):
+    cdef LogBuffers _logs
+    cdef object _hold                   # the log's mapping
+    cdef CountersReader _counters
+    cdef int64_t* _subscriber_position
+    cdef const uint8_t* _terms[PARTITION_COUNT]
+    cdef tuple _views                   # a read-only memoryview of each term
+    cdef Header _header
+    cdef object _subscription           # weak
+    cdef bint _is_polling
+    cdef bint _is_lent                  # a block is out
+    cdef int64_t _final_position
+    cdef int64_t _final_end_of_stream_position
+    cdef bint _final_is_revoked
+    cdef readonly int64_t correlation_id
+    cdef readonly int64_t join_position
+    cdef readonly int32_t session_id
+    cdef readonly int32_t stream_id
+    cdef readonly int32_t subscriber_position_id
+    cdef readonly int32_t initial_term_id
+    cdef readonly int32_t term_buffer_length
+    cdef readonly int32_t mtu_length
+    cdef readonly int position_bits_to_shift
+    cdef readonly str source_identity
+
+    cdef int poll_fragments(self, object handler, int fragment_limit, int64_t limit_position) except -1
+    cdef int poll_into(self, FragmentBatch batch, int fragment_limit) except -1
+    cdef Block lend(self, int32_t length_limit)
+    cdef object end_result(self)
+    cdef int require_idle(self) except -1
+    cdef int64_t current_position(self) noexcept nogil
+
+
+cdef class Block:
+    cdef Image _image
+    cdef object _term_view
+    cdef const uint8_t* _address
+    cdef int64_t _begin_position
+    cdef bint _is_held
+    cdef readonly int32_t length
+    cdef readonly int32_t session_id
+    cdef readonly int32_t term_id
+    cdef readonly int32_t term_offset
+
+    cdef object index_frames(self)

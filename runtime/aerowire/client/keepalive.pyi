@@ -1,0 +1,35 @@
+from typing_extensions import Buffer
+
+from aerowire.base.runner import NativeAgent
+from aerowire.ipc.counters import CountersReader
+from aerowire.ipc.ring_buffer import ManyToOneRingBuffer
+from aerowire.system.wakeup import Wakeup
+
+OK: int
+DRIVER_TIMEOUT: int
+DRIVER_SHUTDOWN: int
+HEARTBEAT_LOST: int
+SERVICE_TIMEOUT: int
+
+class KeepaliveAgent(NativeAgent):
+    def __init__(
+        self,
+        ring: ManyToOneRingBuffer,
+        counters: CountersReader,
+        to_clients: Buffer,
+        wakeup: Wakeup,
+        *,
+        client_id: int,
+        driver_timeout_ms: int,
+        interval_ns: int,
+        service_timeout_ns: int,
+    ) -> None: ...
+    @property
+    def liveness(self) -> int: ...
+    @property
+    def heartbeat_counter_id(self) -> int: ...
+    @property
+    def heartbeat_age_ms(self) -> int: ...
+    @property
+    def service_gap_ns(self) -> int: ...
+    def retire(self) -> None: ...

@@ -1,0 +1,74 @@
+"""The life of a handle: open, then closed, ended with its client, or a copy in a forked child."""
+
+import os
+
+from aerowire.base.errors import AerowireError, ClosedError, ForkedProcessError
+
+OPEN = STATE_OPEN
+CLOSED = STATE_CLOSED
+UNAVAILABLE = STATE_UNAVAILABLE
+TERMINATED = STATE_TERMINATED
+FORKED = STATE_FORKED
+
+# How many forks lie between the first process and this one: a handle of another number is a copy.
+cdef int32_t process_generation = 0
+
+
+def _enter_child():
+    global process_generation
+    process_generation += 1
+
+
+os.register_at_fork(after_in_child=_enter_child)
+
+
+cdef class Handle:
+    """What publications, subscriptions, images and counters share: a state that only ever leaves open."""
+
+    def __cinit__(self):
+        self._process_generation = process_generation
+
+    @property
+    def is_closed(self):
+        """Whether the handle is of no use any more: closed, its stream gone, or its client ended."""
+        return self._state != STATE_OPEN
+
+    def _end(self, int state, failure=None):
+        """Conductor: leave the open state for `state`; `failure` is what ended the client."""
+        if self._state == STATE_OPEN or state == STATE_FORKED:
+            self._failure = failure
+            self._state = state
+
+    def _ensure_open(self):
+        """Raise what a call deserves in this state; nothing while open."""
+        if self._state != STATE_OPEN:
+            self.raise_not_open()
+
+    cdef bint is_forked(self) noexcept nogil:
+        return self._process_generation != process_generation
+
+    cdef object raise_not_open(self):
+        if self._state == STATE_FORKED or self._process_generation != process_generation:
+            raise forked_error(self)
+        if self._state == STATE_TERMINATED and self._failure is not None:
+            raise failure_copy(self._failure)
+        raise self.closed_error()("already closed", where=self, expected="an open one")
+
+    cdef object closed_error(self):
+        return ClosedError
+
+
+def forked_error(what: object) -> ForkedProcessError:
+    """Return the error for using, in a child process, what its parent opened."""
+    return ForkedProcessError(
+        "opened before fork() and used in the child", where=what, expected="an object of this process's own",
+        hint="call Aeron.connect() in the child")
+
+
+def failure_copy(failure: AerowireError) -> AerowireError:
+    """Return an error that says the same: the first one keeps its traceback, and each call gets its own."""
+    copy = type(failure)(
+        failure.what, where=failure.where, expected=failure.expected, actual=failure.actual, hint=failure.hint,
+        error_code=failure.error_code)
+    copy.__cause__ = failure
+    return copy

@@ -1,0 +1,208 @@
+"""The images of one channel and stream, polled in turn. Aeron: Subscription."""
+
+cimport cython
+from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
+from libc.stdint cimport INT64_MAX, int32_t, int64_t
+
+from aerowire.client.batch cimport FragmentBatch, new_batch
+from aerowire.client.image cimport Block, Image
+from aerowire.client.state cimport STATE_OPEN, Handle
+from aerowire.codecs.native.cnc cimport CHANNEL_STATUS_NO_ID_ALLOCATED
+
+
+@cython.final
+cdef class Subscription(Handle):
+    """Receives a stream: one image for each publication of it, which come and go. From `Aeron.add_subscription`.
+
+    Each poll begins with another image, so that none starves. Belongs to one thread at a time; the conductor changes the images, which are
+    replaced as a whole.
+    """
+
+    def __init__(self, conductor, *, str channel not None, int32_t stream_id, int64_t registration_id, available_image_handler=None,
+                 unavailable_image_handler=None):
+        self._conductor = conductor
+        self._images = ()
+        self.channel = channel
+        self.stream_id = stream_id
+        self.registration_id = registration_id
+        self.available_image_handler = available_image_handler
+        self.unavailable_image_handler = unavailable_image_handler
+        self.channel_status_id = CHANNEL_STATUS_NO_ID_ALLOCATED
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, error_type, error, traceback):
+        self.close()
+
+    def __repr__(self):
+        return (f"Subscription(channel={self.channel!r}, stream_id={self.stream_id}, registration_id={self.registration_id}, "
+                f"image_count={self.image_count}, is_closed={self.is_closed})")
+
+    def poll(self, handler, int fragment_limit=10):
+        """Call `handler(buffer, offset, length, header)` for the message fragments that are there, at most `fragment_limit`; never waits.
+
+        Returns how many were delivered. See Image for the handler's arguments; pass a FragmentAssembler to get whole messages. Raises what
+        the handler raises, ClosedError when closed, and the error that ended the client.
+        """
+        cdef tuple images
+        cdef Py_ssize_t count, index, i
+        cdef Image image
+        cdef int fragments = 0
+        if self._state != STATE_OPEN:
+            self.raise_not_open()
+        images = self._images
+        count = PyTuple_GET_SIZE(images)
+        if count == 1:
+            image = <Image>PyTuple_GET_ITEM(images, 0)
+            return image.poll_fragments(handler, fragment_limit, INT64_MAX) if image._state == STATE_OPEN else 0
+        index = self.start_index(count)
+        for i in range(count):
+            if fragments >= fragment_limit:
+                break
+            image = <Image>PyTuple_GET_ITEM(images, index)
+            if image._state == STATE_OPEN:
+                fragments += image.poll_fragments(handler, fragment_limit - fragments, INT64_MAX)
+            index = 0 if index + 1 == count else index + 1
+        return fragments
+
+    def poll_many(self, int fragment_limit):
+        """Copy up to `fragment_limit` fragments out and count them as read; return a FragmentBatch, empty when nothing is there."""
+        cdef FragmentBatch batch = new_batch()
+        cdef tuple images
+        cdef Py_ssize_t count, index, i
+        cdef Image image
+        cdef int fragments = 0
+        if self._state != STATE_OPEN:
+            self.raise_not_open()
+        images = self._images
+        count = PyTuple_GET_SIZE(images)
+        index = self.start_index(count)
+        for i in range(count):
+            if fragments >= fragment_limit:
+                break
+            image = <Image>PyTuple_GET_ITEM(images, index)
+            if image._state == STATE_OPEN:
+                fragments += image.poll_into(batch, fragment_limit - fragments)
+            index = 0 if index + 1 == count else index + 1
+        return batch
+
+    def poll_block(self, int length_limit):
+        """Lend the frames that lie next in one image's log, without copying: see Image.poll_block. An empty (false) Block when none has any."""
+        cdef tuple images
+        cdef Py_ssize_t count, index, i
+        cdef Image image
+        cdef Block block
+        if self._state != STATE_OPEN:
+            self.raise_not_open()
+        images = self._images
+        count = PyTuple_GET_SIZE(images)
+        index = self.start_index(count)
+        for i in range(count):
+            image = <Image>PyTuple_GET_ITEM(images, index)
+            if image._state == STATE_OPEN:
+                block = image.lend(length_limit)
+                if block.length > 0:
+                    return block
+            index = 0 if index + 1 == count else index + 1
+        return Block.__new__(Block)
+
+    @property
+    def images(self):
+        """The images as a tuple, in the order in which they came."""
+        return self._images
+
+    @property
+    def image_count(self):
+        """How many images there are."""
+        return len(self._images)
+
+    @property
+    def has_no_images(self):
+        """Whether there is no image."""
+        return not self._images
+
+    @property
+    def is_connected(self):
+        """Whether there is an open image."""
+        cdef Image image
+        if self._state == STATE_OPEN:
+            for image in self._images:
+                if image._state == STATE_OPEN:
+                    return True
+        return False
+
+    def image_by_session_id(self, int32_t session_id):
+        """Return the image of a session, or None."""
+        cdef Image image
+        for image in self._images:
+            if image.session_id == session_id:
+                return image
+        return None
+
+    def image_at_index(self, index):
+        """Return the image at `index` of `images`."""
+        return self._images[index]
+
+    @property
+    def channel_status(self):
+        """Status of the channel's socket: 1 active, -1 errored, and so on."""
+        return self._conductor.channel_status(self)
+
+    @property
+    def local_socket_addresses(self):
+        """The `address:port` texts that the channel is bound to; empty while there are none."""
+        return self._conductor.local_socket_addresses(self)
+
+    @property
+    def resolved_endpoint(self):
+        """The `address:port` that the endpoint is bound to, where the channel left the port to the system; None while not bound."""
+        addresses = self.local_socket_addresses
+        return addresses[0] if addresses else None
+
+    def try_resolve_channel_endpoint_port(self):
+        """Return the channel with the port that the system chose in place of port 0; None while it is not bound.
+
+        A channel that does not leave the port open comes back as it is. Aeron: Subscription.tryResolveChannelEndpointPort.
+        """
+        return self._conductor.resolve_endpoint_port(self)
+
+    def add_destination(self, str channel not None):
+        """Add a source to a channel of control-mode=manual; waits for the driver. Raises RegistrationError."""
+        self._ensure_open()
+        self._conductor.add_receive_destination(self.registration_id, channel)
+
+    def remove_destination(self, str channel not None):
+        """Remove a source by its channel; waits for the driver. Raises RegistrationError."""
+        self._ensure_open()
+        self._conductor.remove_receive_destination(self.registration_id, channel)
+
+    def close(self):
+        """Leave the stream: its images end, and the unavailable-image handler is called for each. A second call does nothing."""
+        self._conductor.close_subscription(self)
+
+    def _set_channel_status_id(self, int32_t counter_id):
+        self.channel_status_id = counter_id
+
+    def _add_image(self, Image image not None):
+        self._images = (*self._images, image)
+
+    def _remove_image(self, int64_t correlation_id):
+        """Conductor: take the image out of the list and return it; None when it is not there."""
+        for image in self._images:
+            if image.correlation_id == correlation_id:
+                self._images = tuple(other for other in self._images if other is not image)
+                return image
+        return None
+
+    def _remove_images(self):
+        """Conductor: take all images out of the list and return them."""
+        images, self._images = self._images, ()
+        return images
+
+    cdef Py_ssize_t start_index(self, Py_ssize_t count) noexcept:
+        cdef Py_ssize_t index = self._next_index
+        if index >= count:
+            index = 0
+        self._next_index = index + 1
+        return index

@@ -1,0 +1,87 @@
+"""The one blocking helper, and the handle of an operation that has been started and not yet answered.
+
+Every operation of the client is start, poll, result; the blocking form is `wait_for` around `poll`. Nothing here knows what is waited for.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+SLEEP_MIN_S = 20e-6
+# A signal is noticed when a sleep ends: Python's limit for "Ctrl-C works" in this project is 50 ms.
+SLEEP_MAX_S = 50e-3
+
+
+def wait_for(poll: Callable[[], bool], timeout_ns: int | None, *, sleep_max_s: float = SLEEP_MAX_S) -> bool:
+    """Call `poll` until it returns true or `timeout_ns` (None: for ever) is over; return what it returned last.
+
+    Between calls the thread sleeps without the interpreter lock, from 20 us doubling up to `sleep_max_s`, so that
+    signal handlers run and other threads go on. What `poll` or a signal handler raises goes to the caller.
+    """
+    deadline_ns = None if timeout_ns is None else time.monotonic_ns() + timeout_ns
+    sleep_s = SLEEP_MIN_S
+    while not poll():
+        if deadline_ns is not None and time.monotonic_ns() >= deadline_ns:
+            return poll()
+        time.sleep(sleep_s)
+        sleep_s = min(sleep_s * 2, sleep_max_s, SLEEP_MAX_S)
+    return True
+
+
+class Pending(Generic[T]):
+    """A command that was sent to the driver and is not answered yet.
+
+    Changed by the conductor only, under its lock. Invariant: once `is_done`, exactly one of value and error is set for good.
+    """
+
+    __slots__ = ("_cancel", "_error", "_is_done", "_service", "_value", "correlation_id", "what")
+
+    def __init__(self, correlation_id: int, what: str, service: Callable[[], object], cancel: Callable[[Pending[T]], None]) -> None:
+        self.correlation_id = correlation_id
+        self.what = what
+        self._service = service
+        self._cancel = cancel
+        self._is_done = False
+        self._value: T | None = None
+        self._error: BaseException | None = None
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the driver has answered, well or badly; does not look for an answer."""
+        return self._is_done
+
+    def poll(self) -> bool:
+        """Look for the driver's answer without waiting; return whether there is one. Raises when the client has ended."""
+        if not self._is_done:
+            self._service()
+        return self._is_done
+
+    def result(self) -> T:
+        """Return the resource, or raise what the driver refused it with. Raises RuntimeError while there is no answer."""
+        if not self._is_done:
+            raise RuntimeError(f"{self.what} has no answer yet: poll() until it returns True")
+        if self._error is not None:
+            raise self._error
+        return self._value  # type: ignore[return-value]
+
+    def cancel(self) -> None:
+        """Give the operation up: what the driver still makes for it is removed at once. Nothing if it is done."""
+        if not self._is_done:
+            self._cancel(self)
+
+    def complete(self, value: T) -> None:
+        """Conductor: the driver answered with `value`."""
+        self._value = value
+        self._is_done = True
+
+    def fail(self, error: BaseException) -> None:
+        """Conductor: the driver refused, or the client ended."""
+        self._error = error
+        self._is_done = True
+
+    def __repr__(self) -> str:
+        return f"Pending({self.what}, correlation_id={self.correlation_id}, is_done={self._is_done})"

@@ -1,0 +1,201 @@
+"""Latency and throughput, measured the same way by the commands `aerowire ping` and `throughput` and by the scripts under benchmarks/.
+
+A measurement has two ends: the measuring one runs here, the other in a process of its own that is this module run as a script (or, for a
+one-thread ping-pong, here as well). The plan says everything and is handed over as JSON. How a peer library does it is in
+measure_aerowire.py and measure_pyzmq.py.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import json
+import subprocess
+import sys
+import time
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import IO, Protocol
+
+from aerowire.base.errors import AerowireError, ConfigurationError
+
+SINGLE, BATCH = "single", "batch"
+PEERS = ("aerowire", "pyzmq")
+READY = "ready"
+# An end that waits this long for the other gives up.
+STALL_LIMIT_S = 20.0
+# Empty polls between looks at the clock: about 10 ms of them.
+SPINS_PER_CHECK = 1 << 18
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What to measure. Durations are in the messages; `reply_channel` is where a ping-pong's answers go."""
+
+    channel: str
+    reply_channel: str
+    length: int
+    messages: int
+    warmup: int
+    mode: str = SINGLE
+    peer: str = "aerowire"
+    aeron_dir: str = ""
+    stream_id: int = 1001
+    batch_count: int = 256
+    one_thread: bool = False
+
+    def check(self) -> None:
+        """Raise ConfigurationError for a plan that cannot be carried out."""
+        for name, low in (("length", 0), ("messages", 1), ("warmup", 0), ("batch_count", 1)):
+            if getattr(self, name) < low:
+                raise ConfigurationError(f"--{name} is out of range", expected=f"at least {low}", actual=getattr(self, name))
+
+    @classmethod
+    def from_json(cls, text: str) -> Plan:
+        """Return the plan that `to_json` made the text of."""
+        return cls(**json.loads(text))
+
+    def to_json(self) -> str:
+        """Return the plan as a line of JSON."""
+        return json.dumps(asdict(self))
+
+
+class Peer(Protocol):
+    """What a library's module offers: each end of each measurement as a function of the plan."""
+
+    def ping(self, plan: Plan) -> array[int]:
+        """Send a message and wait for its answer, `messages` times; return the round trips in ns."""
+        ...
+
+    def pong(self, plan: Plan) -> None:
+        """Say `ready()`, then send back what arrives, until all has been answered."""
+        ...
+
+    def publish(self, plan: Plan) -> None:
+        """Send `messages` as fast as they are taken."""
+        ...
+
+    def receive(self, plan: Plan) -> float:
+        """Say `ready()`, then take `messages` in; return how many a second came after the first."""
+        ...
+
+
+def peer_of(plan: Plan) -> Peer:
+    """Return the module that measures the plan's library."""
+    if plan.peer not in PEERS:
+        raise ConfigurationError("there is no such peer", where="--peer", expected=" | ".join(PEERS), actual=repr(plan.peer))
+    try:
+        return importlib.import_module(f"aerowire.tools.measure_{plan.peer}")
+    except ImportError as error:
+        raise AerowireError("a library to compare with is not installed", where=plan.peer, hint=f"pip install {plan.peer}") from error
+
+
+def measure_latency(plan: Plan) -> dict[str, float]:
+    """Run a ping-pong and return its percentiles in microseconds: p50_us, p90_us, p99_us, max_us."""
+    plan.check()
+    with _quiet(), contextlib.ExitStack() as stack:
+        if not plan.one_thread:
+            stack.enter_context(_other_end("pong", plan))
+        return percentiles(peer_of(plan).ping(plan))
+
+
+def measure_throughput(plan: Plan) -> dict[str, float]:
+    """Send messages from this process to another and return msgs_per_s, as the receiver saw them, and mb_per_s of payload."""
+    plan.check()
+    with _quiet(), _other_end("receive", plan) as other:
+        peer_of(plan).publish(plan)
+        rate = float(_read(other, "receive"))
+    return {"msgs_per_s": rate, "mb_per_s": rate * plan.length / 1e6}
+
+
+def percentiles(samples_ns: Sequence[int]) -> dict[str, float]:
+    """Return p50_us, p90_us, p99_us and max_us of round trips in ns."""
+    ordered = sorted(samples_ns)
+    last = len(ordered) - 1
+    named = {"p50_us": 0.50, "p90_us": 0.90, "p99_us": 0.99, "max_us": 1.0}
+    return {name: ordered[round(last * share)] / 1000 for name, share in named.items()}
+
+
+def ready() -> None:
+    """Tell the measuring process that this end is there."""
+    print(READY, flush=True)
+
+
+def stalled(what: str) -> AerowireError:
+    """Return the error for an end that has waited too long."""
+    return AerowireError("a measurement has come to a halt", where=what, expected=f"progress within {STALL_LIMIT_S:g} s")
+
+
+class Watch:
+    """Looks at the clock once in many empty polls, and raises when nothing has happened for too long."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._since = time.monotonic()
+
+    def check(self) -> None:
+        """Raise when the last `progress` is too long ago."""
+        if time.monotonic() - self._since > STALL_LIMIT_S:
+            raise stalled(self._what)
+
+    def progress(self) -> None:
+        """Start to count anew."""
+        self._since = time.monotonic()
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep the garbage collector out of what is measured."""
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+@contextlib.contextmanager
+def _other_end(role: str, plan: Plan) -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "aerowire.tools.measure", role, plan.to_json()], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        if _read(process, role) != READY:
+            raise AerowireError("the other end of a measurement did not start", where=role)
+        yield process
+        if process.wait(STALL_LIMIT_S):
+            raise AerowireError("the other end of a measurement failed", where=role, actual=f"exit code {process.returncode}")
+    finally:
+        process.kill()
+        process.wait()
+        for stream in (process.stdin, process.stdout):
+            assert stream is not None
+            stream.close()
+
+
+def _read(process: subprocess.Popen[str], role: str) -> str:
+    output: IO[str] | None = process.stdout
+    assert output is not None
+    line = output.readline().strip()
+    if not line:
+        raise AerowireError("the other end of a measurement ended early", where=role, actual=f"exit code {process.wait(STALL_LIMIT_S)}")
+    return line
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Be the other end: `ROLE PLAN`."""
+    role, text = sys.argv[1:] if arguments is None else arguments
+    plan = Plan.from_json(text)
+    peer = peer_of(plan)
+    with _quiet():
+        if role == "pong":
+            peer.pong(plan)
+        else:
+            print(peer.receive(plan), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,206 @@
+"""The ends of a measurement through aerowire: see measure.py.
+
+The loops are what a user of this library would write for speed: bound methods in local names, no function call in between. A publication
+that is closed is drained by its driver.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from array import array
+from collections.abc import Callable
+from itertools import repeat
+
+from aerowire.base.errors import AerowireError
+from aerowire.client import ADMIN_ACTION, BACK_PRESSURED, Aeron, ExclusivePublication, Header, Subscription, wait_for
+from aerowire.tools.measure import BATCH, SPINS_PER_CHECK, STALL_LIMIT_S, Plan, Watch, ready, stalled
+
+FRAGMENT_LIMIT = 256
+BATCH_POLL_LIMIT = 4096
+CONNECT_SLEEP_MAX_S = 1e-3
+
+
+def ping(plan: Plan) -> array[int]:
+    """Measure round trips: see measure.Peer."""
+    with (
+        Aeron.connect(plan.aeron_dir or None) as aeron,
+        aeron.add_subscription(plan.reply_channel, plan.stream_id + 1) as answers,
+        aeron.add_exclusive_publication(plan.channel, plan.stream_id) as questions,
+    ):
+        if not plan.one_thread:
+            _await_connected(questions, answers)
+            return _round_trips(plan, questions, answers, _nothing)
+        with (
+            aeron.add_subscription(plan.channel, plan.stream_id) as far_questions,
+            aeron.add_exclusive_publication(plan.reply_channel, plan.stream_id + 1) as far_answers,
+        ):
+            _await_connected(questions, answers)
+            _await_connected(far_answers, far_questions)
+            handler = _echo(far_answers)
+            far_poll = far_questions.poll
+            return _round_trips(plan, questions, answers, lambda: far_poll(handler, FRAGMENT_LIMIT))
+
+
+def pong(plan: Plan) -> None:
+    """Answer: see measure.Peer."""
+    with (
+        Aeron.connect(plan.aeron_dir or None) as aeron,
+        aeron.add_subscription(plan.channel, plan.stream_id) as questions,
+        aeron.add_exclusive_publication(plan.reply_channel, plan.stream_id + 1) as answers,
+    ):
+        ready()
+        _await_connected(answers, questions)
+        handler = _echo(answers)
+        poll = questions.poll
+        remaining = plan.messages + plan.warmup
+        watch = Watch("pong")
+        spins = 0
+        while remaining > 0:
+            fragments = poll(handler, FRAGMENT_LIMIT)
+            if fragments:
+                remaining -= fragments
+                spins = 0
+                continue
+            spins += 1
+            if spins == 1:
+                watch.progress()
+            elif spins % SPINS_PER_CHECK == 0:
+                watch.check()
+
+
+def publish(plan: Plan) -> None:
+    """Send: see measure.Peer."""
+    with (
+        Aeron.connect(plan.aeron_dir or None) as aeron,
+        aeron.add_exclusive_publication(plan.channel, plan.stream_id) as publication,
+    ):
+        _await(lambda: publication.is_connected, "publish")
+        (_publish_batches if plan.mode == BATCH else _publish_singly)(plan, publication)
+
+
+def receive(plan: Plan) -> float:
+    """Take in: see measure.Peer."""
+    with (
+        Aeron.connect(plan.aeron_dir or None) as aeron,
+        aeron.add_subscription(plan.channel, plan.stream_id) as subscription,
+    ):
+        ready()
+        poll: Callable[[], int]
+        if plan.mode == BATCH:
+            poll_many = subscription.poll_many
+            poll = lambda: len(poll_many(BATCH_POLL_LIMIT))  # noqa: E731
+        else:
+            poll_handler = subscription.poll
+            poll = lambda: poll_handler(_discard, FRAGMENT_LIMIT)  # noqa: E731
+        return _count(plan, poll)
+
+
+def _count(plan: Plan, poll: Callable[[], int]) -> float:
+    watch = Watch("receive")
+    spins = 0
+    while not (first := poll()):
+        spins += 1
+        if spins % SPINS_PER_CHECK == 0:
+            watch.check()
+    watch.progress()
+    begin = time.perf_counter_ns()
+    received = first
+    total = plan.messages
+    while received < total:
+        fragments = poll()
+        if fragments:
+            received += fragments
+            continue
+        spins += 1
+        if spins % SPINS_PER_CHECK == 0:
+            watch.check()
+    return (received - first) / ((time.perf_counter_ns() - begin) / 1e9)
+
+
+def _round_trips(plan: Plan, questions: ExclusivePublication, answers: Subscription, between: Callable[[], int]) -> array[int]:
+    """Time `warmup + messages` round trips, keep the last `messages`; `between` is called in each empty turn."""
+    message = bytes(plan.length)
+    samples = array("q", bytes(8 * plan.messages))
+    offer, poll, clock = questions.offer, answers.poll, time.perf_counter_ns
+    watch = Watch("ping")
+    is_one_thread = between is not _nothing
+    for index in range(-plan.warmup, plan.messages):
+        begin = clock()
+        while (result := offer(message)) < 0:
+            _require_passing(result)
+        spins = 0
+        while not poll(_discard, 1):
+            if is_one_thread:
+                between()
+            spins += 1
+            if spins % SPINS_PER_CHECK == 0:
+                watch.check()
+        if index >= 0:
+            samples[index] = clock() - begin
+        if index & 0xFFF == 0:
+            watch.progress()
+    return samples
+
+
+def _publish_singly(plan: Plan, publication: ExclusivePublication) -> None:
+    message = bytes(plan.length)
+    offer = publication.offer
+    watch = Watch("publish")
+    for _ in repeat(None, plan.messages):
+        while (result := offer(message)) < 0:
+            _back_off(result, watch)
+
+
+def _publish_batches(plan: Plan, publication: ExclusivePublication) -> None:
+    import numpy
+
+    rows = numpy.zeros((plan.batch_count, max(plan.length, 1)), dtype=numpy.uint8)
+    offer_many = publication.offer_many
+    watch = Watch("publish")
+    remaining = plan.messages
+    while remaining > 0:
+        sent = offer_many(rows if remaining >= plan.batch_count else rows[:remaining])
+        if sent > 0:
+            remaining -= sent
+        else:
+            _back_off(sent, watch)
+
+
+def _back_off(result: int, watch: Watch) -> None:
+    """Wait a moment under back pressure: the driver may need this core to move the limit."""
+    _require_passing(result)
+    watch.check()
+    os.sched_yield()
+
+
+def _require_passing(result: int) -> None:
+    if result not in {ADMIN_ACTION, BACK_PRESSURED}:
+        raise AerowireError("the other end has gone", where="offer", actual=ExclusivePublication.error_string(result))
+
+
+def _echo(answers: ExclusivePublication) -> Callable[[memoryview, int, int, Header], None]:
+    offer = answers.offer
+
+    def handler(buffer: memoryview, offset: int, length: int, _header: Header) -> None:
+        while (result := offer(buffer, offset, length)) < 0:
+            _require_passing(result)
+
+    return handler
+
+
+def _discard(_buffer: memoryview, _offset: int, _length: int, _header: Header) -> None:
+    pass
+
+
+def _nothing() -> int:
+    return 0
+
+
+def _await_connected(publication: ExclusivePublication, subscription: Subscription) -> None:
+    _await(lambda: publication.is_connected and subscription.is_connected, "connect")
+
+
+def _await(condition: Callable[[], bool], what: str) -> None:
+    if not wait_for(condition, int(STALL_LIMIT_S * 1e9), sleep_max_s=CONNECT_SLEEP_MAX_S):
+        raise stalled(what)
