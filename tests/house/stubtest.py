@@ -21,6 +21,7 @@ CYTHON_NAMES = (
     r".*\.__setstate_cython__",
     r".*\.__pyx_vtable__",
     r".*\.__init__",
+    r".*\.__buffer__",  # the slot shows as a method from Python 3.12 on
 )
 
 
