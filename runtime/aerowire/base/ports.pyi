@@ -1,6 +1,6 @@
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, final
 
 from aerowire.base.address import SocketAddress
 
@@ -25,6 +25,7 @@ class DatagramPort:
     def receive_datagrams(self, count: int = 16) -> list[tuple[bytes, tuple[str, int] | None, int]]: ...
     def fileno(self) -> int: ...
 
+@final
 class DatagramBatch:
     def __init__(self, count: int, capacity: int = ...) -> None: ...
     def __len__(self) -> int: ...

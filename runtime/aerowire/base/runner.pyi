@@ -1,6 +1,6 @@
 from collections.abc import Sequence
 from types import TracebackType
-from typing import Self
+from typing import Self, final
 
 from aerowire.base.idle import IdleStrategy
 from aerowire.base.ports import ClockPort
@@ -9,6 +9,7 @@ class NativeAgent:
     @property
     def role_name(self) -> str: ...
 
+@final
 class AgentInvoker:
     def __init__(self, agents: Sequence[NativeAgent], clock: ClockPort) -> None: ...
     def start(self) -> None: ...
@@ -25,6 +26,7 @@ class AgentInvoker:
     def __enter__(self) -> Self: ...
     def __exit__(self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None) -> None: ...
 
+@final
 class AgentRunner:
     def __init__(
         self,

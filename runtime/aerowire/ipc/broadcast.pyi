@@ -1,13 +1,17 @@
+from typing import final
+
 from typing_extensions import Buffer
 
 POLL_LIMIT_DEFAULT: int
 
+@final
 class BroadcastTransmitter:
     def __init__(self, buffer: Buffer) -> None: ...
     def transmit(self, message_type: int, body: Buffer) -> None: ...
     @property
     def max_message_length(self) -> int: ...
 
+@final
 class BroadcastReceiver:
     def __init__(self, buffer: Buffer) -> None: ...
     def poll(self, limit: int = 64) -> list[tuple[int, bytes]]: ...

@@ -1,7 +1,7 @@
 import os
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, final
 
 from aerowire.base.ports import RegionPort
 from aerowire.ipc.broadcast import BroadcastReceiver, BroadcastTransmitter
@@ -11,6 +11,7 @@ from aerowire.memory.region import Region
 
 METADATA_TO_VALUES: int
 
+@final
 class CncFile:
     @staticmethod
     def create(

@@ -1,6 +1,6 @@
 from collections.abc import Callable, Iterator
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import NamedTuple, Self, final
 
 from typing_extensions import Buffer
 
@@ -36,6 +36,7 @@ class CountersReader:
     @property
     def max_count(self) -> int: ...
 
+@final
 class CountersManager(CountersReader):
     def __init__(
         self, metadata: Buffer, values: Buffer, *, free_to_reuse_timeout_ms: int = 0, epoch_ms: Callable[[], int] | None = None
@@ -60,6 +61,7 @@ class CountersManager(CountersReader):
     @property
     def available(self) -> int: ...
 
+@final
 class AtomicCounter:
     def __init__(self, counters: CountersReader, counter_id: int) -> None: ...
     @property

@@ -1,4 +1,4 @@
-from typing import NamedTuple
+from typing import NamedTuple, final
 
 from typing_extensions import Buffer
 
@@ -8,6 +8,7 @@ class ErrorObservation(NamedTuple):
     last_timestamp_ms: int
     text: str
 
+@final
 class DistinctErrorLog:
     def __init__(self, buffer: Buffer) -> None: ...
     def record(self, text: str, epoch_ms: int, *, key: object = None) -> bool: ...

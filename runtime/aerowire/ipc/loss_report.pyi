@@ -1,4 +1,4 @@
-from typing import NamedTuple
+from typing import NamedTuple, final
 
 from typing_extensions import Buffer
 
@@ -12,6 +12,7 @@ class LossEntry(NamedTuple):
     channel: str
     source: str
 
+@final
 class LossReport:
     def __init__(self, buffer: Buffer) -> None: ...
     def create(self, bytes_lost: int, epoch_ms: int, session_id: int, stream_id: int, channel: str, source: str) -> int | None: ...

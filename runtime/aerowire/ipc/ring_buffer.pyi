@@ -1,10 +1,12 @@
 from collections.abc import Callable
+from typing import final
 
 from typing_extensions import Buffer
 
 READ_LIMIT_DEFAULT: int
 INSUFFICIENT_CAPACITY: int
 
+@final
 class ManyToOneRingBuffer:
     def __init__(self, buffer: Buffer) -> None: ...
     def try_claim(self, message_type: int, length: int) -> int: ...

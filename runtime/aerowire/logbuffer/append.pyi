@@ -1,5 +1,5 @@
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
+from typing import Protocol, final
 
 from typing_extensions import Buffer
 
@@ -15,9 +15,11 @@ class Claim:
     def commit(self) -> None: ...
     def abort(self) -> None: ...
 
+@final
 class PartArray:
     def __init__(self, sources: Iterable[Buffer]) -> None: ...
 
+@final
 class ConcurrentAppender:
     def __init__(
         self,
@@ -42,6 +44,7 @@ class ConcurrentAppender:
     @property
     def longest_payload(self) -> int: ...
 
+@final
 class ExclusiveAppender:
     def __init__(
         self,

@@ -1,6 +1,6 @@
 import os
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, final
 
 from aerowire.base.ports import RegionPort
 from aerowire.memory.region import Region
@@ -9,6 +9,7 @@ def check_term_length(length: int) -> int: ...
 def check_page_size(size: int) -> int: ...
 def log_file_length(term_length: int, page_size: int) -> int: ...
 
+@final
 class LogBuffers:
     @staticmethod
     def create(

@@ -1,13 +1,15 @@
 import os
 from types import TracebackType
-from typing import Self
+from typing import Self, final
 
 from typing_extensions import Buffer
 
+@final
 class Mapping(Buffer):
     def __len__(self) -> int: ...
     def __buffer__(self, flags: int, /) -> memoryview: ...
 
+@final
 class Region(Buffer):
     @staticmethod
     def create_file(path: str | os.PathLike[str], length: int, sparse: bool = True) -> Region: ...

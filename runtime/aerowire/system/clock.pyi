@@ -1,7 +1,11 @@
+from typing import final
+
 from aerowire.base.ports import ClockPort
 
+@final
 class SystemClock(ClockPort): ...
 
+@final
 class ManualClock(ClockPort):
     def __init__(self, *, now_ns: int = 0, epoch_ms: int = 0) -> None: ...
     def advance(self, by_ns: int) -> None: ...

@@ -1,9 +1,10 @@
 import socket as socket_module
 from types import TracebackType
-from typing import Self
+from typing import Self, final
 
 from aerowire.base.ports import DatagramPort
 
+@final
 class UdpPort(DatagramPort):
     def __init__(self, sock: socket_module.socket, *, timestamps: bool = False) -> None: ...
     @property

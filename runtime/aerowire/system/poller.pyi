@@ -1,7 +1,10 @@
+from typing import final
+
 from aerowire.base.ports import DatagramPort
 
 WALK_LIMIT: int
 
+@final
 class PortPoller:
     def __init__(self, *, walk_limit: int = 5) -> None: ...
     def add(self, port: DatagramPort, token: object = None) -> None: ...

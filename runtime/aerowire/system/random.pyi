@@ -1,4 +1,7 @@
+from typing import final
+
 from aerowire.base.ports import RandomPort
 
+@final
 class SeededRandom(RandomPort):
     def __init__(self, seed: int | None = None) -> None: ...

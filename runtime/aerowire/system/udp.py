@@ -13,6 +13,7 @@ import socket
 import struct
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from aerowire.base.address import SocketAddress, address_text
@@ -172,7 +173,7 @@ def _interface_index(interface: str, bind: tuple[str, int]) -> int:
 def _index_of_ip6(address: str, bind: tuple[str, int]) -> int:
     """Index of the interface that holds an IPv6 address, from the kernel's table."""
     wanted = socket.inet_pton(socket.AF_INET6, address).hex()
-    with contextlib.suppress(OSError), open("/proc/net/if_inet6", encoding="ascii") as table:
+    with contextlib.suppress(OSError), Path("/proc/net/if_inet6").open(encoding="ascii") as table:
         for line in table:
             fields = line.split()
             if fields[0] == wanted:

@@ -1,6 +1,7 @@
 from types import TracebackType
-from typing import Self
+from typing import Self, final
 
+@final
 class Wakeup:
     def __init__(self) -> None: ...
     def notify(self) -> None: ...
