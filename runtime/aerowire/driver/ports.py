@@ -59,8 +59,13 @@ def open_udp_socket(spec: SocketSpec) -> DatagramPort:
     from aerowire.system.udp import open_udp
 
     return open_udp(
-        bind=(spec.bind.host, spec.bind.port),
-        connect=None if spec.connect is None else (spec.connect.host, spec.connect.port),
-        so_sndbuf=spec.so_sndbuf,
-        so_rcvbuf=spec.so_rcvbuf,
+        bind=_pair(spec.bind),
+        peer=None if spec.connect is None else _pair(spec.connect),
+        send_buffer_length=spec.so_sndbuf,
+        receive_buffer_length=spec.so_rcvbuf,
     )
+
+
+def _pair(address: SocketAddress) -> tuple[str, int]:
+    host = f"{address.host}%{address.scope_id}" if address.scope_id else address.host
+    return host, address.port

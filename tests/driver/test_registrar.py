@@ -1,0 +1,473 @@
+"""The registrar by commands and responses, one duty cycle at a time."""
+
+from __future__ import annotations
+
+import struct
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aerowire.codecs.flyweights import commands
+from aerowire.codecs.flyweights.commands import CommandType
+from aerowire.codecs.tables.counters import CounterType, SystemCounter
+from aerowire.codecs.tables.errors import ErrorCode
+from aerowire.ipc.error_log import read_errors
+from aerowire.logbuffer.log import LogBuffers
+
+UDP = "aeron:udp?endpoint=127.0.0.1:0"
+
+
+def remove_publication(client: Any, registration_id: int, flags: int = 0) -> int:
+    return client.request(CommandType.REMOVE_PUBLICATION, commands.RemovePublicationEncoder, registration_id=registration_id, flags=flags)
+
+
+def remove_subscription(client: Any, registration_id: int) -> int:
+    return client.request(CommandType.REMOVE_SUBSCRIPTION, commands.RemoveSubscriptionEncoder, registration_id=registration_id)
+
+
+def udp_pair(client: Any, parameters: str = "") -> tuple[int, int, str]:
+    """Subscribe on a free port and publish to it; returns both registrations and the address."""
+    subscription = client.add_subscription(UDP + parameters, 10)
+    status_id = client.take(CommandType.ON_SUBSCRIPTION_READY, subscription).channel_status_counter_id
+    address = client.cnc.counters_reader().label(status_id).rsplit(" ", 1)[1]
+    publication = client.add_publication(f"aeron:udp?endpoint={address}", 10)
+    return subscription, publication, address
+
+
+class TestClients:
+    def test_a_new_client_gets_a_heartbeat_under_its_own_id(self, client: Any) -> None:
+        client.add_subscription("aeron:ipc", 1)
+        ready = client.take(CommandType.ON_COUNTER_READY, client.client_id)
+        reader = client.cnc.counters_reader()
+        assert reader.type_id(ready.counter_id) == CounterType.CLIENT_HEARTBEAT
+        assert reader.label(ready.counter_id) == f"client-heartbeat: id={client.client_id}"
+        assert reader.key(ready.counter_id)[:8] == struct.pack("<q", client.client_id)
+        assert (reader.registration_id(ready.counter_id), reader.owner_id(ready.counter_id)) == (client.client_id, client.client_id)
+
+    def test_a_client_that_closes_is_forgotten_without_a_timeout(self, client: Any) -> None:
+        publication = client.add_publication("aeron:ipc", 1)
+        log_file = Path(client.take(CommandType.ON_PUBLICATION_READY, publication).log_file)
+        client.send(CommandType.CLIENT_CLOSE, commands.ClientCloseEncoder.encode(client_id=client.client_id))
+        client.take(CommandType.ON_UNAVAILABLE_COUNTER, client.client_id)
+        client.work_until(lambda: not client.labels())
+        client.work_until(lambda: not log_file.exists())
+        assert client.system(SystemCounter.CLIENT_TIMEOUTS) == 0
+        assert CommandType.ON_CLIENT_TIMEOUT not in [kind for kind, _ in client.responses]
+
+    def test_a_silent_client_times_out_and_loses_everything(self, launch: Callable[..., Any]) -> None:
+        client = launch(client_liveness_timeout_ns="30ms", publication_linger_timeout_ns=0)
+        client.add_publication("aeron:ipc", 1)
+        counter = client.request(CommandType.ADD_COUNTER, commands.AddCounterEncoder, type_id=1500, key=b"", label="mine")
+        client.take(CommandType.ON_COUNTER_READY, counter)
+        udp_pair(client)
+        timeout = client.take(CommandType.ON_CLIENT_TIMEOUT)
+        assert timeout.client_id == client.client_id
+        client.take(CommandType.ON_UNAVAILABLE_COUNTER, counter)
+        client.work_until(lambda: not client.labels())
+        assert client.system(SystemCounter.CLIENT_TIMEOUTS) == 1
+
+    def test_a_keepalive_command_keeps_a_client_alive(self, launch: Callable[..., Any]) -> None:
+        client = launch(client_liveness_timeout_ns="40ms")
+        client.add_subscription("aeron:ipc", 1)
+        deadline = time.monotonic() + 0.1
+        while time.monotonic() < deadline:
+            client.send(CommandType.CLIENT_KEEPALIVE, commands.ClientKeepaliveEncoder.encode(client_id=client.client_id))
+            client.work(1)
+        assert client.system(SystemCounter.CLIENT_TIMEOUTS) == 0
+
+
+class TestIpc:
+    def test_publication_and_subscription_meet(self, client: Any) -> None:
+        subscription = client.add_subscription("aeron:ipc", 10)
+        assert client.take(CommandType.ON_SUBSCRIPTION_READY, subscription).channel_status_counter_id == -1
+        publication = client.add_publication("aeron:ipc?term-length=64k", 10)
+        ready = client.take(CommandType.ON_PUBLICATION_READY, publication)
+        assert (ready.registration_id, ready.stream_id, ready.channel_status_counter_id) == (publication, 10, -1)
+        assert ready.log_file == f"{client.driver.aeron_dir}/publications/{publication}.logbuffer"
+        image = client.take(CommandType.ON_AVAILABLE_IMAGE)
+        assert (image.correlation_id, image.session_id, image.stream_id) == (publication, ready.session_id, 10)
+        assert (image.subscription_registration_id, image.source_identity) == (subscription, "aeron:ipc")
+        assert image.log_file == ready.log_file
+        reader = client.cnc.counters_reader()
+        assert reader.reference_id(image.subscriber_position_counter_id) == publication
+        assert set(client.labels()) == {
+            f"client-heartbeat: id={client.client_id}",
+            f"pub-pos (concurrent): {publication} {ready.session_id} 10 aeron:ipc?term-length=64k",
+            f"pub-lmt: {publication} {ready.session_id} 10 aeron:ipc?term-length=64k",
+            f"sub-pos: {subscription} {ready.session_id} 10 aeron:ipc @0",
+        }
+
+    def test_a_second_concurrent_publication_shares_the_first(self, client: Any) -> None:
+        first, second = client.add_publication("aeron:ipc", 10), client.add_publication("aeron:ipc", 10)
+        exclusive = client.add_publication("aeron:ipc", 10, is_exclusive=True)
+        one = client.take(CommandType.ON_PUBLICATION_READY, first)
+        two = client.take(CommandType.ON_PUBLICATION_READY, second)
+        three = client.take(CommandType.ON_EXCLUSIVE_PUBLICATION_READY, exclusive)
+        assert (two.registration_id, two.session_id, two.log_file) == (first, one.session_id, one.log_file)
+        assert three.registration_id == exclusive
+        assert three.session_id != one.session_id
+
+    def test_a_shared_publication_lives_until_its_last_registration_goes(self, client: Any) -> None:
+        first, second = client.add_publication("aeron:ipc", 10), client.add_publication("aeron:ipc", 10)
+        log_file = Path(client.take(CommandType.ON_PUBLICATION_READY, second).log_file)
+        client.take(CommandType.ON_OPERATION_SUCCESS, remove_publication(client, first))
+        client.work(20)
+        assert log_file.exists()
+        client.take(CommandType.ON_OPERATION_SUCCESS, remove_publication(client, second))
+        client.work_until(lambda: not log_file.exists())
+        client.work_until(lambda: set(client.labels()) == {f"client-heartbeat: id={client.client_id}"})
+
+    def test_an_ending_publication_takes_its_images_along(self, client: Any) -> None:
+        subscription = client.add_subscription("aeron:ipc", 10)
+        publication = client.add_publication("aeron:ipc", 10)
+        client.take(CommandType.ON_AVAILABLE_IMAGE)
+        remove_publication(client, publication)
+        gone = client.take(CommandType.ON_UNAVAILABLE_IMAGE)
+        assert (gone.correlation_id, gone.subscription_registration_id, gone.stream_id, gone.channel) == (
+            publication,
+            subscription,
+            10,
+            "aeron:ipc",
+        )
+
+    def test_a_revoked_publication_ends_at_once(self, client: Any) -> None:
+        client.add_subscription("aeron:ipc", 10)
+        publication = client.add_publication("aeron:ipc", 10)
+        client.take(CommandType.ON_AVAILABLE_IMAGE)
+        remove_publication(client, publication, commands.RemovePublicationFlags.REVOKE)
+        client.take(CommandType.ON_UNAVAILABLE_IMAGE)
+        client.work_until(lambda: client.system(SystemCounter.PUBLICATIONS_REVOKED) == 1)
+
+    def test_a_session_id_selects_the_publication(self, client: Any) -> None:
+        client.add_subscription("aeron:ipc?session-id=77", 10)
+        client.add_publication("aeron:ipc", 10, is_exclusive=True)
+        wanted = client.add_publication("aeron:ipc?session-id=77", 10, is_exclusive=True)
+        assert client.take(CommandType.ON_AVAILABLE_IMAGE).correlation_id == wanted
+        client.work(5)
+        assert CommandType.ON_AVAILABLE_IMAGE not in [kind for kind, _ in client.responses]
+
+    def test_a_late_subscriber_joins_where_the_first_one_reads(self, client: Any) -> None:
+        client.add_subscription("aeron:ipc", 10)
+        client.add_publication("aeron:ipc?init-term-id=5|term-id=6|term-offset=64|term-length=64k", 10, is_exclusive=True)
+        first = client.take(CommandType.ON_AVAILABLE_IMAGE)
+        client.add_subscription("aeron:ipc", 10)
+        second = client.take(CommandType.ON_AVAILABLE_IMAGE)
+        reader = client.cnc.counters_reader()
+        assert reader.value(first.subscriber_position_counter_id) == reader.value(second.subscriber_position_counter_id) == 65600
+        assert reader.label(second.subscriber_position_counter_id).endswith(" @65600")
+
+    def test_removing_a_subscription_frees_its_positions(self, client: Any) -> None:
+        subscription = client.add_subscription("aeron:ipc", 10)
+        client.add_publication("aeron:ipc", 10)
+        client.take(CommandType.ON_AVAILABLE_IMAGE)
+        client.take(CommandType.ON_OPERATION_SUCCESS, remove_subscription(client, subscription))
+        client.work_until(lambda: not any(label.startswith("sub-pos") for label in client.labels()))
+
+    def test_log_metadata_is_as_the_official_driver_writes_it(self, client: Any) -> None:
+        publication = client.add_publication("aeron:ipc?term-length=64k|mtu=4k|linger=1s|tags=1,42", 10, is_exclusive=True)
+        ready = client.take(CommandType.ON_EXCLUSIVE_PUBLICATION_READY, publication)
+        log = LogBuffers.map(ready.log_file)
+        fields = log.metadata_fields()
+        log.close()
+        assert (fields["term_length"], fields["mtu"], fields["page_size"], fields["type"]) == (65536, 4096, 4096, 1)
+        assert (fields["correlation_id"], fields["entity_tag"], fields["linger_timeout_ns"]) == (publication, 42, 1_000_000_000)
+        assert (fields["publication_window_length"], fields["max_resend"], fields["signal_eos"]) == (32768, 16, 1)
+        assert (fields["end_of_stream_position"], fields["response_correlation_id"]) == (2**63 - 1, -1)
+        assert (fields["socket_rcvbuf_length"], fields["untethered_resting_timeout_ns"]) == (0, 10_000_000_000)
+
+
+class TestUdp:
+    def test_a_stream_arrives_at_its_subscriber(self, client: Any) -> None:
+        subscription, publication, address = udp_pair(client)
+        ready = client.take(CommandType.ON_PUBLICATION_READY, publication)
+        image = client.take(CommandType.ON_AVAILABLE_IMAGE)
+        assert (image.session_id, image.stream_id, image.subscription_registration_id) == (ready.session_id, 10, subscription)
+        assert image.log_file == f"{client.driver.aeron_dir}/images/{image.correlation_id}.logbuffer"
+        source = next(label for label in client.labels() if label.startswith("snd-channel")).rsplit(" ", 1)[1]
+        assert image.source_identity == source
+        channel = f"aeron:udp?endpoint={address}"
+        stream = f"{publication} {ready.session_id} 10 {channel}"
+        received = f"{image.correlation_id} {ready.session_id} 10 {UDP}"
+        snd_status, rcv_status = ready.channel_status_counter_id, image.subscriber_position_counter_id
+        labels = client.labels()
+        assert {
+            f"snd-channel: {channel} {source}",
+            f"snd-local-sockaddr: {snd_status} {source}",
+            f"pub-pos (concurrent): {stream}",
+            f"pub-lmt: {stream}",
+            f"snd-pos: {stream}",
+            f"snd-lmt: {stream}",
+            f"snd-bpe: {stream}",
+            f"snd-naks-received: {stream}",
+            f"rcv-channel: {UDP} {address}",
+            f"rcv-hwm: {received}",
+            f"rcv-pos: {received}",
+            f"rcv-naks-sent: {received}",
+            f"sub-pos: {subscription} {ready.session_id} 10 {UDP} @0",
+        } <= set(labels)
+        assert labels[f"snd-channel: {channel} {source}"] == 1
+        assert client.cnc.counters_reader().reference_id(rcv_status) == image.correlation_id
+
+    def test_a_second_subscription_shares_endpoint_and_image(self, client: Any) -> None:
+        _, _, address = udp_pair(client)
+        client.take(CommandType.ON_AVAILABLE_IMAGE)
+        second = client.add_subscription(f"aeron:udp?endpoint={address}", 10)
+        # The first was asked for by port 0 and is nobody else's: a second socket on its port is refused.
+        assert client.error_of(second)[0] == ErrorCode.GENERIC_ERROR
+
+    def test_subscriptions_of_one_channel_share_endpoint_and_image(self, client: Any) -> None:
+        port = free_port()
+        channel = f"aeron:udp?endpoint=127.0.0.1:{port}"
+        first, second = client.add_subscription(channel, 10), client.add_subscription(channel, 10)
+        one = client.take(CommandType.ON_SUBSCRIPTION_READY, first)
+        two = client.take(CommandType.ON_SUBSCRIPTION_READY, second)
+        assert one.channel_status_counter_id == two.channel_status_counter_id
+        client.add_publication(channel, 10)
+        images = [client.take(CommandType.ON_AVAILABLE_IMAGE), client.take(CommandType.ON_AVAILABLE_IMAGE)]
+        assert {image.subscription_registration_id for image in images} == {first, second}
+        assert len({image.correlation_id for image in images}) == 1
+        third = client.add_subscription(channel, 10)
+        late = client.take(CommandType.ON_AVAILABLE_IMAGE)
+        assert (late.subscription_registration_id, late.correlation_id) == (third, images[0].correlation_id)
+
+    def test_everything_is_freed_when_both_ends_go(self, launch: Callable[..., Any]) -> None:
+        client = launch(publication_linger_timeout_ns=0, image_liveness_timeout_ns="20ms", rcv_status_message_timeout_ns="2ms")
+        mapped = client.system(SystemCounter.BYTES_CURRENTLY_MAPPED)
+        subscription, publication, _ = udp_pair(client)
+        image = client.take(CommandType.ON_AVAILABLE_IMAGE)
+        assert client.system(SystemCounter.BYTES_CURRENTLY_MAPPED) == mapped + 2 * 200_704
+        remove_publication(client, publication)
+        gone = client.take(CommandType.ON_UNAVAILABLE_IMAGE)
+        assert (gone.correlation_id, gone.subscription_registration_id, gone.channel) == (image.correlation_id, subscription, UDP)
+        remove_subscription(client, subscription)
+        client.work_until(lambda: set(client.labels()) == {f"client-heartbeat: id={client.client_id}"})
+        client.work_until(lambda: client.system(SystemCounter.BYTES_CURRENTLY_MAPPED) == mapped)
+        directory = Path(client.driver.aeron_dir)
+        assert not list((directory / "images").iterdir())
+        assert not list((directory / "publications").iterdir())
+
+    def test_options_that_conflict_on_a_shared_endpoint_are_refused(self, client: Any) -> None:
+        channel = f"aeron:udp?endpoint=127.0.0.1:{free_port()}"
+        client.take(CommandType.ON_SUBSCRIPTION_READY, client.add_subscription(channel, 10))
+        for parameter in ("reliable=false", "rejoin=false", "so-rcvbuf=256k"):
+            code, text = client.error_of(client.add_subscription(f"{channel}|{parameter}", 10))
+            assert (code, parameter.split("=", 1)[0] in text) == (ErrorCode.INVALID_CHANNEL, True)
+        client.take(CommandType.ON_SUBSCRIPTION_READY, client.add_subscription(f"{channel}|reliable=false", 11))
+
+
+class TestCounters:
+    def test_a_counter_is_made_and_given_back(self, client: Any) -> None:
+        made = client.request(CommandType.ADD_COUNTER, commands.AddCounterEncoder, type_id=1500, key=b"key", label="my label")
+        ready = client.take(CommandType.ON_COUNTER_READY, made)
+        reader = client.cnc.counters_reader()
+        assert (reader.type_id(ready.counter_id), reader.label(ready.counter_id)) == (1500, "my label")
+        assert reader.key(ready.counter_id)[:4] == b"key\0"
+        assert (reader.registration_id(ready.counter_id), reader.owner_id(ready.counter_id)) == (made, client.client_id)
+        gone = client.request(CommandType.REMOVE_COUNTER, commands.RemoveCounterEncoder, registration_id=made)
+        client.take(CommandType.ON_OPERATION_SUCCESS, gone)
+        assert client.take(CommandType.ON_UNAVAILABLE_COUNTER, made).counter_id == ready.counter_id
+
+    def test_a_static_counter_is_made_once_and_outlives_its_client(self, client: Any) -> None:
+        fields = {"registration_id": 99, "type_id": 1501, "key": b"", "label": "static"}
+        first = client.request(CommandType.ADD_STATIC_COUNTER, commands.AddStaticCounterEncoder, **fields)
+        second = client.request(CommandType.ADD_STATIC_COUNTER, commands.AddStaticCounterEncoder, **fields)
+        counter_id = client.take(CommandType.ON_STATIC_COUNTER, first).counter_id
+        assert client.take(CommandType.ON_STATIC_COUNTER, second).counter_id == counter_id
+        client.send(CommandType.CLIENT_CLOSE, commands.ClientCloseEncoder.encode(client_id=client.client_id))
+        client.work_until(lambda: set(client.labels()) == {"static"})
+        assert client.cnc.counters_reader().owner_id(counter_id) == -1
+
+    def test_a_static_counter_does_not_take_over_another_s(self, client: Any) -> None:
+        made = client.request(CommandType.ADD_COUNTER, commands.AddCounterEncoder, type_id=1500, key=b"", label="owned")
+        client.take(CommandType.ON_COUNTER_READY, made)
+        static = client.request(
+            CommandType.ADD_STATIC_COUNTER, commands.AddStaticCounterEncoder, registration_id=made, type_id=1500, key=b"", label="x"
+        )
+        assert client.error_of(static)[0] == ErrorCode.GENERIC_ERROR
+
+
+class TestSessions:
+    def test_next_session_ids_follow_each_other_and_skip_the_reserved_ones(self, launch: Callable[..., Any]) -> None:
+        client = launch(publication_reserved_session_id_low=-(2**31), publication_reserved_session_id_high=-2)
+        client.driver.registrar.sessions.next_id = 2**31 - 1
+        ids = []
+        for _ in range(3):
+            asked = client.request(CommandType.GET_NEXT_AVAILABLE_SESSION_ID, commands.GetNextAvailableSessionIdEncoder, stream_id=10)
+            ids.append(client.take(CommandType.ON_NEXT_AVAILABLE_SESSION_ID, asked).session_id)
+        assert ids == [2**31 - 1, -1, 0]
+
+    def test_a_session_id_in_use_is_refused_and_skipped(self, client: Any) -> None:
+        channel = "aeron:ipc?session-id=77"
+        client.take(CommandType.ON_EXCLUSIVE_PUBLICATION_READY, client.add_publication(channel, 10, is_exclusive=True))
+        code, text = client.error_of(client.add_publication(channel, 10, is_exclusive=True))
+        assert (code, "session-id=77" in text) == (ErrorCode.INVALID_CHANNEL, True)
+        client.take(CommandType.ON_EXCLUSIVE_PUBLICATION_READY, client.add_publication(channel, 11, is_exclusive=True))
+        client.driver.registrar.sessions.next_id = 77
+        # 77 lies within the reserved range by default; widen nothing, only look at the stream.
+        client.driver.registrar.sessions.reserved_low, client.driver.registrar.sessions.reserved_high = 1, 0
+        asked = client.request(CommandType.GET_NEXT_AVAILABLE_SESSION_ID, commands.GetNextAvailableSessionIdEncoder, stream_id=10)
+        assert client.take(CommandType.ON_NEXT_AVAILABLE_SESSION_ID, asked).session_id == 78
+
+
+class TestErrors:
+    @pytest.mark.parametrize(
+        ("kind", "encoder", "code"),
+        [
+            (CommandType.REMOVE_PUBLICATION, commands.RemovePublicationEncoder, ErrorCode.UNKNOWN_PUBLICATION),
+            (CommandType.REMOVE_SUBSCRIPTION, commands.RemoveSubscriptionEncoder, ErrorCode.UNKNOWN_SUBSCRIPTION),
+            (CommandType.REMOVE_COUNTER, commands.RemoveCounterEncoder, ErrorCode.UNKNOWN_COUNTER),
+        ],
+    )
+    def test_an_unknown_registration_has_its_code(self, client: Any, kind: CommandType, encoder: Any, code: ErrorCode) -> None:
+        assert client.error_of(client.request(kind, encoder, registration_id=987_654))[0] == code
+
+    @pytest.mark.parametrize(
+        ("channel", "code", "part"),
+        [
+            ("aeron:udp?endpoint=127.0.0.1:0", ErrorCode.GENERIC_ERROR, "port 0"),
+            ("aeron:udp?endpont=127.0.0.1:1", ErrorCode.INVALID_CHANNEL, "did you mean 'endpoint'"),
+            ("aeron:udp?endpoint=127.0.0.1:1|mtu=x", ErrorCode.INVALID_CHANNEL, "mtu=x"),
+            ("aeron:ipc?term-length=3", ErrorCode.GENERIC_ERROR, "term-length=3"),
+            ("aeron:udp?endpoint=nosuchhost.invalid:1", ErrorCode.UNKNOWN_HOST, "nosuchhost.invalid"),
+            ("aeron:udp?endpoint=224.0.1.1:1|interface=localhost", ErrorCode.NOT_SUPPORTED, "multicast"),
+            ("aeron:udp?control-mode=manual", ErrorCode.NOT_SUPPORTED, "multi-destination-cast"),
+            ("aeron:udp?control=127.0.0.1:0|control-mode=dynamic", ErrorCode.NOT_SUPPORTED, "multi-destination-cast"),
+            ("aeron:udp?endpoint=127.0.0.1:1|control=127.0.0.1:0|control-mode=response", ErrorCode.NOT_SUPPORTED, "response"),
+            ("aeron:udp?endpoint=127.0.0.1:1|fc=max", ErrorCode.GENERIC_ERROR, "fc=max"),
+            ("aeron:udp?control=127.0.0.1:4", ErrorCode.GENERIC_ERROR, "control stands alone"),
+            ("bogus", ErrorCode.INVALID_CHANNEL, "scheme"),
+        ],
+    )
+    def test_a_bad_publication_is_answered_and_recorded(self, client: Any, channel: str, code: ErrorCode, part: str) -> None:
+        found, text = client.error_of(client.add_publication(channel, 10))
+        assert (found, part in text) == (code, True), text
+        assert client.system(SystemCounter.ERRORS) == 1
+        assert part in read_errors(client.cnc.error_log_buffer)[0].text
+        # What failed left nothing behind.
+        assert {label.split(":")[0] for label in client.labels()} <= {"client-heartbeat"}
+        assert not list((Path(client.driver.aeron_dir) / "publications").iterdir())
+
+    @pytest.mark.parametrize(
+        ("channel", "code", "part"),
+        [
+            ("aeron-spy:aeron:udp?endpoint=127.0.0.1:1", ErrorCode.NOT_SUPPORTED, "spy"),
+            ("aeron:udp?control-mode=manual", ErrorCode.NOT_SUPPORTED, "multi-destination"),
+            ("aeron:udp?endpoint=127.0.0.1:0|cc=cubic", ErrorCode.NOT_SUPPORTED, "cubic"),
+            ("aeron:udp?endpoint=127.0.0.1:0|control=127.0.0.1:0", ErrorCode.GENERIC_ERROR, "port 0"),
+            ("aeron:udp?endpoint=127.0.0.1:0|media-rcv-ts-offset=0", ErrorCode.INVALID_CHANNEL, "media timestamps"),
+            ("aeron:udp?endpoint=127.0.0.1:0|so-rcvbuf=16k", ErrorCode.GENERIC_ERROR, "SO_RCVBUF"),
+            ("aeron:udp", ErrorCode.INVALID_CHANNEL, "does not say where"),
+        ],
+    )
+    def test_a_bad_subscription_is_answered(self, client: Any, channel: str, code: ErrorCode, part: str) -> None:
+        found, text = client.error_of(client.add_subscription(channel, 10))
+        assert (found, part in text) == (code, True), text
+
+    def test_a_busy_port_says_so(self, client: Any) -> None:
+        import socket
+
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
+            other.bind(("127.0.0.1", 0))
+            port = other.getsockname()[1]
+            code, text = client.error_of(client.add_subscription(f"aeron:udp?endpoint=127.0.0.1:{port}", 10))
+        assert (code, str(port) in text) == (ErrorCode.GENERIC_ERROR, True), text
+
+    def test_destinations_are_refused_with_their_own_code(self, client: Any) -> None:
+        publication = client.add_publication("aeron:ipc", 10)
+        subscription = client.add_subscription("aeron:ipc", 10)
+        destination = {"registration_id": publication, "channel": "aeron:udp?endpoint=127.0.0.1:1"}
+        asked = client.request(CommandType.ADD_DESTINATION, commands.AddDestinationEncoder, **destination)
+        assert client.error_of(asked)[0] == ErrorCode.NOT_SUPPORTED
+        destination["registration_id"] = subscription
+        asked = client.request(CommandType.ADD_RCV_DESTINATION, commands.AddRcvDestinationEncoder, **destination)
+        assert client.error_of(asked)[0] == ErrorCode.NOT_SUPPORTED
+        asked = client.request(CommandType.REMOVE_DESTINATION, commands.RemoveDestinationEncoder, **destination)
+        assert client.error_of(asked)[0] == ErrorCode.UNKNOWN_PUBLICATION
+
+    def test_a_rejection_needs_an_image_and_a_short_reason(self, client: Any) -> None:
+        fields = {"image_correlation_id": 123, "position": 0, "reason": "bad"}
+        asked = client.request(CommandType.REJECT_IMAGE, commands.RejectImageEncoder, **fields)
+        assert client.error_of(asked)[0] == ErrorCode.GENERIC_ERROR
+        client.add_subscription("aeron:ipc", 10)
+        client.add_publication("aeron:ipc", 10)
+        image = client.take(CommandType.ON_AVAILABLE_IMAGE)
+        fields["image_correlation_id"] = image.correlation_id
+        asked = client.request(CommandType.REJECT_IMAGE, commands.RejectImageEncoder, **fields)
+        assert client.error_of(asked)[0] == ErrorCode.NOT_SUPPORTED
+
+    def test_unknown_and_short_commands_are_answered(self, client: Any) -> None:
+        client.send(0x7E, struct.pack("<qq", client.client_id, 4711))
+        assert client.error_of(4711)[0] == ErrorCode.UNKNOWN_COMMAND_TYPE_ID
+        client.send(CommandType.ADD_PUBLICATION, struct.pack("<qq", client.client_id, 4712))
+        assert client.error_of(4712)[0] == ErrorCode.MALFORMED_COMMAND
+
+    def test_a_full_counters_buffer_fails_the_command_and_frees_what_it_took(self, launch: Callable[..., Any]) -> None:
+        client = launch(counters_buffer_length=1024 * 1024)
+        limit = client.cnc.counters_reader().max_count
+        client.add_subscription("aeron:ipc", 10)
+        for _ in range(limit - len(SystemCounter) - 2):
+            client.request(CommandType.ADD_COUNTER, commands.AddCounterEncoder, type_id=1500, key=b"", label="x")
+            client.work(1)
+        client.work(20)
+        client.responses.clear()
+        code, text = client.error_of(client.add_publication("aeron:ipc", 10))
+        assert (code, "counter" in text.lower()) == (ErrorCode.GENERIC_ERROR, True), text
+        made = client.request(CommandType.ADD_COUNTER, commands.AddCounterEncoder, type_id=1500, key=b"", label="last")
+        client.take(CommandType.ON_COUNTER_READY, made)
+        assert not list((Path(client.driver.aeron_dir) / "publications").iterdir())
+
+    def test_a_full_file_system_is_a_storage_error(self, client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        logs = client.driver.registrar.core.logs
+        monkeypatch.setattr(logs, "_regions", FullRegions(logs._regions))
+        code, text = client.error_of(client.add_publication("aeron:ipc", 10))
+        assert (code, "200704" in text, "1000" in text) == (ErrorCode.STORAGE_SPACE, True, True), text
+
+    def test_an_exception_in_a_command_does_not_end_the_driver(self, client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        def fail(*_args: object, **_kwargs: object) -> None:
+            raise RuntimeError("broken on purpose")
+
+        monkeypatch.setattr(client.driver.registrar.subscriptions, "add_ipc", fail)
+        code, text = client.error_of(client.add_subscription("aeron:ipc", 10))
+        assert (code, text) == (ErrorCode.GENERIC_ERROR, "RuntimeError: broken on purpose")
+        assert client.system(SystemCounter.ERRORS) == 1
+        monkeypatch.undo()
+        client.take(CommandType.ON_SUBSCRIPTION_READY, client.add_subscription("aeron:ipc", 10))
+
+
+class FullRegions:
+    """A region port on a file system with 1000 bytes left."""
+
+    def __init__(self, real: Any) -> None:
+        self._real = real
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+    def free_space(self, _directory: object) -> int:
+        return 1000
+
+
+class TestTermination:
+    def test_is_denied_by_default(self, client: Any) -> None:
+        client.send(CommandType.TERMINATE_DRIVER, commands.TerminateDriverEncoder.encode(client_id=client.client_id, token=b"now"))
+        client.work(3)
+        assert not client.driver.wait_for_termination(0)
+
+    def test_is_up_to_the_validator(self, launch: Callable[..., Any]) -> None:
+        client = launch(termination_validator=lambda _directory, token: token == b"now")
+        for token, is_ended in ((b"later", False), (b"now", True)):
+            client.send(CommandType.TERMINATE_DRIVER, commands.TerminateDriverEncoder.encode(client_id=client.client_id, token=token))
+            client.work(3)
+            assert client.driver.wait_for_termination(0) is is_ended
+
+
+def free_port() -> int:
+    import socket
+
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
