@@ -10,7 +10,7 @@ from aerowire.codegen.project import Project
 from aerowire.codegen.targets.base import header, module_path, package_files, render
 from aerowire.codegen.targets.flyweights import FORMATS
 
-RESERVED = {"payload": "data"}  # names that a scapy packet uses itself
+RESERVED = {"payload": "data", "name": "entry_name"}  # names that a scapy packet uses itself
 
 
 @dataclass(frozen=True)

@@ -118,8 +118,8 @@ class ResolutionEntry(Layer):
         Field("udp_port", 0, "<H"),
         Field("age_ms", 0, "<i"),
         StrLenField("address", b"", length_from=lambda packet: {1: 4, 2: 16}.get(packet.res_type, 0)),
-        FieldLenField("name_length", None, fmt="<h", length_of="name"),
-        StrLenField("name", b"", length_from=lambda packet: max(packet.name_length, 0)),
+        FieldLenField("entry_name_length", None, fmt="<h", length_of="entry_name"),
+        StrLenField("entry_name", b"", length_from=lambda packet: max(packet.entry_name_length, 0)),
         _padding("padding", 8),
     ]
 

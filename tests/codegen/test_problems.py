@@ -1,0 +1,169 @@
+"""Invalid schemas: every problem at once, each with file, line and column, and never anything but a SchemaError."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+from pathlib import Path
+
+import pytest
+
+from aerowire.codegen.load import Source, default_spec, load_project
+from aerowire.codegen.problems import SchemaError
+from aerowire.codegen.targets.registry import render_all
+
+HEAD = """<?xml version="1.0"?>
+<sbe:messageSchema xmlns:sbe="http://fixprotocol.io/2016/sbe" xmlns:aw="urn:aerowire:layout" package="p" id="1" description="d">
+"""
+MUTATIONS = 150
+
+
+def problems_of(tmp_path: Path, text: str, name: str = "s.xml") -> list[str]:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(SchemaError) as caught:
+        load_project([Source(tmp_path / name, name)])
+    return [str(problem) for problem in caught.value.problems]
+
+
+def layout_problems(tmp_path: Path, body: str) -> list[str]:
+    return problems_of(tmp_path, f"{HEAD}{body}\n</sbe:messageSchema>\n")
+
+
+def test_every_problem_of_a_layout_is_reported_at_its_place(tmp_path: Path) -> None:
+    body = """  <aw:constant name="lower" type="int32" value="1" description="x"/>
+  <types><enum name="Kind" encodingType="int8"><validValue name="A">300</validValue><validValue name="B">x</validValue></enum></types>
+  <aw:struct name="S" description="s">
+    <aw:field name="a" type="int32" offset="0" description="a"/>
+    <aw:field name="b" type="int32" offset="2" description="b"/><aw:field name="a" type="nope" description="c"/>
+    <aw:var name="v" length="zz" description="v"/>
+    <aw:field name="after" type="int32" offset="40" description="c" bogus="1"/>
+    <aw:repeat name="r" struct="Missing" description="r"/>
+  </aw:struct>
+  <aw:struct name="T" extends="U" description="s"/>
+  <aw:variant name="Va" on="S.q" description="d"/>
+  <aw:region name="R" fields="Q" description="d"><aw:section name="x" description="s"/></aw:region>"""
+    assert layout_problems(tmp_path, body) == [
+        "s.xml:3:3: error: name 'lower' must be in UPPER_CASE",
+        "s.xml:4:48: error: value of 'A' 300 does not fit int8 (-128 to 127)",
+        "s.xml:4:85: error: value of 'B' must be an integer, found 'x'",
+        "s.xml:7:5: error: field 'b' at 2 to 6 overlaps 'a'",
+        "s.xml:7:65: error: name 'a' stands twice in the struct",
+        "s.xml:7:65: error: type 'nope' is neither a primitive nor an enum or set of this file",
+        "s.xml:8:5: error: length names 'zz', which is no integer field before it",
+        "s.xml:9:5: error: Element 'field', attribute 'bogus': The attribute 'bogus' is not allowed.",
+        "s.xml:9:5: error: field 'after' follows 'v', whose end is not fixed",
+        "s.xml:10:5: error: 'r' needs either count or until",
+        "s.xml:10:5: error: struct 'Missing' is not declared in this file",
+        "s.xml:12:3: error: extends 'U', which is no struct of this file or extends this one",
+        "s.xml:13:3: error: on names 'S.q', which is no field of a struct of this file",
+        "s.xml:14:3: error: fields names 'Q', which is no struct of this file",
+        "s.xml:14:50: error: section 'x' needs constant, field or struct",
+    ]
+
+
+FIELD = '<aw:field name="a" type="int32" offset="0" description="a"/>'
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (f'<aw:struct name="S" length="2" description="s">{FIELD}</aw:struct>', "3:1: error: length 2 is less than its members need"),
+        (f'<aw:struct name="S" description="s">{FIELD}<aw:var name="v" offset="3" length="a" description="v"/></aw:struct>',
+         "error: 'v' at 3 falls into the fixed part, which ends at 4"),
+        (f'<aw:struct name="S" description="s">{FIELD}<aw:var name="v" length="rest" description="v"/>'
+         '<aw:var name="w" lengthType="int32" description="v"/></aw:struct>', "'w' follows 'v', which takes all that is left"),
+        ('<aw:struct name="S" description="s"><aw:field name="a" type="int32" description="a">'
+         '<aw:bits name="x" low="30" high="32" type="int8" description="d"/></aw:field></aw:struct>',
+         "bits 30 to 32 do not lie within int32"),
+        ('<aw:struct name="S" description="s"><aw:field name="class" type="int32" description="a"/></aw:struct>',
+         "member 'class' of S is a word of Python"),
+        (f'<aw:constant name="S_LENGTH" type="int32" value="1" description="d"/><aw:struct name="S" description="s">{FIELD}</aw:struct>',
+         "S and S_LENGTH both make the constant S_LENGTH"),
+        (f'<aw:struct name="S" description="s">{FIELD}</aw:struct><aw:struct name="S" description="s">{FIELD}</aw:struct>',
+         "name 'S' is taken by line 3"),
+        ('<aw:struct name="A" extends="B" description="s"/><aw:struct name="B" extends="A" description="s"/>', "extends 'B'"),
+        (f'<aw:struct name="S" description="s">{FIELD}<aw:variant name="k" on="a" description="d"><aw:case value="1"/></aw:variant>'
+         "</aw:struct>", "case '1' needs either struct or length"),
+        (f'<aw:struct name="S" description="s">{FIELD}<aw:variant name="k" on="a" length="8" table="counters" description="d"/>'
+         "</aw:struct>",
+         "no counters.xml beside this file"),
+    ],
+)  # fmt: skip
+def test_each_rule_of_a_layout_is_checked(tmp_path: Path, body: str, expected: str) -> None:
+    assert any(expected in problem for problem in layout_problems(tmp_path, body))
+
+
+OPTION = '<option name="{0}" property="aeron.{0}" environment="{1}" kind="{2}" {3} scope="driver">Text.</option>'
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        (OPTION.format("a", "A", "int", 'default="x"'), "o.xml:1:58: error: default 'x' is no int"),
+        (OPTION.format("a", "A", "bool", 'default="yes"'), "default 'yes' is no bool"),
+        (OPTION.format("a", "A", "enum", 'choices="x y" default="z"'), "default 'z' is none of x, y"),
+        (OPTION.format("a", "A", "int", 'default-of="b"'), "default-of names 'b'"),
+        (OPTION.format("a", "A", "int", "") + OPTION.format("a", "B", "int", ""), "name 'a' is taken by line 1"),
+        (OPTION.format("a", "A", "wrong", ""), "kind"),
+    ],
+)
+def test_each_rule_of_options_is_checked(tmp_path: Path, rows: str, expected: str) -> None:
+    text = f'<options xmlns="urn:aerowire:tables" description="Text.">{rows}</options>'
+    assert any(expected in problem for problem in problems_of(tmp_path, text, "o.xml"))
+
+
+@pytest.mark.parametrize(
+    ("label", "expected"),
+    [("x {nope}", "uses 'nope', which is no field"), ("x {a} {a}", "uses 'a' twice"), ("x {a", "expected '}' before end of string")],
+)
+def test_each_rule_of_labels_is_checked(tmp_path: Path, label: str, expected: str) -> None:
+    text = (
+        '<counters xmlns="urn:aerowire:tables" description="Text."><fields><field name="a" kind="int">A.</field></fields>'
+        '<system><counter id="0" name="A" label="A">A.</counter></system>'
+        f'<types><type id="1" name="A" label="{label}">A.</type></types></counters>'
+    )
+    assert any(expected in problem for problem in problems_of(tmp_path, text, "c.xml"))
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"<a><b></a>", "x.xml:1:9: error: mismatched tag"),
+        (b"", "x.xml:1:1: error: no element found"),
+        (b"<a/>", "x.xml:1:1: error: root element 'a' is no schema"),
+        (b'<?xml version="1.0" encoding="nope"?><a/>', "x.xml:1:1: error: cannot be decoded: unknown encoding"),
+        (b'<!DOCTYPE a [<!ENTITY x SYSTEM "/etc/hostname">]><a>&x;</a>', "x.xml:1:13: error: has a DOCTYPE"),
+        (b"\xff\xfe\x00", "x.xml:1:2: error: unclosed token"),
+    ],
+)
+def test_what_is_no_xml_or_no_schema_is_located(tmp_path: Path, data: bytes, expected: str) -> None:
+    (tmp_path / "x.xml").write_bytes(data)
+    with pytest.raises(SchemaError) as caught:
+        load_project([Source(tmp_path / "x.xml", "x.xml")])
+    assert str(caught.value).startswith(expected)
+
+
+def test_problems_of_several_files_come_together(tmp_path: Path) -> None:
+    (tmp_path / "a.xml").write_text("<a>")
+    (tmp_path / "b.xml").write_text("<b/>")
+    sources = [Source(tmp_path / name, name) for name in ("b.xml", "a.xml", "c.xml")]
+    with pytest.raises(SchemaError) as caught:
+        load_project(sources)
+    assert [problem.location.file for problem in caught.value.problems] == ["a.xml", "b.xml", "c.xml"]
+
+
+def test_no_edit_of_a_schema_makes_the_pipeline_fail_otherwise(tmp_path: Path, seed: int) -> None:
+    """Schemas with bytes swapped, attributes dropped and numbers changed are rendered or refused."""
+    chance = random.Random(seed)
+    (tmp_path / "counters.xml").write_bytes((default_spec() / "counters.xml").read_bytes())
+    texts = {path.name: path.read_text() for path in default_spec().glob("*.xml") if path.name != "counters.xml"}
+    for _ in range(MUTATIONS):
+        name = chance.choice(sorted(texts))
+        words = texts[name].split('"')
+        for _ in range(chance.randint(1, 3)):
+            other = words[chance.randrange(len(words))]
+            words[chance.randrange(len(words))] = chance.choice(["", "0", "-1", "9" * 21, "rest", "S", "a b", "<", other])
+        path = tmp_path / name
+        path.write_text('"'.join(words))
+        with contextlib.suppress(SchemaError):
+            render_all(load_project([Source(path, name)]))
