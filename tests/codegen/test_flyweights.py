@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+from typing import Any
 
 import numpy as np
 import pytest
@@ -142,7 +143,7 @@ def test_any_buffer_will_do() -> None:
     data = transport.NakEncoder.encode(length=64)
     with mmap.mmap(-1, 4096) as mapped:
         mapped[: len(data)] = data
-        sources = [data, bytearray(data), memoryview(data), np.frombuffer(data, np.int32)]
+        sources: list[Any] = [data, bytearray(data), memoryview(data), np.frombuffer(data, np.int32)]
         assert [transport.NakDecoder(source).length for source in sources] == [64] * 4
         decoder = transport.NakDecoder(mapped)
         assert decoder.length == 64

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
 from scapy.layers.inet import IP, UDP
@@ -12,7 +13,7 @@ from aerowire.codecs.flyweights import transport as flyweights
 from aerowire.codecs.scapy import transport as layers
 from aerowire.codecs.scapy.transport import DataHeader, FrameHeader, aeron_frames
 
-IP4_ENTRY = {"res_type": 1, "udp_port": 8050, "address": b"\x7f\0\0\1", "entry_name": b"bob"}
+IP4_ENTRY: dict[str, Any] = {"res_type": 1, "udp_port": 8050, "address": b"\x7f\0\0\1", "entry_name": b"bob"}
 
 
 def test_frames_of_a_datagram_start_on_multiples_of_32() -> None:

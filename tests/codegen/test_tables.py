@@ -178,5 +178,5 @@ def test_options_are_found_by_property_and_environment() -> None:
 
 def test_error_codes_are_numbered_as_the_protocol_says() -> None:
     assert [code.value for code in ErrorCode] == list(range(-1, 15))
-    assert ErrorCode.IMAGE_REJECTED == 13
+    assert ErrorCode(13) is ErrorCode.IMAGE_REJECTED
     assert set(ERROR_DESCRIPTIONS) == set(ErrorCode)

@@ -36,6 +36,11 @@ class Flyweight:
         self._offset = offset
         self._length = available
 
+    @property
+    def encoded_length(self) -> int:
+        """Bytes that the struct takes up, with all that varies."""
+        return self.ENCODED_LENGTH
+
     def to_dict(self) -> dict[str, object]:
         """Return every member by name; bytes are copied, entries are dicts themselves."""
         return {name: plain(getattr(self, name)) for name in self.MEMBERS}

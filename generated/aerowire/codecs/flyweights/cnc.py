@@ -156,11 +156,6 @@ class CncHeaderDecoder(Flyweight):
         value: int = _i.unpack_from(self._buffer, self._offset + 48)[0]
         return value
 
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        return 128
-
 
 class CncHeaderEncoder(CncHeaderDecoder):
     """Writes: start of cnc.dat."""
@@ -342,11 +337,6 @@ class RingTrailerDecoder(Flyweight):
         """The consumer's last sign of life, in epoch milliseconds."""
         value: int = _q.unpack_from(self._buffer, self._offset + 640)[0]
         return value
-
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        return 768
 
 
 class RingTrailerEncoder(RingTrailerDecoder):
@@ -566,11 +556,6 @@ class BroadcastTrailerDecoder(Flyweight):
         value: int = _q.unpack_from(self._buffer, self._offset + 16)[0]
         return value
 
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        return 128
-
 
 class BroadcastTrailerEncoder(BroadcastTrailerDecoder):
     """Writes: cursors of a broadcast buffer."""
@@ -772,11 +757,6 @@ class CounterValueDecoder(Flyweight):
         value: int = _q.unpack_from(self._buffer, self._offset + 24)[0]
         return value
 
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        return 128
-
 
 class CounterValueEncoder(CounterValueDecoder):
     """Writes: value of a counter and whose it is."""
@@ -897,11 +877,6 @@ class CounterMetadataDecoder(Flyweight):
         found = _COUNTER_METADATA_KEY.get(self.type_id)
         return None if found is None else found(self._buffer, self._offset + 16, 112)
 
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        return 512
-
 
 class CounterMetadataEncoder(CounterMetadataDecoder):
     """Writes: what a counter counts."""
@@ -999,11 +974,6 @@ class SystemCounterKeyDecoder(Flyweight):
         """Which system counter."""
         value: int = _i.unpack_from(self._buffer, self._offset + 0)[0]
         return value
-
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        return 4
 
 
 class SystemCounterKeyEncoder(SystemCounterKeyDecoder):
@@ -1399,11 +1369,6 @@ class ClientHeartbeatKeyDecoder(Flyweight):
         """The client."""
         value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
         return value
-
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        return 8
 
 
 class ClientHeartbeatKeyEncoder(ClientHeartbeatKeyDecoder):

@@ -100,11 +100,6 @@ class CorrelatedCommandDecoder(Flyweight):
         value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
         return value
 
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        return 16
-
 
 class CorrelatedCommandEncoder(CorrelatedCommandDecoder):
     """Writes: what every command starts with."""
@@ -616,11 +611,6 @@ class RemoveSubscriptionDecoder(Flyweight):
         value: int = _q.unpack_from(self._buffer, self._offset + 16)[0]
         return value
 
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        return 24
-
 
 class RemoveSubscriptionEncoder(RemoveSubscriptionDecoder):
     """Writes: gives a subscription back."""
@@ -697,11 +687,6 @@ class ClientKeepaliveDecoder(Flyweight):
         """Number that the answer repeats."""
         value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
         return value
-
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        return 16
 
 
 class ClientKeepaliveEncoder(ClientKeepaliveDecoder):
@@ -1700,11 +1685,6 @@ class RemoveCounterDecoder(Flyweight):
         value: int = _q.unpack_from(self._buffer, self._offset + 16)[0]
         return value
 
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        return 24
-
 
 class RemoveCounterEncoder(RemoveCounterDecoder):
     """Writes: gives a counter back."""
@@ -1781,11 +1761,6 @@ class ClientCloseDecoder(Flyweight):
         """Number that the answer repeats."""
         value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
         return value
-
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        return 16
 
 
 class ClientCloseEncoder(ClientCloseDecoder):
@@ -2366,11 +2341,6 @@ class RemoveDestinationByIdDecoder(Flyweight):
         value: int = _q.unpack_from(self._buffer, self._offset + 24)[0]
         return value
 
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        return 32
-
 
 class RemoveDestinationByIdEncoder(RemoveDestinationByIdDecoder):
     """Writes: removes a destination by its registration."""
@@ -2466,11 +2436,6 @@ class GetNextAvailableSessionIdDecoder(Flyweight):
         """The stream within the channel."""
         value: int = _i.unpack_from(self._buffer, self._offset + 16)[0]
         return value
-
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        return 20
 
 
 class GetNextAvailableSessionIdEncoder(GetNextAvailableSessionIdDecoder):
@@ -3099,11 +3064,6 @@ class OperationSuccessDecoder(Flyweight):
         value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
         return value
 
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        return 8
-
 
 class OperationSuccessEncoder(OperationSuccessDecoder):
     """Writes: a command was done."""
@@ -3305,11 +3265,6 @@ class SubscriptionReadyDecoder(Flyweight):
         value: int = _i.unpack_from(self._buffer, self._offset + 8)[0]
         return value
 
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        return 12
-
 
 class SubscriptionReadyEncoder(SubscriptionReadyDecoder):
     """Writes: a subscription is ready."""
@@ -3375,11 +3330,6 @@ class CounterUpdateDecoder(Flyweight):
         value: int = _i.unpack_from(self._buffer, self._offset + 8)[0]
         return value
 
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        return 12
-
 
 class CounterUpdateEncoder(CounterUpdateDecoder):
     """Writes: a counter appeared or went."""
@@ -3438,11 +3388,6 @@ class ClientTimeoutDecoder(Flyweight):
         value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
         return value
 
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        return 8
-
 
 class ClientTimeoutEncoder(ClientTimeoutDecoder):
     """Writes: the driver gave up a client."""
@@ -3495,11 +3440,6 @@ class StaticCounterDecoder(Flyweight):
         """The counter."""
         value: int = _i.unpack_from(self._buffer, self._offset + 8)[0]
         return value
-
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        return 12
 
 
 class StaticCounterEncoder(StaticCounterDecoder):
@@ -3847,11 +3787,6 @@ class NextAvailableSessionIdDecoder(Flyweight):
         """The session id."""
         value: int = _i.unpack_from(self._buffer, self._offset + 8)[0]
         return value
-
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        return 12
 
 
 class NextAvailableSessionIdEncoder(NextAvailableSessionIdDecoder):

@@ -317,11 +317,6 @@ class LogMetadataDecoder(Flyweight):
         value: int = _q.unpack_from(self._buffer, self._offset + 500)[0]
         return value
 
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        return 4096
-
 
 class LogMetadataEncoder(LogMetadataDecoder):
     """Writes: state of a log and the parameters it was made with."""

@@ -154,11 +154,6 @@ class FrameHeaderDecoder(Flyweight):
         value: int = _h.unpack_from(self._buffer, self._offset + 6)[0]
         return value
 
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        return 8
-
 
 class FrameHeaderEncoder(FrameHeaderDecoder):
     """Writes: what every frame starts with."""
@@ -545,11 +540,6 @@ class NakDecoder(Flyweight):
         """Bytes missing."""
         value: int = _i.unpack_from(self._buffer, self._offset + 24)[0]
         return value
-
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        return 28
 
 
 class NakEncoder(NakDecoder):
@@ -1300,11 +1290,6 @@ class SetupDecoder(Flyweight):
         value: int = _i.unpack_from(self._buffer, self._offset + 36)[0]
         return value
 
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        return 40
-
 
 class SetupEncoder(SetupDecoder):
     """Writes: a sender's description of its stream, from which a receiver makes an image."""
@@ -1544,11 +1529,6 @@ class RttmDecoder(Flyweight):
         """The receiver's identity."""
         value: int = _q.unpack_from(self._buffer, self._offset + 32)[0]
         return value
-
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        return 40
 
 
 class RttmEncoder(RttmDecoder):
@@ -2045,11 +2025,6 @@ class ResponseSetupDecoder(Flyweight):
         """Session of the response stream."""
         value: int = _i.unpack_from(self._buffer, self._offset + 16)[0]
         return value
-
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        return 20
 
 
 class ResponseSetupEncoder(ResponseSetupDecoder):
