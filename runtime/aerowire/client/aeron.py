@@ -52,7 +52,8 @@ class Aeron:
 
     def __init__(self, context: ConcludedContext) -> None:
         invoke = context.driver_agent_invoker.invoke if context.driver_agent_invoker is not None else None
-        cnc = connect_to_driver(context.aeron_dir, context.driver_timeout_ns, invoke)
+        driver = connect_to_driver(context.aeron_dir, context.driver_timeout_ns, invoke)
+        cnc = driver.cnc
         self._context = context
         self._wakeup = Wakeup()
         proxy = DriverProxy(cnc.to_driver)
@@ -66,7 +67,7 @@ class Aeron:
             interval_ns=context.keepalive_interval_ns,
             service_timeout_ns=cnc.client_liveness_timeout_ns,
         )
-        self._conductor = ClientConductor(context, cnc, self._watch, proxy)
+        self._conductor = ClientConductor(context, driver, self._watch, proxy)
         self._is_stopping = False
         self._is_forked = False
         self._thread: threading.Thread | None = None

@@ -38,9 +38,9 @@ from aerowire.codecs.flyweights.transport import PAGE_SIZE_MIN
 from aerowire.logbuffer.log import LogBuffers
 
 if TYPE_CHECKING:
+    from aerowire.client.connecting import DriverFile
     from aerowire.client.context import ConcludedContext
     from aerowire.client.keepalive import KeepaliveAgent
-    from aerowire.ipc.cnc import CncFile
     from aerowire.ipc.counters import CountersReader
 
 T = TypeVar("T")
@@ -51,6 +51,9 @@ Resource: TypeAlias = "Publication | ExclusivePublication | Subscription | Count
 ANSWER_SLEEP_MAX_S = 1e-3
 # A log that an explicit close frees stays mapped this long: another thread may be in the middle of it. Aeron: EXPLICIT_CLOSE_LINGER_NS.
 CLOSE_LINGER_NS = 1_000_000_000
+
+# A look at the file's name costs a microsecond; more often than this nobody waits for a driver to start.
+REPLACEMENT_CHECK_NS = 50_000_000
 
 logger = logging.getLogger("aerowire.client")
 
@@ -67,9 +70,11 @@ class _Request:
 class ClientConductor:
     """One client's resources. Any thread; invariant: `_failure` is set exactly when the state is TERMINATED."""
 
-    def __init__(self, context: ConcludedContext, cnc: CncFile, watch: KeepaliveAgent, proxy: DriverProxy) -> None:
+    def __init__(self, context: ConcludedContext, driver: DriverFile, watch: KeepaliveAgent, proxy: DriverProxy) -> None:
         self._context = context
-        self._cnc = cnc
+        self._driver = driver
+        self._replacement_check_ns = 0
+        self._cnc = cnc = driver.cnc
         self._watch = watch
         self._proxy = proxy
         self._lock = threading.RLock()
@@ -602,10 +607,20 @@ class ClientConductor:
     def _lock_is_ours(self) -> bool:
         return self._lock._is_owned()  # type: ignore[attr-defined,no-any-return]
 
+    def _is_replaced(self) -> bool:
+        """Look, once in a while, whether a new driver has the directory: its heartbeat is not the one that is being watched."""
+        now_ns = time.monotonic_ns()
+        if now_ns - self._replacement_check_ns < REPLACEMENT_CHECK_NS:
+            return False
+        self._replacement_check_ns = now_ns
+        return self._driver.is_replaced()
+
     def _check_liveness(self) -> None:
         end = endings.end_of_client(self._watch, self._context, self.client_id)
         if end is not None:
             self._terminate(end)
+        elif self._is_replaced():
+            self._terminate(endings.driver_replaced(self._context))
         elif not self._is_named and self._watch.heartbeat_counter_id >= 0:
             self._is_named = True
             self._context.name_heartbeat(self._cnc, self._watch.heartbeat_counter_id)

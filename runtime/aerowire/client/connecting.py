@@ -22,10 +22,26 @@ from aerowire.ipc.cnc import CncFile
 RETRY_SLEEP_MAX_S = 10e-3
 
 # What a driver that is starting, or being started again, cures by itself.
-_PASSING = (DriverDirectoryMissingError, DriverNotReadyError, DriverShutdownError, DriverTimeoutError, TruncatedFileError)
+_PASSING = (DriverNotReadyError, DriverShutdownError, DriverTimeoutError, TruncatedFileError)
 
 
-def connect_to_driver(aeron_dir: str, timeout_ns: int, invoke: Callable[[], int] | None = None) -> CncFile:
+class DriverFile:
+    """A driver's cnc file, and whether the file of that name is still the same: a driver that starts again makes a new one."""
+
+    def __init__(self, cnc: CncFile, path: Path, identity: tuple[int, int]) -> None:
+        self.cnc = cnc
+        self._path = path
+        self._identity = identity
+
+    def is_replaced(self) -> bool:
+        """Return whether another file has taken the name; False while there is none."""
+        try:
+            return _identity_of(self._path) != self._identity
+        except OSError:
+            return False
+
+
+def connect_to_driver(aeron_dir: str, timeout_ns: int, invoke: Callable[[], int] | None = None) -> DriverFile:
     """Map the driver's cnc file once it is complete and its heartbeat at most `timeout_ns` old; wait as long for that.
 
     `invoke` is called before each attempt, for a driver that has no threads of its own. Raises DriverDirectoryMissingError when there is
@@ -33,7 +49,7 @@ def connect_to_driver(aeron_dir: str, timeout_ns: int, invoke: Callable[[], int]
     ForeignDirectoryError when the file is something else.
     """
     path = Path(aeron_dir) / CNC_FILE_NAME
-    found: CncFile | None = None
+    found: DriverFile | None = None
     problem: AerowireError | None = None
 
     def attempt() -> bool:
@@ -42,14 +58,26 @@ def connect_to_driver(aeron_dir: str, timeout_ns: int, invoke: Callable[[], int]
             invoke()
         cnc: CncFile | None = None
         try:
+            identity = _identity_of(path)
             cnc = CncFile.map(path)
+            if _identity_of(path) != identity:
+                raise DriverNotReadyError("the media driver is just being started", where=path)
             cnc.check_driver(time.time_ns() // 1_000_000, timeout_ns // 1_000_000)
+        except FileNotFoundError:
+            problem = DriverDirectoryMissingError(
+                "there is no media driver here",
+                where=path,
+                expected="the cnc file of a running driver",
+                actual="no such file",
+                hint=f"start one with `aerowire driver --dir {aeron_dir}`, or say where it is: --dir, aeron.dir or AERON_DIR",
+            )
+            return False
         except _PASSING as error:
             problem = error
             if cnc is not None:
                 cnc.close()
             return False
-        found = cnc
+        found = DriverFile(cnc, path, identity)
         return True
 
     wait_for(attempt, timeout_ns, sleep_max_s=RETRY_SLEEP_MAX_S)
@@ -57,3 +85,8 @@ def connect_to_driver(aeron_dir: str, timeout_ns: int, invoke: Callable[[], int]
         assert problem is not None
         raise problem
     return found
+
+
+def _identity_of(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_dev, found.st_ino

@@ -51,3 +51,13 @@ def dropped_by_driver(context: ConcludedContext) -> ClientTimeoutError:
         expected="a heartbeat within the driver's client liveness timeout",
         hint="the process stood still for longer, or the machine was suspended; connect again",
     )
+
+
+def driver_replaced(context: ConcludedContext) -> DriverTimeoutError:
+    """Return the error for a driver whose directory another one has taken over."""
+    return DriverTimeoutError(
+        "the media driver is gone: another one has taken its directory",
+        where=context.aeron_dir,
+        expected="the driver that this client connected to",
+        hint="connect again",
+    )
