@@ -197,6 +197,14 @@ class Source:
         self.send(self.frames.data(position, payload))
         return position + frames.aligned(len(payload))
 
+    def send_message(self, position: int, payload: bytes) -> int:
+        """Send one DATA frame, behind a PAD where the term has no room for it; return the position behind it."""
+        left = self.frames.term_length - position % self.frames.term_length
+        if frames.aligned(len(payload)) > left:
+            self.send(self.frames.padding(position, left))
+            position += left
+        return self.send_data(position, payload)
+
     def images(self) -> list[Image]:
         """Return the images that the driver announced for this session."""
         found = self._bench.client.images_of(self.subscription.registration_id)
@@ -298,9 +306,12 @@ class Sink:
         """Return a counter of the publication's stream."""
         return self._bench.client.stream_counter(type_id, self.frames.session_id)
 
-    def publish(self, messages: list[bytes]) -> list[Arrival]:
-        """Append messages and wait until the driver has sent them; return the datagrams that hold their frames."""
-        mark = self.wire.mark()
+    def publish(self, messages: list[bytes], *, mark: int | None = None) -> list[Arrival]:
+        """Append messages and wait until the driver has sent them.
+
+        Return the datagrams with data that came since, or since arrival `mark`.
+        """
+        mark = self.wire.mark() if mark is None else mark
         position = self.publication.position
         for message in messages:
             self.publication.append(message)

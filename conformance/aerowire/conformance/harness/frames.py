@@ -20,8 +20,13 @@ DEFAULT_MTU = 1408
 
 
 def parse(datagram: bytes) -> list[Packet]:
-    """Split a datagram into its frames; bytes that are no frames give an empty list."""
-    return layers.aeron_frames(datagram)
+    """Split a datagram into its frames, up to the first bytes that are none."""
+    frames: list[Packet] = []
+    for frame in layers.aeron_frames(datagram):
+        if not isinstance(frame, layers.FrameHeader):
+            break
+        frames.append(frame)
+    return frames
 
 
 def describe(datagram: bytes) -> str:
