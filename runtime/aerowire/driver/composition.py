@@ -77,6 +77,14 @@ def build_driver(
 ) -> DriverParts:
     """Prepare the directory and build a driver in it; `on_terminate` is called when a client may end it."""
     prepare_directory(context, ports.clock.now_ms())
+    try:
+        return _build(context, ports, resolver, on_terminate)
+    except BaseException:
+        delete_files(Path(context.aeron_dir))
+        raise
+
+
+def _build(context: Context, ports: Ports, resolver: Executor | None, on_terminate: Callable[[], None] | None) -> DriverParts:
     directory = Path(context.aeron_dir)
     counters_values_length = context.counters_buffer_length
     metadata_length = (

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from aerowire.driver.registrar import Registrar
     from aerowire.driver.spawned import SpawnedDriver
 
+_IDLE_ROLES = ("sender", "receiver", "conductor", "sharednetwork", "shared")
+
 # Agents poll their stop flag every cycle; a longer wait means that one is stuck in the kernel.
 _STOP_TIMEOUT_S = 5.0
 
@@ -73,13 +75,14 @@ class MediaDriver:
         is_threaded = self._context.threading_mode is not ThreadingMode.INVOKER
         # Name look-ups may take seconds; an invoker's caller, who owns time, runs them in line.
         self._resolver = ThreadPoolExecutor(1, thread_name_prefix="aeron-md-resolve") if is_threaded else None
+        idles = {role: self._idle(role) for role in _IDLE_ROLES}
         self._parts: DriverParts = build_driver(self._context, self._ports, resolver=self._resolver, on_terminate=self._termination.set)
         self._runners: list[AgentRunner] = []
         self._thread: threading.Thread | None = None
         self._agent_invoker: AgentInvoker | None = None
         self._invoker: DriverInvoker | None = None
         if is_threaded:
-            self._start_threads()
+            self._start_threads(idles)
         else:
             self._agent_invoker = AgentInvoker(self._agents, self._ports.clock)
             self._agent_invoker.start()
@@ -196,7 +199,7 @@ class MediaDriver:
     def _agents(self) -> list[NativeAgent]:
         return [self._parts.sender, self._parts.receiver, self._parts.tracker]
 
-    def _start_threads(self) -> None:
+    def _start_threads(self, idles: Mapping[str, IdleStrategy]) -> None:
         sender, receiver, tracker = self._agents
         groups: dict[ThreadingMode, list[tuple[str, str, list[NativeAgent]]]] = {
             ThreadingMode.DEDICATED: [
@@ -211,7 +214,7 @@ class MediaDriver:
             ThreadingMode.SHARED: [("aeron-md-shd", "shared", [sender, receiver, tracker])],
         }
         for thread_name, role, agents in groups[self._context.threading_mode]:
-            runner = AgentRunner(agents, self._ports.clock, self._idle(role), role_name=thread_name, cpu=self._context.cpu_affinity(role))
+            runner = AgentRunner(agents, self._ports.clock, idles[role], role_name=thread_name, cpu=self._context.cpu_affinity(role))
             self._runners.append(runner)
             runner.start()
         self._thread = threading.Thread(target=self._parts.registrar.run, name="aeron-md-reg", daemon=True)

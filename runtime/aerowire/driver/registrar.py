@@ -47,7 +47,8 @@ class _Resolution:
 
     correlation_id: int
     channel: Future[UdpChannel]
-    then: Callable[[UdpChannel], None]
+    then: Callable[[UdpChannel], object]
+    started_ns: int
 
 
 class Registrar:
@@ -273,6 +274,7 @@ class Registrar:
             self._answer_error(client_commands.correlation_id_of(body), error)
 
     def _finish(self, pending: _Resolution) -> None:
+        self._note_resolution(pending.started_ns)
         try:
             pending.then(pending.channel.result())
         except Exception as error:
@@ -285,12 +287,24 @@ class Registrar:
             return UdpChannel.parse(channel, resolver=ports.resolver, interfaces=ports.interfaces)
 
         is_quick = all(is_numeric(text) for text in names_to_resolve(ChannelUri.parse(channel)))
+        started_ns = ports.clock.now_ns()
         if is_quick or self._resolver is None:
-            then(parse())
+            udp = parse()
+            if not is_quick:
+                self._note_resolution(started_ns)
+            then(udp)
             return
         future = self._resolver.submit(parse)
-        self._pending = _Resolution(correlation_id, future, lambda udp: void(then(udp)))
+        self._pending = _Resolution(correlation_id, future, then, started_ns)
         future.add_done_callback(lambda _future: self.core.events.wake())
+
+    def _note_resolution(self, started_ns: int) -> None:
+        elapsed_ns = self.core.ports.clock.now_ns() - started_ns
+        manager = self.core.counters.manager
+        if elapsed_ns > manager.value(SystemCounter.NAME_RESOLVER_MAX_TIME):
+            manager.set_value(SystemCounter.NAME_RESOLVER_MAX_TIME, elapsed_ns)
+        if elapsed_ns > self.core.context.name_resolver_threshold_ns:
+            self.core.count(SystemCounter.NAME_RESOLVER_TIME_THRESHOLD_EXCEEDED)
 
     def _answer_error(self, correlation_id: int, error: Exception) -> None:
         code = error.error_code if isinstance(error, AerowireError) else None
@@ -314,10 +328,6 @@ class Registrar:
         if self.core.logs.pending or not self.core.is_accepting_commands:
             return _SLEEP_NS_BUSY
         return _CAPTURE_FLUSH_NS if self.core.capture is not None else _SLEEP_NS_MAX
-
-
-def void(_value: object) -> None:
-    """Drop a result."""
 
 
 def _no_destinations(kind: str, registration_id: int) -> RegistrationError:

@@ -8,12 +8,8 @@ import signal
 import stat
 import sys
 import threading
-from typing import TYPE_CHECKING
 
 from aerowire.tools.arguments import add_directory_arguments, properties_of
-
-if TYPE_CHECKING:
-    from aerowire.driver.media_driver import MediaDriver
 
 _THREADING = ("dedicated", "shared_network", "shared")
 _IDLE_ROLES = ("sender", "receiver", "conductor", "shared", "sharednetwork")
@@ -47,6 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     from aerowire.driver.media_driver import MediaDriver
     from aerowire.driver.spawned import ERROR_MARK
 
+    stop = _stop_on_signals()
     try:
         context = Context(properties=_properties(arguments), capture=arguments.capture)
         driver = MediaDriver(context)
@@ -56,14 +53,14 @@ def run(arguments: argparse.Namespace) -> int:
             return 2
         raise
     with driver:
-        _end_on_signals(driver)
         if arguments.spawned:
-            _end_with_standard_input(driver)
+            _stop_with_standard_input(stop)
         if context.print_configuration:
             for name, value in context.options.items():
                 print(f"{name}={value}")
         print(f"aerowire driver: pid {os.getpid()}, {context.threading_mode.value}, in {driver.aeron_dir}", flush=True)
-        while not driver.wait_for_termination(_WAIT_S):
+        # A client may end the driver too, through its registrar.
+        while not stop.wait(_WAIT_S) and not driver.wait_for_termination(0):
             pass
     return 0
 
@@ -84,12 +81,15 @@ def _properties(arguments: argparse.Namespace) -> dict[str, str]:
     return properties
 
 
-def _end_on_signals(driver: MediaDriver) -> None:
+def _stop_on_signals() -> threading.Event:
+    # Installed BEFORE the driver starts: whoever sees its directory may already want it to end.
+    stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda _number, _frame: driver.request_termination())
+        signal.signal(number, lambda _number, _frame: stop.set())
+    return stop
 
 
-def _end_with_standard_input(driver: MediaDriver) -> None:
+def _stop_with_standard_input(stop: threading.Event) -> None:
     # A spawning process holds the other end of a pipe; the system closes it however that process ends.
     if not stat.S_ISFIFO(os.fstat(0).st_mode):
         return
@@ -97,6 +97,6 @@ def _end_with_standard_input(driver: MediaDriver) -> None:
     def watch() -> None:
         while os.read(0, 1):
             pass
-        driver.request_termination()
+        stop.set()
 
     threading.Thread(target=watch, name="aeron-md-parent", daemon=True).start()

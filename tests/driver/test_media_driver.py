@@ -1,0 +1,274 @@
+"""Starting and stopping: whose directory it is, embedded and spawned drivers, and what is left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aerowire.base.errors import (
+    ActiveDriverError,
+    ClosedError,
+    ConfigurationError,
+    DriverError,
+    ForeignDirectoryError,
+    UnknownOptionError,
+)
+from aerowire.codecs.flyweights.commands import CommandType
+from aerowire.codecs.tables.counters import SystemCounter
+from aerowire.driver import MediaDriver
+from aerowire.ipc.cnc import CncFile
+
+OPTIONS: dict[str, Any] = {"environ": {}, "threading_mode": "INVOKER", "term_buffer_length": "64k"}
+
+
+def launch(directory: str, **options: Any) -> MediaDriver:
+    return MediaDriver.launch(aeron_dir=directory, **{**OPTIONS, **options})
+
+
+def cnc_of(directory: str) -> CncFile:
+    return CncFile.map(f"{directory}/cnc.dat")
+
+
+class TestDirectory:
+    def test_a_fresh_directory_holds_what_clients_look_for(self, aeron_dir: str) -> None:
+        with launch(aeron_dir), cnc_of(aeron_dir) as cnc:
+            assert {entry.name for entry in Path(aeron_dir).iterdir()} == {"cnc.dat", "loss-report.dat", "publications", "images"}
+            assert (cnc.version, cnc.pid, cnc.file_page_size) == (512, os.getpid(), 4096)
+            assert cnc.client_liveness_timeout_ns == 10_000_000_000
+            assert Path(aeron_dir, "cnc.dat").stat().st_size == 48_238_592
+            assert Path(aeron_dir, "loss-report.dat").stat().st_size == 1_048_576
+            assert time.time() * 1000 - cnc.heartbeat_ms < 5_000
+
+    def test_an_ended_driver_says_so_and_leaves_its_directory(self, aeron_dir: str) -> None:
+        launch(aeron_dir).close()
+        with cnc_of(aeron_dir) as cnc:
+            assert cnc.heartbeat_ms == -1
+
+    def test_dir_delete_on_shutdown_leaves_nothing(self, aeron_dir: str) -> None:
+        launch(aeron_dir, dir_delete_on_shutdown=True).close()
+        assert not Path(aeron_dir).exists()
+
+    def test_a_second_driver_is_refused_while_the_first_lives(self, aeron_dir: str) -> None:
+        with launch(aeron_dir):
+            with pytest.raises(ActiveDriverError, match=f"pid {os.getpid()}") as caught:
+                launch(aeron_dir)
+            assert str(caught.value.where) == aeron_dir
+            assert "dir.delete.on.start" in (caught.value.hint or "")
+            with cnc_of(aeron_dir) as cnc:
+                assert cnc.heartbeat_ms > 0
+
+    def test_a_clean_directory_is_taken_over_at_once(self, aeron_dir: str) -> None:
+        launch(aeron_dir).close()
+        Path(aeron_dir, "publications", "7.logbuffer").write_bytes(b"stale")
+        with launch(aeron_dir):
+            assert not list(Path(aeron_dir, "publications").iterdir())
+
+    def test_a_dead_driver_s_directory_is_taken_over_after_its_timeout(self, aeron_dir: str) -> None:
+        launch(aeron_dir).close()
+        with cnc_of(aeron_dir) as cnc:
+            cnc.to_driver.consumer_heartbeat_ms = int(time.time() * 1000) - 1_000
+        with pytest.raises(ActiveDriverError):
+            launch(aeron_dir)
+        with launch(aeron_dir, driver_timeout_ns="500ms"):
+            pass
+
+    def test_dir_delete_on_start_asks_nobody(self, aeron_dir: str) -> None:
+        launch(aeron_dir).close()
+        with cnc_of(aeron_dir) as cnc:
+            cnc.to_driver.consumer_heartbeat_ms = int(time.time() * 1000)
+        with launch(aeron_dir, dir_delete_on_start=True):
+            pass
+
+    @pytest.mark.parametrize("content", [b"", bytes(64), bytes(4096)])
+    def test_a_half_made_cnc_file_blocks_nobody(self, aeron_dir: str, content: bytes) -> None:
+        Path(aeron_dir).mkdir()
+        Path(aeron_dir, "cnc.dat").write_bytes(content)
+        with launch(aeron_dir):
+            pass
+
+    def test_the_last_driver_s_errors_are_saved(self, aeron_dir: str, capsys: pytest.CaptureFixture[str]) -> None:
+        driver = launch(aeron_dir)
+        driver.registrar.core.errors.record("something went wrong")
+        driver.close()
+        launch(aeron_dir).close()
+        (saved,) = Path(aeron_dir).parent.glob(Path(aeron_dir).name + "-*-error.log")
+        assert "something went wrong" in saved.read_text()
+        assert str(saved) in capsys.readouterr().err
+
+    def test_a_foreign_directory_is_refused_and_left_alone(self, aeron_dir: str) -> None:
+        Path(aeron_dir).mkdir()
+        Path(aeron_dir, "thesis.tex").write_text("years of work")
+        for options in ({}, {"dir_delete_on_start": True}):
+            with pytest.raises(ForeignDirectoryError, match=r"thesis\.tex"):
+                launch(aeron_dir, **options)
+        assert Path(aeron_dir, "thesis.tex").read_text() == "years of work"
+
+    def test_a_file_in_its_place_is_refused(self, aeron_dir: str) -> None:
+        Path(aeron_dir).write_text("x")
+        with pytest.raises(ForeignDirectoryError, match="a file"):
+            launch(aeron_dir)
+        Path(aeron_dir).unlink()
+
+    def test_a_cnc_file_of_another_version_is_refused(self, aeron_dir: str) -> None:
+        Path(aeron_dir).mkdir()
+        path = Path(aeron_dir, "cnc.dat")
+        path.write_bytes((7 << 16).to_bytes(4, "little") + bytes(8188))
+        with pytest.raises(ForeignDirectoryError):
+            launch(aeron_dir)
+        assert path.stat().st_size == 8192
+
+    def test_strangers_beside_a_driver_s_files_survive(self, aeron_dir: str) -> None:
+        launch(aeron_dir).close()
+        Path(aeron_dir, "notes.txt").write_text("keep")
+        launch(aeron_dir, dir_delete_on_shutdown=True).close()
+        assert [entry.name for entry in Path(aeron_dir).iterdir()] == ["notes.txt"]
+
+    def test_a_failed_start_leaves_the_directory_usable(self, aeron_dir: str) -> None:
+        with pytest.raises(ConfigurationError):
+            launch(aeron_dir, sender_idle_strategy="sleepy", threading_mode="DEDICATED")
+        with launch(aeron_dir):
+            pass
+
+
+class TestEmbedded:
+    @pytest.mark.parametrize("mode", ["DEDICATED", "SHARED_NETWORK", "SHARED"])
+    def test_threads_answer_commands_and_stop(self, launch: Callable[..., Any], mode: str) -> None:
+        client = launch(threading_mode=mode)
+        client.driver._invoker = Waiter()
+        subscription = client.add_subscription("aeron:udp?endpoint=127.0.0.1:0", 10)
+        client.take(CommandType.ON_SUBSCRIPTION_READY, subscription)
+        client.add_subscription("aeron:ipc", 10)
+        client.add_publication("aeron:ipc", 10)
+        client.take(CommandType.ON_AVAILABLE_IMAGE)
+        assert f" {mode}" in client.cnc.counters_reader().label(SystemCounter.SENDER_MAX_CYCLE_TIME)
+        client.driver.close()
+        client.driver.close()
+        assert client.cnc.heartbeat_ms == -1
+
+    def test_a_name_that_takes_long_holds_up_only_its_own_command(self, launch: Callable[..., Any]) -> None:
+        import dataclasses
+        import threading
+
+        from aerowire.driver.ports import Ports
+
+        go_on = threading.Event()
+
+        def slow(_host: str, /) -> str:
+            go_on.wait(5)
+            return "127.0.0.1"
+
+        client = launch(threading_mode="SHARED", ports=dataclasses.replace(Ports.system(), resolver=slow))
+        client.driver._invoker = Waiter()
+        subscription = client.add_subscription("aeron:udp?endpoint=somewhere:0", 10)
+        time.sleep(0.05)
+        before = client.cnc.heartbeat_ms
+        client.work_until(lambda: client.cnc.heartbeat_ms > before)
+        go_on.set()
+        client.take(CommandType.ON_SUBSCRIPTION_READY, subscription)
+        assert client.system(SystemCounter.NAME_RESOLVER_MAX_TIME) > 40_000_000
+
+    def test_launch_embedded_has_a_directory_of_its_own(self) -> None:
+        with MediaDriver.launch_embedded(**OPTIONS) as one, MediaDriver.launch_embedded(**OPTIONS) as two:
+            assert one.aeron_dir != two.aeron_dir
+        assert not Path(one.aeron_dir).exists()
+
+    def test_only_an_invoker_driver_has_an_invoker(self, aeron_dir: str) -> None:
+        with launch(aeron_dir, threading_mode="SHARED") as driver, pytest.raises(ClosedError, match="INVOKER"):
+            _ = driver.invoker
+
+    def test_an_idle_driver_sleeps(self, aeron_dir: str) -> None:
+        with launch(aeron_dir, threading_mode="SHARED"):
+            time.sleep(0.1)
+            cpu, wall = time.process_time(), time.monotonic()
+            time.sleep(0.5)
+            assert (time.process_time() - cpu) / (time.monotonic() - wall) < 0.15
+
+    def test_a_forked_child_leaves_the_driver_alone(self, aeron_dir: str) -> None:
+        with launch(aeron_dir, dir_delete_on_shutdown=True) as driver:
+            pid = os.fork()
+            if pid == 0:
+                driver.close()
+                os._exit(0)
+            assert os.waitpid(pid, 0)[1] == 0
+            with cnc_of(aeron_dir) as cnc:
+                assert cnc.heartbeat_ms > 0
+
+
+class Waiter:
+    """Stands in for the invoker where threads do the work."""
+
+    def invoke(self) -> None:
+        time.sleep(0.001)
+
+
+class TestSpawned:
+    def test_runs_in_its_own_process_and_ends_in_order(self, aeron_dir: str) -> None:
+        with MediaDriver.spawn(
+            aeron_dir=aeron_dir, threading_mode="SHARED", term_buffer_length="64k", dir_delete_on_shutdown=True
+        ) as driver:
+            assert driver.is_running
+            with cnc_of(aeron_dir) as cnc:
+                assert cnc.pid == driver.pid != os.getpid()
+        assert not driver.is_running
+        assert driver.wait() == 0
+        assert not Path(aeron_dir).exists()
+
+    def test_a_mistake_in_an_option_is_told_before_anything_starts(self, aeron_dir: str) -> None:
+        with pytest.raises(UnknownOptionError):
+            MediaDriver.spawn(aeron_dir=aeron_dir, mtu_lenght=3)
+        with pytest.raises(ConfigurationError):
+            MediaDriver.spawn(aeron_dir=aeron_dir, mtu_length=3)
+
+    def test_a_failed_start_raises_what_the_driver_raised(self, aeron_dir: str) -> None:
+        with launch(aeron_dir), pytest.raises(ActiveDriverError, match="a live driver owns the directory"):
+            MediaDriver.spawn(aeron_dir=aeron_dir)
+        Path(aeron_dir, "cnc.dat").unlink()
+        Path(aeron_dir, "thesis.tex").touch()
+        with pytest.raises(DriverError, match=r"thesis\.tex"):
+            MediaDriver.spawn(aeron_dir=aeron_dir)
+
+    def test_a_killed_driver_leaves_nothing_that_blocks_the_next(self, aeron_dir: str) -> None:
+        options: dict[str, Any] = {
+            "aeron_dir": aeron_dir,
+            "threading_mode": "SHARED",
+            "driver_timeout_ns": "200ms",
+            "timer_interval_ns": "50ms",
+        }
+        with MediaDriver.spawn(**options) as first:
+            first.kill()
+        time.sleep(0.25)
+        with MediaDriver.spawn(**options) as second:
+            assert second.pid != first.pid
+
+    def test_ends_when_its_parent_is_killed(self, aeron_dir: str) -> None:
+        code = (
+            "import sys, time; from aerowire.driver import MediaDriver\n"
+            f"driver = MediaDriver.spawn(aeron_dir={aeron_dir!r}, threading_mode='SHARED')\n"
+            "print(driver.pid, flush=True); time.sleep(60)\n"
+        )
+        with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as parent:
+            assert parent.stdout is not None
+            pid = int(parent.stdout.readline())
+            parent.send_signal(signal.SIGKILL)
+            parent.wait()
+        deadline = time.monotonic() + 10
+        while is_alive(pid):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        with cnc_of(aeron_dir) as cnc:
+            assert cnc.heartbeat_ms == -1
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(") ", 1)[1][0] != "Z"
+    except FileNotFoundError:
+        return False
