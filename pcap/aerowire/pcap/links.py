@@ -23,11 +23,10 @@ ADDRESS_FAMILIES = {2: IP4, 10: IP6, 24: IP6, 28: IP6, 30: IP6}  # AF_INET6 diff
 FIXED_LINKS = {1: (12, 14), 113: (14, 16), 276: (0, 20)}
 NULL, LOOP, RAW, ONLY_IP4, ONLY_IP6, ETHERNET = 0, 108, 101, 228, 229, 1
 RAW_OTHERS = (12, 14)  # raw IP as some systems number it
-# A capture that a driver of this project writes marks what induced loss dropped: by this Ethernet source in a classic file, by this
-# interface in pcapng.
+# A capture that a driver of this project writes marks what induced loss dropped: by this Ethernet source in a classic file, by the
+# interface's name in pcapng.
 DROPPED_SOURCE = bytes.fromhex("02000000000d")
-DROPPED_INTERFACE = "induced-loss"
-KEY_LENGTH_IP4, KEY_LENGTH_IP6 = 12, 36  # source, destination, source port, destination port
+DROPPED_INTERFACES = frozenset(("sent-dropped", "received-dropped"))
 
 
 @dataclass(slots=True)
@@ -233,7 +232,7 @@ def _udp(gather: Gather, segment: Segment, ends: Integers, statistics: Statistic
 
 def _dropped(block: PacketBlock, gather: Gather, rows: Integers) -> Mask:
     if block.interfaces is not None:
-        marked = np.array([name == DROPPED_INTERFACE for name in block.interface_names] or [False])
+        marked = np.array([name in DROPPED_INTERFACES for name in block.interface_names] or [False])
         return np.asarray(marked[block.interfaces[rows]], dtype=bool)
     if rows.size == 0 or int(block.link_types[0]) != ETHERNET:
         return np.zeros(rows.size, dtype=bool)

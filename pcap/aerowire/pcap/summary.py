@@ -1,11 +1,10 @@
-"""The summary of a capture, by either of two engines: Arrow in this process, or Spark with the analysis in its executors.
+"""The summary of a capture, by either of two engines: Arrow in this process, or Spark with the parsing in its executors.
 
 Both give the same report: counts over all frames, and a report on each stream (see `streams`).
 """
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -43,13 +42,13 @@ def summarise(path: str | os.PathLike[str], ports: Iterable[int] | None = None) 
     """Return the summary of a capture.  Raises CaptureError for what is no capture."""
     capture = Capture(path, ports=ports, columns=streams.COLUMNS)
     table = capture.read()
+    return _report_on(os.fspath(path), capture.statistics, table)
+
+
+def _report_on(path: str, statistics: Statistics, table: pa.Table) -> dict[str, Any]:
     counts = table.group_by(["type", "dropped"]).aggregate([([], "count_all")]).to_pylist()
-    return report(
-        os.fspath(path),
-        capture.statistics,
-        {(row["type"], row["dropped"]): row["count_all"] for row in counts},
-        [streams.analyse(part) for part in _stream_tables(table)],
-    )
+    by_type = {(row["type"], row["dropped"]): row["count_all"] for row in counts}
+    return report(path, statistics, by_type, [streams.analyse(part) for part in _stream_tables(table)])
 
 
 def _stream_tables(table: pa.Table) -> Iterator[pa.Table]:
@@ -61,30 +60,17 @@ def _stream_tables(table: pa.Table) -> Iterator[pa.Table]:
 
 
 def summarise_with_spark(spark: SparkSession, path: str | os.PathLike[str], ports: Iterable[int] | None = None) -> dict[str, Any]:
-    """Return the same summary through the data source `aeron_pcap`, counted and analysed in the executors."""
+    """Return the same summary through the data source `aeron_pcap`.
+
+    Executors parse and count what was read; the order of a stream's events is looked at here, for it needs all its frames.
+    """
     from aerowire.pcap.spark import FORMAT
 
-    options = {"ports": ",".join(str(port) for port in sorted(ports))} if ports else {}
-    reader = spark.read.format(FORMAT).options(**options)
-    frames = reader.load(os.fspath(path)).select(*streams.COLUMNS).persist()
-    try:
-        counts = frames.groupBy("type", "dropped").count().collect()
-        reports = frames.where("session_id is not null").groupBy(*STREAM_KEY).applyInArrow(_analyse_group, "report STRING").collect()
-    finally:
-        frames.unpersist()
+    reader = spark.read.format(FORMAT).options(**({"ports": ",".join(str(port) for port in sorted(ports))} if ports else {}))
+    table = reader.load(os.fspath(path)).select(*streams.COLUMNS).toArrow()
+    table = table.sort_by([("packet_index", "ascending"), ("frame_index", "ascending")])
     parts = reader.option("content", "statistics").load(os.fspath(path)).groupBy("name").sum("count").collect()
-    analysed = [json.loads(row["report"]) for row in reports if row["report"]]
-    return report(
-        os.fspath(path),
-        _statistics({row["name"]: row["sum(count)"] for row in parts}),
-        {(row["type"], row["dropped"]): row["count"] for row in counts},
-        sorted(analysed, key=lambda one: one["first_ts_ns"]),
-    )
-
-
-def _analyse_group(table: pa.Table) -> pa.Table:
-    sending = pc.any(pc.is_in(table["type"], pa.array(["DATA", "PAD", "SETUP"]))).as_py()
-    return pa.table({"report": pa.array([json.dumps(streams.analyse(table)) if sending else None], type=pa.string())})
+    return _report_on(os.fspath(path), _statistics({row["name"]: row["sum(count)"] for row in parts}), table)
 
 
 def _statistics(counts: Mapping[str, int]) -> Statistics:

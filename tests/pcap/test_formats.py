@@ -1,0 +1,341 @@
+"""The files that people bring: magics, byte orders, link types, tags, options, several interfaces, compression, damage."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import random
+import struct
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from aerowire.pcap import Capture, CaptureError, Statistics, chain, chain_fallback, classic, read_frames
+from aerowire.pcap.splits import split_by_resync, split_exactly
+
+FOUR, SIX = ("10.0.0.1", "10.0.0.2"), ("fd00::1", "fd00::2")
+
+
+@pytest.fixture
+def frame(build: SimpleNamespace) -> bytes:
+    return bytes(build.data_frame(0, b"payload"))
+
+
+def written(tmp_path: Path, data: bytes) -> Path:
+    path = tmp_path / "capture"
+    path.write_bytes(data)
+    return path
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize(("magic", "tick"), [(0xA1B2C3D4, 1000), (0xA1B23C4D, 1)])
+def test_reads_the_four_classic_magics(build: SimpleNamespace, tmp_path: Path, frame: bytes, order: str, magic: int, tick: int) -> None:
+    packets = [build.ethernet(build.ip4(frame, build.SENDER, build.RECEIVER))] * 3
+    table = read_frames(written(tmp_path, build.classic(packets, magic=magic, order=order)))
+    assert table["ts_ns"].to_pylist() == [(1_700_000_000 + number) * 1_000_000_000 + number * tick for number in range(3)]
+    assert table["packet_index"].to_pylist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("link_type", "header"),
+    [
+        (0, b"\x02\0\0\0"),
+        (0, b"\0\0\0\x02"),
+        (108, b"\0\0\0\x02"),
+        (101, b""),
+        (228, b""),
+        (113, bytes(14) + b"\x08\x00"),
+        (276, b"\x08\x00" + bytes(18)),
+        (1, bytes(12) + b"\x08\x00"),
+        (1, bytes(12) + b"\x81\x00\x00\x05\x08\x00"),
+        (1, bytes(12) + b"\x88\xa8\x00\x05\x81\x00\x00\x06\x08\x00"),
+        (113, bytes(14) + b"\x81\x00\x00\x05\x08\x00"),
+    ],
+)
+def test_reads_ip4_in_every_link_type(build: SimpleNamespace, tmp_path: Path, frame: bytes, link_type: int, header: bytes) -> None:
+    packet = header + build.ip4(frame, build.SENDER, build.RECEIVER)
+    table = read_frames(written(tmp_path, build.classic([packet], link_type=link_type)))
+    assert [table[name][0].as_py() for name in ("src_address", "src_port", "dst_address", "dst_port")] == [
+        "10.0.0.1",
+        40001,
+        "10.0.0.2",
+        40002,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("link_type", "header"),
+    [
+        (0, b"\x1e\0\0\0"),
+        (0, b"\x0a\0\0\0"),
+        (108, b"\0\0\0\x18"),
+        (101, b""),
+        (229, b""),
+        (276, b"\x86\xdd" + bytes(18)),
+        (1, bytes(12) + b"\x86\xdd"),
+    ],
+)
+@pytest.mark.parametrize(
+    "extensions",
+    [[], [(0, bytes(8))], [(60, bytes([0, 1]) + bytes(14)), (43, bytes(8))], [(51, bytes([0, 1]) + bytes(10))], [(44, bytes(8))]],
+)
+def test_reads_ip6_behind_extension_headers(
+    build: SimpleNamespace, tmp_path: Path, frame: bytes, link_type: int, header: bytes, extensions: list[tuple[int, bytes]]
+) -> None:
+    packet = header + build.ip6(frame, (SIX[0], 1), (SIX[1], 2), extensions=extensions)
+    table = read_frames(written(tmp_path, build.classic([packet], link_type=link_type)))
+    assert [table[name][0].as_py() for name in ("src_address", "src_port", "dst_address", "dst_port")] == ["fd00::1", 1, "fd00::2", 2]
+
+
+def test_reads_ip4_options_and_ignores_link_padding(build: SimpleNamespace, tmp_path: Path, frame: bytes) -> None:
+    packet = build.ethernet(build.ip4(frame, build.SENDER, build.RECEIVER, options=bytes(12))) + b"trailer"
+    assert read_frames(written(tmp_path, build.classic([packet])))["frame_length"].to_pylist() == [39]
+
+
+def test_counts_what_it_skips_by_reason(build: SimpleNamespace, tmp_path: Path, frame: bytes) -> None:
+    good = build.ip4(frame, build.SENDER, build.RECEIVER)
+    packets = [
+        build.ethernet(good),
+        build.ethernet(build.ip4(frame, build.SENDER, build.RECEIVER, fragment=0x2000)),
+        build.ethernet(build.ip4(frame, build.SENDER, build.RECEIVER, fragment=5)),
+        build.ethernet(build.ip6(frame, (SIX[0], 1), (SIX[1], 2), extensions=[(44, b"\0\0\0\x01" + bytes(4))])),
+        build.ethernet(build.ip4(frame, build.SENDER, build.RECEIVER, protocol=6)),
+        bytes(12) + b"\x08\x06" + bytes(28),
+        build.ethernet(good)[:30],
+        build.ethernet(b"\x43" + good[1:]),
+        build.ethernet(good[:24] + b"\xff\xff" + good[26:]),
+        bytes(5),
+    ]
+    capture = Capture(written(tmp_path, build.classic(packets)))
+    assert capture.read().num_rows == 1
+    assert capture.statistics.skipped == {
+        "IP fragment": 3,
+        "not UDP": 1,
+        "not IP": 1,
+        "truncated packet": 2,
+        "bad IP header": 1,
+        "bad UDP length": 1,
+    }
+    assert capture.statistics.packets == capture.statistics.datagrams + sum(capture.statistics.skipped.values())
+
+
+def test_takes_the_frames_whose_headers_were_captured(build: SimpleNamespace, tmp_path: Path) -> None:
+    batch = build.data_frame(0, b"a" * 32) + build.data_frame(64, b"b" * 32) + build.data_frame(128, b"c" * 32)
+    packet = build.ethernet(build.ip4(batch, build.SENDER, build.RECEIVER))
+    capture = Capture(written(tmp_path, build.classic([packet], snap=42 + 100)), payload=True)
+    table = capture.read()
+    assert table["term_offset"].to_pylist() == [0, 64]
+    assert table["payload"].to_pylist() == [b"a" * 32, b"b" * 4]
+    assert capture.statistics.truncated_datagrams == 1
+
+
+def test_empty_and_unknown_link_types(build: SimpleNamespace, tmp_path: Path) -> None:
+    assert read_frames(written(tmp_path, build.classic([]))).num_rows == 0
+    capture = Capture(written(tmp_path, build.classic([bytes(60)], link_type=147)))
+    assert capture.read().num_rows == 0
+    assert capture.statistics.skipped == {"unknown link type": 1}
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize(
+    ("resolution", "ticks", "ns"),
+    [
+        (None, 1_700_000_000_123_456, 1_700_000_000_123_456_000),
+        (6, 1_700_000_000_123_456, 1_700_000_000_123_456_000),
+        (9, 1_700_000_000_123_456_789, 1_700_000_000_123_456_789),
+        (3, 1_700_000_000_123, 1_700_000_000_123_000_000),
+        (12, 1_700_000_123_456_789_012, 1_700_000_123_456_789),
+        (0x80 | 10, 1_700_000_000 * 1024 + 512, 1_700_000_000_500_000_000),
+        (0x80 | 40, 1_700_000 * 2**40 + 2**39, 1_700_000_500_000_000),
+    ],
+)
+def test_reads_pcapng_in_every_resolution(
+    build: SimpleNamespace, tmp_path: Path, frame: bytes, order: str, resolution: int | None, ticks: int, ns: int
+) -> None:
+    packet = build.ethernet(build.ip4(frame, build.SENDER, build.RECEIVER))
+    data = build.section(order) + build.interface(resolution=resolution, order=order) + build.enhanced(packet, ticks=ticks, order=order)
+    assert read_frames(written(tmp_path, data))["ts_ns"].to_pylist() == [ns]
+
+
+def test_reads_interfaces_comments_and_sections_of_pcapng(build: SimpleNamespace, tmp_path: Path, frame: bytes) -> None:
+    inner = build.ip4(frame, build.SENDER, build.RECEIVER)
+    data = build.section() + build.interface(1, name="eth0") + build.interface(101, name="sent-dropped", resolution=9, offset_s=10)
+    data += (
+        build.enhanced(build.ethernet(inner), ticks=1_000_000)
+        + build.block(0x0BAD, b"unknown")
+        + build.enhanced(inner, number=1, ticks=7, comment="dropped")
+    )
+    data += build.block(2, struct.pack("<HHIIII", 0, 0, 0, 2_000_000, len(inner) + 14, len(inner) + 14) + build.ethernet(inner))
+    data += (
+        build.section(">") + build.interface(1, name="other", order=">") + build.enhanced(build.ethernet(inner), ticks=3_000_000, order=">")
+    )
+    data += build.block(3, struct.pack(">I", len(inner) + 14) + build.ethernet(inner), ">")
+    rows = read_frames(written(tmp_path, data)).to_pylist()
+    assert [row["interface"] for row in rows] == ["eth0", "sent-dropped", "eth0", "other", "other"]
+    assert [row["comment"] for row in rows] == [None, "dropped", None, None, None]
+    assert [row["dropped"] for row in rows] == [False, True, False, False, False]
+    assert [row["ts_ns"] for row in rows] == [1_000_000_000, 10_000_000_007, 2_000_000_000, 3_000_000_000, 0]
+    assert [row["packet_index"] for row in rows] == [0, 1, 2, 3, 4]
+
+
+def test_marks_dropped_packets_of_a_classic_capture_by_their_source(build: SimpleNamespace, tmp_path: Path, frame: bytes) -> None:
+    inner = build.ip4(frame, build.SENDER, build.RECEIVER)
+    packets = [build.ethernet(inner, source=bytes.fromhex(address)) for address in ("020000000001", "02000000000d")]
+    assert read_frames(written(tmp_path, build.classic(packets)))["dropped"].to_pylist() == [False, True]
+
+
+def test_reads_compressed_captures(build: SimpleNamespace, tmp_path: Path, frame: bytes) -> None:
+    data = build.classic([build.ethernet(build.ip4(frame, build.SENDER, build.RECEIVER))] * 5)
+    expected = read_frames(written(tmp_path, data))
+    for compressed in (gzip.compress(data), pa.Codec("zstd").compress(data, asbytes=True)):
+        assert read_frames(written(tmp_path, compressed)).equals(expected)
+    capture = Capture(written(tmp_path, gzip.compress(data)[:-20]))
+    capture.read()
+    assert capture.statistics.is_damaged
+
+
+def conversation_file(build: SimpleNamespace, tmp_path: Path, count: int, **options: int) -> tuple[Path, bytes]:
+    data = build.classic([build.ethernet(build.ip4(*datagram)) for datagram in build.conversation(random.Random(4), count)], **options)
+    return written(tmp_path, data), data
+
+
+def test_a_file_cut_anywhere_gives_its_whole_records_and_a_count(build: SimpleNamespace, tmp_path: Path) -> None:
+    path, data = conversation_file(build, tmp_path, 40)
+    whole = read_frames(path)
+    for length in random.Random(5).sample(range(24, len(data)), 60):
+        capture = Capture(written(tmp_path, data[:length]), ports=[40001])
+        table = capture.read()
+        assert table.equals(whole.slice(0, table.num_rows))
+        assert capture.statistics.truncated_bytes == length - end_of_records(data[:length])
+        if capture.statistics.truncated_bytes:
+            with pytest.raises(CaptureError, match="cut short"):
+                read_frames(path, fail_fast=True)
+
+
+def end_of_records(data: bytes) -> int:
+    at = 24
+    while at + 16 <= len(data) and at + 16 + struct.unpack_from("<I", data, at + 8)[0] <= len(data):
+        at += 16 + int(struct.unpack_from("<I", data, at + 8)[0])
+    return at
+
+
+def test_finds_the_chain_again_behind_a_corrupt_record(build: SimpleNamespace, tmp_path: Path) -> None:
+    path, data = conversation_file(build, tmp_path, 200)
+    whole = Capture(path).read()
+    at = 24
+    for _ in range(100):
+        at += 16 + struct.unpack_from("<I", data, at + 8)[0]
+    path.write_bytes(data[: at + 8] + b"\xff\xff\xff\x7f" + data[at + 12 :])
+    capture = Capture(path, ports=[40001])
+    left = [row for row in whole.to_pylist() if row["packet_index"] != 100]
+    found = capture.read().to_pylist()
+    assert [(row["type"], row["term_offset"]) for row in found] == [(row["type"], row["term_offset"]) for row in left]
+    assert capture.statistics.corrupt_records == 1
+    with pytest.raises(CaptureError, match="impossible length"):
+        read_frames(path, fail_fast=True)
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"\xd4\xc3", b"hello, this is no capture at all", b"\x0a\x0d\x0d\x0a", b"\x0a\x0d\x0d\x0a" + bytes(60)]
+)
+def test_refuses_what_is_no_capture(tmp_path: Path, data: bytes) -> None:
+    with pytest.raises(CaptureError, match=r"capture: |section header"):
+        read_frames(written(tmp_path, data))
+
+
+def test_random_bytes_behind_a_good_header_never_crash_a_reader(build: SimpleNamespace, tmp_path: Path) -> None:
+    rng = random.Random(6)
+    for start in (build.classic([]), build.section() + build.interface()):
+        for _ in range(60):
+            capture = Capture(written(tmp_path, start + rng.randbytes(rng.randrange(3000))), ports=[1])
+            try:
+                capture.read()
+            except CaptureError:
+                continue
+            assert capture.statistics.packets >= 0
+
+
+def test_records_that_straddle_chunks_are_read_once(build: SimpleNamespace, tmp_path: Path) -> None:
+    path, data = conversation_file(build, tmp_path, 800)
+    expected = Capture(path).read()
+    assert Capture(path, chunk_length=70_000).read().equals(expected)
+    ng = build.section() + build.interface(resolution=9)
+    for number, datagram in enumerate(build.conversation(random.Random(4), 800)):
+        ng += build.enhanced(
+            build.ethernet(build.ip4(*datagram)), ticks=(1_700_000_000 + number) * 1_000_000_000 + number, comment="x" * (number % 9)
+        )
+    path.write_bytes(ng)
+    table = Capture(path, chunk_length=70_000).read()
+    columns = [name for name in expected.column_names if name not in ("interface", "comment")]
+    assert table.select(columns).equals(expected.select(columns))
+    assert data
+
+
+@pytest.mark.parametrize("walker", ["walk_records", "walk_blocks"])
+def test_native_and_python_walks_agree(build: SimpleNamespace, walker: str) -> None:
+    rng = random.Random(7)
+    records = build.classic([rng.randbytes(rng.randrange(100)) for _ in range(50)])[24:]
+    blocks = build.interface() + b"".join(build.enhanced(rng.randbytes(rng.randrange(100))) for _ in range(50)) + build.section()
+    for data in (records if walker == "walk_records" else blocks, rng.randbytes(500), b"", bytes(64)):
+        buffer = np.frombuffer(data, dtype=np.uint8)
+        for little in (True, False):
+            for end in (len(data), max(0, len(data) - 7)):
+                native = getattr(chain, walker)(buffer, 0, end, little, 1000)
+                python = getattr(chain_fallback, walker)(buffer, 0, end, little, 1000)
+                assert native[0].tolist() == python[0].tolist()
+                assert native[1:] == python[1:]
+
+
+def nested_capture(build: SimpleNamespace, count: int) -> bytes:
+    """A capture whose payloads are made of records of a capture: the hardest case for finding records in the middle of a file."""
+    rng = random.Random(8)
+    inner = build.classic([rng.randbytes(rng.randrange(20, 200)) for _ in range(400)])[24:]
+    packets = []
+    for _ in range(count):
+        start = rng.randrange(len(inner) // 2)
+        packets.append(build.ethernet(build.ip4(inner[start : start + rng.randrange(100, 20_000)], build.SENDER, build.RECEIVER)))
+    return bytes(build.classic(packets))
+
+
+def test_resynchronising_agrees_with_walking_the_whole_file(build: SimpleNamespace, tmp_path: Path) -> None:
+    path = written(tmp_path, nested_capture(build, 400))
+    header = classic.ClassicHeader.parse(path.read_bytes()[:24], "nested")
+    size = path.stat().st_size
+    starts = []
+    at = 24
+    data = path.read_bytes()
+    while at < size:
+        starts.append(at)
+        at += 16 + struct.unpack_from("<I", data, at + 8)[0]
+    starts.append(size)
+    places = np.array(starts)
+    with path.open("rb") as file:
+        for cut in random.Random(9).sample(range(24, size), 60):
+            assert classic.find_boundary(file, cut, header, size) == places[np.searchsorted(places, cut)]
+
+
+@pytest.mark.parametrize("split", [split_exactly, split_by_resync])
+def test_parts_together_hold_each_record_once(build: SimpleNamespace, tmp_path: Path, split: object) -> None:
+    path, _ = conversation_file(build, tmp_path, 3000)
+    extents = split(path, 100_000)  # type: ignore[operator]
+    assert len(extents) > 3
+    assert extents[0].start == 24
+    assert all(left.end == right.start for left, right in itertools.pairwise(extents))
+    whole = Capture(path).read()
+    keys = Capture(path).scan()
+    capture = Capture(path)
+    batches = [batch for extent in extents for batch in capture.batches(extent=extent, keys=keys)]
+    table = pa.Table.from_batches(batches, whole.schema.remove_metadata())
+    unknown = ["packet_index"] if split is split_by_resync else []
+    assert table.drop_columns(unknown).equals(whole.replace_schema_metadata(None).drop_columns(unknown))
+
+
+def test_statistics_add_up() -> None:
+    one, other = Statistics(packets=3, frames=2), Statistics(packets=4, frames=1)
+    one.skip("not IP", 2)
+    other.skip("not IP")
+    total = Statistics().add([one, other]).to_dict()
+    assert (total["packets"], total["frames"], total["skipped"]) == (7, 3, {"not IP": 3})
