@@ -83,7 +83,7 @@ def test_too_few_bytes_for_the_fixed_part_are_refused_with_what_where_expected_a
 @pytest.mark.parametrize("declared", [-1, 5, 2**31 - 1])
 def test_text_that_runs_past_its_struct_is_refused(declared: int) -> None:
     data = commands.AddPublicationEncoder.encode(channel="aero", channel_length=declared)
-    with pytest.raises(ValueError, match=rf"AddPublication: channel of {declared} bytes at 24 does not fit the 28 bytes"):
+    with pytest.raises(ValueError, match=rf"AddPublicationDecoder: channel of {declared} bytes at 24 does not fit its 28 bytes"):
         _ = commands.AddPublicationDecoder(data).channel
 
 
@@ -95,7 +95,7 @@ def test_length_behind_the_end_is_refused() -> None:
 
 def test_unknown_kind_of_address_is_refused() -> None:
     entry = transport.ResolutionEntryEncoder.encode(res_type=7, address=bytes(4), name="x")
-    with pytest.raises(ValueError, match="ResolutionEntry: address"):
+    with pytest.raises(ValueError, match="ResolutionEntryDecoder: address"):
         _ = transport.ResolutionEntryDecoder(entry).name
 
 

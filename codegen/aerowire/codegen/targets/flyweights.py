@@ -88,6 +88,26 @@ class DynamicView:
 
 
 @dataclass(frozen=True)
+class Declaration:
+    """A member as a descriptor: the call that makes it; one that is writable has a twin of that name for encoders."""
+
+    name: str
+    description: str
+    descriptor: str
+    arguments: str
+    after: str | None
+    is_writable: bool
+
+    @property
+    def expression(self) -> str:
+        return f"{self.descriptor}({self.arguments}{f', after={self.after}' if self.after else ''})"
+
+    def writable(self, owner: str) -> str:
+        """The writable twin; what it follows is found in the class that `owner` names."""
+        return f"Writable{self.descriptor}({self.arguments}{f', after={owner}.{self.after}' if self.after else ''})"
+
+
+@dataclass(frozen=True)
 class KeyView:
     """A variant with a fixed extent: the bytes, and the decoder that the discriminator announces."""
 
@@ -126,11 +146,16 @@ class StructView:
     keys: tuple[KeyView, ...]
     dynamic: tuple[DynamicView, ...]
     length_member: NumberView | None
+    declarations: tuple[Declaration, ...]
     arguments: tuple[Argument, ...]
 
     @property
     def tails(self) -> tuple[NumberView, ...]:
         return tuple(number for number in self.numbers if number.is_tail)
+
+    @property
+    def tail_ends(self) -> tuple[int, ...]:
+        return tuple(tail.end for tail in self.tails)
 
     @property
     def fixed_arguments(self) -> tuple[Argument, ...]:
@@ -175,6 +200,7 @@ def _module(schema: Schema) -> str:
     return render(
         "flyweights.py.j2",
         header=header(f"{schema.package}.xml"),
+        imports=_imports(structs),
         schema=schema,
         order=">" if schema.byte_order == "bigEndian" else "<",
         codecs=codecs,
@@ -184,6 +210,14 @@ def _module(schema: Schema) -> str:
         dispatch=[(upper(variant.name), variant, _dispatch_cases(variant)) for variant in schema.variants],
         regions=[_region(region) for region in schema.regions],
     )
+
+
+def _imports(structs: list[StructView]) -> list[str]:
+    names = {"Flyweight", "align", "text_bytes"}
+    for declaration in (one for struct in structs for one in struct.declarations):
+        names.add(declaration.descriptor)
+        names |= {f"Writable{declaration.descriptor}"} if declaration.is_writable else set()
+    return sorted(names)
 
 
 def _constant_type(constant: Constant) -> str:
@@ -213,6 +247,39 @@ def _type(field: Field) -> str:
     return "tuple[float, ...]" if field.primitive.is_float else "tuple[int, ...]"
 
 
+def _declarations(struct: Struct) -> list[Declaration]:
+    found = [_declaration(_number(field)) for field in struct.fields]
+    for variant in struct.fixed_variants:
+        arguments = f"{variant.offset}, {variant.length}"
+        found.append(Declaration(variant.name, variant.description, "Octets", arguments, after=None, is_writable=True))
+    return found + [_moving(_dynamic(struct, index)) for index in range(len(struct.dynamic))]
+
+
+def _declaration(number: NumberView) -> Declaration:
+    descriptor = "TailInteger" if number.is_tail else "Real" if number.type == "float" else "Integer"
+    descriptor = "Octets" if number.is_bytes else "Integers" if number.count is not None else descriptor
+    arguments = f"{number.offset}, {number.count if number.is_bytes else number.codec}"
+    return Declaration(number.name, number.description, descriptor, arguments, after=None, is_writable=True)
+
+
+def _moving(view: DynamicView) -> Declaration:
+    """The declaration of a member that moves; the arguments say how its place and its length are found."""
+    place = str(view.offset)
+    if view.kind == "repeat":
+        place = f"{view.entry}Decoder, {place}"
+    arguments = [place, *([f"alignment={view.align}"] if view.align > 1 else [])]
+    if view.count_field:
+        arguments.append(f"count=({view.count_offset}, {view.count_codec})")
+    elif view.prefix is not None:
+        arguments.append(f"prefix={view.prefix}")
+    elif view.length_field is not None:
+        arguments.append(f"length=({view.length_offset}, {view.length_codec})")
+    elif view.kind == "variant":
+        arguments.append(f"choice=({view.length_offset}, {view.length_codec}, {dict(view.lengths)!r})")
+    descriptor = "Entries" if view.kind == "repeat" else {"": "Data", "ascii": "AsciiText", "utf-8": "Text"}[view.encoding]
+    return Declaration(view.name, view.description, descriptor, ", ".join(arguments), view.previous, view.kind != "repeat")
+
+
 def _number(field: Field) -> NumberView:
     is_bytes = field.count is not None and field.primitive.name in {"uint8", "char"}
     codec = _codec(field.primitive) if field.count is None else f"_{field.count}{FORMATS[field.primitive.name]}"
@@ -238,6 +305,7 @@ def _struct(schema: Schema, struct: Struct) -> StructView:
         keys=tuple(_key(variant) for variant in struct.fixed_variants),
         dynamic=tuple(_dynamic(struct, index) for index in range(len(struct.dynamic))),
         length_member=None if length_field is None else _number(length_field),
+        declarations=tuple(_declarations(struct)),
         arguments=tuple(_arguments(struct)),
     )
 
@@ -302,6 +370,7 @@ def _dynamic(struct: Struct, index: int) -> DynamicView:
     repeat = member if isinstance(member, Repeat) else None
     variant = member if isinstance(member, Variant) else None
     length_field = struct.field(var.length_field) if var and var.length_field else None
+    length_field = struct.field(variant.discriminator) if variant else length_field
     count_field = struct.field(repeat.count_field) if repeat and repeat.count_field else None
     prefix = var.prefix if var else None
     return DynamicView(
@@ -313,7 +382,7 @@ def _dynamic(struct: Struct, index: int) -> DynamicView:
         align=1 if isinstance(member, Variant) else member.align,
         prefix=_codec(prefix) if prefix else None,
         prefix_size=prefix.size if prefix else 0,
-        length_field=length_field.name if length_field else None,
+        length_field=length_field.name if length_field and var else None,
         length_codec=_codec(length_field.primitive) if length_field else None,
         length_offset=length_field.offset if length_field else 0,
         encoding=var.encoding if var else "",

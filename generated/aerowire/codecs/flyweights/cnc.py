@@ -9,9 +9,23 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Sequence
 from struct import Struct
-from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from aerowire.codecs.flyweights.base import Flyweight, align, text_bytes
+from aerowire.codecs.flyweights.base import (
+    AsciiText,
+    Data,
+    Flyweight,
+    Integer,
+    Octets,
+    Text,
+    WritableAsciiText,
+    WritableData,
+    WritableInteger,
+    WritableOctets,
+    WritableText,
+    align,
+    text_bytes,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -83,184 +97,44 @@ class CncHeaderDecoder(Flyweight):
     """Start of cnc.dat."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 128
-    VERSION_OFFSET: ClassVar[int] = 0
-    TO_DRIVER_BUFFER_LENGTH_OFFSET: ClassVar[int] = 4
-    TO_CLIENTS_BUFFER_LENGTH_OFFSET: ClassVar[int] = 8
-    COUNTERS_METADATA_BUFFER_LENGTH_OFFSET: ClassVar[int] = 12
-    COUNTERS_VALUES_BUFFER_LENGTH_OFFSET: ClassVar[int] = 16
-    ERROR_LOG_BUFFER_LENGTH_OFFSET: ClassVar[int] = 20
-    CLIENT_LIVENESS_TIMEOUT_NS_OFFSET: ClassVar[int] = 24
-    START_TIMESTAMP_MS_OFFSET: ClassVar[int] = 32
-    PID_OFFSET: ClassVar[int] = 40
-    FILE_PAGE_SIZE_OFFSET: ClassVar[int] = 48
-    MEMBERS: ClassVar[tuple[str, ...]] = ('version', 'to_driver_buffer_length', 'to_clients_buffer_length', 'counters_metadata_buffer_length', 'counters_values_buffer_length', 'error_log_buffer_length', 'client_liveness_timeout_ns', 'start_timestamp_ms', 'pid', 'file_page_size')
-
-    @property
-    def version(self) -> int:
-        """Version of the file; stored last, 0 until then."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @property
-    def to_driver_buffer_length(self) -> int:
-        """Bytes of the command ring with its trailer."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 4)[0]
-        return value
-
-    @property
-    def to_clients_buffer_length(self) -> int:
-        """Bytes of the broadcast buffer with its trailer."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @property
-    def counters_metadata_buffer_length(self) -> int:
-        """Bytes of counter metadata."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 12)[0]
-        return value
-
-    @property
-    def counters_values_buffer_length(self) -> int:
-        """Bytes of counter values."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @property
-    def error_log_buffer_length(self) -> int:
-        """Bytes of the error log."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 20)[0]
-        return value
-
-    @property
-    def client_liveness_timeout_ns(self) -> int:
-        """Silence after which the driver gives up a client."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 24)[0]
-        return value
-
-    @property
-    def start_timestamp_ms(self) -> int:
-        """When the driver started, in epoch milliseconds."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 32)[0]
-        return value
-
-    @property
-    def pid(self) -> int:
-        """The driver's process."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 40)[0]
-        return value
-
-    @property
-    def file_page_size(self) -> int:
-        """The file's length is a multiple of this."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 48)[0]
-        return value
+    ENCODED_LENGTH = 128
+    VERSION_OFFSET = 0
+    TO_DRIVER_BUFFER_LENGTH_OFFSET = 4
+    TO_CLIENTS_BUFFER_LENGTH_OFFSET = 8
+    COUNTERS_METADATA_BUFFER_LENGTH_OFFSET = 12
+    COUNTERS_VALUES_BUFFER_LENGTH_OFFSET = 16
+    ERROR_LOG_BUFFER_LENGTH_OFFSET = 20
+    CLIENT_LIVENESS_TIMEOUT_NS_OFFSET = 24
+    START_TIMESTAMP_MS_OFFSET = 32
+    PID_OFFSET = 40
+    FILE_PAGE_SIZE_OFFSET = 48
+    MEMBERS = ('version', 'to_driver_buffer_length', 'to_clients_buffer_length', 'counters_metadata_buffer_length', 'counters_values_buffer_length', 'error_log_buffer_length', 'client_liveness_timeout_ns', 'start_timestamp_ms', 'pid', 'file_page_size')
+    version = Integer(0, _i)  # Version of the file; stored last, 0 until then.
+    to_driver_buffer_length = Integer(4, _i)  # Bytes of the command ring with its trailer.
+    to_clients_buffer_length = Integer(8, _i)  # Bytes of the broadcast buffer with its trailer.
+    counters_metadata_buffer_length = Integer(12, _i)  # Bytes of counter metadata.
+    counters_values_buffer_length = Integer(16, _i)  # Bytes of counter values.
+    error_log_buffer_length = Integer(20, _i)  # Bytes of the error log.
+    client_liveness_timeout_ns = Integer(24, _q)  # Silence after which the driver gives up a client.
+    start_timestamp_ms = Integer(32, _q)  # When the driver started, in epoch milliseconds.
+    pid = Integer(40, _q)  # The driver's process.
+    file_page_size = Integer(48, _i)  # The file's length is a multiple of this.
 
 
 class CncHeaderEncoder(CncHeaderDecoder):
     """Writes: start of cnc.dat."""
 
     __slots__ = ()
-
-    @property
-    def version(self) -> int:
-        """Version of the file; stored last, 0 until then."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @version.setter
-    def version(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 0, value)
-
-    @property
-    def to_driver_buffer_length(self) -> int:
-        """Bytes of the command ring with its trailer."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 4)[0]
-        return value
-
-    @to_driver_buffer_length.setter
-    def to_driver_buffer_length(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 4, value)
-
-    @property
-    def to_clients_buffer_length(self) -> int:
-        """Bytes of the broadcast buffer with its trailer."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @to_clients_buffer_length.setter
-    def to_clients_buffer_length(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 8, value)
-
-    @property
-    def counters_metadata_buffer_length(self) -> int:
-        """Bytes of counter metadata."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 12)[0]
-        return value
-
-    @counters_metadata_buffer_length.setter
-    def counters_metadata_buffer_length(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 12, value)
-
-    @property
-    def counters_values_buffer_length(self) -> int:
-        """Bytes of counter values."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @counters_values_buffer_length.setter
-    def counters_values_buffer_length(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 16, value)
-
-    @property
-    def error_log_buffer_length(self) -> int:
-        """Bytes of the error log."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 20)[0]
-        return value
-
-    @error_log_buffer_length.setter
-    def error_log_buffer_length(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 20, value)
-
-    @property
-    def client_liveness_timeout_ns(self) -> int:
-        """Silence after which the driver gives up a client."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 24)[0]
-        return value
-
-    @client_liveness_timeout_ns.setter
-    def client_liveness_timeout_ns(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 24, value)
-
-    @property
-    def start_timestamp_ms(self) -> int:
-        """When the driver started, in epoch milliseconds."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 32)[0]
-        return value
-
-    @start_timestamp_ms.setter
-    def start_timestamp_ms(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 32, value)
-
-    @property
-    def pid(self) -> int:
-        """The driver's process."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 40)[0]
-        return value
-
-    @pid.setter
-    def pid(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 40, value)
-
-    @property
-    def file_page_size(self) -> int:
-        """The file's length is a multiple of this."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 48)[0]
-        return value
-
-    @file_page_size.setter
-    def file_page_size(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 48, value)
+    version = WritableInteger(0, _i)
+    to_driver_buffer_length = WritableInteger(4, _i)
+    to_clients_buffer_length = WritableInteger(8, _i)
+    counters_metadata_buffer_length = WritableInteger(12, _i)
+    counters_values_buffer_length = WritableInteger(16, _i)
+    error_log_buffer_length = WritableInteger(20, _i)
+    client_liveness_timeout_ns = WritableInteger(24, _q)
+    start_timestamp_ms = WritableInteger(32, _q)
+    pid = WritableInteger(40, _q)
+    file_page_size = WritableInteger(48, _i)
 
     @classmethod
     def encode(
@@ -278,19 +152,7 @@ class CncHeaderEncoder(CncHeaderDecoder):
         file_page_size: int = 0,
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        fixed = _CNC_HEADER.pack(
-            version,
-            to_driver_buffer_length,
-            to_clients_buffer_length,
-            counters_metadata_buffer_length,
-            counters_values_buffer_length,
-            error_log_buffer_length,
-            client_liveness_timeout_ns,
-            start_timestamp_ms,
-            pid,
-            file_page_size,
-        )
-        return fixed
+        return _CNC_HEADER.pack(version, to_driver_buffer_length, to_clients_buffer_length, counters_metadata_buffer_length, counters_values_buffer_length, error_log_buffer_length, client_liveness_timeout_ns, start_timestamp_ms, pid, file_page_size)
 
 
 _CNC_HEADER = Struct("<iiiiiiqqqi76x")
@@ -300,99 +162,29 @@ class RingTrailerDecoder(Flyweight):
     """Cursors of a ring, each on its own pair of cache lines."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 768
-    TAIL_POSITION_OFFSET: ClassVar[int] = 128
-    HEAD_CACHE_POSITION_OFFSET: ClassVar[int] = 256
-    HEAD_POSITION_OFFSET: ClassVar[int] = 384
-    CORRELATION_COUNTER_OFFSET: ClassVar[int] = 512
-    CONSUMER_HEARTBEAT_OFFSET: ClassVar[int] = 640
-    MEMBERS: ClassVar[tuple[str, ...]] = ('tail_position', 'head_cache_position', 'head_position', 'correlation_counter', 'consumer_heartbeat')
-
-    @property
-    def tail_position(self) -> int:
-        """Where the next record goes."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 128)[0]
-        return value
-
-    @property
-    def head_cache_position(self) -> int:
-        """The head as producers last saw it."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 256)[0]
-        return value
-
-    @property
-    def head_position(self) -> int:
-        """Where the consumer reads next."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 384)[0]
-        return value
-
-    @property
-    def correlation_counter(self) -> int:
-        """Source of client ids and correlation ids."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 512)[0]
-        return value
-
-    @property
-    def consumer_heartbeat(self) -> int:
-        """The consumer's last sign of life, in epoch milliseconds."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 640)[0]
-        return value
+    ENCODED_LENGTH = 768
+    TAIL_POSITION_OFFSET = 128
+    HEAD_CACHE_POSITION_OFFSET = 256
+    HEAD_POSITION_OFFSET = 384
+    CORRELATION_COUNTER_OFFSET = 512
+    CONSUMER_HEARTBEAT_OFFSET = 640
+    MEMBERS = ('tail_position', 'head_cache_position', 'head_position', 'correlation_counter', 'consumer_heartbeat')
+    tail_position = Integer(128, _q)  # Where the next record goes.
+    head_cache_position = Integer(256, _q)  # The head as producers last saw it.
+    head_position = Integer(384, _q)  # Where the consumer reads next.
+    correlation_counter = Integer(512, _q)  # Source of client ids and correlation ids.
+    consumer_heartbeat = Integer(640, _q)  # The consumer's last sign of life, in epoch milliseconds.
 
 
 class RingTrailerEncoder(RingTrailerDecoder):
     """Writes: cursors of a ring, each on its own pair of cache lines."""
 
     __slots__ = ()
-
-    @property
-    def tail_position(self) -> int:
-        """Where the next record goes."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 128)[0]
-        return value
-
-    @tail_position.setter
-    def tail_position(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 128, value)
-
-    @property
-    def head_cache_position(self) -> int:
-        """The head as producers last saw it."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 256)[0]
-        return value
-
-    @head_cache_position.setter
-    def head_cache_position(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 256, value)
-
-    @property
-    def head_position(self) -> int:
-        """Where the consumer reads next."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 384)[0]
-        return value
-
-    @head_position.setter
-    def head_position(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 384, value)
-
-    @property
-    def correlation_counter(self) -> int:
-        """Source of client ids and correlation ids."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 512)[0]
-        return value
-
-    @correlation_counter.setter
-    def correlation_counter(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 512, value)
-
-    @property
-    def consumer_heartbeat(self) -> int:
-        """The consumer's last sign of life, in epoch milliseconds."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 640)[0]
-        return value
-
-    @consumer_heartbeat.setter
-    def consumer_heartbeat(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 640, value)
+    tail_position = WritableInteger(128, _q)
+    head_cache_position = WritableInteger(256, _q)
+    head_position = WritableInteger(384, _q)
+    correlation_counter = WritableInteger(512, _q)
+    consumer_heartbeat = WritableInteger(640, _q)
 
     @classmethod
     def encode(
@@ -405,14 +197,7 @@ class RingTrailerEncoder(RingTrailerDecoder):
         consumer_heartbeat: int = 0,
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        fixed = _RING_TRAILER.pack(
-            tail_position,
-            head_cache_position,
-            head_position,
-            correlation_counter,
-            consumer_heartbeat,
-        )
-        return fixed
+        return _RING_TRAILER.pack(tail_position, head_cache_position, head_position, correlation_counter, consumer_heartbeat)
 
 
 _RING_TRAILER = Struct("<128xq120xq120xq120xq120xq120x")
@@ -422,88 +207,26 @@ class RingRecordDecoder(Flyweight):
     """A command in the ring."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 8
-    ALIGNMENT: ClassVar[int] = 8
-    LENGTH_OFFSET: ClassVar[int] = 0
-    TYPE_OFFSET: ClassVar[int] = 4
-    BODY_OFFSET: ClassVar[int] = 8
-    MEMBERS: ClassVar[tuple[str, ...]] = ('length', 'type', 'body')
-
-    def _limit(self) -> int:
-        """How many bytes belong to the struct: what it says of itself, within what is there."""
-        declared: int = _i.unpack_from(self._buffer, self._offset + 0)[0]
-        return max(min(declared, self._length), 0)
-
-    @property
-    def length(self) -> int:
-        """Bytes with this header; negative while being written; 0 where free."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @property
-    def type(self) -> int:
-        """Which command, or the padding type."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 4)[0]
-        return value
-
-    def _body_extent(self) -> tuple[int, int]:
-        """Where body starts and ends, counted from the start of the struct."""
-        limit = self._limit()
-        start = 8
-        return start, max(limit, start)
-
-    @property
-    def body(self) -> memoryview:
-        """The command."""
-        start, end = self._body_extent()
-        return self._buffer[self._offset + start : self._offset + end]
-
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        return self._body_extent()[1]
+    ENCODED_LENGTH = 8
+    ALIGNMENT = 8
+    LENGTH_OFFSET = 0
+    TYPE_OFFSET = 4
+    BODY_OFFSET = 8
+    MEMBERS = ('length', 'type', 'body')
+    LENGTH_FIELD = (0, _i)
+    length = Integer(0, _i)  # Bytes with this header; negative while being written; 0 where free.
+    type = Integer(4, _i)  # Which command, or the padding type.
+    body = Data(8)  # The command.
+    LAST = 'body'
 
 
 class RingRecordEncoder(RingRecordDecoder):
     """Writes: a command in the ring."""
 
     __slots__ = ()
-
-    @property
-    def length(self) -> int:
-        """Bytes with this header; negative while being written; 0 where free."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @length.setter
-    def length(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 0, value)
-
-    @property
-    def type(self) -> int:
-        """Which command, or the padding type."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 4)[0]
-        return value
-
-    @type.setter
-    def type(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 4, value)
-
-    @property
-    def body(self) -> memoryview:
-        """The command."""
-        start, end = self._body_extent()
-        return self._buffer[self._offset + start : self._offset + end]
-
-    @body.setter
-    def body(self, value: Buffer) -> None:
-        data = bytes(value)
-        start = 8
-        at = self._offset + start
-        if start + len(data) > self._length:
-            raise ValueError(f"RingRecord: body of {len(data)} bytes at {start} does not fit the {self._length} bytes of the buffer")
-        self._buffer[at : at + len(data)] = data
-        _i.pack_into(self._buffer, self._offset + 0, start + len(data))
+    length = WritableInteger(0, _i)
+    type = WritableInteger(4, _i)
+    body = WritableData(8)
 
     @classmethod
     def encode(
@@ -518,11 +241,7 @@ class RingRecordEncoder(RingRecordDecoder):
         rest = bytearray()
         rest += body_bytes
         total = 8 + len(rest)
-        fixed = _RING_RECORD.pack(
-            total if length is None else length,
-            type,
-        )
-        return fixed + rest
+        return _RING_RECORD.pack(total if length is None else length, type) + rest
 
 
 _RING_RECORD = Struct("<ii")
@@ -532,65 +251,23 @@ class BroadcastTrailerDecoder(Flyweight):
     """Cursors of a broadcast buffer."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 128
-    TAIL_INTENT_OFFSET: ClassVar[int] = 0
-    TAIL_OFFSET: ClassVar[int] = 8
-    LATEST_OFFSET: ClassVar[int] = 16
-    MEMBERS: ClassVar[tuple[str, ...]] = ('tail_intent', 'tail', 'latest')
-
-    @property
-    def tail_intent(self) -> int:
-        """Where the record being written will end; a reader's data is lost once this laps it."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @property
-    def tail(self) -> int:
-        """End of the last record."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @property
-    def latest(self) -> int:
-        """Start of the last record."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
+    ENCODED_LENGTH = 128
+    TAIL_INTENT_OFFSET = 0
+    TAIL_OFFSET = 8
+    LATEST_OFFSET = 16
+    MEMBERS = ('tail_intent', 'tail', 'latest')
+    tail_intent = Integer(0, _q)  # Where the record being written will end; a reader's data is lost once this laps it.
+    tail = Integer(8, _q)  # End of the last record.
+    latest = Integer(16, _q)  # Start of the last record.
 
 
 class BroadcastTrailerEncoder(BroadcastTrailerDecoder):
     """Writes: cursors of a broadcast buffer."""
 
     __slots__ = ()
-
-    @property
-    def tail_intent(self) -> int:
-        """Where the record being written will end; a reader's data is lost once this laps it."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @tail_intent.setter
-    def tail_intent(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 0, value)
-
-    @property
-    def tail(self) -> int:
-        """End of the last record."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @tail.setter
-    def tail(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 8, value)
-
-    @property
-    def latest(self) -> int:
-        """Start of the last record."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @latest.setter
-    def latest(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 16, value)
+    tail_intent = WritableInteger(0, _q)
+    tail = WritableInteger(8, _q)
+    latest = WritableInteger(16, _q)
 
     @classmethod
     def encode(
@@ -601,12 +278,7 @@ class BroadcastTrailerEncoder(BroadcastTrailerDecoder):
         latest: int = 0,
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        fixed = _BROADCAST_TRAILER.pack(
-            tail_intent,
-            tail,
-            latest,
-        )
-        return fixed
+        return _BROADCAST_TRAILER.pack(tail_intent, tail, latest)
 
 
 _BROADCAST_TRAILER = Struct("<qqq104x")
@@ -616,88 +288,26 @@ class BroadcastRecordDecoder(Flyweight):
     """A message in the broadcast buffer."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 8
-    ALIGNMENT: ClassVar[int] = 8
-    LENGTH_OFFSET: ClassVar[int] = 0
-    TYPE_OFFSET: ClassVar[int] = 4
-    BODY_OFFSET: ClassVar[int] = 8
-    MEMBERS: ClassVar[tuple[str, ...]] = ('length', 'type', 'body')
-
-    def _limit(self) -> int:
-        """How many bytes belong to the struct: what it says of itself, within what is there."""
-        declared: int = _i.unpack_from(self._buffer, self._offset + 0)[0]
-        return max(min(declared, self._length), 0)
-
-    @property
-    def length(self) -> int:
-        """Bytes with this header."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @property
-    def type(self) -> int:
-        """Which response, or the padding type."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 4)[0]
-        return value
-
-    def _body_extent(self) -> tuple[int, int]:
-        """Where body starts and ends, counted from the start of the struct."""
-        limit = self._limit()
-        start = 8
-        return start, max(limit, start)
-
-    @property
-    def body(self) -> memoryview:
-        """The response."""
-        start, end = self._body_extent()
-        return self._buffer[self._offset + start : self._offset + end]
-
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        return self._body_extent()[1]
+    ENCODED_LENGTH = 8
+    ALIGNMENT = 8
+    LENGTH_OFFSET = 0
+    TYPE_OFFSET = 4
+    BODY_OFFSET = 8
+    MEMBERS = ('length', 'type', 'body')
+    LENGTH_FIELD = (0, _i)
+    length = Integer(0, _i)  # Bytes with this header.
+    type = Integer(4, _i)  # Which response, or the padding type.
+    body = Data(8)  # The response.
+    LAST = 'body'
 
 
 class BroadcastRecordEncoder(BroadcastRecordDecoder):
     """Writes: a message in the broadcast buffer."""
 
     __slots__ = ()
-
-    @property
-    def length(self) -> int:
-        """Bytes with this header."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @length.setter
-    def length(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 0, value)
-
-    @property
-    def type(self) -> int:
-        """Which response, or the padding type."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 4)[0]
-        return value
-
-    @type.setter
-    def type(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 4, value)
-
-    @property
-    def body(self) -> memoryview:
-        """The response."""
-        start, end = self._body_extent()
-        return self._buffer[self._offset + start : self._offset + end]
-
-    @body.setter
-    def body(self, value: Buffer) -> None:
-        data = bytes(value)
-        start = 8
-        at = self._offset + start
-        if start + len(data) > self._length:
-            raise ValueError(f"BroadcastRecord: body of {len(data)} bytes at {start} does not fit the {self._length} bytes of the buffer")
-        self._buffer[at : at + len(data)] = data
-        _i.pack_into(self._buffer, self._offset + 0, start + len(data))
+    length = WritableInteger(0, _i)
+    type = WritableInteger(4, _i)
+    body = WritableData(8)
 
     @classmethod
     def encode(
@@ -712,11 +322,7 @@ class BroadcastRecordEncoder(BroadcastRecordDecoder):
         rest = bytearray()
         rest += body_bytes
         total = 8 + len(rest)
-        fixed = _BROADCAST_RECORD.pack(
-            total if length is None else length,
-            type,
-        )
-        return fixed + rest
+        return _BROADCAST_RECORD.pack(total if length is None else length, type) + rest
 
 
 _BROADCAST_RECORD = Struct("<ii")
@@ -726,82 +332,26 @@ class CounterValueDecoder(Flyweight):
     """Value of a counter and whose it is."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 128
-    VALUE_OFFSET: ClassVar[int] = 0
-    REGISTRATION_ID_OFFSET: ClassVar[int] = 8
-    OWNER_ID_OFFSET: ClassVar[int] = 16
-    REFERENCE_ID_OFFSET: ClassVar[int] = 24
-    MEMBERS: ClassVar[tuple[str, ...]] = ('value', 'registration_id', 'owner_id', 'reference_id')
-
-    @property
-    def value(self) -> int:
-        """The value."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @property
-    def registration_id(self) -> int:
-        """Registration that made the counter."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @property
-    def owner_id(self) -> int:
-        """Client that owns the counter."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @property
-    def reference_id(self) -> int:
-        """What the counter is about, such as an image."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 24)[0]
-        return value
+    ENCODED_LENGTH = 128
+    VALUE_OFFSET = 0
+    REGISTRATION_ID_OFFSET = 8
+    OWNER_ID_OFFSET = 16
+    REFERENCE_ID_OFFSET = 24
+    MEMBERS = ('value', 'registration_id', 'owner_id', 'reference_id')
+    value = Integer(0, _q)  # The value.
+    registration_id = Integer(8, _q)  # Registration that made the counter.
+    owner_id = Integer(16, _q)  # Client that owns the counter.
+    reference_id = Integer(24, _q)  # What the counter is about, such as an image.
 
 
 class CounterValueEncoder(CounterValueDecoder):
     """Writes: value of a counter and whose it is."""
 
     __slots__ = ()
-
-    @property
-    def value(self) -> int:
-        """The value."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @value.setter
-    def value(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 0, value)
-
-    @property
-    def registration_id(self) -> int:
-        """Registration that made the counter."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @registration_id.setter
-    def registration_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 8, value)
-
-    @property
-    def owner_id(self) -> int:
-        """Client that owns the counter."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @owner_id.setter
-    def owner_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 16, value)
-
-    @property
-    def reference_id(self) -> int:
-        """What the counter is about, such as an image."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 24)[0]
-        return value
-
-    @reference_id.setter
-    def reference_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 24, value)
+    value = WritableInteger(0, _q)
+    registration_id = WritableInteger(8, _q)
+    owner_id = WritableInteger(16, _q)
+    reference_id = WritableInteger(24, _q)
 
     @classmethod
     def encode(
@@ -813,13 +363,7 @@ class CounterValueEncoder(CounterValueDecoder):
         reference_id: int = 0,
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        fixed = _COUNTER_VALUE.pack(
-            value,
-            registration_id,
-            owner_id,
-            reference_id,
-        )
-        return fixed
+        return _COUNTER_VALUE.pack(value, registration_id, owner_id, reference_id)
 
 
 _COUNTER_VALUE = Struct("<qqqq96x")
@@ -829,48 +373,20 @@ class CounterMetadataDecoder(Flyweight):
     """What a counter counts."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 512
-    STATE_OFFSET: ClassVar[int] = 0
-    TYPE_ID_OFFSET: ClassVar[int] = 4
-    FREE_FOR_REUSE_DEADLINE_MS_OFFSET: ClassVar[int] = 8
-    LABEL_LENGTH_OFFSET: ClassVar[int] = 128
-    LABEL_OFFSET: ClassVar[int] = 132
-    KEY_OFFSET: ClassVar[int] = 16
-    MEMBERS: ClassVar[tuple[str, ...]] = ('state', 'type_id', 'free_for_reuse_deadline_ms', 'label_length', 'label', 'key')
-
-    @property
-    def state(self) -> int:
-        """Life of the record; published last."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @property
-    def type_id(self) -> int:
-        """Counter type; see the table of counters."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 4)[0]
-        return value
-
-    @property
-    def free_for_reuse_deadline_ms(self) -> int:
-        """When a freed record may be used again, in epoch milliseconds."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @property
-    def label_length(self) -> int:
-        """Bytes of the label."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 128)[0]
-        return value
-
-    @property
-    def label(self) -> memoryview:
-        """The label."""
-        return self._buffer[self._offset + 132 : self._offset + 512]
-
-    @property
-    def key(self) -> memoryview:
-        """What distinguishes counters of the type; the table of counter types names each key."""
-        return self._buffer[self._offset + 16 : self._offset + 128]
+    ENCODED_LENGTH = 512
+    STATE_OFFSET = 0
+    TYPE_ID_OFFSET = 4
+    FREE_FOR_REUSE_DEADLINE_MS_OFFSET = 8
+    LABEL_LENGTH_OFFSET = 128
+    LABEL_OFFSET = 132
+    KEY_OFFSET = 16
+    MEMBERS = ('state', 'type_id', 'free_for_reuse_deadline_ms', 'label_length', 'label', 'key')
+    state = Integer(0, _i)  # Life of the record; published last.
+    type_id = Integer(4, _i)  # Counter type; see the table of counters.
+    free_for_reuse_deadline_ms = Integer(8, _q)  # When a freed record may be used again, in epoch milliseconds.
+    label_length = Integer(128, _i)  # Bytes of the label.
+    label = Octets(132, 380)  # The label.
+    key = Octets(16, 112)  # What distinguishes counters of the type; the table of counter types names each key.
 
     def key_decoder(self) -> SystemCounterKeyDecoder | StreamCounterKeyDecoder | ChannelStatusKeyDecoder | ClientHeartbeatKeyDecoder | LocalSockaddrKeyDecoder | None:
         """The decoder of the key that `type_id` announces; None for one that is not described."""
@@ -882,58 +398,12 @@ class CounterMetadataEncoder(CounterMetadataDecoder):
     """Writes: what a counter counts."""
 
     __slots__ = ()
-
-    @property
-    def state(self) -> int:
-        """Life of the record; published last."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @state.setter
-    def state(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 0, value)
-
-    @property
-    def type_id(self) -> int:
-        """Counter type; see the table of counters."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 4)[0]
-        return value
-
-    @type_id.setter
-    def type_id(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 4, value)
-
-    @property
-    def free_for_reuse_deadline_ms(self) -> int:
-        """When a freed record may be used again, in epoch milliseconds."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @free_for_reuse_deadline_ms.setter
-    def free_for_reuse_deadline_ms(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 8, value)
-
-    @property
-    def label_length(self) -> int:
-        """Bytes of the label."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 128)[0]
-        return value
-
-    @label_length.setter
-    def label_length(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 128, value)
-
-    @property
-    def label(self) -> memoryview:
-        """The label."""
-        return self._buffer[self._offset + 132 : self._offset + 512]
-
-    @label.setter
-    def label(self, value: Buffer) -> None:
-        data = bytes(value)
-        if len(data) > 380:
-            raise ValueError(f"label: holds 380 bytes, given {len(data)}")
-        self._buffer[self._offset + 132 : self._offset + 132 + len(data)] = data
+    state = WritableInteger(0, _i)
+    type_id = WritableInteger(4, _i)
+    free_for_reuse_deadline_ms = WritableInteger(8, _q)
+    label_length = WritableInteger(128, _i)
+    label = WritableOctets(132, 380)
+    key = WritableOctets(16, 112)
 
     @classmethod
     def encode(
@@ -947,15 +417,7 @@ class CounterMetadataEncoder(CounterMetadataDecoder):
         label: bytes = b"",
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        fixed = _COUNTER_METADATA.pack(
-            state,
-            type_id,
-            free_for_reuse_deadline_ms,
-            key,
-            label_length,
-            label,
-        )
-        return fixed
+        return _COUNTER_METADATA.pack(state, type_id, free_for_reuse_deadline_ms, key, label_length, label)
 
 
 _COUNTER_METADATA = Struct("<iiq112si380s")
@@ -965,31 +427,17 @@ class SystemCounterKeyDecoder(Flyweight):
     """Key of a system counter."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 4
-    SYSTEM_COUNTER_ID_OFFSET: ClassVar[int] = 0
-    MEMBERS: ClassVar[tuple[str, ...]] = ('system_counter_id',)
-
-    @property
-    def system_counter_id(self) -> int:
-        """Which system counter."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
+    ENCODED_LENGTH = 4
+    SYSTEM_COUNTER_ID_OFFSET = 0
+    MEMBERS = ('system_counter_id',)
+    system_counter_id = Integer(0, _i)  # Which system counter.
 
 
 class SystemCounterKeyEncoder(SystemCounterKeyDecoder):
     """Writes: key of a system counter."""
 
     __slots__ = ()
-
-    @property
-    def system_counter_id(self) -> int:
-        """Which system counter."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @system_counter_id.setter
-    def system_counter_id(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 0, value)
+    system_counter_id = WritableInteger(0, _i)
 
     @classmethod
     def encode(
@@ -998,10 +446,7 @@ class SystemCounterKeyEncoder(SystemCounterKeyDecoder):
         system_counter_id: int = 0,
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        fixed = _SYSTEM_COUNTER_KEY.pack(
-            system_counter_id,
-        )
-        return fixed
+        return _SYSTEM_COUNTER_KEY.pack(system_counter_id)
 
 
 _SYSTEM_COUNTER_KEY = Struct("<i")
@@ -1011,123 +456,30 @@ class StreamCounterKeyDecoder(Flyweight):
     """Key of a counter that belongs to a stream."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 20
-    REGISTRATION_ID_OFFSET: ClassVar[int] = 0
-    SESSION_ID_OFFSET: ClassVar[int] = 8
-    STREAM_ID_OFFSET: ClassVar[int] = 12
-    CHANNEL_LENGTH_OFFSET: ClassVar[int] = 16
-    CHANNEL_OFFSET: ClassVar[int] = 20
-    MEMBERS: ClassVar[tuple[str, ...]] = ('registration_id', 'session_id', 'stream_id', 'channel_length', 'channel')
-
-    def _limit(self) -> int:
-        """How many bytes belong to the struct."""
-        return self._length
-
-    @property
-    def registration_id(self) -> int:
-        """Registration of the publication or subscription."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @property
-    def session_id(self) -> int:
-        """The publication's session."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @property
-    def stream_id(self) -> int:
-        """The stream within the channel."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 12)[0]
-        return value
-
-    @property
-    def channel_length(self) -> int:
-        """Bytes of the channel kept."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    def _channel_extent(self) -> tuple[int, int]:
-        """Where channel starts and ends, counted from the start of the struct."""
-        limit = self._limit()
-        start = 20
-        length: int = _i.unpack_from(self._buffer, self._offset + 16)[0]
-        if length < 0 or start + length > limit:
-            raise ValueError(f"StreamCounterKey: channel of {length} bytes at {start} does not fit the {limit} bytes of the struct")
-        return start, start + length
-
-    @property
-    def channel(self) -> str:
-        """The channel, cut to fit."""
-        start, end = self._channel_extent()
-        return str(self._buffer[self._offset + start : self._offset + end], "ascii", "replace")
-
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        return self._channel_extent()[1]
+    ENCODED_LENGTH = 20
+    REGISTRATION_ID_OFFSET = 0
+    SESSION_ID_OFFSET = 8
+    STREAM_ID_OFFSET = 12
+    CHANNEL_LENGTH_OFFSET = 16
+    CHANNEL_OFFSET = 20
+    MEMBERS = ('registration_id', 'session_id', 'stream_id', 'channel_length', 'channel')
+    registration_id = Integer(0, _q)  # Registration of the publication or subscription.
+    session_id = Integer(8, _i)  # The publication's session.
+    stream_id = Integer(12, _i)  # The stream within the channel.
+    channel_length = Integer(16, _i)  # Bytes of the channel kept.
+    channel = AsciiText(20, length=(16, _i))  # The channel, cut to fit.
+    LAST = 'channel'
 
 
 class StreamCounterKeyEncoder(StreamCounterKeyDecoder):
     """Writes: key of a counter that belongs to a stream."""
 
     __slots__ = ()
-
-    @property
-    def registration_id(self) -> int:
-        """Registration of the publication or subscription."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @registration_id.setter
-    def registration_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 0, value)
-
-    @property
-    def session_id(self) -> int:
-        """The publication's session."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @session_id.setter
-    def session_id(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 8, value)
-
-    @property
-    def stream_id(self) -> int:
-        """The stream within the channel."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 12)[0]
-        return value
-
-    @stream_id.setter
-    def stream_id(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 12, value)
-
-    @property
-    def channel_length(self) -> int:
-        """Bytes of the channel kept."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @channel_length.setter
-    def channel_length(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 16, value)
-
-    @property
-    def channel(self) -> str:
-        """The channel, cut to fit."""
-        start, end = self._channel_extent()
-        return str(self._buffer[self._offset + start : self._offset + end], "ascii", "replace")
-
-    @channel.setter
-    def channel(self, value: str | bytes) -> None:
-        data = text_bytes(value, "ascii")
-        start = 20
-        at = self._offset + start
-        if start + len(data) > self._length:
-            raise ValueError(f"StreamCounterKey: channel of {len(data)} bytes at {start} does not fit the {self._length} bytes of the buffer")
-        _i.pack_into(self._buffer, self._offset + 16, len(data))
-        self._buffer[at : at + len(data)] = data
+    registration_id = WritableInteger(0, _q)
+    session_id = WritableInteger(8, _i)
+    stream_id = WritableInteger(12, _i)
+    channel_length = WritableInteger(16, _i)
+    channel = WritableAsciiText(20, length=(16, _i))
 
     @classmethod
     def encode(
@@ -1143,13 +495,7 @@ class StreamCounterKeyEncoder(StreamCounterKeyDecoder):
         channel_bytes = text_bytes(channel, "ascii")
         rest = bytearray()
         rest += channel_bytes
-        fixed = _STREAM_COUNTER_KEY.pack(
-            registration_id,
-            session_id,
-            stream_id,
-            len(channel_bytes) if channel_length is None else channel_length,
-        )
-        return fixed + rest
+        return _STREAM_COUNTER_KEY.pack(registration_id, session_id, stream_id, len(channel_bytes) if channel_length is None else channel_length) + rest
 
 
 _STREAM_COUNTER_KEY = Struct("<qiii")
@@ -1159,72 +505,21 @@ class ChannelStatusKeyDecoder(Flyweight):
     """Key of a channel endpoint's status."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 4
-    CHANNEL_LENGTH_OFFSET: ClassVar[int] = 0
-    CHANNEL_OFFSET: ClassVar[int] = 4
-    MEMBERS: ClassVar[tuple[str, ...]] = ('channel_length', 'channel')
-
-    def _limit(self) -> int:
-        """How many bytes belong to the struct."""
-        return self._length
-
-    @property
-    def channel_length(self) -> int:
-        """Bytes of the channel kept."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    def _channel_extent(self) -> tuple[int, int]:
-        """Where channel starts and ends, counted from the start of the struct."""
-        limit = self._limit()
-        start = 4
-        length: int = _i.unpack_from(self._buffer, self._offset + 0)[0]
-        if length < 0 or start + length > limit:
-            raise ValueError(f"ChannelStatusKey: channel of {length} bytes at {start} does not fit the {limit} bytes of the struct")
-        return start, start + length
-
-    @property
-    def channel(self) -> str:
-        """The channel, cut to fit."""
-        start, end = self._channel_extent()
-        return str(self._buffer[self._offset + start : self._offset + end], "ascii", "replace")
-
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        return self._channel_extent()[1]
+    ENCODED_LENGTH = 4
+    CHANNEL_LENGTH_OFFSET = 0
+    CHANNEL_OFFSET = 4
+    MEMBERS = ('channel_length', 'channel')
+    channel_length = Integer(0, _i)  # Bytes of the channel kept.
+    channel = AsciiText(4, length=(0, _i))  # The channel, cut to fit.
+    LAST = 'channel'
 
 
 class ChannelStatusKeyEncoder(ChannelStatusKeyDecoder):
     """Writes: key of a channel endpoint's status."""
 
     __slots__ = ()
-
-    @property
-    def channel_length(self) -> int:
-        """Bytes of the channel kept."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @channel_length.setter
-    def channel_length(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 0, value)
-
-    @property
-    def channel(self) -> str:
-        """The channel, cut to fit."""
-        start, end = self._channel_extent()
-        return str(self._buffer[self._offset + start : self._offset + end], "ascii", "replace")
-
-    @channel.setter
-    def channel(self, value: str | bytes) -> None:
-        data = text_bytes(value, "ascii")
-        start = 4
-        at = self._offset + start
-        if start + len(data) > self._length:
-            raise ValueError(f"ChannelStatusKey: channel of {len(data)} bytes at {start} does not fit the {self._length} bytes of the buffer")
-        _i.pack_into(self._buffer, self._offset + 0, len(data))
-        self._buffer[at : at + len(data)] = data
+    channel_length = WritableInteger(0, _i)
+    channel = WritableAsciiText(4, length=(0, _i))
 
     @classmethod
     def encode(
@@ -1237,10 +532,7 @@ class ChannelStatusKeyEncoder(ChannelStatusKeyDecoder):
         channel_bytes = text_bytes(channel, "ascii")
         rest = bytearray()
         rest += channel_bytes
-        fixed = _CHANNEL_STATUS_KEY.pack(
-            len(channel_bytes) if channel_length is None else channel_length,
-        )
-        return fixed + rest
+        return _CHANNEL_STATUS_KEY.pack(len(channel_bytes) if channel_length is None else channel_length) + rest
 
 
 _CHANNEL_STATUS_KEY = Struct("<i")
@@ -1250,89 +542,24 @@ class LocalSockaddrKeyDecoder(Flyweight):
     """Key of a bound address."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 8
-    CHANNEL_STATUS_ID_OFFSET: ClassVar[int] = 0
-    LOCAL_SOCKADDR_LENGTH_OFFSET: ClassVar[int] = 4
-    LOCAL_SOCKADDR_OFFSET: ClassVar[int] = 8
-    MEMBERS: ClassVar[tuple[str, ...]] = ('channel_status_id', 'local_sockaddr_length', 'local_sockaddr')
-
-    def _limit(self) -> int:
-        """How many bytes belong to the struct."""
-        return self._length
-
-    @property
-    def channel_status_id(self) -> int:
-        """The endpoint's status counter."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @property
-    def local_sockaddr_length(self) -> int:
-        """Bytes of the address."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 4)[0]
-        return value
-
-    def _local_sockaddr_extent(self) -> tuple[int, int]:
-        """Where local_sockaddr starts and ends, counted from the start of the struct."""
-        limit = self._limit()
-        start = 8
-        length: int = _i.unpack_from(self._buffer, self._offset + 4)[0]
-        if length < 0 or start + length > limit:
-            raise ValueError(f"LocalSockaddrKey: local_sockaddr of {length} bytes at {start} does not fit the {limit} bytes of the struct")
-        return start, start + length
-
-    @property
-    def local_sockaddr(self) -> str:
-        """Address and port as text."""
-        start, end = self._local_sockaddr_extent()
-        return str(self._buffer[self._offset + start : self._offset + end], "ascii", "replace")
-
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        return self._local_sockaddr_extent()[1]
+    ENCODED_LENGTH = 8
+    CHANNEL_STATUS_ID_OFFSET = 0
+    LOCAL_SOCKADDR_LENGTH_OFFSET = 4
+    LOCAL_SOCKADDR_OFFSET = 8
+    MEMBERS = ('channel_status_id', 'local_sockaddr_length', 'local_sockaddr')
+    channel_status_id = Integer(0, _i)  # The endpoint's status counter.
+    local_sockaddr_length = Integer(4, _i)  # Bytes of the address.
+    local_sockaddr = AsciiText(8, length=(4, _i))  # Address and port as text.
+    LAST = 'local_sockaddr'
 
 
 class LocalSockaddrKeyEncoder(LocalSockaddrKeyDecoder):
     """Writes: key of a bound address."""
 
     __slots__ = ()
-
-    @property
-    def channel_status_id(self) -> int:
-        """The endpoint's status counter."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @channel_status_id.setter
-    def channel_status_id(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 0, value)
-
-    @property
-    def local_sockaddr_length(self) -> int:
-        """Bytes of the address."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 4)[0]
-        return value
-
-    @local_sockaddr_length.setter
-    def local_sockaddr_length(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 4, value)
-
-    @property
-    def local_sockaddr(self) -> str:
-        """Address and port as text."""
-        start, end = self._local_sockaddr_extent()
-        return str(self._buffer[self._offset + start : self._offset + end], "ascii", "replace")
-
-    @local_sockaddr.setter
-    def local_sockaddr(self, value: str | bytes) -> None:
-        data = text_bytes(value, "ascii")
-        start = 8
-        at = self._offset + start
-        if start + len(data) > self._length:
-            raise ValueError(f"LocalSockaddrKey: local_sockaddr of {len(data)} bytes at {start} does not fit the {self._length} bytes of the buffer")
-        _i.pack_into(self._buffer, self._offset + 4, len(data))
-        self._buffer[at : at + len(data)] = data
+    channel_status_id = WritableInteger(0, _i)
+    local_sockaddr_length = WritableInteger(4, _i)
+    local_sockaddr = WritableAsciiText(8, length=(4, _i))
 
     @classmethod
     def encode(
@@ -1346,11 +573,7 @@ class LocalSockaddrKeyEncoder(LocalSockaddrKeyDecoder):
         local_sockaddr_bytes = text_bytes(local_sockaddr, "ascii")
         rest = bytearray()
         rest += local_sockaddr_bytes
-        fixed = _LOCAL_SOCKADDR_KEY.pack(
-            channel_status_id,
-            len(local_sockaddr_bytes) if local_sockaddr_length is None else local_sockaddr_length,
-        )
-        return fixed + rest
+        return _LOCAL_SOCKADDR_KEY.pack(channel_status_id, len(local_sockaddr_bytes) if local_sockaddr_length is None else local_sockaddr_length) + rest
 
 
 _LOCAL_SOCKADDR_KEY = Struct("<ii")
@@ -1360,31 +583,17 @@ class ClientHeartbeatKeyDecoder(Flyweight):
     """Key of a client's heartbeat."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 8
-    CLIENT_ID_OFFSET: ClassVar[int] = 0
-    MEMBERS: ClassVar[tuple[str, ...]] = ('client_id',)
-
-    @property
-    def client_id(self) -> int:
-        """The client."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
+    ENCODED_LENGTH = 8
+    CLIENT_ID_OFFSET = 0
+    MEMBERS = ('client_id',)
+    client_id = Integer(0, _q)  # The client.
 
 
 class ClientHeartbeatKeyEncoder(ClientHeartbeatKeyDecoder):
     """Writes: key of a client's heartbeat."""
 
     __slots__ = ()
-
-    @property
-    def client_id(self) -> int:
-        """The client."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @client_id.setter
-    def client_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 0, value)
+    client_id = WritableInteger(0, _q)
 
     @classmethod
     def encode(
@@ -1393,10 +602,7 @@ class ClientHeartbeatKeyEncoder(ClientHeartbeatKeyDecoder):
         client_id: int = 0,
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        fixed = _CLIENT_HEARTBEAT_KEY.pack(
-            client_id,
-        )
-        return fixed
+        return _CLIENT_HEARTBEAT_KEY.pack(client_id)
 
 
 _CLIENT_HEARTBEAT_KEY = Struct("<q")
@@ -1406,122 +612,32 @@ class ErrorRecordDecoder(Flyweight):
     """One distinct error and how often it was seen."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 24
-    ALIGNMENT: ClassVar[int] = 8
-    LENGTH_OFFSET: ClassVar[int] = 0
-    OBSERVATION_COUNT_OFFSET: ClassVar[int] = 4
-    LAST_OBSERVATION_TIMESTAMP_MS_OFFSET: ClassVar[int] = 8
-    FIRST_OBSERVATION_TIMESTAMP_MS_OFFSET: ClassVar[int] = 16
-    ENCODED_ERROR_OFFSET: ClassVar[int] = 24
-    MEMBERS: ClassVar[tuple[str, ...]] = ('length', 'observation_count', 'last_observation_timestamp_ms', 'first_observation_timestamp_ms', 'encoded_error')
-
-    def _limit(self) -> int:
-        """How many bytes belong to the struct: what it says of itself, within what is there."""
-        declared: int = _i.unpack_from(self._buffer, self._offset + 0)[0]
-        return max(min(declared, self._length), 0)
-
-    @property
-    def length(self) -> int:
-        """Bytes with this header; published last; 0 ends the log."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @property
-    def observation_count(self) -> int:
-        """Times seen."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 4)[0]
-        return value
-
-    @property
-    def last_observation_timestamp_ms(self) -> int:
-        """Last time, in epoch milliseconds."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @property
-    def first_observation_timestamp_ms(self) -> int:
-        """First time, in epoch milliseconds."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    def _encoded_error_extent(self) -> tuple[int, int]:
-        """Where encoded_error starts and ends, counted from the start of the struct."""
-        limit = self._limit()
-        start = 24
-        return start, max(limit, start)
-
-    @property
-    def encoded_error(self) -> str:
-        """The error in words."""
-        start, end = self._encoded_error_extent()
-        return str(self._buffer[self._offset + start : self._offset + end], "utf-8", "replace")
-
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        return self._encoded_error_extent()[1]
+    ENCODED_LENGTH = 24
+    ALIGNMENT = 8
+    LENGTH_OFFSET = 0
+    OBSERVATION_COUNT_OFFSET = 4
+    LAST_OBSERVATION_TIMESTAMP_MS_OFFSET = 8
+    FIRST_OBSERVATION_TIMESTAMP_MS_OFFSET = 16
+    ENCODED_ERROR_OFFSET = 24
+    MEMBERS = ('length', 'observation_count', 'last_observation_timestamp_ms', 'first_observation_timestamp_ms', 'encoded_error')
+    LENGTH_FIELD = (0, _i)
+    length = Integer(0, _i)  # Bytes with this header; published last; 0 ends the log.
+    observation_count = Integer(4, _i)  # Times seen.
+    last_observation_timestamp_ms = Integer(8, _q)  # Last time, in epoch milliseconds.
+    first_observation_timestamp_ms = Integer(16, _q)  # First time, in epoch milliseconds.
+    encoded_error = Text(24)  # The error in words.
+    LAST = 'encoded_error'
 
 
 class ErrorRecordEncoder(ErrorRecordDecoder):
     """Writes: one distinct error and how often it was seen."""
 
     __slots__ = ()
-
-    @property
-    def length(self) -> int:
-        """Bytes with this header; published last; 0 ends the log."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @length.setter
-    def length(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 0, value)
-
-    @property
-    def observation_count(self) -> int:
-        """Times seen."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 4)[0]
-        return value
-
-    @observation_count.setter
-    def observation_count(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 4, value)
-
-    @property
-    def last_observation_timestamp_ms(self) -> int:
-        """Last time, in epoch milliseconds."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @last_observation_timestamp_ms.setter
-    def last_observation_timestamp_ms(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 8, value)
-
-    @property
-    def first_observation_timestamp_ms(self) -> int:
-        """First time, in epoch milliseconds."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @first_observation_timestamp_ms.setter
-    def first_observation_timestamp_ms(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 16, value)
-
-    @property
-    def encoded_error(self) -> str:
-        """The error in words."""
-        start, end = self._encoded_error_extent()
-        return str(self._buffer[self._offset + start : self._offset + end], "utf-8", "replace")
-
-    @encoded_error.setter
-    def encoded_error(self, value: str | bytes) -> None:
-        data = text_bytes(value, "utf-8")
-        start = 24
-        at = self._offset + start
-        if start + len(data) > self._length:
-            raise ValueError(f"ErrorRecord: encoded_error of {len(data)} bytes at {start} does not fit the {self._length} bytes of the buffer")
-        self._buffer[at : at + len(data)] = data
-        _i.pack_into(self._buffer, self._offset + 0, start + len(data))
+    length = WritableInteger(0, _i)
+    observation_count = WritableInteger(4, _i)
+    last_observation_timestamp_ms = WritableInteger(8, _q)
+    first_observation_timestamp_ms = WritableInteger(16, _q)
+    encoded_error = WritableText(24)
 
     @classmethod
     def encode(
@@ -1538,13 +654,7 @@ class ErrorRecordEncoder(ErrorRecordDecoder):
         rest = bytearray()
         rest += encoded_error_bytes
         total = 24 + len(rest)
-        fixed = _ERROR_RECORD.pack(
-            total if length is None else length,
-            observation_count,
-            last_observation_timestamp_ms,
-            first_observation_timestamp_ms,
-        )
-        return fixed + rest
+        return _ERROR_RECORD.pack(total if length is None else length, observation_count, last_observation_timestamp_ms, first_observation_timestamp_ms) + rest
 
 
 _ERROR_RECORD = Struct("<iiqq")
@@ -1554,208 +664,42 @@ class LossRecordDecoder(Flyweight):
     """Loss seen on one stream from one source."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 44
-    ALIGNMENT: ClassVar[int] = 64
-    OBSERVATION_COUNT_OFFSET: ClassVar[int] = 0
-    TOTAL_BYTES_LOST_OFFSET: ClassVar[int] = 8
-    FIRST_OBSERVATION_TIMESTAMP_MS_OFFSET: ClassVar[int] = 16
-    LAST_OBSERVATION_TIMESTAMP_MS_OFFSET: ClassVar[int] = 24
-    SESSION_ID_OFFSET: ClassVar[int] = 32
-    STREAM_ID_OFFSET: ClassVar[int] = 36
-    CHANNEL_LENGTH_OFFSET: ClassVar[int] = 40
-    CHANNEL_OFFSET: ClassVar[int] = 44
-    MEMBERS: ClassVar[tuple[str, ...]] = ('observation_count', 'total_bytes_lost', 'first_observation_timestamp_ms', 'last_observation_timestamp_ms', 'session_id', 'stream_id', 'channel_length', 'channel', 'source')
-
-    def _limit(self) -> int:
-        """How many bytes belong to the struct."""
-        return self._length
-
-    @property
-    def observation_count(self) -> int:
-        """Times seen; published last; 0 ends the report."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @property
-    def total_bytes_lost(self) -> int:
-        """Bytes lost in all."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @property
-    def first_observation_timestamp_ms(self) -> int:
-        """First time, in epoch milliseconds."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @property
-    def last_observation_timestamp_ms(self) -> int:
-        """Last time, in epoch milliseconds."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 24)[0]
-        return value
-
-    @property
-    def session_id(self) -> int:
-        """The publication's session."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 32)[0]
-        return value
-
-    @property
-    def stream_id(self) -> int:
-        """The stream within the channel."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 36)[0]
-        return value
-
-    @property
-    def channel_length(self) -> int:
-        """Bytes of the channel."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 40)[0]
-        return value
-
-    def _channel_extent(self) -> tuple[int, int]:
-        """Where channel starts and ends, counted from the start of the struct."""
-        limit = self._limit()
-        start = 44
-        length: int = _i.unpack_from(self._buffer, self._offset + 40)[0]
-        if length < 0 or start + length > limit:
-            raise ValueError(f"LossRecord: channel of {length} bytes at {start} does not fit the {limit} bytes of the struct")
-        return start, start + length
-
-    @property
-    def channel(self) -> str:
-        """The channel."""
-        start, end = self._channel_extent()
-        return str(self._buffer[self._offset + start : self._offset + end], "ascii", "replace")
-
-    def _source_extent(self) -> tuple[int, int]:
-        """Where source starts and ends, counted from the start of the struct."""
-        limit = self._limit()
-        start = align(self._channel_extent()[1], 4) + 4
-        if start > limit:
-            raise ValueError(f"LossRecord: the length of source at {start - 4} lies past the {limit} bytes of the struct")
-        length: int = _i.unpack_from(self._buffer, self._offset + start - 4)[0]
-        if length < 0 or start + length > limit:
-            raise ValueError(f"LossRecord: source of {length} bytes at {start} does not fit the {limit} bytes of the struct")
-        return start, start + length
-
-    @property
-    def source(self) -> str:
-        """Where the stream comes from."""
-        start, end = self._source_extent()
-        return str(self._buffer[self._offset + start : self._offset + end], "ascii", "replace")
-
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        return self._source_extent()[1]
+    ENCODED_LENGTH = 44
+    ALIGNMENT = 64
+    OBSERVATION_COUNT_OFFSET = 0
+    TOTAL_BYTES_LOST_OFFSET = 8
+    FIRST_OBSERVATION_TIMESTAMP_MS_OFFSET = 16
+    LAST_OBSERVATION_TIMESTAMP_MS_OFFSET = 24
+    SESSION_ID_OFFSET = 32
+    STREAM_ID_OFFSET = 36
+    CHANNEL_LENGTH_OFFSET = 40
+    CHANNEL_OFFSET = 44
+    MEMBERS = ('observation_count', 'total_bytes_lost', 'first_observation_timestamp_ms', 'last_observation_timestamp_ms', 'session_id', 'stream_id', 'channel_length', 'channel', 'source')
+    observation_count = Integer(0, _q)  # Times seen; published last; 0 ends the report.
+    total_bytes_lost = Integer(8, _q)  # Bytes lost in all.
+    first_observation_timestamp_ms = Integer(16, _q)  # First time, in epoch milliseconds.
+    last_observation_timestamp_ms = Integer(24, _q)  # Last time, in epoch milliseconds.
+    session_id = Integer(32, _i)  # The publication's session.
+    stream_id = Integer(36, _i)  # The stream within the channel.
+    channel_length = Integer(40, _i)  # Bytes of the channel.
+    channel = AsciiText(44, length=(40, _i))  # The channel.
+    source = AsciiText(0, alignment=4, prefix=_i, after=channel)  # Where the stream comes from.
+    LAST = 'source'
 
 
 class LossRecordEncoder(LossRecordDecoder):
     """Writes: loss seen on one stream from one source."""
 
     __slots__ = ()
-
-    @property
-    def observation_count(self) -> int:
-        """Times seen; published last; 0 ends the report."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @observation_count.setter
-    def observation_count(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 0, value)
-
-    @property
-    def total_bytes_lost(self) -> int:
-        """Bytes lost in all."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @total_bytes_lost.setter
-    def total_bytes_lost(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 8, value)
-
-    @property
-    def first_observation_timestamp_ms(self) -> int:
-        """First time, in epoch milliseconds."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @first_observation_timestamp_ms.setter
-    def first_observation_timestamp_ms(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 16, value)
-
-    @property
-    def last_observation_timestamp_ms(self) -> int:
-        """Last time, in epoch milliseconds."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 24)[0]
-        return value
-
-    @last_observation_timestamp_ms.setter
-    def last_observation_timestamp_ms(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 24, value)
-
-    @property
-    def session_id(self) -> int:
-        """The publication's session."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 32)[0]
-        return value
-
-    @session_id.setter
-    def session_id(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 32, value)
-
-    @property
-    def stream_id(self) -> int:
-        """The stream within the channel."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 36)[0]
-        return value
-
-    @stream_id.setter
-    def stream_id(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 36, value)
-
-    @property
-    def channel_length(self) -> int:
-        """Bytes of the channel."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 40)[0]
-        return value
-
-    @channel_length.setter
-    def channel_length(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 40, value)
-
-    @property
-    def channel(self) -> str:
-        """The channel."""
-        start, end = self._channel_extent()
-        return str(self._buffer[self._offset + start : self._offset + end], "ascii", "replace")
-
-    @channel.setter
-    def channel(self, value: str | bytes) -> None:
-        data = text_bytes(value, "ascii")
-        start = 44
-        at = self._offset + start
-        if start + len(data) > self._length:
-            raise ValueError(f"LossRecord: channel of {len(data)} bytes at {start} does not fit the {self._length} bytes of the buffer")
-        _i.pack_into(self._buffer, self._offset + 40, len(data))
-        self._buffer[at : at + len(data)] = data
-
-    @property
-    def source(self) -> str:
-        """Where the stream comes from."""
-        start, end = self._source_extent()
-        return str(self._buffer[self._offset + start : self._offset + end], "ascii", "replace")
-
-    @source.setter
-    def source(self, value: str | bytes) -> None:
-        data = text_bytes(value, "ascii")
-        start = align(self._channel_extent()[1], 4) + 4
-        at = self._offset + start
-        if start + len(data) > self._length:
-            raise ValueError(f"LossRecord: source of {len(data)} bytes at {start} does not fit the {self._length} bytes of the buffer")
-        _i.pack_into(self._buffer, at - 4, len(data))
-        self._buffer[at : at + len(data)] = data
+    observation_count = WritableInteger(0, _q)
+    total_bytes_lost = WritableInteger(8, _q)
+    first_observation_timestamp_ms = WritableInteger(16, _q)
+    last_observation_timestamp_ms = WritableInteger(24, _q)
+    session_id = WritableInteger(32, _i)
+    stream_id = WritableInteger(36, _i)
+    channel_length = WritableInteger(40, _i)
+    channel = WritableAsciiText(44, length=(40, _i))
+    source = WritableAsciiText(0, alignment=4, prefix=_i, after=LossRecordDecoder.channel)
 
     @classmethod
     def encode(
@@ -1778,16 +722,7 @@ class LossRecordEncoder(LossRecordDecoder):
         rest += channel_bytes
         rest += bytes(align(44 + len(rest), 4) - 44 - len(rest))
         rest += _i.pack(len(source_bytes)) + source_bytes
-        fixed = _LOSS_RECORD.pack(
-            observation_count,
-            total_bytes_lost,
-            first_observation_timestamp_ms,
-            last_observation_timestamp_ms,
-            session_id,
-            stream_id,
-            len(channel_bytes) if channel_length is None else channel_length,
-        )
-        return fixed + rest
+        return _LOSS_RECORD.pack(observation_count, total_bytes_lost, first_observation_timestamp_ms, last_observation_timestamp_ms, session_id, stream_id, len(channel_bytes) if channel_length is None else channel_length) + rest
 
 
 _LOSS_RECORD = Struct("<qqqqiii")

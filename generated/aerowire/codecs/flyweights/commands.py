@@ -9,9 +9,25 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Sequence
 from struct import Struct
-from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from aerowire.codecs.flyweights.base import Flyweight, align, text_bytes
+from aerowire.codecs.flyweights.base import (
+    AsciiText,
+    Data,
+    Flyweight,
+    Integer,
+    Octets,
+    TailInteger,
+    Text,
+    WritableAsciiText,
+    WritableData,
+    WritableInteger,
+    WritableOctets,
+    WritableTailInteger,
+    WritableText,
+    align,
+    text_bytes,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -83,48 +99,20 @@ class CorrelatedCommandDecoder(Flyweight):
     """What every command starts with."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 16
-    CLIENT_ID_OFFSET: ClassVar[int] = 0
-    CORRELATION_ID_OFFSET: ClassVar[int] = 8
-    MEMBERS: ClassVar[tuple[str, ...]] = ('client_id', 'correlation_id')
-
-    @property
-    def client_id(self) -> int:
-        """The client that asks."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @property
-    def correlation_id(self) -> int:
-        """Number that the answer repeats."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
+    ENCODED_LENGTH = 16
+    CLIENT_ID_OFFSET = 0
+    CORRELATION_ID_OFFSET = 8
+    MEMBERS = ('client_id', 'correlation_id')
+    client_id = Integer(0, _q)  # The client that asks.
+    correlation_id = Integer(8, _q)  # Number that the answer repeats.
 
 
 class CorrelatedCommandEncoder(CorrelatedCommandDecoder):
     """Writes: what every command starts with."""
 
     __slots__ = ()
-
-    @property
-    def client_id(self) -> int:
-        """The client that asks."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @client_id.setter
-    def client_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 0, value)
-
-    @property
-    def correlation_id(self) -> int:
-        """Number that the answer repeats."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @correlation_id.setter
-    def correlation_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 8, value)
+    client_id = WritableInteger(0, _q)
+    correlation_id = WritableInteger(8, _q)
 
     @classmethod
     def encode(
@@ -134,11 +122,7 @@ class CorrelatedCommandEncoder(CorrelatedCommandDecoder):
         correlation_id: int = 0,
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        fixed = _CORRELATED_COMMAND.pack(
-            client_id,
-            correlation_id,
-        )
-        return fixed
+        return _CORRELATED_COMMAND.pack(client_id, correlation_id)
 
 
 _CORRELATED_COMMAND = Struct("<qq")
@@ -148,123 +132,30 @@ class AddPublicationDecoder(Flyweight):
     """Asks for a publication, concurrent or exclusive."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 24
-    CLIENT_ID_OFFSET: ClassVar[int] = 0
-    CORRELATION_ID_OFFSET: ClassVar[int] = 8
-    STREAM_ID_OFFSET: ClassVar[int] = 16
-    CHANNEL_LENGTH_OFFSET: ClassVar[int] = 20
-    CHANNEL_OFFSET: ClassVar[int] = 24
-    MEMBERS: ClassVar[tuple[str, ...]] = ('client_id', 'correlation_id', 'stream_id', 'channel_length', 'channel')
-
-    def _limit(self) -> int:
-        """How many bytes belong to the struct."""
-        return self._length
-
-    @property
-    def client_id(self) -> int:
-        """The client that asks."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @property
-    def correlation_id(self) -> int:
-        """Number that the answer repeats."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @property
-    def stream_id(self) -> int:
-        """The stream within the channel."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @property
-    def channel_length(self) -> int:
-        """Bytes of the channel."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 20)[0]
-        return value
-
-    def _channel_extent(self) -> tuple[int, int]:
-        """Where channel starts and ends, counted from the start of the struct."""
-        limit = self._limit()
-        start = 24
-        length: int = _i.unpack_from(self._buffer, self._offset + 20)[0]
-        if length < 0 or start + length > limit:
-            raise ValueError(f"AddPublication: channel of {length} bytes at {start} does not fit the {limit} bytes of the struct")
-        return start, start + length
-
-    @property
-    def channel(self) -> str:
-        """The channel's URI."""
-        start, end = self._channel_extent()
-        return str(self._buffer[self._offset + start : self._offset + end], "ascii", "replace")
-
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        return self._channel_extent()[1]
+    ENCODED_LENGTH = 24
+    CLIENT_ID_OFFSET = 0
+    CORRELATION_ID_OFFSET = 8
+    STREAM_ID_OFFSET = 16
+    CHANNEL_LENGTH_OFFSET = 20
+    CHANNEL_OFFSET = 24
+    MEMBERS = ('client_id', 'correlation_id', 'stream_id', 'channel_length', 'channel')
+    client_id = Integer(0, _q)  # The client that asks.
+    correlation_id = Integer(8, _q)  # Number that the answer repeats.
+    stream_id = Integer(16, _i)  # The stream within the channel.
+    channel_length = Integer(20, _i)  # Bytes of the channel.
+    channel = AsciiText(24, length=(20, _i))  # The channel's URI.
+    LAST = 'channel'
 
 
 class AddPublicationEncoder(AddPublicationDecoder):
     """Writes: asks for a publication, concurrent or exclusive."""
 
     __slots__ = ()
-
-    @property
-    def client_id(self) -> int:
-        """The client that asks."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @client_id.setter
-    def client_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 0, value)
-
-    @property
-    def correlation_id(self) -> int:
-        """Number that the answer repeats."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @correlation_id.setter
-    def correlation_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 8, value)
-
-    @property
-    def stream_id(self) -> int:
-        """The stream within the channel."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @stream_id.setter
-    def stream_id(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 16, value)
-
-    @property
-    def channel_length(self) -> int:
-        """Bytes of the channel."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 20)[0]
-        return value
-
-    @channel_length.setter
-    def channel_length(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 20, value)
-
-    @property
-    def channel(self) -> str:
-        """The channel's URI."""
-        start, end = self._channel_extent()
-        return str(self._buffer[self._offset + start : self._offset + end], "ascii", "replace")
-
-    @channel.setter
-    def channel(self, value: str | bytes) -> None:
-        data = text_bytes(value, "ascii")
-        start = 24
-        at = self._offset + start
-        if start + len(data) > self._length:
-            raise ValueError(f"AddPublication: channel of {len(data)} bytes at {start} does not fit the {self._length} bytes of the buffer")
-        _i.pack_into(self._buffer, self._offset + 20, len(data))
-        self._buffer[at : at + len(data)] = data
+    client_id = WritableInteger(0, _q)
+    correlation_id = WritableInteger(8, _q)
+    stream_id = WritableInteger(16, _i)
+    channel_length = WritableInteger(20, _i)
+    channel = WritableAsciiText(24, length=(20, _i))
 
     @classmethod
     def encode(
@@ -280,13 +171,7 @@ class AddPublicationEncoder(AddPublicationDecoder):
         channel_bytes = text_bytes(channel, "ascii")
         rest = bytearray()
         rest += channel_bytes
-        fixed = _ADD_PUBLICATION.pack(
-            client_id,
-            correlation_id,
-            stream_id,
-            len(channel_bytes) if channel_length is None else channel_length,
-        )
-        return fixed + rest
+        return _ADD_PUBLICATION.pack(client_id, correlation_id, stream_id, len(channel_bytes) if channel_length is None else channel_length) + rest
 
 
 _ADD_PUBLICATION = Struct("<qqii")
@@ -296,101 +181,28 @@ class RemovePublicationDecoder(Flyweight):
     """Gives a publication back."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 24
-    FULL_LENGTH: ClassVar[int] = 32
-    CLIENT_ID_OFFSET: ClassVar[int] = 0
-    CORRELATION_ID_OFFSET: ClassVar[int] = 8
-    REGISTRATION_ID_OFFSET: ClassVar[int] = 16
-    FLAGS_OFFSET: ClassVar[int] = 24
-    MEMBERS: ClassVar[tuple[str, ...]] = ('client_id', 'correlation_id', 'registration_id', 'flags')
-
-    def _limit(self) -> int:
-        """How many bytes belong to the struct."""
-        return self._length
-
-    @property
-    def client_id(self) -> int:
-        """The client that asks."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @property
-    def correlation_id(self) -> int:
-        """Number that the answer repeats."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @property
-    def registration_id(self) -> int:
-        """The publication."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @property
-    def flags(self) -> int | None:
-        """How it ends; absent in the older, shorter form."""
-        if self._limit() < 32:
-            return None
-        value: int = _Q.unpack_from(self._buffer, self._offset + 24)[0]
-        return value
-
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        limit = self._limit()
-        if limit >= 32:
-            return 32
-        return 24
+    ENCODED_LENGTH = 24
+    FULL_LENGTH = 32
+    CLIENT_ID_OFFSET = 0
+    CORRELATION_ID_OFFSET = 8
+    REGISTRATION_ID_OFFSET = 16
+    FLAGS_OFFSET = 24
+    MEMBERS = ('client_id', 'correlation_id', 'registration_id', 'flags')
+    TAIL_ENDS = (32,)
+    client_id = Integer(0, _q)  # The client that asks.
+    correlation_id = Integer(8, _q)  # Number that the answer repeats.
+    registration_id = Integer(16, _q)  # The publication.
+    flags = TailInteger(24, _Q)  # How it ends; absent in the older, shorter form.
 
 
 class RemovePublicationEncoder(RemovePublicationDecoder):
     """Writes: gives a publication back."""
 
     __slots__ = ()
-
-    @property
-    def client_id(self) -> int:
-        """The client that asks."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @client_id.setter
-    def client_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 0, value)
-
-    @property
-    def correlation_id(self) -> int:
-        """Number that the answer repeats."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @correlation_id.setter
-    def correlation_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 8, value)
-
-    @property
-    def registration_id(self) -> int:
-        """The publication."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @registration_id.setter
-    def registration_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 16, value)
-
-    @property
-    def flags(self) -> int | None:
-        """How it ends; absent in the older, shorter form."""
-        if self._limit() < 32:
-            return None
-        value: int = _Q.unpack_from(self._buffer, self._offset + 24)[0]
-        return value
-
-    @flags.setter
-    def flags(self, value: int | None) -> None:
-        if value is None:
-            raise ValueError("flags: shorten the struct to leave it out")
-        _Q.pack_into(self._buffer, self._offset + 24, value)
+    client_id = WritableInteger(0, _q)
+    correlation_id = WritableInteger(8, _q)
+    registration_id = WritableInteger(16, _q)
+    flags = WritableTailInteger(24, _Q)
 
     @classmethod
     def encode(
@@ -405,12 +217,7 @@ class RemovePublicationEncoder(RemovePublicationDecoder):
         rest = bytearray()
         if flags is not None:
             rest += bytes(0 - len(rest)) + _Q.pack(flags)
-        fixed = _REMOVE_PUBLICATION.pack(
-            client_id,
-            correlation_id,
-            registration_id,
-        )
-        return fixed + rest
+        return _REMOVE_PUBLICATION.pack(client_id, correlation_id, registration_id) + rest
 
 
 _REMOVE_PUBLICATION = Struct("<qqq")
@@ -420,140 +227,33 @@ class AddSubscriptionDecoder(Flyweight):
     """Asks for a subscription."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 32
-    CLIENT_ID_OFFSET: ClassVar[int] = 0
-    CORRELATION_ID_OFFSET: ClassVar[int] = 8
-    REGISTRATION_CORRELATION_ID_OFFSET: ClassVar[int] = 16
-    STREAM_ID_OFFSET: ClassVar[int] = 24
-    CHANNEL_LENGTH_OFFSET: ClassVar[int] = 28
-    CHANNEL_OFFSET: ClassVar[int] = 32
-    MEMBERS: ClassVar[tuple[str, ...]] = ('client_id', 'correlation_id', 'registration_correlation_id', 'stream_id', 'channel_length', 'channel')
-
-    def _limit(self) -> int:
-        """How many bytes belong to the struct."""
-        return self._length
-
-    @property
-    def client_id(self) -> int:
-        """The client that asks."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @property
-    def correlation_id(self) -> int:
-        """Number that the answer repeats."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @property
-    def registration_correlation_id(self) -> int:
-        """Registration to take over; -1 for none."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @property
-    def stream_id(self) -> int:
-        """The stream within the channel."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 24)[0]
-        return value
-
-    @property
-    def channel_length(self) -> int:
-        """Bytes of the channel."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 28)[0]
-        return value
-
-    def _channel_extent(self) -> tuple[int, int]:
-        """Where channel starts and ends, counted from the start of the struct."""
-        limit = self._limit()
-        start = 32
-        length: int = _i.unpack_from(self._buffer, self._offset + 28)[0]
-        if length < 0 or start + length > limit:
-            raise ValueError(f"AddSubscription: channel of {length} bytes at {start} does not fit the {limit} bytes of the struct")
-        return start, start + length
-
-    @property
-    def channel(self) -> str:
-        """The channel's URI."""
-        start, end = self._channel_extent()
-        return str(self._buffer[self._offset + start : self._offset + end], "ascii", "replace")
-
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        return self._channel_extent()[1]
+    ENCODED_LENGTH = 32
+    CLIENT_ID_OFFSET = 0
+    CORRELATION_ID_OFFSET = 8
+    REGISTRATION_CORRELATION_ID_OFFSET = 16
+    STREAM_ID_OFFSET = 24
+    CHANNEL_LENGTH_OFFSET = 28
+    CHANNEL_OFFSET = 32
+    MEMBERS = ('client_id', 'correlation_id', 'registration_correlation_id', 'stream_id', 'channel_length', 'channel')
+    client_id = Integer(0, _q)  # The client that asks.
+    correlation_id = Integer(8, _q)  # Number that the answer repeats.
+    registration_correlation_id = Integer(16, _q)  # Registration to take over; -1 for none.
+    stream_id = Integer(24, _i)  # The stream within the channel.
+    channel_length = Integer(28, _i)  # Bytes of the channel.
+    channel = AsciiText(32, length=(28, _i))  # The channel's URI.
+    LAST = 'channel'
 
 
 class AddSubscriptionEncoder(AddSubscriptionDecoder):
     """Writes: asks for a subscription."""
 
     __slots__ = ()
-
-    @property
-    def client_id(self) -> int:
-        """The client that asks."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @client_id.setter
-    def client_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 0, value)
-
-    @property
-    def correlation_id(self) -> int:
-        """Number that the answer repeats."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @correlation_id.setter
-    def correlation_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 8, value)
-
-    @property
-    def registration_correlation_id(self) -> int:
-        """Registration to take over; -1 for none."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @registration_correlation_id.setter
-    def registration_correlation_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 16, value)
-
-    @property
-    def stream_id(self) -> int:
-        """The stream within the channel."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 24)[0]
-        return value
-
-    @stream_id.setter
-    def stream_id(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 24, value)
-
-    @property
-    def channel_length(self) -> int:
-        """Bytes of the channel."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 28)[0]
-        return value
-
-    @channel_length.setter
-    def channel_length(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 28, value)
-
-    @property
-    def channel(self) -> str:
-        """The channel's URI."""
-        start, end = self._channel_extent()
-        return str(self._buffer[self._offset + start : self._offset + end], "ascii", "replace")
-
-    @channel.setter
-    def channel(self, value: str | bytes) -> None:
-        data = text_bytes(value, "ascii")
-        start = 32
-        at = self._offset + start
-        if start + len(data) > self._length:
-            raise ValueError(f"AddSubscription: channel of {len(data)} bytes at {start} does not fit the {self._length} bytes of the buffer")
-        _i.pack_into(self._buffer, self._offset + 28, len(data))
-        self._buffer[at : at + len(data)] = data
+    client_id = WritableInteger(0, _q)
+    correlation_id = WritableInteger(8, _q)
+    registration_correlation_id = WritableInteger(16, _q)
+    stream_id = WritableInteger(24, _i)
+    channel_length = WritableInteger(28, _i)
+    channel = WritableAsciiText(32, length=(28, _i))
 
     @classmethod
     def encode(
@@ -570,14 +270,7 @@ class AddSubscriptionEncoder(AddSubscriptionDecoder):
         channel_bytes = text_bytes(channel, "ascii")
         rest = bytearray()
         rest += channel_bytes
-        fixed = _ADD_SUBSCRIPTION.pack(
-            client_id,
-            correlation_id,
-            registration_correlation_id,
-            stream_id,
-            len(channel_bytes) if channel_length is None else channel_length,
-        )
-        return fixed + rest
+        return _ADD_SUBSCRIPTION.pack(client_id, correlation_id, registration_correlation_id, stream_id, len(channel_bytes) if channel_length is None else channel_length) + rest
 
 
 _ADD_SUBSCRIPTION = Struct("<qqqii")
@@ -587,65 +280,23 @@ class RemoveSubscriptionDecoder(Flyweight):
     """Gives a subscription back."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 24
-    CLIENT_ID_OFFSET: ClassVar[int] = 0
-    CORRELATION_ID_OFFSET: ClassVar[int] = 8
-    REGISTRATION_ID_OFFSET: ClassVar[int] = 16
-    MEMBERS: ClassVar[tuple[str, ...]] = ('client_id', 'correlation_id', 'registration_id')
-
-    @property
-    def client_id(self) -> int:
-        """The client that asks."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @property
-    def correlation_id(self) -> int:
-        """Number that the answer repeats."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @property
-    def registration_id(self) -> int:
-        """The subscription."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
+    ENCODED_LENGTH = 24
+    CLIENT_ID_OFFSET = 0
+    CORRELATION_ID_OFFSET = 8
+    REGISTRATION_ID_OFFSET = 16
+    MEMBERS = ('client_id', 'correlation_id', 'registration_id')
+    client_id = Integer(0, _q)  # The client that asks.
+    correlation_id = Integer(8, _q)  # Number that the answer repeats.
+    registration_id = Integer(16, _q)  # The subscription.
 
 
 class RemoveSubscriptionEncoder(RemoveSubscriptionDecoder):
     """Writes: gives a subscription back."""
 
     __slots__ = ()
-
-    @property
-    def client_id(self) -> int:
-        """The client that asks."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @client_id.setter
-    def client_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 0, value)
-
-    @property
-    def correlation_id(self) -> int:
-        """Number that the answer repeats."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @correlation_id.setter
-    def correlation_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 8, value)
-
-    @property
-    def registration_id(self) -> int:
-        """The subscription."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @registration_id.setter
-    def registration_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 16, value)
+    client_id = WritableInteger(0, _q)
+    correlation_id = WritableInteger(8, _q)
+    registration_id = WritableInteger(16, _q)
 
     @classmethod
     def encode(
@@ -656,12 +307,7 @@ class RemoveSubscriptionEncoder(RemoveSubscriptionDecoder):
         registration_id: int = 0,
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        fixed = _REMOVE_SUBSCRIPTION.pack(
-            client_id,
-            correlation_id,
-            registration_id,
-        )
-        return fixed
+        return _REMOVE_SUBSCRIPTION.pack(client_id, correlation_id, registration_id)
 
 
 _REMOVE_SUBSCRIPTION = Struct("<qqq")
@@ -671,48 +317,20 @@ class ClientKeepaliveDecoder(Flyweight):
     """A client's sign of life through the ring."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 16
-    CLIENT_ID_OFFSET: ClassVar[int] = 0
-    CORRELATION_ID_OFFSET: ClassVar[int] = 8
-    MEMBERS: ClassVar[tuple[str, ...]] = ('client_id', 'correlation_id')
-
-    @property
-    def client_id(self) -> int:
-        """The client that asks."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @property
-    def correlation_id(self) -> int:
-        """Number that the answer repeats."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
+    ENCODED_LENGTH = 16
+    CLIENT_ID_OFFSET = 0
+    CORRELATION_ID_OFFSET = 8
+    MEMBERS = ('client_id', 'correlation_id')
+    client_id = Integer(0, _q)  # The client that asks.
+    correlation_id = Integer(8, _q)  # Number that the answer repeats.
 
 
 class ClientKeepaliveEncoder(ClientKeepaliveDecoder):
     """Writes: a client's sign of life through the ring."""
 
     __slots__ = ()
-
-    @property
-    def client_id(self) -> int:
-        """The client that asks."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @client_id.setter
-    def client_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 0, value)
-
-    @property
-    def correlation_id(self) -> int:
-        """Number that the answer repeats."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @correlation_id.setter
-    def correlation_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 8, value)
+    client_id = WritableInteger(0, _q)
+    correlation_id = WritableInteger(8, _q)
 
     @classmethod
     def encode(
@@ -722,11 +340,7 @@ class ClientKeepaliveEncoder(ClientKeepaliveDecoder):
         correlation_id: int = 0,
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        fixed = _CLIENT_KEEPALIVE.pack(
-            client_id,
-            correlation_id,
-        )
-        return fixed
+        return _CLIENT_KEEPALIVE.pack(client_id, correlation_id)
 
 
 _CLIENT_KEEPALIVE = Struct("<qq")
@@ -736,123 +350,30 @@ class DestinationCommandDecoder(Flyweight):
     """What the four destination commands share."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 28
-    CLIENT_ID_OFFSET: ClassVar[int] = 0
-    CORRELATION_ID_OFFSET: ClassVar[int] = 8
-    REGISTRATION_ID_OFFSET: ClassVar[int] = 16
-    CHANNEL_LENGTH_OFFSET: ClassVar[int] = 24
-    CHANNEL_OFFSET: ClassVar[int] = 28
-    MEMBERS: ClassVar[tuple[str, ...]] = ('client_id', 'correlation_id', 'registration_id', 'channel_length', 'channel')
-
-    def _limit(self) -> int:
-        """How many bytes belong to the struct."""
-        return self._length
-
-    @property
-    def client_id(self) -> int:
-        """The client that asks."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @property
-    def correlation_id(self) -> int:
-        """Number that the answer repeats."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @property
-    def registration_id(self) -> int:
-        """The publication or subscription."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @property
-    def channel_length(self) -> int:
-        """Bytes of the channel."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 24)[0]
-        return value
-
-    def _channel_extent(self) -> tuple[int, int]:
-        """Where channel starts and ends, counted from the start of the struct."""
-        limit = self._limit()
-        start = 28
-        length: int = _i.unpack_from(self._buffer, self._offset + 24)[0]
-        if length < 0 or start + length > limit:
-            raise ValueError(f"DestinationCommand: channel of {length} bytes at {start} does not fit the {limit} bytes of the struct")
-        return start, start + length
-
-    @property
-    def channel(self) -> str:
-        """The destination's URI."""
-        start, end = self._channel_extent()
-        return str(self._buffer[self._offset + start : self._offset + end], "ascii", "replace")
-
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        return self._channel_extent()[1]
+    ENCODED_LENGTH = 28
+    CLIENT_ID_OFFSET = 0
+    CORRELATION_ID_OFFSET = 8
+    REGISTRATION_ID_OFFSET = 16
+    CHANNEL_LENGTH_OFFSET = 24
+    CHANNEL_OFFSET = 28
+    MEMBERS = ('client_id', 'correlation_id', 'registration_id', 'channel_length', 'channel')
+    client_id = Integer(0, _q)  # The client that asks.
+    correlation_id = Integer(8, _q)  # Number that the answer repeats.
+    registration_id = Integer(16, _q)  # The publication or subscription.
+    channel_length = Integer(24, _i)  # Bytes of the channel.
+    channel = AsciiText(28, length=(24, _i))  # The destination's URI.
+    LAST = 'channel'
 
 
 class DestinationCommandEncoder(DestinationCommandDecoder):
     """Writes: what the four destination commands share."""
 
     __slots__ = ()
-
-    @property
-    def client_id(self) -> int:
-        """The client that asks."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @client_id.setter
-    def client_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 0, value)
-
-    @property
-    def correlation_id(self) -> int:
-        """Number that the answer repeats."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @correlation_id.setter
-    def correlation_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 8, value)
-
-    @property
-    def registration_id(self) -> int:
-        """The publication or subscription."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @registration_id.setter
-    def registration_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 16, value)
-
-    @property
-    def channel_length(self) -> int:
-        """Bytes of the channel."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 24)[0]
-        return value
-
-    @channel_length.setter
-    def channel_length(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 24, value)
-
-    @property
-    def channel(self) -> str:
-        """The destination's URI."""
-        start, end = self._channel_extent()
-        return str(self._buffer[self._offset + start : self._offset + end], "ascii", "replace")
-
-    @channel.setter
-    def channel(self, value: str | bytes) -> None:
-        data = text_bytes(value, "ascii")
-        start = 28
-        at = self._offset + start
-        if start + len(data) > self._length:
-            raise ValueError(f"DestinationCommand: channel of {len(data)} bytes at {start} does not fit the {self._length} bytes of the buffer")
-        _i.pack_into(self._buffer, self._offset + 24, len(data))
-        self._buffer[at : at + len(data)] = data
+    client_id = WritableInteger(0, _q)
+    correlation_id = WritableInteger(8, _q)
+    registration_id = WritableInteger(16, _q)
+    channel_length = WritableInteger(24, _i)
+    channel = WritableAsciiText(28, length=(24, _i))
 
     @classmethod
     def encode(
@@ -868,13 +389,7 @@ class DestinationCommandEncoder(DestinationCommandDecoder):
         channel_bytes = text_bytes(channel, "ascii")
         rest = bytearray()
         rest += channel_bytes
-        fixed = _DESTINATION_COMMAND.pack(
-            client_id,
-            correlation_id,
-            registration_id,
-            len(channel_bytes) if channel_length is None else channel_length,
-        )
-        return fixed + rest
+        return _DESTINATION_COMMAND.pack(client_id, correlation_id, registration_id, len(channel_bytes) if channel_length is None else channel_length) + rest
 
 
 _DESTINATION_COMMAND = Struct("<qqqi")
@@ -884,123 +399,30 @@ class AddDestinationDecoder(Flyweight):
     """Adds a destination to a publication."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 28
-    CLIENT_ID_OFFSET: ClassVar[int] = 0
-    CORRELATION_ID_OFFSET: ClassVar[int] = 8
-    REGISTRATION_ID_OFFSET: ClassVar[int] = 16
-    CHANNEL_LENGTH_OFFSET: ClassVar[int] = 24
-    CHANNEL_OFFSET: ClassVar[int] = 28
-    MEMBERS: ClassVar[tuple[str, ...]] = ('client_id', 'correlation_id', 'registration_id', 'channel_length', 'channel')
-
-    def _limit(self) -> int:
-        """How many bytes belong to the struct."""
-        return self._length
-
-    @property
-    def client_id(self) -> int:
-        """The client that asks."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @property
-    def correlation_id(self) -> int:
-        """Number that the answer repeats."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @property
-    def registration_id(self) -> int:
-        """The publication or subscription."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @property
-    def channel_length(self) -> int:
-        """Bytes of the channel."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 24)[0]
-        return value
-
-    def _channel_extent(self) -> tuple[int, int]:
-        """Where channel starts and ends, counted from the start of the struct."""
-        limit = self._limit()
-        start = 28
-        length: int = _i.unpack_from(self._buffer, self._offset + 24)[0]
-        if length < 0 or start + length > limit:
-            raise ValueError(f"AddDestination: channel of {length} bytes at {start} does not fit the {limit} bytes of the struct")
-        return start, start + length
-
-    @property
-    def channel(self) -> str:
-        """The destination's URI."""
-        start, end = self._channel_extent()
-        return str(self._buffer[self._offset + start : self._offset + end], "ascii", "replace")
-
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        return self._channel_extent()[1]
+    ENCODED_LENGTH = 28
+    CLIENT_ID_OFFSET = 0
+    CORRELATION_ID_OFFSET = 8
+    REGISTRATION_ID_OFFSET = 16
+    CHANNEL_LENGTH_OFFSET = 24
+    CHANNEL_OFFSET = 28
+    MEMBERS = ('client_id', 'correlation_id', 'registration_id', 'channel_length', 'channel')
+    client_id = Integer(0, _q)  # The client that asks.
+    correlation_id = Integer(8, _q)  # Number that the answer repeats.
+    registration_id = Integer(16, _q)  # The publication or subscription.
+    channel_length = Integer(24, _i)  # Bytes of the channel.
+    channel = AsciiText(28, length=(24, _i))  # The destination's URI.
+    LAST = 'channel'
 
 
 class AddDestinationEncoder(AddDestinationDecoder):
     """Writes: adds a destination to a publication."""
 
     __slots__ = ()
-
-    @property
-    def client_id(self) -> int:
-        """The client that asks."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @client_id.setter
-    def client_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 0, value)
-
-    @property
-    def correlation_id(self) -> int:
-        """Number that the answer repeats."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @correlation_id.setter
-    def correlation_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 8, value)
-
-    @property
-    def registration_id(self) -> int:
-        """The publication or subscription."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @registration_id.setter
-    def registration_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 16, value)
-
-    @property
-    def channel_length(self) -> int:
-        """Bytes of the channel."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 24)[0]
-        return value
-
-    @channel_length.setter
-    def channel_length(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 24, value)
-
-    @property
-    def channel(self) -> str:
-        """The destination's URI."""
-        start, end = self._channel_extent()
-        return str(self._buffer[self._offset + start : self._offset + end], "ascii", "replace")
-
-    @channel.setter
-    def channel(self, value: str | bytes) -> None:
-        data = text_bytes(value, "ascii")
-        start = 28
-        at = self._offset + start
-        if start + len(data) > self._length:
-            raise ValueError(f"AddDestination: channel of {len(data)} bytes at {start} does not fit the {self._length} bytes of the buffer")
-        _i.pack_into(self._buffer, self._offset + 24, len(data))
-        self._buffer[at : at + len(data)] = data
+    client_id = WritableInteger(0, _q)
+    correlation_id = WritableInteger(8, _q)
+    registration_id = WritableInteger(16, _q)
+    channel_length = WritableInteger(24, _i)
+    channel = WritableAsciiText(28, length=(24, _i))
 
     @classmethod
     def encode(
@@ -1016,13 +438,7 @@ class AddDestinationEncoder(AddDestinationDecoder):
         channel_bytes = text_bytes(channel, "ascii")
         rest = bytearray()
         rest += channel_bytes
-        fixed = _ADD_DESTINATION.pack(
-            client_id,
-            correlation_id,
-            registration_id,
-            len(channel_bytes) if channel_length is None else channel_length,
-        )
-        return fixed + rest
+        return _ADD_DESTINATION.pack(client_id, correlation_id, registration_id, len(channel_bytes) if channel_length is None else channel_length) + rest
 
 
 _ADD_DESTINATION = Struct("<qqqi")
@@ -1032,123 +448,30 @@ class RemoveDestinationDecoder(Flyweight):
     """Removes a destination from a publication."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 28
-    CLIENT_ID_OFFSET: ClassVar[int] = 0
-    CORRELATION_ID_OFFSET: ClassVar[int] = 8
-    REGISTRATION_ID_OFFSET: ClassVar[int] = 16
-    CHANNEL_LENGTH_OFFSET: ClassVar[int] = 24
-    CHANNEL_OFFSET: ClassVar[int] = 28
-    MEMBERS: ClassVar[tuple[str, ...]] = ('client_id', 'correlation_id', 'registration_id', 'channel_length', 'channel')
-
-    def _limit(self) -> int:
-        """How many bytes belong to the struct."""
-        return self._length
-
-    @property
-    def client_id(self) -> int:
-        """The client that asks."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @property
-    def correlation_id(self) -> int:
-        """Number that the answer repeats."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @property
-    def registration_id(self) -> int:
-        """The publication or subscription."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @property
-    def channel_length(self) -> int:
-        """Bytes of the channel."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 24)[0]
-        return value
-
-    def _channel_extent(self) -> tuple[int, int]:
-        """Where channel starts and ends, counted from the start of the struct."""
-        limit = self._limit()
-        start = 28
-        length: int = _i.unpack_from(self._buffer, self._offset + 24)[0]
-        if length < 0 or start + length > limit:
-            raise ValueError(f"RemoveDestination: channel of {length} bytes at {start} does not fit the {limit} bytes of the struct")
-        return start, start + length
-
-    @property
-    def channel(self) -> str:
-        """The destination's URI."""
-        start, end = self._channel_extent()
-        return str(self._buffer[self._offset + start : self._offset + end], "ascii", "replace")
-
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        return self._channel_extent()[1]
+    ENCODED_LENGTH = 28
+    CLIENT_ID_OFFSET = 0
+    CORRELATION_ID_OFFSET = 8
+    REGISTRATION_ID_OFFSET = 16
+    CHANNEL_LENGTH_OFFSET = 24
+    CHANNEL_OFFSET = 28
+    MEMBERS = ('client_id', 'correlation_id', 'registration_id', 'channel_length', 'channel')
+    client_id = Integer(0, _q)  # The client that asks.
+    correlation_id = Integer(8, _q)  # Number that the answer repeats.
+    registration_id = Integer(16, _q)  # The publication or subscription.
+    channel_length = Integer(24, _i)  # Bytes of the channel.
+    channel = AsciiText(28, length=(24, _i))  # The destination's URI.
+    LAST = 'channel'
 
 
 class RemoveDestinationEncoder(RemoveDestinationDecoder):
     """Writes: removes a destination from a publication."""
 
     __slots__ = ()
-
-    @property
-    def client_id(self) -> int:
-        """The client that asks."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @client_id.setter
-    def client_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 0, value)
-
-    @property
-    def correlation_id(self) -> int:
-        """Number that the answer repeats."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @correlation_id.setter
-    def correlation_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 8, value)
-
-    @property
-    def registration_id(self) -> int:
-        """The publication or subscription."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @registration_id.setter
-    def registration_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 16, value)
-
-    @property
-    def channel_length(self) -> int:
-        """Bytes of the channel."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 24)[0]
-        return value
-
-    @channel_length.setter
-    def channel_length(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 24, value)
-
-    @property
-    def channel(self) -> str:
-        """The destination's URI."""
-        start, end = self._channel_extent()
-        return str(self._buffer[self._offset + start : self._offset + end], "ascii", "replace")
-
-    @channel.setter
-    def channel(self, value: str | bytes) -> None:
-        data = text_bytes(value, "ascii")
-        start = 28
-        at = self._offset + start
-        if start + len(data) > self._length:
-            raise ValueError(f"RemoveDestination: channel of {len(data)} bytes at {start} does not fit the {self._length} bytes of the buffer")
-        _i.pack_into(self._buffer, self._offset + 24, len(data))
-        self._buffer[at : at + len(data)] = data
+    client_id = WritableInteger(0, _q)
+    correlation_id = WritableInteger(8, _q)
+    registration_id = WritableInteger(16, _q)
+    channel_length = WritableInteger(24, _i)
+    channel = WritableAsciiText(28, length=(24, _i))
 
     @classmethod
     def encode(
@@ -1164,13 +487,7 @@ class RemoveDestinationEncoder(RemoveDestinationDecoder):
         channel_bytes = text_bytes(channel, "ascii")
         rest = bytearray()
         rest += channel_bytes
-        fixed = _REMOVE_DESTINATION.pack(
-            client_id,
-            correlation_id,
-            registration_id,
-            len(channel_bytes) if channel_length is None else channel_length,
-        )
-        return fixed + rest
+        return _REMOVE_DESTINATION.pack(client_id, correlation_id, registration_id, len(channel_bytes) if channel_length is None else channel_length) + rest
 
 
 _REMOVE_DESTINATION = Struct("<qqqi")
@@ -1180,123 +497,30 @@ class AddRcvDestinationDecoder(Flyweight):
     """Adds a destination to a subscription."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 28
-    CLIENT_ID_OFFSET: ClassVar[int] = 0
-    CORRELATION_ID_OFFSET: ClassVar[int] = 8
-    REGISTRATION_ID_OFFSET: ClassVar[int] = 16
-    CHANNEL_LENGTH_OFFSET: ClassVar[int] = 24
-    CHANNEL_OFFSET: ClassVar[int] = 28
-    MEMBERS: ClassVar[tuple[str, ...]] = ('client_id', 'correlation_id', 'registration_id', 'channel_length', 'channel')
-
-    def _limit(self) -> int:
-        """How many bytes belong to the struct."""
-        return self._length
-
-    @property
-    def client_id(self) -> int:
-        """The client that asks."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @property
-    def correlation_id(self) -> int:
-        """Number that the answer repeats."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @property
-    def registration_id(self) -> int:
-        """The publication or subscription."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @property
-    def channel_length(self) -> int:
-        """Bytes of the channel."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 24)[0]
-        return value
-
-    def _channel_extent(self) -> tuple[int, int]:
-        """Where channel starts and ends, counted from the start of the struct."""
-        limit = self._limit()
-        start = 28
-        length: int = _i.unpack_from(self._buffer, self._offset + 24)[0]
-        if length < 0 or start + length > limit:
-            raise ValueError(f"AddRcvDestination: channel of {length} bytes at {start} does not fit the {limit} bytes of the struct")
-        return start, start + length
-
-    @property
-    def channel(self) -> str:
-        """The destination's URI."""
-        start, end = self._channel_extent()
-        return str(self._buffer[self._offset + start : self._offset + end], "ascii", "replace")
-
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        return self._channel_extent()[1]
+    ENCODED_LENGTH = 28
+    CLIENT_ID_OFFSET = 0
+    CORRELATION_ID_OFFSET = 8
+    REGISTRATION_ID_OFFSET = 16
+    CHANNEL_LENGTH_OFFSET = 24
+    CHANNEL_OFFSET = 28
+    MEMBERS = ('client_id', 'correlation_id', 'registration_id', 'channel_length', 'channel')
+    client_id = Integer(0, _q)  # The client that asks.
+    correlation_id = Integer(8, _q)  # Number that the answer repeats.
+    registration_id = Integer(16, _q)  # The publication or subscription.
+    channel_length = Integer(24, _i)  # Bytes of the channel.
+    channel = AsciiText(28, length=(24, _i))  # The destination's URI.
+    LAST = 'channel'
 
 
 class AddRcvDestinationEncoder(AddRcvDestinationDecoder):
     """Writes: adds a destination to a subscription."""
 
     __slots__ = ()
-
-    @property
-    def client_id(self) -> int:
-        """The client that asks."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @client_id.setter
-    def client_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 0, value)
-
-    @property
-    def correlation_id(self) -> int:
-        """Number that the answer repeats."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @correlation_id.setter
-    def correlation_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 8, value)
-
-    @property
-    def registration_id(self) -> int:
-        """The publication or subscription."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @registration_id.setter
-    def registration_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 16, value)
-
-    @property
-    def channel_length(self) -> int:
-        """Bytes of the channel."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 24)[0]
-        return value
-
-    @channel_length.setter
-    def channel_length(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 24, value)
-
-    @property
-    def channel(self) -> str:
-        """The destination's URI."""
-        start, end = self._channel_extent()
-        return str(self._buffer[self._offset + start : self._offset + end], "ascii", "replace")
-
-    @channel.setter
-    def channel(self, value: str | bytes) -> None:
-        data = text_bytes(value, "ascii")
-        start = 28
-        at = self._offset + start
-        if start + len(data) > self._length:
-            raise ValueError(f"AddRcvDestination: channel of {len(data)} bytes at {start} does not fit the {self._length} bytes of the buffer")
-        _i.pack_into(self._buffer, self._offset + 24, len(data))
-        self._buffer[at : at + len(data)] = data
+    client_id = WritableInteger(0, _q)
+    correlation_id = WritableInteger(8, _q)
+    registration_id = WritableInteger(16, _q)
+    channel_length = WritableInteger(24, _i)
+    channel = WritableAsciiText(28, length=(24, _i))
 
     @classmethod
     def encode(
@@ -1312,13 +536,7 @@ class AddRcvDestinationEncoder(AddRcvDestinationDecoder):
         channel_bytes = text_bytes(channel, "ascii")
         rest = bytearray()
         rest += channel_bytes
-        fixed = _ADD_RCV_DESTINATION.pack(
-            client_id,
-            correlation_id,
-            registration_id,
-            len(channel_bytes) if channel_length is None else channel_length,
-        )
-        return fixed + rest
+        return _ADD_RCV_DESTINATION.pack(client_id, correlation_id, registration_id, len(channel_bytes) if channel_length is None else channel_length) + rest
 
 
 _ADD_RCV_DESTINATION = Struct("<qqqi")
@@ -1328,123 +546,30 @@ class RemoveRcvDestinationDecoder(Flyweight):
     """Removes a destination from a subscription."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 28
-    CLIENT_ID_OFFSET: ClassVar[int] = 0
-    CORRELATION_ID_OFFSET: ClassVar[int] = 8
-    REGISTRATION_ID_OFFSET: ClassVar[int] = 16
-    CHANNEL_LENGTH_OFFSET: ClassVar[int] = 24
-    CHANNEL_OFFSET: ClassVar[int] = 28
-    MEMBERS: ClassVar[tuple[str, ...]] = ('client_id', 'correlation_id', 'registration_id', 'channel_length', 'channel')
-
-    def _limit(self) -> int:
-        """How many bytes belong to the struct."""
-        return self._length
-
-    @property
-    def client_id(self) -> int:
-        """The client that asks."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @property
-    def correlation_id(self) -> int:
-        """Number that the answer repeats."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @property
-    def registration_id(self) -> int:
-        """The publication or subscription."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @property
-    def channel_length(self) -> int:
-        """Bytes of the channel."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 24)[0]
-        return value
-
-    def _channel_extent(self) -> tuple[int, int]:
-        """Where channel starts and ends, counted from the start of the struct."""
-        limit = self._limit()
-        start = 28
-        length: int = _i.unpack_from(self._buffer, self._offset + 24)[0]
-        if length < 0 or start + length > limit:
-            raise ValueError(f"RemoveRcvDestination: channel of {length} bytes at {start} does not fit the {limit} bytes of the struct")
-        return start, start + length
-
-    @property
-    def channel(self) -> str:
-        """The destination's URI."""
-        start, end = self._channel_extent()
-        return str(self._buffer[self._offset + start : self._offset + end], "ascii", "replace")
-
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        return self._channel_extent()[1]
+    ENCODED_LENGTH = 28
+    CLIENT_ID_OFFSET = 0
+    CORRELATION_ID_OFFSET = 8
+    REGISTRATION_ID_OFFSET = 16
+    CHANNEL_LENGTH_OFFSET = 24
+    CHANNEL_OFFSET = 28
+    MEMBERS = ('client_id', 'correlation_id', 'registration_id', 'channel_length', 'channel')
+    client_id = Integer(0, _q)  # The client that asks.
+    correlation_id = Integer(8, _q)  # Number that the answer repeats.
+    registration_id = Integer(16, _q)  # The publication or subscription.
+    channel_length = Integer(24, _i)  # Bytes of the channel.
+    channel = AsciiText(28, length=(24, _i))  # The destination's URI.
+    LAST = 'channel'
 
 
 class RemoveRcvDestinationEncoder(RemoveRcvDestinationDecoder):
     """Writes: removes a destination from a subscription."""
 
     __slots__ = ()
-
-    @property
-    def client_id(self) -> int:
-        """The client that asks."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @client_id.setter
-    def client_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 0, value)
-
-    @property
-    def correlation_id(self) -> int:
-        """Number that the answer repeats."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @correlation_id.setter
-    def correlation_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 8, value)
-
-    @property
-    def registration_id(self) -> int:
-        """The publication or subscription."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @registration_id.setter
-    def registration_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 16, value)
-
-    @property
-    def channel_length(self) -> int:
-        """Bytes of the channel."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 24)[0]
-        return value
-
-    @channel_length.setter
-    def channel_length(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 24, value)
-
-    @property
-    def channel(self) -> str:
-        """The destination's URI."""
-        start, end = self._channel_extent()
-        return str(self._buffer[self._offset + start : self._offset + end], "ascii", "replace")
-
-    @channel.setter
-    def channel(self, value: str | bytes) -> None:
-        data = text_bytes(value, "ascii")
-        start = 28
-        at = self._offset + start
-        if start + len(data) > self._length:
-            raise ValueError(f"RemoveRcvDestination: channel of {len(data)} bytes at {start} does not fit the {self._length} bytes of the buffer")
-        _i.pack_into(self._buffer, self._offset + 24, len(data))
-        self._buffer[at : at + len(data)] = data
+    client_id = WritableInteger(0, _q)
+    correlation_id = WritableInteger(8, _q)
+    registration_id = WritableInteger(16, _q)
+    channel_length = WritableInteger(24, _i)
+    channel = WritableAsciiText(28, length=(24, _i))
 
     @classmethod
     def encode(
@@ -1460,13 +585,7 @@ class RemoveRcvDestinationEncoder(RemoveRcvDestinationDecoder):
         channel_bytes = text_bytes(channel, "ascii")
         rest = bytearray()
         rest += channel_bytes
-        fixed = _REMOVE_RCV_DESTINATION.pack(
-            client_id,
-            correlation_id,
-            registration_id,
-            len(channel_bytes) if channel_length is None else channel_length,
-        )
-        return fixed + rest
+        return _REMOVE_RCV_DESTINATION.pack(client_id, correlation_id, registration_id, len(channel_bytes) if channel_length is None else channel_length) + rest
 
 
 _REMOVE_RCV_DESTINATION = Struct("<qqqi")
@@ -1476,156 +595,32 @@ class AddCounterDecoder(Flyweight):
     """Asks for a counter."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 24
-    CLIENT_ID_OFFSET: ClassVar[int] = 0
-    CORRELATION_ID_OFFSET: ClassVar[int] = 8
-    TYPE_ID_OFFSET: ClassVar[int] = 16
-    KEY_LENGTH_OFFSET: ClassVar[int] = 20
-    KEY_OFFSET: ClassVar[int] = 24
-    MEMBERS: ClassVar[tuple[str, ...]] = ('client_id', 'correlation_id', 'type_id', 'key_length', 'key', 'label')
-
-    def _limit(self) -> int:
-        """How many bytes belong to the struct."""
-        return self._length
-
-    @property
-    def client_id(self) -> int:
-        """The client that asks."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @property
-    def correlation_id(self) -> int:
-        """Number that the answer repeats."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @property
-    def type_id(self) -> int:
-        """The counter's type."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @property
-    def key_length(self) -> int:
-        """Bytes of the key."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 20)[0]
-        return value
-
-    def _key_extent(self) -> tuple[int, int]:
-        """Where key starts and ends, counted from the start of the struct."""
-        limit = self._limit()
-        start = 24
-        length: int = _i.unpack_from(self._buffer, self._offset + 20)[0]
-        if length < 0 or start + length > limit:
-            raise ValueError(f"AddCounter: key of {length} bytes at {start} does not fit the {limit} bytes of the struct")
-        return start, start + length
-
-    @property
-    def key(self) -> memoryview:
-        """The counter's key."""
-        start, end = self._key_extent()
-        return self._buffer[self._offset + start : self._offset + end]
-
-    def _label_extent(self) -> tuple[int, int]:
-        """Where label starts and ends, counted from the start of the struct."""
-        limit = self._limit()
-        start = align(self._key_extent()[1], 4) + 4
-        if start > limit:
-            raise ValueError(f"AddCounter: the length of label at {start - 4} lies past the {limit} bytes of the struct")
-        length: int = _i.unpack_from(self._buffer, self._offset + start - 4)[0]
-        if length < 0 or start + length > limit:
-            raise ValueError(f"AddCounter: label of {length} bytes at {start} does not fit the {limit} bytes of the struct")
-        return start, start + length
-
-    @property
-    def label(self) -> str:
-        """The counter's label."""
-        start, end = self._label_extent()
-        return str(self._buffer[self._offset + start : self._offset + end], "ascii", "replace")
-
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        return self._label_extent()[1]
+    ENCODED_LENGTH = 24
+    CLIENT_ID_OFFSET = 0
+    CORRELATION_ID_OFFSET = 8
+    TYPE_ID_OFFSET = 16
+    KEY_LENGTH_OFFSET = 20
+    KEY_OFFSET = 24
+    MEMBERS = ('client_id', 'correlation_id', 'type_id', 'key_length', 'key', 'label')
+    client_id = Integer(0, _q)  # The client that asks.
+    correlation_id = Integer(8, _q)  # Number that the answer repeats.
+    type_id = Integer(16, _i)  # The counter's type.
+    key_length = Integer(20, _i)  # Bytes of the key.
+    key = Data(24, length=(20, _i))  # The counter's key.
+    label = AsciiText(0, alignment=4, prefix=_i, after=key)  # The counter's label.
+    LAST = 'label'
 
 
 class AddCounterEncoder(AddCounterDecoder):
     """Writes: asks for a counter."""
 
     __slots__ = ()
-
-    @property
-    def client_id(self) -> int:
-        """The client that asks."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @client_id.setter
-    def client_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 0, value)
-
-    @property
-    def correlation_id(self) -> int:
-        """Number that the answer repeats."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @correlation_id.setter
-    def correlation_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 8, value)
-
-    @property
-    def type_id(self) -> int:
-        """The counter's type."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @type_id.setter
-    def type_id(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 16, value)
-
-    @property
-    def key_length(self) -> int:
-        """Bytes of the key."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 20)[0]
-        return value
-
-    @key_length.setter
-    def key_length(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 20, value)
-
-    @property
-    def key(self) -> memoryview:
-        """The counter's key."""
-        start, end = self._key_extent()
-        return self._buffer[self._offset + start : self._offset + end]
-
-    @key.setter
-    def key(self, value: Buffer) -> None:
-        data = bytes(value)
-        start = 24
-        at = self._offset + start
-        if start + len(data) > self._length:
-            raise ValueError(f"AddCounter: key of {len(data)} bytes at {start} does not fit the {self._length} bytes of the buffer")
-        _i.pack_into(self._buffer, self._offset + 20, len(data))
-        self._buffer[at : at + len(data)] = data
-
-    @property
-    def label(self) -> str:
-        """The counter's label."""
-        start, end = self._label_extent()
-        return str(self._buffer[self._offset + start : self._offset + end], "ascii", "replace")
-
-    @label.setter
-    def label(self, value: str | bytes) -> None:
-        data = text_bytes(value, "ascii")
-        start = align(self._key_extent()[1], 4) + 4
-        at = self._offset + start
-        if start + len(data) > self._length:
-            raise ValueError(f"AddCounter: label of {len(data)} bytes at {start} does not fit the {self._length} bytes of the buffer")
-        _i.pack_into(self._buffer, at - 4, len(data))
-        self._buffer[at : at + len(data)] = data
+    client_id = WritableInteger(0, _q)
+    correlation_id = WritableInteger(8, _q)
+    type_id = WritableInteger(16, _i)
+    key_length = WritableInteger(20, _i)
+    key = WritableData(24, length=(20, _i))
+    label = WritableAsciiText(0, alignment=4, prefix=_i, after=AddCounterDecoder.key)
 
     @classmethod
     def encode(
@@ -1645,13 +640,7 @@ class AddCounterEncoder(AddCounterDecoder):
         rest += key_bytes
         rest += bytes(align(24 + len(rest), 4) - 24 - len(rest))
         rest += _i.pack(len(label_bytes)) + label_bytes
-        fixed = _ADD_COUNTER.pack(
-            client_id,
-            correlation_id,
-            type_id,
-            len(key_bytes) if key_length is None else key_length,
-        )
-        return fixed + rest
+        return _ADD_COUNTER.pack(client_id, correlation_id, type_id, len(key_bytes) if key_length is None else key_length) + rest
 
 
 _ADD_COUNTER = Struct("<qqii")
@@ -1661,65 +650,23 @@ class RemoveCounterDecoder(Flyweight):
     """Gives a counter back."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 24
-    CLIENT_ID_OFFSET: ClassVar[int] = 0
-    CORRELATION_ID_OFFSET: ClassVar[int] = 8
-    REGISTRATION_ID_OFFSET: ClassVar[int] = 16
-    MEMBERS: ClassVar[tuple[str, ...]] = ('client_id', 'correlation_id', 'registration_id')
-
-    @property
-    def client_id(self) -> int:
-        """The client that asks."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @property
-    def correlation_id(self) -> int:
-        """Number that the answer repeats."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @property
-    def registration_id(self) -> int:
-        """The counter."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
+    ENCODED_LENGTH = 24
+    CLIENT_ID_OFFSET = 0
+    CORRELATION_ID_OFFSET = 8
+    REGISTRATION_ID_OFFSET = 16
+    MEMBERS = ('client_id', 'correlation_id', 'registration_id')
+    client_id = Integer(0, _q)  # The client that asks.
+    correlation_id = Integer(8, _q)  # Number that the answer repeats.
+    registration_id = Integer(16, _q)  # The counter.
 
 
 class RemoveCounterEncoder(RemoveCounterDecoder):
     """Writes: gives a counter back."""
 
     __slots__ = ()
-
-    @property
-    def client_id(self) -> int:
-        """The client that asks."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @client_id.setter
-    def client_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 0, value)
-
-    @property
-    def correlation_id(self) -> int:
-        """Number that the answer repeats."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @correlation_id.setter
-    def correlation_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 8, value)
-
-    @property
-    def registration_id(self) -> int:
-        """The counter."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @registration_id.setter
-    def registration_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 16, value)
+    client_id = WritableInteger(0, _q)
+    correlation_id = WritableInteger(8, _q)
+    registration_id = WritableInteger(16, _q)
 
     @classmethod
     def encode(
@@ -1730,12 +677,7 @@ class RemoveCounterEncoder(RemoveCounterDecoder):
         registration_id: int = 0,
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        fixed = _REMOVE_COUNTER.pack(
-            client_id,
-            correlation_id,
-            registration_id,
-        )
-        return fixed
+        return _REMOVE_COUNTER.pack(client_id, correlation_id, registration_id)
 
 
 _REMOVE_COUNTER = Struct("<qqq")
@@ -1745,48 +687,20 @@ class ClientCloseDecoder(Flyweight):
     """A client takes its leave."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 16
-    CLIENT_ID_OFFSET: ClassVar[int] = 0
-    CORRELATION_ID_OFFSET: ClassVar[int] = 8
-    MEMBERS: ClassVar[tuple[str, ...]] = ('client_id', 'correlation_id')
-
-    @property
-    def client_id(self) -> int:
-        """The client that asks."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @property
-    def correlation_id(self) -> int:
-        """Number that the answer repeats."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
+    ENCODED_LENGTH = 16
+    CLIENT_ID_OFFSET = 0
+    CORRELATION_ID_OFFSET = 8
+    MEMBERS = ('client_id', 'correlation_id')
+    client_id = Integer(0, _q)  # The client that asks.
+    correlation_id = Integer(8, _q)  # Number that the answer repeats.
 
 
 class ClientCloseEncoder(ClientCloseDecoder):
     """Writes: a client takes its leave."""
 
     __slots__ = ()
-
-    @property
-    def client_id(self) -> int:
-        """The client that asks."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @client_id.setter
-    def client_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 0, value)
-
-    @property
-    def correlation_id(self) -> int:
-        """Number that the answer repeats."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @correlation_id.setter
-    def correlation_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 8, value)
+    client_id = WritableInteger(0, _q)
+    correlation_id = WritableInteger(8, _q)
 
     @classmethod
     def encode(
@@ -1796,11 +710,7 @@ class ClientCloseEncoder(ClientCloseDecoder):
         correlation_id: int = 0,
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        fixed = _CLIENT_CLOSE.pack(
-            client_id,
-            correlation_id,
-        )
-        return fixed
+        return _CLIENT_CLOSE.pack(client_id, correlation_id)
 
 
 _CLIENT_CLOSE = Struct("<qq")
@@ -1810,106 +720,27 @@ class TerminateDriverDecoder(Flyweight):
     """Asks the driver to end."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 20
-    CLIENT_ID_OFFSET: ClassVar[int] = 0
-    CORRELATION_ID_OFFSET: ClassVar[int] = 8
-    TOKEN_LENGTH_OFFSET: ClassVar[int] = 16
-    TOKEN_OFFSET: ClassVar[int] = 20
-    MEMBERS: ClassVar[tuple[str, ...]] = ('client_id', 'correlation_id', 'token_length', 'token')
-
-    def _limit(self) -> int:
-        """How many bytes belong to the struct."""
-        return self._length
-
-    @property
-    def client_id(self) -> int:
-        """The client that asks."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @property
-    def correlation_id(self) -> int:
-        """Number that the answer repeats."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @property
-    def token_length(self) -> int:
-        """Bytes of the token."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    def _token_extent(self) -> tuple[int, int]:
-        """Where token starts and ends, counted from the start of the struct."""
-        limit = self._limit()
-        start = 20
-        length: int = _i.unpack_from(self._buffer, self._offset + 16)[0]
-        if length < 0 or start + length > limit:
-            raise ValueError(f"TerminateDriver: token of {length} bytes at {start} does not fit the {limit} bytes of the struct")
-        return start, start + length
-
-    @property
-    def token(self) -> memoryview:
-        """Token for the driver's validator."""
-        start, end = self._token_extent()
-        return self._buffer[self._offset + start : self._offset + end]
-
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        return self._token_extent()[1]
+    ENCODED_LENGTH = 20
+    CLIENT_ID_OFFSET = 0
+    CORRELATION_ID_OFFSET = 8
+    TOKEN_LENGTH_OFFSET = 16
+    TOKEN_OFFSET = 20
+    MEMBERS = ('client_id', 'correlation_id', 'token_length', 'token')
+    client_id = Integer(0, _q)  # The client that asks.
+    correlation_id = Integer(8, _q)  # Number that the answer repeats.
+    token_length = Integer(16, _i)  # Bytes of the token.
+    token = Data(20, length=(16, _i))  # Token for the driver's validator.
+    LAST = 'token'
 
 
 class TerminateDriverEncoder(TerminateDriverDecoder):
     """Writes: asks the driver to end."""
 
     __slots__ = ()
-
-    @property
-    def client_id(self) -> int:
-        """The client that asks."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @client_id.setter
-    def client_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 0, value)
-
-    @property
-    def correlation_id(self) -> int:
-        """Number that the answer repeats."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @correlation_id.setter
-    def correlation_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 8, value)
-
-    @property
-    def token_length(self) -> int:
-        """Bytes of the token."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @token_length.setter
-    def token_length(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 16, value)
-
-    @property
-    def token(self) -> memoryview:
-        """Token for the driver's validator."""
-        start, end = self._token_extent()
-        return self._buffer[self._offset + start : self._offset + end]
-
-    @token.setter
-    def token(self, value: Buffer) -> None:
-        data = bytes(value)
-        start = 20
-        at = self._offset + start
-        if start + len(data) > self._length:
-            raise ValueError(f"TerminateDriver: token of {len(data)} bytes at {start} does not fit the {self._length} bytes of the buffer")
-        _i.pack_into(self._buffer, self._offset + 16, len(data))
-        self._buffer[at : at + len(data)] = data
+    client_id = WritableInteger(0, _q)
+    correlation_id = WritableInteger(8, _q)
+    token_length = WritableInteger(16, _i)
+    token = WritableData(20, length=(16, _i))
 
     @classmethod
     def encode(
@@ -1924,12 +755,7 @@ class TerminateDriverEncoder(TerminateDriverDecoder):
         token_bytes = bytes(token)
         rest = bytearray()
         rest += token_bytes
-        fixed = _TERMINATE_DRIVER.pack(
-            client_id,
-            correlation_id,
-            len(token_bytes) if token_length is None else token_length,
-        )
-        return fixed + rest
+        return _TERMINATE_DRIVER.pack(client_id, correlation_id, len(token_bytes) if token_length is None else token_length) + rest
 
 
 _TERMINATE_DRIVER = Struct("<qqi")
@@ -1939,173 +765,35 @@ class AddStaticCounterDecoder(Flyweight):
     """Asks for a counter that outlives its client."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 32
-    CLIENT_ID_OFFSET: ClassVar[int] = 0
-    CORRELATION_ID_OFFSET: ClassVar[int] = 8
-    REGISTRATION_ID_OFFSET: ClassVar[int] = 16
-    TYPE_ID_OFFSET: ClassVar[int] = 24
-    KEY_LENGTH_OFFSET: ClassVar[int] = 28
-    KEY_OFFSET: ClassVar[int] = 32
-    MEMBERS: ClassVar[tuple[str, ...]] = ('client_id', 'correlation_id', 'registration_id', 'type_id', 'key_length', 'key', 'label')
-
-    def _limit(self) -> int:
-        """How many bytes belong to the struct."""
-        return self._length
-
-    @property
-    def client_id(self) -> int:
-        """The client that asks."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @property
-    def correlation_id(self) -> int:
-        """Number that the answer repeats."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @property
-    def registration_id(self) -> int:
-        """Registration that names the counter."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @property
-    def type_id(self) -> int:
-        """The counter's type."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 24)[0]
-        return value
-
-    @property
-    def key_length(self) -> int:
-        """Bytes of the key."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 28)[0]
-        return value
-
-    def _key_extent(self) -> tuple[int, int]:
-        """Where key starts and ends, counted from the start of the struct."""
-        limit = self._limit()
-        start = 32
-        length: int = _i.unpack_from(self._buffer, self._offset + 28)[0]
-        if length < 0 or start + length > limit:
-            raise ValueError(f"AddStaticCounter: key of {length} bytes at {start} does not fit the {limit} bytes of the struct")
-        return start, start + length
-
-    @property
-    def key(self) -> memoryview:
-        """The counter's key."""
-        start, end = self._key_extent()
-        return self._buffer[self._offset + start : self._offset + end]
-
-    def _label_extent(self) -> tuple[int, int]:
-        """Where label starts and ends, counted from the start of the struct."""
-        limit = self._limit()
-        start = align(self._key_extent()[1], 4) + 4
-        if start > limit:
-            raise ValueError(f"AddStaticCounter: the length of label at {start - 4} lies past the {limit} bytes of the struct")
-        length: int = _i.unpack_from(self._buffer, self._offset + start - 4)[0]
-        if length < 0 or start + length > limit:
-            raise ValueError(f"AddStaticCounter: label of {length} bytes at {start} does not fit the {limit} bytes of the struct")
-        return start, start + length
-
-    @property
-    def label(self) -> str:
-        """The counter's label."""
-        start, end = self._label_extent()
-        return str(self._buffer[self._offset + start : self._offset + end], "ascii", "replace")
-
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        return self._label_extent()[1]
+    ENCODED_LENGTH = 32
+    CLIENT_ID_OFFSET = 0
+    CORRELATION_ID_OFFSET = 8
+    REGISTRATION_ID_OFFSET = 16
+    TYPE_ID_OFFSET = 24
+    KEY_LENGTH_OFFSET = 28
+    KEY_OFFSET = 32
+    MEMBERS = ('client_id', 'correlation_id', 'registration_id', 'type_id', 'key_length', 'key', 'label')
+    client_id = Integer(0, _q)  # The client that asks.
+    correlation_id = Integer(8, _q)  # Number that the answer repeats.
+    registration_id = Integer(16, _q)  # Registration that names the counter.
+    type_id = Integer(24, _i)  # The counter's type.
+    key_length = Integer(28, _i)  # Bytes of the key.
+    key = Data(32, length=(28, _i))  # The counter's key.
+    label = AsciiText(0, alignment=4, prefix=_i, after=key)  # The counter's label.
+    LAST = 'label'
 
 
 class AddStaticCounterEncoder(AddStaticCounterDecoder):
     """Writes: asks for a counter that outlives its client."""
 
     __slots__ = ()
-
-    @property
-    def client_id(self) -> int:
-        """The client that asks."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @client_id.setter
-    def client_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 0, value)
-
-    @property
-    def correlation_id(self) -> int:
-        """Number that the answer repeats."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @correlation_id.setter
-    def correlation_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 8, value)
-
-    @property
-    def registration_id(self) -> int:
-        """Registration that names the counter."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @registration_id.setter
-    def registration_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 16, value)
-
-    @property
-    def type_id(self) -> int:
-        """The counter's type."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 24)[0]
-        return value
-
-    @type_id.setter
-    def type_id(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 24, value)
-
-    @property
-    def key_length(self) -> int:
-        """Bytes of the key."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 28)[0]
-        return value
-
-    @key_length.setter
-    def key_length(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 28, value)
-
-    @property
-    def key(self) -> memoryview:
-        """The counter's key."""
-        start, end = self._key_extent()
-        return self._buffer[self._offset + start : self._offset + end]
-
-    @key.setter
-    def key(self, value: Buffer) -> None:
-        data = bytes(value)
-        start = 32
-        at = self._offset + start
-        if start + len(data) > self._length:
-            raise ValueError(f"AddStaticCounter: key of {len(data)} bytes at {start} does not fit the {self._length} bytes of the buffer")
-        _i.pack_into(self._buffer, self._offset + 28, len(data))
-        self._buffer[at : at + len(data)] = data
-
-    @property
-    def label(self) -> str:
-        """The counter's label."""
-        start, end = self._label_extent()
-        return str(self._buffer[self._offset + start : self._offset + end], "ascii", "replace")
-
-    @label.setter
-    def label(self, value: str | bytes) -> None:
-        data = text_bytes(value, "ascii")
-        start = align(self._key_extent()[1], 4) + 4
-        at = self._offset + start
-        if start + len(data) > self._length:
-            raise ValueError(f"AddStaticCounter: label of {len(data)} bytes at {start} does not fit the {self._length} bytes of the buffer")
-        _i.pack_into(self._buffer, at - 4, len(data))
-        self._buffer[at : at + len(data)] = data
+    client_id = WritableInteger(0, _q)
+    correlation_id = WritableInteger(8, _q)
+    registration_id = WritableInteger(16, _q)
+    type_id = WritableInteger(24, _i)
+    key_length = WritableInteger(28, _i)
+    key = WritableData(32, length=(28, _i))
+    label = WritableAsciiText(0, alignment=4, prefix=_i, after=AddStaticCounterDecoder.key)
 
     @classmethod
     def encode(
@@ -2126,14 +814,7 @@ class AddStaticCounterEncoder(AddStaticCounterDecoder):
         rest += key_bytes
         rest += bytes(align(32 + len(rest), 4) - 32 - len(rest))
         rest += _i.pack(len(label_bytes)) + label_bytes
-        fixed = _ADD_STATIC_COUNTER.pack(
-            client_id,
-            correlation_id,
-            registration_id,
-            type_id,
-            len(key_bytes) if key_length is None else key_length,
-        )
-        return fixed + rest
+        return _ADD_STATIC_COUNTER.pack(client_id, correlation_id, registration_id, type_id, len(key_bytes) if key_length is None else key_length) + rest
 
 
 _ADD_STATIC_COUNTER = Struct("<qqqii")
@@ -2143,140 +824,33 @@ class RejectImageDecoder(Flyweight):
     """Rejects an image."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 36
-    CLIENT_ID_OFFSET: ClassVar[int] = 0
-    CORRELATION_ID_OFFSET: ClassVar[int] = 8
-    IMAGE_CORRELATION_ID_OFFSET: ClassVar[int] = 16
-    POSITION_OFFSET: ClassVar[int] = 24
-    REASON_LENGTH_OFFSET: ClassVar[int] = 32
-    REASON_OFFSET: ClassVar[int] = 36
-    MEMBERS: ClassVar[tuple[str, ...]] = ('client_id', 'correlation_id', 'image_correlation_id', 'position', 'reason_length', 'reason')
-
-    def _limit(self) -> int:
-        """How many bytes belong to the struct."""
-        return self._length
-
-    @property
-    def client_id(self) -> int:
-        """The client that asks."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @property
-    def correlation_id(self) -> int:
-        """Number that the answer repeats."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @property
-    def image_correlation_id(self) -> int:
-        """The image."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @property
-    def position(self) -> int:
-        """Position up to which the image was good."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 24)[0]
-        return value
-
-    @property
-    def reason_length(self) -> int:
-        """Bytes of the reason."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 32)[0]
-        return value
-
-    def _reason_extent(self) -> tuple[int, int]:
-        """Where reason starts and ends, counted from the start of the struct."""
-        limit = self._limit()
-        start = 36
-        length: int = _i.unpack_from(self._buffer, self._offset + 32)[0]
-        if length < 0 or start + length > limit:
-            raise ValueError(f"RejectImage: reason of {length} bytes at {start} does not fit the {limit} bytes of the struct")
-        return start, start + length
-
-    @property
-    def reason(self) -> str:
-        """Why, in words."""
-        start, end = self._reason_extent()
-        return str(self._buffer[self._offset + start : self._offset + end], "ascii", "replace")
-
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        return self._reason_extent()[1]
+    ENCODED_LENGTH = 36
+    CLIENT_ID_OFFSET = 0
+    CORRELATION_ID_OFFSET = 8
+    IMAGE_CORRELATION_ID_OFFSET = 16
+    POSITION_OFFSET = 24
+    REASON_LENGTH_OFFSET = 32
+    REASON_OFFSET = 36
+    MEMBERS = ('client_id', 'correlation_id', 'image_correlation_id', 'position', 'reason_length', 'reason')
+    client_id = Integer(0, _q)  # The client that asks.
+    correlation_id = Integer(8, _q)  # Number that the answer repeats.
+    image_correlation_id = Integer(16, _q)  # The image.
+    position = Integer(24, _q)  # Position up to which the image was good.
+    reason_length = Integer(32, _i)  # Bytes of the reason.
+    reason = AsciiText(36, length=(32, _i))  # Why, in words.
+    LAST = 'reason'
 
 
 class RejectImageEncoder(RejectImageDecoder):
     """Writes: rejects an image."""
 
     __slots__ = ()
-
-    @property
-    def client_id(self) -> int:
-        """The client that asks."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @client_id.setter
-    def client_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 0, value)
-
-    @property
-    def correlation_id(self) -> int:
-        """Number that the answer repeats."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @correlation_id.setter
-    def correlation_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 8, value)
-
-    @property
-    def image_correlation_id(self) -> int:
-        """The image."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @image_correlation_id.setter
-    def image_correlation_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 16, value)
-
-    @property
-    def position(self) -> int:
-        """Position up to which the image was good."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 24)[0]
-        return value
-
-    @position.setter
-    def position(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 24, value)
-
-    @property
-    def reason_length(self) -> int:
-        """Bytes of the reason."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 32)[0]
-        return value
-
-    @reason_length.setter
-    def reason_length(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 32, value)
-
-    @property
-    def reason(self) -> str:
-        """Why, in words."""
-        start, end = self._reason_extent()
-        return str(self._buffer[self._offset + start : self._offset + end], "ascii", "replace")
-
-    @reason.setter
-    def reason(self, value: str | bytes) -> None:
-        data = text_bytes(value, "ascii")
-        start = 36
-        at = self._offset + start
-        if start + len(data) > self._length:
-            raise ValueError(f"RejectImage: reason of {len(data)} bytes at {start} does not fit the {self._length} bytes of the buffer")
-        _i.pack_into(self._buffer, self._offset + 32, len(data))
-        self._buffer[at : at + len(data)] = data
+    client_id = WritableInteger(0, _q)
+    correlation_id = WritableInteger(8, _q)
+    image_correlation_id = WritableInteger(16, _q)
+    position = WritableInteger(24, _q)
+    reason_length = WritableInteger(32, _i)
+    reason = WritableAsciiText(36, length=(32, _i))
 
     @classmethod
     def encode(
@@ -2293,14 +867,7 @@ class RejectImageEncoder(RejectImageDecoder):
         reason_bytes = text_bytes(reason, "ascii")
         rest = bytearray()
         rest += reason_bytes
-        fixed = _REJECT_IMAGE.pack(
-            client_id,
-            correlation_id,
-            image_correlation_id,
-            position,
-            len(reason_bytes) if reason_length is None else reason_length,
-        )
-        return fixed + rest
+        return _REJECT_IMAGE.pack(client_id, correlation_id, image_correlation_id, position, len(reason_bytes) if reason_length is None else reason_length) + rest
 
 
 _REJECT_IMAGE = Struct("<qqqqi")
@@ -2310,82 +877,26 @@ class RemoveDestinationByIdDecoder(Flyweight):
     """Removes a destination by its registration."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 32
-    CLIENT_ID_OFFSET: ClassVar[int] = 0
-    CORRELATION_ID_OFFSET: ClassVar[int] = 8
-    RESOURCE_REGISTRATION_ID_OFFSET: ClassVar[int] = 16
-    DESTINATION_REGISTRATION_ID_OFFSET: ClassVar[int] = 24
-    MEMBERS: ClassVar[tuple[str, ...]] = ('client_id', 'correlation_id', 'resource_registration_id', 'destination_registration_id')
-
-    @property
-    def client_id(self) -> int:
-        """The client that asks."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @property
-    def correlation_id(self) -> int:
-        """Number that the answer repeats."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @property
-    def resource_registration_id(self) -> int:
-        """The publication or subscription."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @property
-    def destination_registration_id(self) -> int:
-        """The destination."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 24)[0]
-        return value
+    ENCODED_LENGTH = 32
+    CLIENT_ID_OFFSET = 0
+    CORRELATION_ID_OFFSET = 8
+    RESOURCE_REGISTRATION_ID_OFFSET = 16
+    DESTINATION_REGISTRATION_ID_OFFSET = 24
+    MEMBERS = ('client_id', 'correlation_id', 'resource_registration_id', 'destination_registration_id')
+    client_id = Integer(0, _q)  # The client that asks.
+    correlation_id = Integer(8, _q)  # Number that the answer repeats.
+    resource_registration_id = Integer(16, _q)  # The publication or subscription.
+    destination_registration_id = Integer(24, _q)  # The destination.
 
 
 class RemoveDestinationByIdEncoder(RemoveDestinationByIdDecoder):
     """Writes: removes a destination by its registration."""
 
     __slots__ = ()
-
-    @property
-    def client_id(self) -> int:
-        """The client that asks."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @client_id.setter
-    def client_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 0, value)
-
-    @property
-    def correlation_id(self) -> int:
-        """Number that the answer repeats."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @correlation_id.setter
-    def correlation_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 8, value)
-
-    @property
-    def resource_registration_id(self) -> int:
-        """The publication or subscription."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @resource_registration_id.setter
-    def resource_registration_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 16, value)
-
-    @property
-    def destination_registration_id(self) -> int:
-        """The destination."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 24)[0]
-        return value
-
-    @destination_registration_id.setter
-    def destination_registration_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 24, value)
+    client_id = WritableInteger(0, _q)
+    correlation_id = WritableInteger(8, _q)
+    resource_registration_id = WritableInteger(16, _q)
+    destination_registration_id = WritableInteger(24, _q)
 
     @classmethod
     def encode(
@@ -2397,13 +908,7 @@ class RemoveDestinationByIdEncoder(RemoveDestinationByIdDecoder):
         destination_registration_id: int = 0,
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        fixed = _REMOVE_DESTINATION_BY_ID.pack(
-            client_id,
-            correlation_id,
-            resource_registration_id,
-            destination_registration_id,
-        )
-        return fixed
+        return _REMOVE_DESTINATION_BY_ID.pack(client_id, correlation_id, resource_registration_id, destination_registration_id)
 
 
 _REMOVE_DESTINATION_BY_ID = Struct("<qqqq")
@@ -2413,65 +918,23 @@ class GetNextAvailableSessionIdDecoder(Flyweight):
     """Asks for a session id that nobody uses."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 20
-    CLIENT_ID_OFFSET: ClassVar[int] = 0
-    CORRELATION_ID_OFFSET: ClassVar[int] = 8
-    STREAM_ID_OFFSET: ClassVar[int] = 16
-    MEMBERS: ClassVar[tuple[str, ...]] = ('client_id', 'correlation_id', 'stream_id')
-
-    @property
-    def client_id(self) -> int:
-        """The client that asks."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @property
-    def correlation_id(self) -> int:
-        """Number that the answer repeats."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @property
-    def stream_id(self) -> int:
-        """The stream within the channel."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
+    ENCODED_LENGTH = 20
+    CLIENT_ID_OFFSET = 0
+    CORRELATION_ID_OFFSET = 8
+    STREAM_ID_OFFSET = 16
+    MEMBERS = ('client_id', 'correlation_id', 'stream_id')
+    client_id = Integer(0, _q)  # The client that asks.
+    correlation_id = Integer(8, _q)  # Number that the answer repeats.
+    stream_id = Integer(16, _i)  # The stream within the channel.
 
 
 class GetNextAvailableSessionIdEncoder(GetNextAvailableSessionIdDecoder):
     """Writes: asks for a session id that nobody uses."""
 
     __slots__ = ()
-
-    @property
-    def client_id(self) -> int:
-        """The client that asks."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @client_id.setter
-    def client_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 0, value)
-
-    @property
-    def correlation_id(self) -> int:
-        """Number that the answer repeats."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @correlation_id.setter
-    def correlation_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 8, value)
-
-    @property
-    def stream_id(self) -> int:
-        """The stream within the channel."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @stream_id.setter
-    def stream_id(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 16, value)
+    client_id = WritableInteger(0, _q)
+    correlation_id = WritableInteger(8, _q)
+    stream_id = WritableInteger(16, _i)
 
     @classmethod
     def encode(
@@ -2482,12 +945,7 @@ class GetNextAvailableSessionIdEncoder(GetNextAvailableSessionIdDecoder):
         stream_id: int = 0,
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        fixed = _GET_NEXT_AVAILABLE_SESSION_ID.pack(
-            client_id,
-            correlation_id,
-            stream_id,
-        )
-        return fixed
+        return _GET_NEXT_AVAILABLE_SESSION_ID.pack(client_id, correlation_id, stream_id)
 
 
 _GET_NEXT_AVAILABLE_SESSION_ID = Struct("<qqi")
@@ -2497,106 +955,27 @@ class ErrorResponseDecoder(Flyweight):
     """A command failed."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 16
-    OFFENDING_CORRELATION_ID_OFFSET: ClassVar[int] = 0
-    ERROR_CODE_OFFSET: ClassVar[int] = 8
-    ERROR_MESSAGE_LENGTH_OFFSET: ClassVar[int] = 12
-    ERROR_MESSAGE_OFFSET: ClassVar[int] = 16
-    MEMBERS: ClassVar[tuple[str, ...]] = ('offending_correlation_id', 'error_code', 'error_message_length', 'error_message')
-
-    def _limit(self) -> int:
-        """How many bytes belong to the struct."""
-        return self._length
-
-    @property
-    def offending_correlation_id(self) -> int:
-        """Correlation id of the command that failed."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @property
-    def error_code(self) -> int:
-        """Why; see the table of error codes."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @property
-    def error_message_length(self) -> int:
-        """Bytes of the error message."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 12)[0]
-        return value
-
-    def _error_message_extent(self) -> tuple[int, int]:
-        """Where error_message starts and ends, counted from the start of the struct."""
-        limit = self._limit()
-        start = 16
-        length: int = _i.unpack_from(self._buffer, self._offset + 12)[0]
-        if length < 0 or start + length > limit:
-            raise ValueError(f"ErrorResponse: error_message of {length} bytes at {start} does not fit the {limit} bytes of the struct")
-        return start, start + length
-
-    @property
-    def error_message(self) -> str:
-        """Why, in words."""
-        start, end = self._error_message_extent()
-        return str(self._buffer[self._offset + start : self._offset + end], "utf-8", "replace")
-
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        return self._error_message_extent()[1]
+    ENCODED_LENGTH = 16
+    OFFENDING_CORRELATION_ID_OFFSET = 0
+    ERROR_CODE_OFFSET = 8
+    ERROR_MESSAGE_LENGTH_OFFSET = 12
+    ERROR_MESSAGE_OFFSET = 16
+    MEMBERS = ('offending_correlation_id', 'error_code', 'error_message_length', 'error_message')
+    offending_correlation_id = Integer(0, _q)  # Correlation id of the command that failed.
+    error_code = Integer(8, _i)  # Why; see the table of error codes.
+    error_message_length = Integer(12, _i)  # Bytes of the error message.
+    error_message = Text(16, length=(12, _i))  # Why, in words.
+    LAST = 'error_message'
 
 
 class ErrorResponseEncoder(ErrorResponseDecoder):
     """Writes: a command failed."""
 
     __slots__ = ()
-
-    @property
-    def offending_correlation_id(self) -> int:
-        """Correlation id of the command that failed."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @offending_correlation_id.setter
-    def offending_correlation_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 0, value)
-
-    @property
-    def error_code(self) -> int:
-        """Why; see the table of error codes."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @error_code.setter
-    def error_code(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 8, value)
-
-    @property
-    def error_message_length(self) -> int:
-        """Bytes of the error message."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 12)[0]
-        return value
-
-    @error_message_length.setter
-    def error_message_length(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 12, value)
-
-    @property
-    def error_message(self) -> str:
-        """Why, in words."""
-        start, end = self._error_message_extent()
-        return str(self._buffer[self._offset + start : self._offset + end], "utf-8", "replace")
-
-    @error_message.setter
-    def error_message(self, value: str | bytes) -> None:
-        data = text_bytes(value, "utf-8")
-        start = 16
-        at = self._offset + start
-        if start + len(data) > self._length:
-            raise ValueError(f"ErrorResponse: error_message of {len(data)} bytes at {start} does not fit the {self._length} bytes of the buffer")
-        _i.pack_into(self._buffer, self._offset + 12, len(data))
-        self._buffer[at : at + len(data)] = data
+    offending_correlation_id = WritableInteger(0, _q)
+    error_code = WritableInteger(8, _i)
+    error_message_length = WritableInteger(12, _i)
+    error_message = WritableText(16, length=(12, _i))
 
     @classmethod
     def encode(
@@ -2611,12 +990,7 @@ class ErrorResponseEncoder(ErrorResponseDecoder):
         error_message_bytes = text_bytes(error_message, "utf-8")
         rest = bytearray()
         rest += error_message_bytes
-        fixed = _ERROR_RESPONSE.pack(
-            offending_correlation_id,
-            error_code,
-            len(error_message_bytes) if error_message_length is None else error_message_length,
-        )
-        return fixed + rest
+        return _ERROR_RESPONSE.pack(offending_correlation_id, error_code, len(error_message_bytes) if error_message_length is None else error_message_length) + rest
 
 
 _ERROR_RESPONSE = Struct("<qii")
@@ -2626,190 +1000,38 @@ class AvailableImageDecoder(Flyweight):
     """A subscription has a new image."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 32
-    CORRELATION_ID_OFFSET: ClassVar[int] = 0
-    SESSION_ID_OFFSET: ClassVar[int] = 8
-    STREAM_ID_OFFSET: ClassVar[int] = 12
-    SUBSCRIPTION_REGISTRATION_ID_OFFSET: ClassVar[int] = 16
-    SUBSCRIBER_POSITION_COUNTER_ID_OFFSET: ClassVar[int] = 24
-    LOG_FILE_LENGTH_OFFSET: ClassVar[int] = 28
-    LOG_FILE_OFFSET: ClassVar[int] = 32
-    MEMBERS: ClassVar[tuple[str, ...]] = ('correlation_id', 'session_id', 'stream_id', 'subscription_registration_id', 'subscriber_position_counter_id', 'log_file_length', 'log_file', 'source_identity')
-
-    def _limit(self) -> int:
-        """How many bytes belong to the struct."""
-        return self._length
-
-    @property
-    def correlation_id(self) -> int:
-        """The image's registration."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @property
-    def session_id(self) -> int:
-        """The publication's session."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @property
-    def stream_id(self) -> int:
-        """The stream within the channel."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 12)[0]
-        return value
-
-    @property
-    def subscription_registration_id(self) -> int:
-        """The subscription."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @property
-    def subscriber_position_counter_id(self) -> int:
-        """Counter of the subscriber's position."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 24)[0]
-        return value
-
-    @property
-    def log_file_length(self) -> int:
-        """Bytes of the log file."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 28)[0]
-        return value
-
-    def _log_file_extent(self) -> tuple[int, int]:
-        """Where log_file starts and ends, counted from the start of the struct."""
-        limit = self._limit()
-        start = 32
-        length: int = _i.unpack_from(self._buffer, self._offset + 28)[0]
-        if length < 0 or start + length > limit:
-            raise ValueError(f"AvailableImage: log_file of {length} bytes at {start} does not fit the {limit} bytes of the struct")
-        return start, start + length
-
-    @property
-    def log_file(self) -> str:
-        """Path of the image's log."""
-        start, end = self._log_file_extent()
-        return str(self._buffer[self._offset + start : self._offset + end], "ascii", "replace")
-
-    def _source_identity_extent(self) -> tuple[int, int]:
-        """Where source_identity starts and ends, counted from the start of the struct."""
-        limit = self._limit()
-        start = align(self._log_file_extent()[1], 4) + 4
-        if start > limit:
-            raise ValueError(f"AvailableImage: the length of source_identity at {start - 4} lies past the {limit} bytes of the struct")
-        length: int = _i.unpack_from(self._buffer, self._offset + start - 4)[0]
-        if length < 0 or start + length > limit:
-            raise ValueError(f"AvailableImage: source_identity of {length} bytes at {start} does not fit the {limit} bytes of the struct")
-        return start, start + length
-
-    @property
-    def source_identity(self) -> str:
-        """Where the stream comes from: address and port, or the IPC marker."""
-        start, end = self._source_identity_extent()
-        return str(self._buffer[self._offset + start : self._offset + end], "ascii", "replace")
-
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        return self._source_identity_extent()[1]
+    ENCODED_LENGTH = 32
+    CORRELATION_ID_OFFSET = 0
+    SESSION_ID_OFFSET = 8
+    STREAM_ID_OFFSET = 12
+    SUBSCRIPTION_REGISTRATION_ID_OFFSET = 16
+    SUBSCRIBER_POSITION_COUNTER_ID_OFFSET = 24
+    LOG_FILE_LENGTH_OFFSET = 28
+    LOG_FILE_OFFSET = 32
+    MEMBERS = ('correlation_id', 'session_id', 'stream_id', 'subscription_registration_id', 'subscriber_position_counter_id', 'log_file_length', 'log_file', 'source_identity')
+    correlation_id = Integer(0, _q)  # The image's registration.
+    session_id = Integer(8, _i)  # The publication's session.
+    stream_id = Integer(12, _i)  # The stream within the channel.
+    subscription_registration_id = Integer(16, _q)  # The subscription.
+    subscriber_position_counter_id = Integer(24, _i)  # Counter of the subscriber's position.
+    log_file_length = Integer(28, _i)  # Bytes of the log file.
+    log_file = AsciiText(32, length=(28, _i))  # Path of the image's log.
+    source_identity = AsciiText(0, alignment=4, prefix=_i, after=log_file)  # Where the stream comes from: address and port, or the IPC marker.
+    LAST = 'source_identity'
 
 
 class AvailableImageEncoder(AvailableImageDecoder):
     """Writes: a subscription has a new image."""
 
     __slots__ = ()
-
-    @property
-    def correlation_id(self) -> int:
-        """The image's registration."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @correlation_id.setter
-    def correlation_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 0, value)
-
-    @property
-    def session_id(self) -> int:
-        """The publication's session."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @session_id.setter
-    def session_id(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 8, value)
-
-    @property
-    def stream_id(self) -> int:
-        """The stream within the channel."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 12)[0]
-        return value
-
-    @stream_id.setter
-    def stream_id(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 12, value)
-
-    @property
-    def subscription_registration_id(self) -> int:
-        """The subscription."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @subscription_registration_id.setter
-    def subscription_registration_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 16, value)
-
-    @property
-    def subscriber_position_counter_id(self) -> int:
-        """Counter of the subscriber's position."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 24)[0]
-        return value
-
-    @subscriber_position_counter_id.setter
-    def subscriber_position_counter_id(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 24, value)
-
-    @property
-    def log_file_length(self) -> int:
-        """Bytes of the log file."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 28)[0]
-        return value
-
-    @log_file_length.setter
-    def log_file_length(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 28, value)
-
-    @property
-    def log_file(self) -> str:
-        """Path of the image's log."""
-        start, end = self._log_file_extent()
-        return str(self._buffer[self._offset + start : self._offset + end], "ascii", "replace")
-
-    @log_file.setter
-    def log_file(self, value: str | bytes) -> None:
-        data = text_bytes(value, "ascii")
-        start = 32
-        at = self._offset + start
-        if start + len(data) > self._length:
-            raise ValueError(f"AvailableImage: log_file of {len(data)} bytes at {start} does not fit the {self._length} bytes of the buffer")
-        _i.pack_into(self._buffer, self._offset + 28, len(data))
-        self._buffer[at : at + len(data)] = data
-
-    @property
-    def source_identity(self) -> str:
-        """Where the stream comes from: address and port, or the IPC marker."""
-        start, end = self._source_identity_extent()
-        return str(self._buffer[self._offset + start : self._offset + end], "ascii", "replace")
-
-    @source_identity.setter
-    def source_identity(self, value: str | bytes) -> None:
-        data = text_bytes(value, "ascii")
-        start = align(self._log_file_extent()[1], 4) + 4
-        at = self._offset + start
-        if start + len(data) > self._length:
-            raise ValueError(f"AvailableImage: source_identity of {len(data)} bytes at {start} does not fit the {self._length} bytes of the buffer")
-        _i.pack_into(self._buffer, at - 4, len(data))
-        self._buffer[at : at + len(data)] = data
+    correlation_id = WritableInteger(0, _q)
+    session_id = WritableInteger(8, _i)
+    stream_id = WritableInteger(12, _i)
+    subscription_registration_id = WritableInteger(16, _q)
+    subscriber_position_counter_id = WritableInteger(24, _i)
+    log_file_length = WritableInteger(28, _i)
+    log_file = WritableAsciiText(32, length=(28, _i))
+    source_identity = WritableAsciiText(0, alignment=4, prefix=_i, after=AvailableImageDecoder.log_file)
 
     @classmethod
     def encode(
@@ -2831,15 +1053,7 @@ class AvailableImageEncoder(AvailableImageDecoder):
         rest += log_file_bytes
         rest += bytes(align(32 + len(rest), 4) - 32 - len(rest))
         rest += _i.pack(len(source_identity_bytes)) + source_identity_bytes
-        fixed = _AVAILABLE_IMAGE.pack(
-            correlation_id,
-            session_id,
-            stream_id,
-            subscription_registration_id,
-            subscriber_position_counter_id,
-            len(log_file_bytes) if log_file_length is None else log_file_length,
-        )
-        return fixed + rest
+        return _AVAILABLE_IMAGE.pack(correlation_id, session_id, stream_id, subscription_registration_id, subscriber_position_counter_id, len(log_file_bytes) if log_file_length is None else log_file_length) + rest
 
 
 _AVAILABLE_IMAGE = Struct("<qiiqii")
@@ -2849,174 +1063,39 @@ class PublicationReadyDecoder(Flyweight):
     """A publication, concurrent or exclusive, is ready."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 36
-    CORRELATION_ID_OFFSET: ClassVar[int] = 0
-    REGISTRATION_ID_OFFSET: ClassVar[int] = 8
-    SESSION_ID_OFFSET: ClassVar[int] = 16
-    STREAM_ID_OFFSET: ClassVar[int] = 20
-    POSITION_LIMIT_COUNTER_ID_OFFSET: ClassVar[int] = 24
-    CHANNEL_STATUS_COUNTER_ID_OFFSET: ClassVar[int] = 28
-    LOG_FILE_LENGTH_OFFSET: ClassVar[int] = 32
-    LOG_FILE_OFFSET: ClassVar[int] = 36
-    MEMBERS: ClassVar[tuple[str, ...]] = ('correlation_id', 'registration_id', 'session_id', 'stream_id', 'position_limit_counter_id', 'channel_status_counter_id', 'log_file_length', 'log_file')
-
-    def _limit(self) -> int:
-        """How many bytes belong to the struct."""
-        return self._length
-
-    @property
-    def correlation_id(self) -> int:
-        """Correlation id of the command answered."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @property
-    def registration_id(self) -> int:
-        """Registration of the log; that of the first client to ask for it."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @property
-    def session_id(self) -> int:
-        """The publication's session."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @property
-    def stream_id(self) -> int:
-        """The stream within the channel."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 20)[0]
-        return value
-
-    @property
-    def position_limit_counter_id(self) -> int:
-        """Counter of the position limit."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 24)[0]
-        return value
-
-    @property
-    def channel_status_counter_id(self) -> int:
-        """Counter of the channel's status."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 28)[0]
-        return value
-
-    @property
-    def log_file_length(self) -> int:
-        """Bytes of the log file."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 32)[0]
-        return value
-
-    def _log_file_extent(self) -> tuple[int, int]:
-        """Where log_file starts and ends, counted from the start of the struct."""
-        limit = self._limit()
-        start = 36
-        length: int = _i.unpack_from(self._buffer, self._offset + 32)[0]
-        if length < 0 or start + length > limit:
-            raise ValueError(f"PublicationReady: log_file of {length} bytes at {start} does not fit the {limit} bytes of the struct")
-        return start, start + length
-
-    @property
-    def log_file(self) -> str:
-        """Path of the log."""
-        start, end = self._log_file_extent()
-        return str(self._buffer[self._offset + start : self._offset + end], "ascii", "replace")
-
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        return self._log_file_extent()[1]
+    ENCODED_LENGTH = 36
+    CORRELATION_ID_OFFSET = 0
+    REGISTRATION_ID_OFFSET = 8
+    SESSION_ID_OFFSET = 16
+    STREAM_ID_OFFSET = 20
+    POSITION_LIMIT_COUNTER_ID_OFFSET = 24
+    CHANNEL_STATUS_COUNTER_ID_OFFSET = 28
+    LOG_FILE_LENGTH_OFFSET = 32
+    LOG_FILE_OFFSET = 36
+    MEMBERS = ('correlation_id', 'registration_id', 'session_id', 'stream_id', 'position_limit_counter_id', 'channel_status_counter_id', 'log_file_length', 'log_file')
+    correlation_id = Integer(0, _q)  # Correlation id of the command answered.
+    registration_id = Integer(8, _q)  # Registration of the log; that of the first client to ask for it.
+    session_id = Integer(16, _i)  # The publication's session.
+    stream_id = Integer(20, _i)  # The stream within the channel.
+    position_limit_counter_id = Integer(24, _i)  # Counter of the position limit.
+    channel_status_counter_id = Integer(28, _i)  # Counter of the channel's status.
+    log_file_length = Integer(32, _i)  # Bytes of the log file.
+    log_file = AsciiText(36, length=(32, _i))  # Path of the log.
+    LAST = 'log_file'
 
 
 class PublicationReadyEncoder(PublicationReadyDecoder):
     """Writes: a publication, concurrent or exclusive, is ready."""
 
     __slots__ = ()
-
-    @property
-    def correlation_id(self) -> int:
-        """Correlation id of the command answered."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @correlation_id.setter
-    def correlation_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 0, value)
-
-    @property
-    def registration_id(self) -> int:
-        """Registration of the log; that of the first client to ask for it."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @registration_id.setter
-    def registration_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 8, value)
-
-    @property
-    def session_id(self) -> int:
-        """The publication's session."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @session_id.setter
-    def session_id(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 16, value)
-
-    @property
-    def stream_id(self) -> int:
-        """The stream within the channel."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 20)[0]
-        return value
-
-    @stream_id.setter
-    def stream_id(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 20, value)
-
-    @property
-    def position_limit_counter_id(self) -> int:
-        """Counter of the position limit."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 24)[0]
-        return value
-
-    @position_limit_counter_id.setter
-    def position_limit_counter_id(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 24, value)
-
-    @property
-    def channel_status_counter_id(self) -> int:
-        """Counter of the channel's status."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 28)[0]
-        return value
-
-    @channel_status_counter_id.setter
-    def channel_status_counter_id(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 28, value)
-
-    @property
-    def log_file_length(self) -> int:
-        """Bytes of the log file."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 32)[0]
-        return value
-
-    @log_file_length.setter
-    def log_file_length(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 32, value)
-
-    @property
-    def log_file(self) -> str:
-        """Path of the log."""
-        start, end = self._log_file_extent()
-        return str(self._buffer[self._offset + start : self._offset + end], "ascii", "replace")
-
-    @log_file.setter
-    def log_file(self, value: str | bytes) -> None:
-        data = text_bytes(value, "ascii")
-        start = 36
-        at = self._offset + start
-        if start + len(data) > self._length:
-            raise ValueError(f"PublicationReady: log_file of {len(data)} bytes at {start} does not fit the {self._length} bytes of the buffer")
-        _i.pack_into(self._buffer, self._offset + 32, len(data))
-        self._buffer[at : at + len(data)] = data
+    correlation_id = WritableInteger(0, _q)
+    registration_id = WritableInteger(8, _q)
+    session_id = WritableInteger(16, _i)
+    stream_id = WritableInteger(20, _i)
+    position_limit_counter_id = WritableInteger(24, _i)
+    channel_status_counter_id = WritableInteger(28, _i)
+    log_file_length = WritableInteger(32, _i)
+    log_file = WritableAsciiText(36, length=(32, _i))
 
     @classmethod
     def encode(
@@ -3035,16 +1114,7 @@ class PublicationReadyEncoder(PublicationReadyDecoder):
         log_file_bytes = text_bytes(log_file, "ascii")
         rest = bytearray()
         rest += log_file_bytes
-        fixed = _PUBLICATION_READY.pack(
-            correlation_id,
-            registration_id,
-            session_id,
-            stream_id,
-            position_limit_counter_id,
-            channel_status_counter_id,
-            len(log_file_bytes) if log_file_length is None else log_file_length,
-        )
-        return fixed + rest
+        return _PUBLICATION_READY.pack(correlation_id, registration_id, session_id, stream_id, position_limit_counter_id, channel_status_counter_id, len(log_file_bytes) if log_file_length is None else log_file_length) + rest
 
 
 _PUBLICATION_READY = Struct("<qqiiiii")
@@ -3054,31 +1124,17 @@ class OperationSuccessDecoder(Flyweight):
     """A command was done."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 8
-    CORRELATION_ID_OFFSET: ClassVar[int] = 0
-    MEMBERS: ClassVar[tuple[str, ...]] = ('correlation_id',)
-
-    @property
-    def correlation_id(self) -> int:
-        """Correlation id of the command answered."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
+    ENCODED_LENGTH = 8
+    CORRELATION_ID_OFFSET = 0
+    MEMBERS = ('correlation_id',)
+    correlation_id = Integer(0, _q)  # Correlation id of the command answered.
 
 
 class OperationSuccessEncoder(OperationSuccessDecoder):
     """Writes: a command was done."""
 
     __slots__ = ()
-
-    @property
-    def correlation_id(self) -> int:
-        """Correlation id of the command answered."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @correlation_id.setter
-    def correlation_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 0, value)
+    correlation_id = WritableInteger(0, _q)
 
     @classmethod
     def encode(
@@ -3087,10 +1143,7 @@ class OperationSuccessEncoder(OperationSuccessDecoder):
         correlation_id: int = 0,
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        fixed = _OPERATION_SUCCESS.pack(
-            correlation_id,
-        )
-        return fixed
+        return _OPERATION_SUCCESS.pack(correlation_id)
 
 
 _OPERATION_SUCCESS = Struct("<q")
@@ -3100,123 +1153,30 @@ class UnavailableImageDecoder(Flyweight):
     """An image has ended."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 24
-    CORRELATION_ID_OFFSET: ClassVar[int] = 0
-    SUBSCRIPTION_REGISTRATION_ID_OFFSET: ClassVar[int] = 8
-    STREAM_ID_OFFSET: ClassVar[int] = 16
-    CHANNEL_LENGTH_OFFSET: ClassVar[int] = 20
-    CHANNEL_OFFSET: ClassVar[int] = 24
-    MEMBERS: ClassVar[tuple[str, ...]] = ('correlation_id', 'subscription_registration_id', 'stream_id', 'channel_length', 'channel')
-
-    def _limit(self) -> int:
-        """How many bytes belong to the struct."""
-        return self._length
-
-    @property
-    def correlation_id(self) -> int:
-        """The image's registration."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @property
-    def subscription_registration_id(self) -> int:
-        """The subscription."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @property
-    def stream_id(self) -> int:
-        """The stream within the channel."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @property
-    def channel_length(self) -> int:
-        """Bytes of the channel."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 20)[0]
-        return value
-
-    def _channel_extent(self) -> tuple[int, int]:
-        """Where channel starts and ends, counted from the start of the struct."""
-        limit = self._limit()
-        start = 24
-        length: int = _i.unpack_from(self._buffer, self._offset + 20)[0]
-        if length < 0 or start + length > limit:
-            raise ValueError(f"UnavailableImage: channel of {length} bytes at {start} does not fit the {limit} bytes of the struct")
-        return start, start + length
-
-    @property
-    def channel(self) -> str:
-        """The subscription's channel."""
-        start, end = self._channel_extent()
-        return str(self._buffer[self._offset + start : self._offset + end], "ascii", "replace")
-
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        return self._channel_extent()[1]
+    ENCODED_LENGTH = 24
+    CORRELATION_ID_OFFSET = 0
+    SUBSCRIPTION_REGISTRATION_ID_OFFSET = 8
+    STREAM_ID_OFFSET = 16
+    CHANNEL_LENGTH_OFFSET = 20
+    CHANNEL_OFFSET = 24
+    MEMBERS = ('correlation_id', 'subscription_registration_id', 'stream_id', 'channel_length', 'channel')
+    correlation_id = Integer(0, _q)  # The image's registration.
+    subscription_registration_id = Integer(8, _q)  # The subscription.
+    stream_id = Integer(16, _i)  # The stream within the channel.
+    channel_length = Integer(20, _i)  # Bytes of the channel.
+    channel = AsciiText(24, length=(20, _i))  # The subscription's channel.
+    LAST = 'channel'
 
 
 class UnavailableImageEncoder(UnavailableImageDecoder):
     """Writes: an image has ended."""
 
     __slots__ = ()
-
-    @property
-    def correlation_id(self) -> int:
-        """The image's registration."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @correlation_id.setter
-    def correlation_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 0, value)
-
-    @property
-    def subscription_registration_id(self) -> int:
-        """The subscription."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @subscription_registration_id.setter
-    def subscription_registration_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 8, value)
-
-    @property
-    def stream_id(self) -> int:
-        """The stream within the channel."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @stream_id.setter
-    def stream_id(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 16, value)
-
-    @property
-    def channel_length(self) -> int:
-        """Bytes of the channel."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 20)[0]
-        return value
-
-    @channel_length.setter
-    def channel_length(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 20, value)
-
-    @property
-    def channel(self) -> str:
-        """The subscription's channel."""
-        start, end = self._channel_extent()
-        return str(self._buffer[self._offset + start : self._offset + end], "ascii", "replace")
-
-    @channel.setter
-    def channel(self, value: str | bytes) -> None:
-        data = text_bytes(value, "ascii")
-        start = 24
-        at = self._offset + start
-        if start + len(data) > self._length:
-            raise ValueError(f"UnavailableImage: channel of {len(data)} bytes at {start} does not fit the {self._length} bytes of the buffer")
-        _i.pack_into(self._buffer, self._offset + 20, len(data))
-        self._buffer[at : at + len(data)] = data
+    correlation_id = WritableInteger(0, _q)
+    subscription_registration_id = WritableInteger(8, _q)
+    stream_id = WritableInteger(16, _i)
+    channel_length = WritableInteger(20, _i)
+    channel = WritableAsciiText(24, length=(20, _i))
 
     @classmethod
     def encode(
@@ -3232,13 +1192,7 @@ class UnavailableImageEncoder(UnavailableImageDecoder):
         channel_bytes = text_bytes(channel, "ascii")
         rest = bytearray()
         rest += channel_bytes
-        fixed = _UNAVAILABLE_IMAGE.pack(
-            correlation_id,
-            subscription_registration_id,
-            stream_id,
-            len(channel_bytes) if channel_length is None else channel_length,
-        )
-        return fixed + rest
+        return _UNAVAILABLE_IMAGE.pack(correlation_id, subscription_registration_id, stream_id, len(channel_bytes) if channel_length is None else channel_length) + rest
 
 
 _UNAVAILABLE_IMAGE = Struct("<qqii")
@@ -3248,48 +1202,20 @@ class SubscriptionReadyDecoder(Flyweight):
     """A subscription is ready."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 12
-    CORRELATION_ID_OFFSET: ClassVar[int] = 0
-    CHANNEL_STATUS_COUNTER_ID_OFFSET: ClassVar[int] = 8
-    MEMBERS: ClassVar[tuple[str, ...]] = ('correlation_id', 'channel_status_counter_id')
-
-    @property
-    def correlation_id(self) -> int:
-        """Correlation id of the command answered."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @property
-    def channel_status_counter_id(self) -> int:
-        """Counter of the channel's status."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
+    ENCODED_LENGTH = 12
+    CORRELATION_ID_OFFSET = 0
+    CHANNEL_STATUS_COUNTER_ID_OFFSET = 8
+    MEMBERS = ('correlation_id', 'channel_status_counter_id')
+    correlation_id = Integer(0, _q)  # Correlation id of the command answered.
+    channel_status_counter_id = Integer(8, _i)  # Counter of the channel's status.
 
 
 class SubscriptionReadyEncoder(SubscriptionReadyDecoder):
     """Writes: a subscription is ready."""
 
     __slots__ = ()
-
-    @property
-    def correlation_id(self) -> int:
-        """Correlation id of the command answered."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @correlation_id.setter
-    def correlation_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 0, value)
-
-    @property
-    def channel_status_counter_id(self) -> int:
-        """Counter of the channel's status."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @channel_status_counter_id.setter
-    def channel_status_counter_id(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 8, value)
+    correlation_id = WritableInteger(0, _q)
+    channel_status_counter_id = WritableInteger(8, _i)
 
     @classmethod
     def encode(
@@ -3299,11 +1225,7 @@ class SubscriptionReadyEncoder(SubscriptionReadyDecoder):
         channel_status_counter_id: int = 0,
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        fixed = _SUBSCRIPTION_READY.pack(
-            correlation_id,
-            channel_status_counter_id,
-        )
-        return fixed
+        return _SUBSCRIPTION_READY.pack(correlation_id, channel_status_counter_id)
 
 
 _SUBSCRIPTION_READY = Struct("<qi")
@@ -3313,48 +1235,20 @@ class CounterUpdateDecoder(Flyweight):
     """A counter appeared or went."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 12
-    CORRELATION_ID_OFFSET: ClassVar[int] = 0
-    COUNTER_ID_OFFSET: ClassVar[int] = 8
-    MEMBERS: ClassVar[tuple[str, ...]] = ('correlation_id', 'counter_id')
-
-    @property
-    def correlation_id(self) -> int:
-        """Correlation id of the command answered."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @property
-    def counter_id(self) -> int:
-        """The counter."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
+    ENCODED_LENGTH = 12
+    CORRELATION_ID_OFFSET = 0
+    COUNTER_ID_OFFSET = 8
+    MEMBERS = ('correlation_id', 'counter_id')
+    correlation_id = Integer(0, _q)  # Correlation id of the command answered.
+    counter_id = Integer(8, _i)  # The counter.
 
 
 class CounterUpdateEncoder(CounterUpdateDecoder):
     """Writes: a counter appeared or went."""
 
     __slots__ = ()
-
-    @property
-    def correlation_id(self) -> int:
-        """Correlation id of the command answered."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @correlation_id.setter
-    def correlation_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 0, value)
-
-    @property
-    def counter_id(self) -> int:
-        """The counter."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @counter_id.setter
-    def counter_id(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 8, value)
+    correlation_id = WritableInteger(0, _q)
+    counter_id = WritableInteger(8, _i)
 
     @classmethod
     def encode(
@@ -3364,11 +1258,7 @@ class CounterUpdateEncoder(CounterUpdateDecoder):
         counter_id: int = 0,
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        fixed = _COUNTER_UPDATE.pack(
-            correlation_id,
-            counter_id,
-        )
-        return fixed
+        return _COUNTER_UPDATE.pack(correlation_id, counter_id)
 
 
 _COUNTER_UPDATE = Struct("<qi")
@@ -3378,31 +1268,17 @@ class ClientTimeoutDecoder(Flyweight):
     """The driver gave up a client."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 8
-    CLIENT_ID_OFFSET: ClassVar[int] = 0
-    MEMBERS: ClassVar[tuple[str, ...]] = ('client_id',)
-
-    @property
-    def client_id(self) -> int:
-        """The client."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
+    ENCODED_LENGTH = 8
+    CLIENT_ID_OFFSET = 0
+    MEMBERS = ('client_id',)
+    client_id = Integer(0, _q)  # The client.
 
 
 class ClientTimeoutEncoder(ClientTimeoutDecoder):
     """Writes: the driver gave up a client."""
 
     __slots__ = ()
-
-    @property
-    def client_id(self) -> int:
-        """The client."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @client_id.setter
-    def client_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 0, value)
+    client_id = WritableInteger(0, _q)
 
     @classmethod
     def encode(
@@ -3411,10 +1287,7 @@ class ClientTimeoutEncoder(ClientTimeoutDecoder):
         client_id: int = 0,
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        fixed = _CLIENT_TIMEOUT.pack(
-            client_id,
-        )
-        return fixed
+        return _CLIENT_TIMEOUT.pack(client_id)
 
 
 _CLIENT_TIMEOUT = Struct("<q")
@@ -3424,48 +1297,20 @@ class StaticCounterDecoder(Flyweight):
     """A static counter is ready."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 12
-    CORRELATION_ID_OFFSET: ClassVar[int] = 0
-    COUNTER_ID_OFFSET: ClassVar[int] = 8
-    MEMBERS: ClassVar[tuple[str, ...]] = ('correlation_id', 'counter_id')
-
-    @property
-    def correlation_id(self) -> int:
-        """Correlation id of the command answered."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @property
-    def counter_id(self) -> int:
-        """The counter."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
+    ENCODED_LENGTH = 12
+    CORRELATION_ID_OFFSET = 0
+    COUNTER_ID_OFFSET = 8
+    MEMBERS = ('correlation_id', 'counter_id')
+    correlation_id = Integer(0, _q)  # Correlation id of the command answered.
+    counter_id = Integer(8, _i)  # The counter.
 
 
 class StaticCounterEncoder(StaticCounterDecoder):
     """Writes: a static counter is ready."""
 
     __slots__ = ()
-
-    @property
-    def correlation_id(self) -> int:
-        """Correlation id of the command answered."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @correlation_id.setter
-    def correlation_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 0, value)
-
-    @property
-    def counter_id(self) -> int:
-        """The counter."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @counter_id.setter
-    def counter_id(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 8, value)
+    correlation_id = WritableInteger(0, _q)
+    counter_id = WritableInteger(8, _i)
 
     @classmethod
     def encode(
@@ -3475,11 +1320,7 @@ class StaticCounterEncoder(StaticCounterDecoder):
         counter_id: int = 0,
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        fixed = _STATIC_COUNTER.pack(
-            correlation_id,
-            counter_id,
-        )
-        return fixed
+        return _STATIC_COUNTER.pack(correlation_id, counter_id)
 
 
 _STATIC_COUNTER = Struct("<qi")
@@ -3489,243 +1330,51 @@ class PublicationErrorFrameDecoder(Flyweight):
     """A receiver rejected a publication's stream."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 68
-    REGISTRATION_ID_OFFSET: ClassVar[int] = 0
-    DESTINATION_REGISTRATION_ID_OFFSET: ClassVar[int] = 8
-    SESSION_ID_OFFSET: ClassVar[int] = 16
-    STREAM_ID_OFFSET: ClassVar[int] = 20
-    RECEIVER_ID_OFFSET: ClassVar[int] = 24
-    GROUP_TAG_OFFSET: ClassVar[int] = 32
-    ADDRESS_TYPE_OFFSET: ClassVar[int] = 40
-    SOURCE_PORT_OFFSET: ClassVar[int] = 42
-    SOURCE_ADDRESS_OFFSET: ClassVar[int] = 44
-    ERROR_CODE_OFFSET: ClassVar[int] = 60
-    ERROR_MESSAGE_LENGTH_OFFSET: ClassVar[int] = 64
-    ERROR_MESSAGE_OFFSET: ClassVar[int] = 68
-    MEMBERS: ClassVar[tuple[str, ...]] = ('registration_id', 'destination_registration_id', 'session_id', 'stream_id', 'receiver_id', 'group_tag', 'address_type', 'source_port', 'source_address', 'error_code', 'error_message_length', 'error_message')
-
-    def _limit(self) -> int:
-        """How many bytes belong to the struct."""
-        return self._length
-
-    @property
-    def registration_id(self) -> int:
-        """The publication."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @property
-    def destination_registration_id(self) -> int:
-        """The destination; -1 where there is none."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @property
-    def session_id(self) -> int:
-        """The publication's session."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @property
-    def stream_id(self) -> int:
-        """The stream within the channel."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 20)[0]
-        return value
-
-    @property
-    def receiver_id(self) -> int:
-        """The rejecting receiver."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 24)[0]
-        return value
-
-    @property
-    def group_tag(self) -> int:
-        """The receiver's group tag; -1 for none."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 32)[0]
-        return value
-
-    @property
-    def address_type(self) -> int:
-        """Kind of the address."""
-        value: int = _h.unpack_from(self._buffer, self._offset + 40)[0]
-        return value
-
-    @property
-    def source_port(self) -> int:
-        """The receiver's port."""
-        value: int = _H.unpack_from(self._buffer, self._offset + 42)[0]
-        return value
-
-    @property
-    def source_address(self) -> memoryview:
-        """The receiver's address in network order, zero-padded."""
-        return self._buffer[self._offset + 44 : self._offset + 60]
-
-    @property
-    def error_code(self) -> int:
-        """Why; see the table of error codes."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 60)[0]
-        return value
-
-    @property
-    def error_message_length(self) -> int:
-        """Bytes of the error message."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 64)[0]
-        return value
-
-    def _error_message_extent(self) -> tuple[int, int]:
-        """Where error_message starts and ends, counted from the start of the struct."""
-        limit = self._limit()
-        start = 68
-        length: int = _i.unpack_from(self._buffer, self._offset + 64)[0]
-        if length < 0 or start + length > limit:
-            raise ValueError(f"PublicationErrorFrame: error_message of {length} bytes at {start} does not fit the {limit} bytes of the struct")
-        return start, start + length
-
-    @property
-    def error_message(self) -> str:
-        """Why, in words."""
-        start, end = self._error_message_extent()
-        return str(self._buffer[self._offset + start : self._offset + end], "utf-8", "replace")
-
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        return self._error_message_extent()[1]
+    ENCODED_LENGTH = 68
+    REGISTRATION_ID_OFFSET = 0
+    DESTINATION_REGISTRATION_ID_OFFSET = 8
+    SESSION_ID_OFFSET = 16
+    STREAM_ID_OFFSET = 20
+    RECEIVER_ID_OFFSET = 24
+    GROUP_TAG_OFFSET = 32
+    ADDRESS_TYPE_OFFSET = 40
+    SOURCE_PORT_OFFSET = 42
+    SOURCE_ADDRESS_OFFSET = 44
+    ERROR_CODE_OFFSET = 60
+    ERROR_MESSAGE_LENGTH_OFFSET = 64
+    ERROR_MESSAGE_OFFSET = 68
+    MEMBERS = ('registration_id', 'destination_registration_id', 'session_id', 'stream_id', 'receiver_id', 'group_tag', 'address_type', 'source_port', 'source_address', 'error_code', 'error_message_length', 'error_message')
+    registration_id = Integer(0, _q)  # The publication.
+    destination_registration_id = Integer(8, _q)  # The destination; -1 where there is none.
+    session_id = Integer(16, _i)  # The publication's session.
+    stream_id = Integer(20, _i)  # The stream within the channel.
+    receiver_id = Integer(24, _q)  # The rejecting receiver.
+    group_tag = Integer(32, _q)  # The receiver's group tag; -1 for none.
+    address_type = Integer(40, _h)  # Kind of the address.
+    source_port = Integer(42, _H)  # The receiver's port.
+    source_address = Octets(44, 16)  # The receiver's address in network order, zero-padded.
+    error_code = Integer(60, _i)  # Why; see the table of error codes.
+    error_message_length = Integer(64, _i)  # Bytes of the error message.
+    error_message = Text(68, length=(64, _i))  # Why, in words.
+    LAST = 'error_message'
 
 
 class PublicationErrorFrameEncoder(PublicationErrorFrameDecoder):
     """Writes: a receiver rejected a publication's stream."""
 
     __slots__ = ()
-
-    @property
-    def registration_id(self) -> int:
-        """The publication."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @registration_id.setter
-    def registration_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 0, value)
-
-    @property
-    def destination_registration_id(self) -> int:
-        """The destination; -1 where there is none."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @destination_registration_id.setter
-    def destination_registration_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 8, value)
-
-    @property
-    def session_id(self) -> int:
-        """The publication's session."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @session_id.setter
-    def session_id(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 16, value)
-
-    @property
-    def stream_id(self) -> int:
-        """The stream within the channel."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 20)[0]
-        return value
-
-    @stream_id.setter
-    def stream_id(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 20, value)
-
-    @property
-    def receiver_id(self) -> int:
-        """The rejecting receiver."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 24)[0]
-        return value
-
-    @receiver_id.setter
-    def receiver_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 24, value)
-
-    @property
-    def group_tag(self) -> int:
-        """The receiver's group tag; -1 for none."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 32)[0]
-        return value
-
-    @group_tag.setter
-    def group_tag(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 32, value)
-
-    @property
-    def address_type(self) -> int:
-        """Kind of the address."""
-        value: int = _h.unpack_from(self._buffer, self._offset + 40)[0]
-        return value
-
-    @address_type.setter
-    def address_type(self, value: int) -> None:
-        _h.pack_into(self._buffer, self._offset + 40, value)
-
-    @property
-    def source_port(self) -> int:
-        """The receiver's port."""
-        value: int = _H.unpack_from(self._buffer, self._offset + 42)[0]
-        return value
-
-    @source_port.setter
-    def source_port(self, value: int) -> None:
-        _H.pack_into(self._buffer, self._offset + 42, value)
-
-    @property
-    def source_address(self) -> memoryview:
-        """The receiver's address in network order, zero-padded."""
-        return self._buffer[self._offset + 44 : self._offset + 60]
-
-    @source_address.setter
-    def source_address(self, value: Buffer) -> None:
-        data = bytes(value)
-        if len(data) > 16:
-            raise ValueError(f"source_address: holds 16 bytes, given {len(data)}")
-        self._buffer[self._offset + 44 : self._offset + 44 + len(data)] = data
-
-    @property
-    def error_code(self) -> int:
-        """Why; see the table of error codes."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 60)[0]
-        return value
-
-    @error_code.setter
-    def error_code(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 60, value)
-
-    @property
-    def error_message_length(self) -> int:
-        """Bytes of the error message."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 64)[0]
-        return value
-
-    @error_message_length.setter
-    def error_message_length(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 64, value)
-
-    @property
-    def error_message(self) -> str:
-        """Why, in words."""
-        start, end = self._error_message_extent()
-        return str(self._buffer[self._offset + start : self._offset + end], "utf-8", "replace")
-
-    @error_message.setter
-    def error_message(self, value: str | bytes) -> None:
-        data = text_bytes(value, "utf-8")
-        start = 68
-        at = self._offset + start
-        if start + len(data) > self._length:
-            raise ValueError(f"PublicationErrorFrame: error_message of {len(data)} bytes at {start} does not fit the {self._length} bytes of the buffer")
-        _i.pack_into(self._buffer, self._offset + 64, len(data))
-        self._buffer[at : at + len(data)] = data
+    registration_id = WritableInteger(0, _q)
+    destination_registration_id = WritableInteger(8, _q)
+    session_id = WritableInteger(16, _i)
+    stream_id = WritableInteger(20, _i)
+    receiver_id = WritableInteger(24, _q)
+    group_tag = WritableInteger(32, _q)
+    address_type = WritableInteger(40, _h)
+    source_port = WritableInteger(42, _H)
+    source_address = WritableOctets(44, 16)
+    error_code = WritableInteger(60, _i)
+    error_message_length = WritableInteger(64, _i)
+    error_message = WritableText(68, length=(64, _i))
 
     @classmethod
     def encode(
@@ -3748,20 +1397,7 @@ class PublicationErrorFrameEncoder(PublicationErrorFrameDecoder):
         error_message_bytes = text_bytes(error_message, "utf-8")
         rest = bytearray()
         rest += error_message_bytes
-        fixed = _PUBLICATION_ERROR_FRAME.pack(
-            registration_id,
-            destination_registration_id,
-            session_id,
-            stream_id,
-            receiver_id,
-            group_tag,
-            address_type,
-            source_port,
-            source_address,
-            error_code,
-            len(error_message_bytes) if error_message_length is None else error_message_length,
-        )
-        return fixed + rest
+        return _PUBLICATION_ERROR_FRAME.pack(registration_id, destination_registration_id, session_id, stream_id, receiver_id, group_tag, address_type, source_port, source_address, error_code, len(error_message_bytes) if error_message_length is None else error_message_length) + rest
 
 
 _PUBLICATION_ERROR_FRAME = Struct("<qqiiqqhH16sii")
@@ -3771,48 +1407,20 @@ class NextAvailableSessionIdDecoder(Flyweight):
     """A session id that nobody uses."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 12
-    CORRELATION_ID_OFFSET: ClassVar[int] = 0
-    SESSION_ID_OFFSET: ClassVar[int] = 8
-    MEMBERS: ClassVar[tuple[str, ...]] = ('correlation_id', 'session_id')
-
-    @property
-    def correlation_id(self) -> int:
-        """Correlation id of the command answered."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @property
-    def session_id(self) -> int:
-        """The session id."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
+    ENCODED_LENGTH = 12
+    CORRELATION_ID_OFFSET = 0
+    SESSION_ID_OFFSET = 8
+    MEMBERS = ('correlation_id', 'session_id')
+    correlation_id = Integer(0, _q)  # Correlation id of the command answered.
+    session_id = Integer(8, _i)  # The session id.
 
 
 class NextAvailableSessionIdEncoder(NextAvailableSessionIdDecoder):
     """Writes: a session id that nobody uses."""
 
     __slots__ = ()
-
-    @property
-    def correlation_id(self) -> int:
-        """Correlation id of the command answered."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @correlation_id.setter
-    def correlation_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 0, value)
-
-    @property
-    def session_id(self) -> int:
-        """The session id."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @session_id.setter
-    def session_id(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 8, value)
+    correlation_id = WritableInteger(0, _q)
+    session_id = WritableInteger(8, _i)
 
     @classmethod
     def encode(
@@ -3822,11 +1430,7 @@ class NextAvailableSessionIdEncoder(NextAvailableSessionIdDecoder):
         session_id: int = 0,
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        fixed = _NEXT_AVAILABLE_SESSION_ID.pack(
-            correlation_id,
-            session_id,
-        )
-        return fixed
+        return _NEXT_AVAILABLE_SESSION_ID.pack(correlation_id, session_id)
 
 
 _NEXT_AVAILABLE_SESSION_ID = Struct("<qi")

@@ -9,9 +9,19 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Sequence
 from struct import Struct
-from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from aerowire.codecs.flyweights.base import Flyweight, align, text_bytes
+from aerowire.codecs.flyweights.base import (
+    Flyweight,
+    Integer,
+    Integers,
+    Octets,
+    WritableInteger,
+    WritableIntegers,
+    WritableOctets,
+    align,
+    text_bytes,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -57,642 +67,125 @@ class LogMetadataDecoder(Flyweight):
     """State of a log and the parameters it was made with."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 4096
-    TAIL_COUNTERS_OFFSET: ClassVar[int] = 0
-    ACTIVE_TERM_COUNT_OFFSET: ClassVar[int] = 24
-    END_OF_STREAM_POSITION_OFFSET: ClassVar[int] = 128
-    IS_CONNECTED_OFFSET: ClassVar[int] = 136
-    ACTIVE_TRANSPORT_COUNT_OFFSET: ClassVar[int] = 140
-    CORRELATION_ID_OFFSET: ClassVar[int] = 256
-    INITIAL_TERM_ID_OFFSET: ClassVar[int] = 264
-    DEFAULT_HEADER_LENGTH_OFFSET: ClassVar[int] = 268
-    MTU_OFFSET: ClassVar[int] = 272
-    TERM_LENGTH_OFFSET: ClassVar[int] = 276
-    PAGE_SIZE_OFFSET: ClassVar[int] = 280
-    PUBLICATION_WINDOW_LENGTH_OFFSET: ClassVar[int] = 284
-    RECEIVER_WINDOW_LENGTH_OFFSET: ClassVar[int] = 288
-    SOCKET_SNDBUF_LENGTH_OFFSET: ClassVar[int] = 292
-    OS_DEFAULT_SOCKET_SNDBUF_LENGTH_OFFSET: ClassVar[int] = 296
-    OS_MAX_SOCKET_SNDBUF_LENGTH_OFFSET: ClassVar[int] = 300
-    SOCKET_RCVBUF_LENGTH_OFFSET: ClassVar[int] = 304
-    OS_DEFAULT_SOCKET_RCVBUF_LENGTH_OFFSET: ClassVar[int] = 308
-    OS_MAX_SOCKET_RCVBUF_LENGTH_OFFSET: ClassVar[int] = 312
-    MAX_RESEND_OFFSET: ClassVar[int] = 316
-    DEFAULT_HEADER_OFFSET: ClassVar[int] = 320
-    ENTITY_TAG_OFFSET: ClassVar[int] = 448
-    RESPONSE_CORRELATION_ID_OFFSET: ClassVar[int] = 456
-    LINGER_TIMEOUT_NS_OFFSET: ClassVar[int] = 464
-    UNTETHERED_WINDOW_LIMIT_TIMEOUT_NS_OFFSET: ClassVar[int] = 472
-    UNTETHERED_RESTING_TIMEOUT_NS_OFFSET: ClassVar[int] = 480
-    GROUP_OFFSET: ClassVar[int] = 488
-    IS_RESPONSE_OFFSET: ClassVar[int] = 489
-    REJOIN_OFFSET: ClassVar[int] = 490
-    RELIABLE_OFFSET: ClassVar[int] = 491
-    SPARSE_OFFSET: ClassVar[int] = 492
-    SIGNAL_EOS_OFFSET: ClassVar[int] = 493
-    SPIES_SIMULATE_CONNECTION_OFFSET: ClassVar[int] = 494
-    TETHER_OFFSET: ClassVar[int] = 495
-    IS_PUBLICATION_REVOKED_OFFSET: ClassVar[int] = 496
-    TYPE_OFFSET: ClassVar[int] = 497
-    UNTETHERED_LINGER_TIMEOUT_NS_OFFSET: ClassVar[int] = 500
-    MEMBERS: ClassVar[tuple[str, ...]] = ('tail_counters', 'active_term_count', 'end_of_stream_position', 'is_connected', 'active_transport_count', 'correlation_id', 'initial_term_id', 'default_header_length', 'mtu', 'term_length', 'page_size', 'publication_window_length', 'receiver_window_length', 'socket_sndbuf_length', 'os_default_socket_sndbuf_length', 'os_max_socket_sndbuf_length', 'socket_rcvbuf_length', 'os_default_socket_rcvbuf_length', 'os_max_socket_rcvbuf_length', 'max_resend', 'default_header', 'entity_tag', 'response_correlation_id', 'linger_timeout_ns', 'untethered_window_limit_timeout_ns', 'untethered_resting_timeout_ns', 'group', 'is_response', 'rejoin', 'reliable', 'sparse', 'signal_eos', 'spies_simulate_connection', 'tether', 'is_publication_revoked', 'type', 'untethered_linger_timeout_ns')
-
-    @property
-    def tail_counters(self) -> tuple[int, ...]:
-        """Raw tail of each partition: which term, and how far it is written."""
-        return _3q.unpack_from(self._buffer, self._offset + 0)
-
-    @property
-    def active_term_count(self) -> int:
-        """Terms completed since the first; modulo the partition count it is the active partition."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 24)[0]
-        return value
-
-    @property
-    def end_of_stream_position(self) -> int:
-        """Where the stream ends, or the unset value."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 128)[0]
-        return value
-
-    @property
-    def is_connected(self) -> int:
-        """1 while somebody receives."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 136)[0]
-        return value
-
-    @property
-    def active_transport_count(self) -> int:
-        """Transports that feed the image."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 140)[0]
-        return value
-
-    @property
-    def correlation_id(self) -> int:
-        """Registration of the publication or image."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 256)[0]
-        return value
-
-    @property
-    def initial_term_id(self) -> int:
-        """First term of the stream."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 264)[0]
-        return value
-
-    @property
-    def default_header_length(self) -> int:
-        """Bytes used of the header template."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 268)[0]
-        return value
-
-    @property
-    def mtu(self) -> int:
-        """Most bytes of a datagram, or of a fragment for IPC."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 272)[0]
-        return value
-
-    @property
-    def term_length(self) -> int:
-        """Bytes of a term."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 276)[0]
-        return value
-
-    @property
-    def page_size(self) -> int:
-        """The file's length is a multiple of this."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 280)[0]
-        return value
-
-    @property
-    def publication_window_length(self) -> int:
-        """How far a publisher may run ahead."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 284)[0]
-        return value
-
-    @property
-    def receiver_window_length(self) -> int:
-        """Initial window of a receiver."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 288)[0]
-        return value
-
-    @property
-    def socket_sndbuf_length(self) -> int:
-        """Send buffer asked of the socket."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 292)[0]
-        return value
-
-    @property
-    def os_default_socket_sndbuf_length(self) -> int:
-        """The system's default send buffer."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 296)[0]
-        return value
-
-    @property
-    def os_max_socket_sndbuf_length(self) -> int:
-        """The system's largest send buffer."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 300)[0]
-        return value
-
-    @property
-    def socket_rcvbuf_length(self) -> int:
-        """Receive buffer asked of the socket."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 304)[0]
-        return value
-
-    @property
-    def os_default_socket_rcvbuf_length(self) -> int:
-        """The system's default receive buffer."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 308)[0]
-        return value
-
-    @property
-    def os_max_socket_rcvbuf_length(self) -> int:
-        """The system's largest receive buffer."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 312)[0]
-        return value
-
-    @property
-    def max_resend(self) -> int:
-        """Retransmissions that may be pending at once."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 316)[0]
-        return value
-
-    @property
-    def default_header(self) -> memoryview:
-        """Template of the frame header."""
-        return self._buffer[self._offset + 320 : self._offset + 448]
-
-    @property
-    def entity_tag(self) -> int:
-        """The channel's entity tag."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 448)[0]
-        return value
-
-    @property
-    def response_correlation_id(self) -> int:
-        """Image that a response publication answers."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 456)[0]
-        return value
-
-    @property
-    def linger_timeout_ns(self) -> int:
-        """How long the log stays after its end."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 464)[0]
-        return value
-
-    @property
-    def untethered_window_limit_timeout_ns(self) -> int:
-        """How long an untethered subscriber may hold the window."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 472)[0]
-        return value
-
-    @property
-    def untethered_resting_timeout_ns(self) -> int:
-        """How long an untethered subscriber rests before it may return."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 480)[0]
-        return value
-
-    @property
-    def group(self) -> int:
-        """1 with group semantics."""
-        value: int = _B.unpack_from(self._buffer, self._offset + 488)[0]
-        return value
-
-    @property
-    def is_response(self) -> int:
-        """1 for a response channel."""
-        value: int = _B.unpack_from(self._buffer, self._offset + 489)[0]
-        return value
-
-    @property
-    def rejoin(self) -> int:
-        """1 when a subscriber may join again."""
-        value: int = _B.unpack_from(self._buffer, self._offset + 490)[0]
-        return value
-
-    @property
-    def reliable(self) -> int:
-        """1 when loss is repaired, 0 when it is filled."""
-        value: int = _B.unpack_from(self._buffer, self._offset + 491)[0]
-        return value
-
-    @property
-    def sparse(self) -> int:
-        """1 when the file has holes until used."""
-        value: int = _B.unpack_from(self._buffer, self._offset + 492)[0]
-        return value
-
-    @property
-    def signal_eos(self) -> int:
-        """1 when the end of the stream is announced."""
-        value: int = _B.unpack_from(self._buffer, self._offset + 493)[0]
-        return value
-
-    @property
-    def spies_simulate_connection(self) -> int:
-        """1 when spies count as receivers."""
-        value: int = _B.unpack_from(self._buffer, self._offset + 494)[0]
-        return value
-
-    @property
-    def tether(self) -> int:
-        """1 when subscribers hold the window."""
-        value: int = _B.unpack_from(self._buffer, self._offset + 495)[0]
-        return value
-
-    @property
-    def is_publication_revoked(self) -> int:
-        """1 once the publication was revoked."""
-        value: int = _B.unpack_from(self._buffer, self._offset + 496)[0]
-        return value
-
-    @property
-    def type(self) -> int:
-        """Who writes the log."""
-        value: int = _B.unpack_from(self._buffer, self._offset + 497)[0]
-        return value
-
-    @property
-    def untethered_linger_timeout_ns(self) -> int:
-        """How long an untethered subscriber lingers; not aligned to eight."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 500)[0]
-        return value
+    ENCODED_LENGTH = 4096
+    TAIL_COUNTERS_OFFSET = 0
+    ACTIVE_TERM_COUNT_OFFSET = 24
+    END_OF_STREAM_POSITION_OFFSET = 128
+    IS_CONNECTED_OFFSET = 136
+    ACTIVE_TRANSPORT_COUNT_OFFSET = 140
+    CORRELATION_ID_OFFSET = 256
+    INITIAL_TERM_ID_OFFSET = 264
+    DEFAULT_HEADER_LENGTH_OFFSET = 268
+    MTU_OFFSET = 272
+    TERM_LENGTH_OFFSET = 276
+    PAGE_SIZE_OFFSET = 280
+    PUBLICATION_WINDOW_LENGTH_OFFSET = 284
+    RECEIVER_WINDOW_LENGTH_OFFSET = 288
+    SOCKET_SNDBUF_LENGTH_OFFSET = 292
+    OS_DEFAULT_SOCKET_SNDBUF_LENGTH_OFFSET = 296
+    OS_MAX_SOCKET_SNDBUF_LENGTH_OFFSET = 300
+    SOCKET_RCVBUF_LENGTH_OFFSET = 304
+    OS_DEFAULT_SOCKET_RCVBUF_LENGTH_OFFSET = 308
+    OS_MAX_SOCKET_RCVBUF_LENGTH_OFFSET = 312
+    MAX_RESEND_OFFSET = 316
+    DEFAULT_HEADER_OFFSET = 320
+    ENTITY_TAG_OFFSET = 448
+    RESPONSE_CORRELATION_ID_OFFSET = 456
+    LINGER_TIMEOUT_NS_OFFSET = 464
+    UNTETHERED_WINDOW_LIMIT_TIMEOUT_NS_OFFSET = 472
+    UNTETHERED_RESTING_TIMEOUT_NS_OFFSET = 480
+    GROUP_OFFSET = 488
+    IS_RESPONSE_OFFSET = 489
+    REJOIN_OFFSET = 490
+    RELIABLE_OFFSET = 491
+    SPARSE_OFFSET = 492
+    SIGNAL_EOS_OFFSET = 493
+    SPIES_SIMULATE_CONNECTION_OFFSET = 494
+    TETHER_OFFSET = 495
+    IS_PUBLICATION_REVOKED_OFFSET = 496
+    TYPE_OFFSET = 497
+    UNTETHERED_LINGER_TIMEOUT_NS_OFFSET = 500
+    MEMBERS = ('tail_counters', 'active_term_count', 'end_of_stream_position', 'is_connected', 'active_transport_count', 'correlation_id', 'initial_term_id', 'default_header_length', 'mtu', 'term_length', 'page_size', 'publication_window_length', 'receiver_window_length', 'socket_sndbuf_length', 'os_default_socket_sndbuf_length', 'os_max_socket_sndbuf_length', 'socket_rcvbuf_length', 'os_default_socket_rcvbuf_length', 'os_max_socket_rcvbuf_length', 'max_resend', 'default_header', 'entity_tag', 'response_correlation_id', 'linger_timeout_ns', 'untethered_window_limit_timeout_ns', 'untethered_resting_timeout_ns', 'group', 'is_response', 'rejoin', 'reliable', 'sparse', 'signal_eos', 'spies_simulate_connection', 'tether', 'is_publication_revoked', 'type', 'untethered_linger_timeout_ns')
+    tail_counters = Integers(0, _3q)  # Raw tail of each partition: which term, and how far it is written.
+    active_term_count = Integer(24, _i)  # Terms completed since the first; modulo the partition count it is the active partition.
+    end_of_stream_position = Integer(128, _q)  # Where the stream ends, or the unset value.
+    is_connected = Integer(136, _i)  # 1 while somebody receives.
+    active_transport_count = Integer(140, _i)  # Transports that feed the image.
+    correlation_id = Integer(256, _q)  # Registration of the publication or image.
+    initial_term_id = Integer(264, _i)  # First term of the stream.
+    default_header_length = Integer(268, _i)  # Bytes used of the header template.
+    mtu = Integer(272, _i)  # Most bytes of a datagram, or of a fragment for IPC.
+    term_length = Integer(276, _i)  # Bytes of a term.
+    page_size = Integer(280, _i)  # The file's length is a multiple of this.
+    publication_window_length = Integer(284, _i)  # How far a publisher may run ahead.
+    receiver_window_length = Integer(288, _i)  # Initial window of a receiver.
+    socket_sndbuf_length = Integer(292, _i)  # Send buffer asked of the socket.
+    os_default_socket_sndbuf_length = Integer(296, _i)  # The system's default send buffer.
+    os_max_socket_sndbuf_length = Integer(300, _i)  # The system's largest send buffer.
+    socket_rcvbuf_length = Integer(304, _i)  # Receive buffer asked of the socket.
+    os_default_socket_rcvbuf_length = Integer(308, _i)  # The system's default receive buffer.
+    os_max_socket_rcvbuf_length = Integer(312, _i)  # The system's largest receive buffer.
+    max_resend = Integer(316, _i)  # Retransmissions that may be pending at once.
+    default_header = Octets(320, 128)  # Template of the frame header.
+    entity_tag = Integer(448, _q)  # The channel's entity tag.
+    response_correlation_id = Integer(456, _q)  # Image that a response publication answers.
+    linger_timeout_ns = Integer(464, _q)  # How long the log stays after its end.
+    untethered_window_limit_timeout_ns = Integer(472, _q)  # How long an untethered subscriber may hold the window.
+    untethered_resting_timeout_ns = Integer(480, _q)  # How long an untethered subscriber rests before it may return.
+    group = Integer(488, _B)  # 1 with group semantics.
+    is_response = Integer(489, _B)  # 1 for a response channel.
+    rejoin = Integer(490, _B)  # 1 when a subscriber may join again.
+    reliable = Integer(491, _B)  # 1 when loss is repaired, 0 when it is filled.
+    sparse = Integer(492, _B)  # 1 when the file has holes until used.
+    signal_eos = Integer(493, _B)  # 1 when the end of the stream is announced.
+    spies_simulate_connection = Integer(494, _B)  # 1 when spies count as receivers.
+    tether = Integer(495, _B)  # 1 when subscribers hold the window.
+    is_publication_revoked = Integer(496, _B)  # 1 once the publication was revoked.
+    type = Integer(497, _B)  # Who writes the log.
+    untethered_linger_timeout_ns = Integer(500, _q)  # How long an untethered subscriber lingers; not aligned to eight.
 
 
 class LogMetadataEncoder(LogMetadataDecoder):
     """Writes: state of a log and the parameters it was made with."""
 
     __slots__ = ()
-
-    @property
-    def tail_counters(self) -> tuple[int, ...]:
-        """Raw tail of each partition: which term, and how far it is written."""
-        return _3q.unpack_from(self._buffer, self._offset + 0)
-
-    @tail_counters.setter
-    def tail_counters(self, value: Sequence[int]) -> None:
-        _3q.pack_into(self._buffer, self._offset + 0, *value)
-
-    @property
-    def active_term_count(self) -> int:
-        """Terms completed since the first; modulo the partition count it is the active partition."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 24)[0]
-        return value
-
-    @active_term_count.setter
-    def active_term_count(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 24, value)
-
-    @property
-    def end_of_stream_position(self) -> int:
-        """Where the stream ends, or the unset value."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 128)[0]
-        return value
-
-    @end_of_stream_position.setter
-    def end_of_stream_position(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 128, value)
-
-    @property
-    def is_connected(self) -> int:
-        """1 while somebody receives."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 136)[0]
-        return value
-
-    @is_connected.setter
-    def is_connected(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 136, value)
-
-    @property
-    def active_transport_count(self) -> int:
-        """Transports that feed the image."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 140)[0]
-        return value
-
-    @active_transport_count.setter
-    def active_transport_count(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 140, value)
-
-    @property
-    def correlation_id(self) -> int:
-        """Registration of the publication or image."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 256)[0]
-        return value
-
-    @correlation_id.setter
-    def correlation_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 256, value)
-
-    @property
-    def initial_term_id(self) -> int:
-        """First term of the stream."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 264)[0]
-        return value
-
-    @initial_term_id.setter
-    def initial_term_id(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 264, value)
-
-    @property
-    def default_header_length(self) -> int:
-        """Bytes used of the header template."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 268)[0]
-        return value
-
-    @default_header_length.setter
-    def default_header_length(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 268, value)
-
-    @property
-    def mtu(self) -> int:
-        """Most bytes of a datagram, or of a fragment for IPC."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 272)[0]
-        return value
-
-    @mtu.setter
-    def mtu(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 272, value)
-
-    @property
-    def term_length(self) -> int:
-        """Bytes of a term."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 276)[0]
-        return value
-
-    @term_length.setter
-    def term_length(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 276, value)
-
-    @property
-    def page_size(self) -> int:
-        """The file's length is a multiple of this."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 280)[0]
-        return value
-
-    @page_size.setter
-    def page_size(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 280, value)
-
-    @property
-    def publication_window_length(self) -> int:
-        """How far a publisher may run ahead."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 284)[0]
-        return value
-
-    @publication_window_length.setter
-    def publication_window_length(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 284, value)
-
-    @property
-    def receiver_window_length(self) -> int:
-        """Initial window of a receiver."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 288)[0]
-        return value
-
-    @receiver_window_length.setter
-    def receiver_window_length(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 288, value)
-
-    @property
-    def socket_sndbuf_length(self) -> int:
-        """Send buffer asked of the socket."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 292)[0]
-        return value
-
-    @socket_sndbuf_length.setter
-    def socket_sndbuf_length(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 292, value)
-
-    @property
-    def os_default_socket_sndbuf_length(self) -> int:
-        """The system's default send buffer."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 296)[0]
-        return value
-
-    @os_default_socket_sndbuf_length.setter
-    def os_default_socket_sndbuf_length(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 296, value)
-
-    @property
-    def os_max_socket_sndbuf_length(self) -> int:
-        """The system's largest send buffer."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 300)[0]
-        return value
-
-    @os_max_socket_sndbuf_length.setter
-    def os_max_socket_sndbuf_length(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 300, value)
-
-    @property
-    def socket_rcvbuf_length(self) -> int:
-        """Receive buffer asked of the socket."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 304)[0]
-        return value
-
-    @socket_rcvbuf_length.setter
-    def socket_rcvbuf_length(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 304, value)
-
-    @property
-    def os_default_socket_rcvbuf_length(self) -> int:
-        """The system's default receive buffer."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 308)[0]
-        return value
-
-    @os_default_socket_rcvbuf_length.setter
-    def os_default_socket_rcvbuf_length(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 308, value)
-
-    @property
-    def os_max_socket_rcvbuf_length(self) -> int:
-        """The system's largest receive buffer."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 312)[0]
-        return value
-
-    @os_max_socket_rcvbuf_length.setter
-    def os_max_socket_rcvbuf_length(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 312, value)
-
-    @property
-    def max_resend(self) -> int:
-        """Retransmissions that may be pending at once."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 316)[0]
-        return value
-
-    @max_resend.setter
-    def max_resend(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 316, value)
-
-    @property
-    def default_header(self) -> memoryview:
-        """Template of the frame header."""
-        return self._buffer[self._offset + 320 : self._offset + 448]
-
-    @default_header.setter
-    def default_header(self, value: Buffer) -> None:
-        data = bytes(value)
-        if len(data) > 128:
-            raise ValueError(f"default_header: holds 128 bytes, given {len(data)}")
-        self._buffer[self._offset + 320 : self._offset + 320 + len(data)] = data
-
-    @property
-    def entity_tag(self) -> int:
-        """The channel's entity tag."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 448)[0]
-        return value
-
-    @entity_tag.setter
-    def entity_tag(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 448, value)
-
-    @property
-    def response_correlation_id(self) -> int:
-        """Image that a response publication answers."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 456)[0]
-        return value
-
-    @response_correlation_id.setter
-    def response_correlation_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 456, value)
-
-    @property
-    def linger_timeout_ns(self) -> int:
-        """How long the log stays after its end."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 464)[0]
-        return value
-
-    @linger_timeout_ns.setter
-    def linger_timeout_ns(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 464, value)
-
-    @property
-    def untethered_window_limit_timeout_ns(self) -> int:
-        """How long an untethered subscriber may hold the window."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 472)[0]
-        return value
-
-    @untethered_window_limit_timeout_ns.setter
-    def untethered_window_limit_timeout_ns(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 472, value)
-
-    @property
-    def untethered_resting_timeout_ns(self) -> int:
-        """How long an untethered subscriber rests before it may return."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 480)[0]
-        return value
-
-    @untethered_resting_timeout_ns.setter
-    def untethered_resting_timeout_ns(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 480, value)
-
-    @property
-    def group(self) -> int:
-        """1 with group semantics."""
-        value: int = _B.unpack_from(self._buffer, self._offset + 488)[0]
-        return value
-
-    @group.setter
-    def group(self, value: int) -> None:
-        _B.pack_into(self._buffer, self._offset + 488, value)
-
-    @property
-    def is_response(self) -> int:
-        """1 for a response channel."""
-        value: int = _B.unpack_from(self._buffer, self._offset + 489)[0]
-        return value
-
-    @is_response.setter
-    def is_response(self, value: int) -> None:
-        _B.pack_into(self._buffer, self._offset + 489, value)
-
-    @property
-    def rejoin(self) -> int:
-        """1 when a subscriber may join again."""
-        value: int = _B.unpack_from(self._buffer, self._offset + 490)[0]
-        return value
-
-    @rejoin.setter
-    def rejoin(self, value: int) -> None:
-        _B.pack_into(self._buffer, self._offset + 490, value)
-
-    @property
-    def reliable(self) -> int:
-        """1 when loss is repaired, 0 when it is filled."""
-        value: int = _B.unpack_from(self._buffer, self._offset + 491)[0]
-        return value
-
-    @reliable.setter
-    def reliable(self, value: int) -> None:
-        _B.pack_into(self._buffer, self._offset + 491, value)
-
-    @property
-    def sparse(self) -> int:
-        """1 when the file has holes until used."""
-        value: int = _B.unpack_from(self._buffer, self._offset + 492)[0]
-        return value
-
-    @sparse.setter
-    def sparse(self, value: int) -> None:
-        _B.pack_into(self._buffer, self._offset + 492, value)
-
-    @property
-    def signal_eos(self) -> int:
-        """1 when the end of the stream is announced."""
-        value: int = _B.unpack_from(self._buffer, self._offset + 493)[0]
-        return value
-
-    @signal_eos.setter
-    def signal_eos(self, value: int) -> None:
-        _B.pack_into(self._buffer, self._offset + 493, value)
-
-    @property
-    def spies_simulate_connection(self) -> int:
-        """1 when spies count as receivers."""
-        value: int = _B.unpack_from(self._buffer, self._offset + 494)[0]
-        return value
-
-    @spies_simulate_connection.setter
-    def spies_simulate_connection(self, value: int) -> None:
-        _B.pack_into(self._buffer, self._offset + 494, value)
-
-    @property
-    def tether(self) -> int:
-        """1 when subscribers hold the window."""
-        value: int = _B.unpack_from(self._buffer, self._offset + 495)[0]
-        return value
-
-    @tether.setter
-    def tether(self, value: int) -> None:
-        _B.pack_into(self._buffer, self._offset + 495, value)
-
-    @property
-    def is_publication_revoked(self) -> int:
-        """1 once the publication was revoked."""
-        value: int = _B.unpack_from(self._buffer, self._offset + 496)[0]
-        return value
-
-    @is_publication_revoked.setter
-    def is_publication_revoked(self, value: int) -> None:
-        _B.pack_into(self._buffer, self._offset + 496, value)
-
-    @property
-    def type(self) -> int:
-        """Who writes the log."""
-        value: int = _B.unpack_from(self._buffer, self._offset + 497)[0]
-        return value
-
-    @type.setter
-    def type(self, value: int) -> None:
-        _B.pack_into(self._buffer, self._offset + 497, value)
-
-    @property
-    def untethered_linger_timeout_ns(self) -> int:
-        """How long an untethered subscriber lingers; not aligned to eight."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 500)[0]
-        return value
-
-    @untethered_linger_timeout_ns.setter
-    def untethered_linger_timeout_ns(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 500, value)
+    tail_counters = WritableIntegers(0, _3q)
+    active_term_count = WritableInteger(24, _i)
+    end_of_stream_position = WritableInteger(128, _q)
+    is_connected = WritableInteger(136, _i)
+    active_transport_count = WritableInteger(140, _i)
+    correlation_id = WritableInteger(256, _q)
+    initial_term_id = WritableInteger(264, _i)
+    default_header_length = WritableInteger(268, _i)
+    mtu = WritableInteger(272, _i)
+    term_length = WritableInteger(276, _i)
+    page_size = WritableInteger(280, _i)
+    publication_window_length = WritableInteger(284, _i)
+    receiver_window_length = WritableInteger(288, _i)
+    socket_sndbuf_length = WritableInteger(292, _i)
+    os_default_socket_sndbuf_length = WritableInteger(296, _i)
+    os_max_socket_sndbuf_length = WritableInteger(300, _i)
+    socket_rcvbuf_length = WritableInteger(304, _i)
+    os_default_socket_rcvbuf_length = WritableInteger(308, _i)
+    os_max_socket_rcvbuf_length = WritableInteger(312, _i)
+    max_resend = WritableInteger(316, _i)
+    default_header = WritableOctets(320, 128)
+    entity_tag = WritableInteger(448, _q)
+    response_correlation_id = WritableInteger(456, _q)
+    linger_timeout_ns = WritableInteger(464, _q)
+    untethered_window_limit_timeout_ns = WritableInteger(472, _q)
+    untethered_resting_timeout_ns = WritableInteger(480, _q)
+    group = WritableInteger(488, _B)
+    is_response = WritableInteger(489, _B)
+    rejoin = WritableInteger(490, _B)
+    reliable = WritableInteger(491, _B)
+    sparse = WritableInteger(492, _B)
+    signal_eos = WritableInteger(493, _B)
+    spies_simulate_connection = WritableInteger(494, _B)
+    tether = WritableInteger(495, _B)
+    is_publication_revoked = WritableInteger(496, _B)
+    type = WritableInteger(497, _B)
+    untethered_linger_timeout_ns = WritableInteger(500, _q)
 
     @classmethod
     def encode(
@@ -737,46 +230,7 @@ class LogMetadataEncoder(LogMetadataDecoder):
         untethered_linger_timeout_ns: int = 0,
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        fixed = _LOG_METADATA.pack(
-            *tail_counters,
-            active_term_count,
-            end_of_stream_position,
-            is_connected,
-            active_transport_count,
-            correlation_id,
-            initial_term_id,
-            default_header_length,
-            mtu,
-            term_length,
-            page_size,
-            publication_window_length,
-            receiver_window_length,
-            socket_sndbuf_length,
-            os_default_socket_sndbuf_length,
-            os_max_socket_sndbuf_length,
-            socket_rcvbuf_length,
-            os_default_socket_rcvbuf_length,
-            os_max_socket_rcvbuf_length,
-            max_resend,
-            default_header,
-            entity_tag,
-            response_correlation_id,
-            linger_timeout_ns,
-            untethered_window_limit_timeout_ns,
-            untethered_resting_timeout_ns,
-            group,
-            is_response,
-            rejoin,
-            reliable,
-            sparse,
-            signal_eos,
-            spies_simulate_connection,
-            tether,
-            is_publication_revoked,
-            type,
-            untethered_linger_timeout_ns,
-        )
-        return fixed
+        return _LOG_METADATA.pack(*tail_counters, active_term_count, end_of_stream_position, is_connected, active_transport_count, correlation_id, initial_term_id, default_header_length, mtu, term_length, page_size, publication_window_length, receiver_window_length, socket_sndbuf_length, os_default_socket_sndbuf_length, os_max_socket_sndbuf_length, socket_rcvbuf_length, os_default_socket_rcvbuf_length, os_max_socket_rcvbuf_length, max_resend, default_header, entity_tag, response_correlation_id, linger_timeout_ns, untethered_window_limit_timeout_ns, untethered_resting_timeout_ns, group, is_response, rejoin, reliable, sparse, signal_eos, spies_simulate_connection, tether, is_publication_revoked, type, untethered_linger_timeout_ns)
 
 
 _LOG_METADATA = Struct("<3qi100xqii112xqiiiiiiiiiiiiii128sqqqqqBBBBBBBBBB2xq3588x")

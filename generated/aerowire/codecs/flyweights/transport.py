@@ -9,9 +9,24 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Sequence
 from struct import Struct
-from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from aerowire.codecs.flyweights.base import Flyweight, align, text_bytes
+from aerowire.codecs.flyweights.base import (
+    AsciiText,
+    Data,
+    Entries,
+    Flyweight,
+    Integer,
+    TailInteger,
+    Text,
+    WritableAsciiText,
+    WritableData,
+    WritableInteger,
+    WritableTailInteger,
+    WritableText,
+    align,
+    text_bytes,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -118,87 +133,27 @@ class FrameHeaderDecoder(Flyweight):
     """What every frame starts with."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 8
-    FRAME_LENGTH_OFFSET: ClassVar[int] = 0
-    VERSION_OFFSET: ClassVar[int] = 4
-    FLAGS_OFFSET: ClassVar[int] = 5
-    TYPE_OFFSET: ClassVar[int] = 6
-    MEMBERS: ClassVar[tuple[str, ...]] = ('frame_length', 'version', 'flags', 'type')
-
-    def _limit(self) -> int:
-        """How many bytes belong to the struct: what it says of itself, within what is there."""
-        declared: int = _i.unpack_from(self._buffer, self._offset + 0)[0]
-        return max(min(declared, self._length), 0)
-
-    @property
-    def frame_length(self) -> int:
-        """Length with header, without alignment; 0 for a heartbeat; negative while a writer fills the frame; published last."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @property
-    def version(self) -> int:
-        """Protocol version of the frame."""
-        value: int = _b.unpack_from(self._buffer, self._offset + 4)[0]
-        return value
-
-    @property
-    def flags(self) -> int:
-        """Flags; their meaning depends on the type."""
-        value: int = _B.unpack_from(self._buffer, self._offset + 5)[0]
-        return value
-
-    @property
-    def type(self) -> int:
-        """What the frame is."""
-        value: int = _h.unpack_from(self._buffer, self._offset + 6)[0]
-        return value
+    ENCODED_LENGTH = 8
+    FRAME_LENGTH_OFFSET = 0
+    VERSION_OFFSET = 4
+    FLAGS_OFFSET = 5
+    TYPE_OFFSET = 6
+    MEMBERS = ('frame_length', 'version', 'flags', 'type')
+    LENGTH_FIELD = (0, _i)
+    frame_length = Integer(0, _i)  # Length with header, without alignment; 0 for a heartbeat; negative while a writer fills the frame; published last.
+    version = Integer(4, _b)  # Protocol version of the frame.
+    flags = Integer(5, _B)  # Flags; their meaning depends on the type.
+    type = Integer(6, _h)  # What the frame is.
 
 
 class FrameHeaderEncoder(FrameHeaderDecoder):
     """Writes: what every frame starts with."""
 
     __slots__ = ()
-
-    @property
-    def frame_length(self) -> int:
-        """Length with header, without alignment; 0 for a heartbeat; negative while a writer fills the frame; published last."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @frame_length.setter
-    def frame_length(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 0, value)
-
-    @property
-    def version(self) -> int:
-        """Protocol version of the frame."""
-        value: int = _b.unpack_from(self._buffer, self._offset + 4)[0]
-        return value
-
-    @version.setter
-    def version(self, value: int) -> None:
-        _b.pack_into(self._buffer, self._offset + 4, value)
-
-    @property
-    def flags(self) -> int:
-        """Flags; their meaning depends on the type."""
-        value: int = _B.unpack_from(self._buffer, self._offset + 5)[0]
-        return value
-
-    @flags.setter
-    def flags(self, value: int) -> None:
-        _B.pack_into(self._buffer, self._offset + 5, value)
-
-    @property
-    def type(self) -> int:
-        """What the frame is."""
-        value: int = _h.unpack_from(self._buffer, self._offset + 6)[0]
-        return value
-
-    @type.setter
-    def type(self, value: int) -> None:
-        _h.pack_into(self._buffer, self._offset + 6, value)
+    frame_length = WritableInteger(0, _i)
+    version = WritableInteger(4, _b)
+    flags = WritableInteger(5, _B)
+    type = WritableInteger(6, _h)
 
     @classmethod
     def encode(
@@ -211,13 +166,7 @@ class FrameHeaderEncoder(FrameHeaderDecoder):
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
         total = 8
-        fixed = _FRAME_HEADER.pack(
-            total if frame_length is None else frame_length,
-            version,
-            flags,
-            type,
-        )
-        return fixed
+        return _FRAME_HEADER.pack(total if frame_length is None else frame_length, version, flags, type)
 
 
 _FRAME_HEADER = Struct("<ibBh")
@@ -227,207 +176,47 @@ class DataHeaderDecoder(Flyweight):
     """A fragment of a message, a heartbeat, or (PAD) the unused rest of a term."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 32
-    ALIGNMENT: ClassVar[int] = 32
-    FRAME_LENGTH_OFFSET: ClassVar[int] = 0
-    VERSION_OFFSET: ClassVar[int] = 4
-    FLAGS_OFFSET: ClassVar[int] = 5
-    TYPE_OFFSET: ClassVar[int] = 6
-    TERM_OFFSET_OFFSET: ClassVar[int] = 8
-    SESSION_ID_OFFSET: ClassVar[int] = 12
-    STREAM_ID_OFFSET: ClassVar[int] = 16
-    TERM_ID_OFFSET: ClassVar[int] = 20
-    RESERVED_VALUE_OFFSET: ClassVar[int] = 24
-    PAYLOAD_OFFSET: ClassVar[int] = 32
-    MEMBERS: ClassVar[tuple[str, ...]] = ('frame_length', 'version', 'flags', 'type', 'term_offset', 'session_id', 'stream_id', 'term_id', 'reserved_value', 'payload')
-
-    def _limit(self) -> int:
-        """How many bytes belong to the struct: what it says of itself, within what is there."""
-        declared: int = _i.unpack_from(self._buffer, self._offset + 0)[0]
-        return max(min(declared, self._length), 0)
-
-    @property
-    def frame_length(self) -> int:
-        """Length with header, without alignment; 0 for a heartbeat; negative while a writer fills the frame; published last."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @property
-    def version(self) -> int:
-        """Protocol version of the frame."""
-        value: int = _b.unpack_from(self._buffer, self._offset + 4)[0]
-        return value
-
-    @property
-    def flags(self) -> int:
-        """Flags; their meaning depends on the type."""
-        value: int = _B.unpack_from(self._buffer, self._offset + 5)[0]
-        return value
-
-    @property
-    def type(self) -> int:
-        """What the frame is."""
-        value: int = _h.unpack_from(self._buffer, self._offset + 6)[0]
-        return value
-
-    @property
-    def term_offset(self) -> int:
-        """Offset of the frame in its term."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @property
-    def session_id(self) -> int:
-        """The publication's session."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 12)[0]
-        return value
-
-    @property
-    def stream_id(self) -> int:
-        """The stream within the channel."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @property
-    def term_id(self) -> int:
-        """The term that the frame belongs to."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 20)[0]
-        return value
-
-    @property
-    def reserved_value(self) -> int:
-        """Free for the application: a checksum or a timestamp."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 24)[0]
-        return value
-
-    def _payload_extent(self) -> tuple[int, int]:
-        """Where payload starts and ends, counted from the start of the struct."""
-        limit = self._limit()
-        start = 32
-        return start, max(limit, start)
-
-    @property
-    def payload(self) -> memoryview:
-        """The fragment; for PAD usually absent."""
-        start, end = self._payload_extent()
-        return self._buffer[self._offset + start : self._offset + end]
-
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        return self._payload_extent()[1]
+    ENCODED_LENGTH = 32
+    ALIGNMENT = 32
+    FRAME_LENGTH_OFFSET = 0
+    VERSION_OFFSET = 4
+    FLAGS_OFFSET = 5
+    TYPE_OFFSET = 6
+    TERM_OFFSET_OFFSET = 8
+    SESSION_ID_OFFSET = 12
+    STREAM_ID_OFFSET = 16
+    TERM_ID_OFFSET = 20
+    RESERVED_VALUE_OFFSET = 24
+    PAYLOAD_OFFSET = 32
+    MEMBERS = ('frame_length', 'version', 'flags', 'type', 'term_offset', 'session_id', 'stream_id', 'term_id', 'reserved_value', 'payload')
+    LENGTH_FIELD = (0, _i)
+    frame_length = Integer(0, _i)  # Length with header, without alignment; 0 for a heartbeat; negative while a writer fills the frame; published last.
+    version = Integer(4, _b)  # Protocol version of the frame.
+    flags = Integer(5, _B)  # Flags; their meaning depends on the type.
+    type = Integer(6, _h)  # What the frame is.
+    term_offset = Integer(8, _i)  # Offset of the frame in its term.
+    session_id = Integer(12, _i)  # The publication's session.
+    stream_id = Integer(16, _i)  # The stream within the channel.
+    term_id = Integer(20, _i)  # The term that the frame belongs to.
+    reserved_value = Integer(24, _q)  # Free for the application: a checksum or a timestamp.
+    payload = Data(32)  # The fragment; for PAD usually absent.
+    LAST = 'payload'
 
 
 class DataHeaderEncoder(DataHeaderDecoder):
     """Writes: a fragment of a message, a heartbeat, or (PAD) the unused rest of a term."""
 
     __slots__ = ()
-
-    @property
-    def frame_length(self) -> int:
-        """Length with header, without alignment; 0 for a heartbeat; negative while a writer fills the frame; published last."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @frame_length.setter
-    def frame_length(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 0, value)
-
-    @property
-    def version(self) -> int:
-        """Protocol version of the frame."""
-        value: int = _b.unpack_from(self._buffer, self._offset + 4)[0]
-        return value
-
-    @version.setter
-    def version(self, value: int) -> None:
-        _b.pack_into(self._buffer, self._offset + 4, value)
-
-    @property
-    def flags(self) -> int:
-        """Flags; their meaning depends on the type."""
-        value: int = _B.unpack_from(self._buffer, self._offset + 5)[0]
-        return value
-
-    @flags.setter
-    def flags(self, value: int) -> None:
-        _B.pack_into(self._buffer, self._offset + 5, value)
-
-    @property
-    def type(self) -> int:
-        """What the frame is."""
-        value: int = _h.unpack_from(self._buffer, self._offset + 6)[0]
-        return value
-
-    @type.setter
-    def type(self, value: int) -> None:
-        _h.pack_into(self._buffer, self._offset + 6, value)
-
-    @property
-    def term_offset(self) -> int:
-        """Offset of the frame in its term."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @term_offset.setter
-    def term_offset(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 8, value)
-
-    @property
-    def session_id(self) -> int:
-        """The publication's session."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 12)[0]
-        return value
-
-    @session_id.setter
-    def session_id(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 12, value)
-
-    @property
-    def stream_id(self) -> int:
-        """The stream within the channel."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @stream_id.setter
-    def stream_id(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 16, value)
-
-    @property
-    def term_id(self) -> int:
-        """The term that the frame belongs to."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 20)[0]
-        return value
-
-    @term_id.setter
-    def term_id(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 20, value)
-
-    @property
-    def reserved_value(self) -> int:
-        """Free for the application: a checksum or a timestamp."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 24)[0]
-        return value
-
-    @reserved_value.setter
-    def reserved_value(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 24, value)
-
-    @property
-    def payload(self) -> memoryview:
-        """The fragment; for PAD usually absent."""
-        start, end = self._payload_extent()
-        return self._buffer[self._offset + start : self._offset + end]
-
-    @payload.setter
-    def payload(self, value: Buffer) -> None:
-        data = bytes(value)
-        start = 32
-        at = self._offset + start
-        if start + len(data) > self._length:
-            raise ValueError(f"DataHeader: payload of {len(data)} bytes at {start} does not fit the {self._length} bytes of the buffer")
-        self._buffer[at : at + len(data)] = data
-        _i.pack_into(self._buffer, self._offset + 0, start + len(data))
+    frame_length = WritableInteger(0, _i)
+    version = WritableInteger(4, _b)
+    flags = WritableInteger(5, _B)
+    type = WritableInteger(6, _h)
+    term_offset = WritableInteger(8, _i)
+    session_id = WritableInteger(12, _i)
+    stream_id = WritableInteger(16, _i)
+    term_id = WritableInteger(20, _i)
+    reserved_value = WritableInteger(24, _q)
+    payload = WritableData(32)
 
     @classmethod
     def encode(
@@ -449,18 +238,7 @@ class DataHeaderEncoder(DataHeaderDecoder):
         rest = bytearray()
         rest += payload_bytes
         total = 32 + len(rest)
-        fixed = _DATA_HEADER.pack(
-            total if frame_length is None else frame_length,
-            version,
-            flags,
-            type,
-            term_offset,
-            session_id,
-            stream_id,
-            term_id,
-            reserved_value,
-        )
-        return fixed + rest
+        return _DATA_HEADER.pack(total if frame_length is None else frame_length, version, flags, type, term_offset, session_id, stream_id, term_id, reserved_value) + rest
 
 
 _DATA_HEADER = Struct("<ibBhiiiiq")
@@ -470,172 +248,42 @@ class NakDecoder(Flyweight):
     """A range of a term that a receiver misses."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 28
-    FRAME_LENGTH_OFFSET: ClassVar[int] = 0
-    VERSION_OFFSET: ClassVar[int] = 4
-    FLAGS_OFFSET: ClassVar[int] = 5
-    TYPE_OFFSET: ClassVar[int] = 6
-    SESSION_ID_OFFSET: ClassVar[int] = 8
-    STREAM_ID_OFFSET: ClassVar[int] = 12
-    TERM_ID_OFFSET: ClassVar[int] = 16
-    TERM_OFFSET_OFFSET: ClassVar[int] = 20
-    LENGTH_OFFSET: ClassVar[int] = 24
-    MEMBERS: ClassVar[tuple[str, ...]] = ('frame_length', 'version', 'flags', 'type', 'session_id', 'stream_id', 'term_id', 'term_offset', 'length')
-
-    def _limit(self) -> int:
-        """How many bytes belong to the struct: what it says of itself, within what is there."""
-        declared: int = _i.unpack_from(self._buffer, self._offset + 0)[0]
-        return max(min(declared, self._length), 0)
-
-    @property
-    def frame_length(self) -> int:
-        """Length with header, without alignment; 0 for a heartbeat; negative while a writer fills the frame; published last."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @property
-    def version(self) -> int:
-        """Protocol version of the frame."""
-        value: int = _b.unpack_from(self._buffer, self._offset + 4)[0]
-        return value
-
-    @property
-    def flags(self) -> int:
-        """Flags; their meaning depends on the type."""
-        value: int = _B.unpack_from(self._buffer, self._offset + 5)[0]
-        return value
-
-    @property
-    def type(self) -> int:
-        """What the frame is."""
-        value: int = _h.unpack_from(self._buffer, self._offset + 6)[0]
-        return value
-
-    @property
-    def session_id(self) -> int:
-        """The publication's session."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @property
-    def stream_id(self) -> int:
-        """The stream within the channel."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 12)[0]
-        return value
-
-    @property
-    def term_id(self) -> int:
-        """The term with the gap."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @property
-    def term_offset(self) -> int:
-        """Where the gap starts."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 20)[0]
-        return value
-
-    @property
-    def length(self) -> int:
-        """Bytes missing."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 24)[0]
-        return value
+    ENCODED_LENGTH = 28
+    FRAME_LENGTH_OFFSET = 0
+    VERSION_OFFSET = 4
+    FLAGS_OFFSET = 5
+    TYPE_OFFSET = 6
+    SESSION_ID_OFFSET = 8
+    STREAM_ID_OFFSET = 12
+    TERM_ID_OFFSET = 16
+    TERM_OFFSET_OFFSET = 20
+    LENGTH_OFFSET = 24
+    MEMBERS = ('frame_length', 'version', 'flags', 'type', 'session_id', 'stream_id', 'term_id', 'term_offset', 'length')
+    LENGTH_FIELD = (0, _i)
+    frame_length = Integer(0, _i)  # Length with header, without alignment; 0 for a heartbeat; negative while a writer fills the frame; published last.
+    version = Integer(4, _b)  # Protocol version of the frame.
+    flags = Integer(5, _B)  # Flags; their meaning depends on the type.
+    type = Integer(6, _h)  # What the frame is.
+    session_id = Integer(8, _i)  # The publication's session.
+    stream_id = Integer(12, _i)  # The stream within the channel.
+    term_id = Integer(16, _i)  # The term with the gap.
+    term_offset = Integer(20, _i)  # Where the gap starts.
+    length = Integer(24, _i)  # Bytes missing.
 
 
 class NakEncoder(NakDecoder):
     """Writes: a range of a term that a receiver misses."""
 
     __slots__ = ()
-
-    @property
-    def frame_length(self) -> int:
-        """Length with header, without alignment; 0 for a heartbeat; negative while a writer fills the frame; published last."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @frame_length.setter
-    def frame_length(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 0, value)
-
-    @property
-    def version(self) -> int:
-        """Protocol version of the frame."""
-        value: int = _b.unpack_from(self._buffer, self._offset + 4)[0]
-        return value
-
-    @version.setter
-    def version(self, value: int) -> None:
-        _b.pack_into(self._buffer, self._offset + 4, value)
-
-    @property
-    def flags(self) -> int:
-        """Flags; their meaning depends on the type."""
-        value: int = _B.unpack_from(self._buffer, self._offset + 5)[0]
-        return value
-
-    @flags.setter
-    def flags(self, value: int) -> None:
-        _B.pack_into(self._buffer, self._offset + 5, value)
-
-    @property
-    def type(self) -> int:
-        """What the frame is."""
-        value: int = _h.unpack_from(self._buffer, self._offset + 6)[0]
-        return value
-
-    @type.setter
-    def type(self, value: int) -> None:
-        _h.pack_into(self._buffer, self._offset + 6, value)
-
-    @property
-    def session_id(self) -> int:
-        """The publication's session."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @session_id.setter
-    def session_id(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 8, value)
-
-    @property
-    def stream_id(self) -> int:
-        """The stream within the channel."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 12)[0]
-        return value
-
-    @stream_id.setter
-    def stream_id(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 12, value)
-
-    @property
-    def term_id(self) -> int:
-        """The term with the gap."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @term_id.setter
-    def term_id(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 16, value)
-
-    @property
-    def term_offset(self) -> int:
-        """Where the gap starts."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 20)[0]
-        return value
-
-    @term_offset.setter
-    def term_offset(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 20, value)
-
-    @property
-    def length(self) -> int:
-        """Bytes missing."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 24)[0]
-        return value
-
-    @length.setter
-    def length(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 24, value)
+    frame_length = WritableInteger(0, _i)
+    version = WritableInteger(4, _b)
+    flags = WritableInteger(5, _B)
+    type = WritableInteger(6, _h)
+    session_id = WritableInteger(8, _i)
+    stream_id = WritableInteger(12, _i)
+    term_id = WritableInteger(16, _i)
+    term_offset = WritableInteger(20, _i)
+    length = WritableInteger(24, _i)
 
     @classmethod
     def encode(
@@ -653,18 +301,7 @@ class NakEncoder(NakDecoder):
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
         total = 28
-        fixed = _NAK.pack(
-            total if frame_length is None else frame_length,
-            version,
-            flags,
-            type,
-            session_id,
-            stream_id,
-            term_id,
-            term_offset,
-            length,
-        )
-        return fixed
+        return _NAK.pack(total if frame_length is None else frame_length, version, flags, type, session_id, stream_id, term_id, term_offset, length)
 
 
 _NAK = Struct("<ibBhiiiii")
@@ -674,221 +311,50 @@ class StatusMessageDecoder(Flyweight):
     """How far a receiver has consumed and how much more it takes."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 36
-    FULL_LENGTH: ClassVar[int] = 44
-    FRAME_LENGTH_OFFSET: ClassVar[int] = 0
-    VERSION_OFFSET: ClassVar[int] = 4
-    FLAGS_OFFSET: ClassVar[int] = 5
-    TYPE_OFFSET: ClassVar[int] = 6
-    SESSION_ID_OFFSET: ClassVar[int] = 8
-    STREAM_ID_OFFSET: ClassVar[int] = 12
-    CONSUMPTION_TERM_ID_OFFSET: ClassVar[int] = 16
-    CONSUMPTION_TERM_OFFSET_OFFSET: ClassVar[int] = 20
-    RECEIVER_WINDOW_OFFSET: ClassVar[int] = 24
-    RECEIVER_ID_OFFSET: ClassVar[int] = 28
-    GROUP_TAG_OFFSET: ClassVar[int] = 36
-    MEMBERS: ClassVar[tuple[str, ...]] = ('frame_length', 'version', 'flags', 'type', 'session_id', 'stream_id', 'consumption_term_id', 'consumption_term_offset', 'receiver_window', 'receiver_id', 'group_tag')
-
-    def _limit(self) -> int:
-        """How many bytes belong to the struct: what it says of itself, within what is there."""
-        declared: int = _i.unpack_from(self._buffer, self._offset + 0)[0]
-        return max(min(declared, self._length), 0)
-
-    @property
-    def frame_length(self) -> int:
-        """Length with header, without alignment; 0 for a heartbeat; negative while a writer fills the frame; published last."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @property
-    def version(self) -> int:
-        """Protocol version of the frame."""
-        value: int = _b.unpack_from(self._buffer, self._offset + 4)[0]
-        return value
-
-    @property
-    def flags(self) -> int:
-        """Flags; their meaning depends on the type."""
-        value: int = _B.unpack_from(self._buffer, self._offset + 5)[0]
-        return value
-
-    @property
-    def type(self) -> int:
-        """What the frame is."""
-        value: int = _h.unpack_from(self._buffer, self._offset + 6)[0]
-        return value
-
-    @property
-    def session_id(self) -> int:
-        """The publication's session."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @property
-    def stream_id(self) -> int:
-        """The stream within the channel."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 12)[0]
-        return value
-
-    @property
-    def consumption_term_id(self) -> int:
-        """Term of the consumption position."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @property
-    def consumption_term_offset(self) -> int:
-        """Offset of the consumption position in its term."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 20)[0]
-        return value
-
-    @property
-    def receiver_window(self) -> int:
-        """Bytes past the consumption position that the receiver takes."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 24)[0]
-        return value
-
-    @property
-    def receiver_id(self) -> int:
-        """The receiving driver's identity; not aligned."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 28)[0]
-        return value
-
-    @property
-    def group_tag(self) -> int | None:
-        """Tag for tagged flow control; there only when the frame is long enough."""
-        if self._limit() < 44:
-            return None
-        value: int = _q.unpack_from(self._buffer, self._offset + 36)[0]
-        return value
-
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        limit = self._limit()
-        if limit >= 44:
-            return 44
-        return 36
+    ENCODED_LENGTH = 36
+    FULL_LENGTH = 44
+    FRAME_LENGTH_OFFSET = 0
+    VERSION_OFFSET = 4
+    FLAGS_OFFSET = 5
+    TYPE_OFFSET = 6
+    SESSION_ID_OFFSET = 8
+    STREAM_ID_OFFSET = 12
+    CONSUMPTION_TERM_ID_OFFSET = 16
+    CONSUMPTION_TERM_OFFSET_OFFSET = 20
+    RECEIVER_WINDOW_OFFSET = 24
+    RECEIVER_ID_OFFSET = 28
+    GROUP_TAG_OFFSET = 36
+    MEMBERS = ('frame_length', 'version', 'flags', 'type', 'session_id', 'stream_id', 'consumption_term_id', 'consumption_term_offset', 'receiver_window', 'receiver_id', 'group_tag')
+    LENGTH_FIELD = (0, _i)
+    TAIL_ENDS = (44,)
+    frame_length = Integer(0, _i)  # Length with header, without alignment; 0 for a heartbeat; negative while a writer fills the frame; published last.
+    version = Integer(4, _b)  # Protocol version of the frame.
+    flags = Integer(5, _B)  # Flags; their meaning depends on the type.
+    type = Integer(6, _h)  # What the frame is.
+    session_id = Integer(8, _i)  # The publication's session.
+    stream_id = Integer(12, _i)  # The stream within the channel.
+    consumption_term_id = Integer(16, _i)  # Term of the consumption position.
+    consumption_term_offset = Integer(20, _i)  # Offset of the consumption position in its term.
+    receiver_window = Integer(24, _i)  # Bytes past the consumption position that the receiver takes.
+    receiver_id = Integer(28, _q)  # The receiving driver's identity; not aligned.
+    group_tag = TailInteger(36, _q)  # Tag for tagged flow control; there only when the frame is long enough.
 
 
 class StatusMessageEncoder(StatusMessageDecoder):
     """Writes: how far a receiver has consumed and how much more it takes."""
 
     __slots__ = ()
-
-    @property
-    def frame_length(self) -> int:
-        """Length with header, without alignment; 0 for a heartbeat; negative while a writer fills the frame; published last."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @frame_length.setter
-    def frame_length(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 0, value)
-
-    @property
-    def version(self) -> int:
-        """Protocol version of the frame."""
-        value: int = _b.unpack_from(self._buffer, self._offset + 4)[0]
-        return value
-
-    @version.setter
-    def version(self, value: int) -> None:
-        _b.pack_into(self._buffer, self._offset + 4, value)
-
-    @property
-    def flags(self) -> int:
-        """Flags; their meaning depends on the type."""
-        value: int = _B.unpack_from(self._buffer, self._offset + 5)[0]
-        return value
-
-    @flags.setter
-    def flags(self, value: int) -> None:
-        _B.pack_into(self._buffer, self._offset + 5, value)
-
-    @property
-    def type(self) -> int:
-        """What the frame is."""
-        value: int = _h.unpack_from(self._buffer, self._offset + 6)[0]
-        return value
-
-    @type.setter
-    def type(self, value: int) -> None:
-        _h.pack_into(self._buffer, self._offset + 6, value)
-
-    @property
-    def session_id(self) -> int:
-        """The publication's session."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @session_id.setter
-    def session_id(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 8, value)
-
-    @property
-    def stream_id(self) -> int:
-        """The stream within the channel."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 12)[0]
-        return value
-
-    @stream_id.setter
-    def stream_id(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 12, value)
-
-    @property
-    def consumption_term_id(self) -> int:
-        """Term of the consumption position."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @consumption_term_id.setter
-    def consumption_term_id(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 16, value)
-
-    @property
-    def consumption_term_offset(self) -> int:
-        """Offset of the consumption position in its term."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 20)[0]
-        return value
-
-    @consumption_term_offset.setter
-    def consumption_term_offset(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 20, value)
-
-    @property
-    def receiver_window(self) -> int:
-        """Bytes past the consumption position that the receiver takes."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 24)[0]
-        return value
-
-    @receiver_window.setter
-    def receiver_window(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 24, value)
-
-    @property
-    def receiver_id(self) -> int:
-        """The receiving driver's identity; not aligned."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 28)[0]
-        return value
-
-    @receiver_id.setter
-    def receiver_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 28, value)
-
-    @property
-    def group_tag(self) -> int | None:
-        """Tag for tagged flow control; there only when the frame is long enough."""
-        if self._limit() < 44:
-            return None
-        value: int = _q.unpack_from(self._buffer, self._offset + 36)[0]
-        return value
-
-    @group_tag.setter
-    def group_tag(self, value: int | None) -> None:
-        if value is None:
-            raise ValueError("group_tag: shorten the struct to leave it out")
-        _q.pack_into(self._buffer, self._offset + 36, value)
+    frame_length = WritableInteger(0, _i)
+    version = WritableInteger(4, _b)
+    flags = WritableInteger(5, _B)
+    type = WritableInteger(6, _h)
+    session_id = WritableInteger(8, _i)
+    stream_id = WritableInteger(12, _i)
+    consumption_term_id = WritableInteger(16, _i)
+    consumption_term_offset = WritableInteger(20, _i)
+    receiver_window = WritableInteger(24, _i)
+    receiver_id = WritableInteger(28, _q)
+    group_tag = WritableTailInteger(36, _q)
 
     @classmethod
     def encode(
@@ -911,19 +377,7 @@ class StatusMessageEncoder(StatusMessageDecoder):
         if group_tag is not None:
             rest += bytes(0 - len(rest)) + _q.pack(group_tag)
         total = 36 + len(rest)
-        fixed = _STATUS_MESSAGE.pack(
-            total if frame_length is None else frame_length,
-            version,
-            flags,
-            type,
-            session_id,
-            stream_id,
-            consumption_term_id,
-            consumption_term_offset,
-            receiver_window,
-            receiver_id,
-        )
-        return fixed + rest
+        return _STATUS_MESSAGE.pack(total if frame_length is None else frame_length, version, flags, type, session_id, stream_id, consumption_term_id, consumption_term_offset, receiver_window, receiver_id) + rest
 
 
 _STATUS_MESSAGE = Struct("<ibBhiiiiiq")
@@ -933,227 +387,49 @@ class ErrorFrameDecoder(Flyweight):
     """A receiver's rejection of an image, with the reason."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 40
-    FRAME_LENGTH_OFFSET: ClassVar[int] = 0
-    VERSION_OFFSET: ClassVar[int] = 4
-    FLAGS_OFFSET: ClassVar[int] = 5
-    TYPE_OFFSET: ClassVar[int] = 6
-    SESSION_ID_OFFSET: ClassVar[int] = 8
-    STREAM_ID_OFFSET: ClassVar[int] = 12
-    RECEIVER_ID_OFFSET: ClassVar[int] = 16
-    GROUP_TAG_OFFSET: ClassVar[int] = 24
-    ERROR_CODE_OFFSET: ClassVar[int] = 32
-    ERROR_LENGTH_OFFSET: ClassVar[int] = 36
-    ERROR_TEXT_OFFSET: ClassVar[int] = 40
-    MEMBERS: ClassVar[tuple[str, ...]] = ('frame_length', 'version', 'flags', 'type', 'session_id', 'stream_id', 'receiver_id', 'group_tag', 'error_code', 'error_length', 'error_text')
-
-    def _limit(self) -> int:
-        """How many bytes belong to the struct: what it says of itself, within what is there."""
-        declared: int = _i.unpack_from(self._buffer, self._offset + 0)[0]
-        return max(min(declared, self._length), 0)
-
-    @property
-    def frame_length(self) -> int:
-        """Length with header, without alignment; 0 for a heartbeat; negative while a writer fills the frame; published last."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @property
-    def version(self) -> int:
-        """Protocol version of the frame."""
-        value: int = _b.unpack_from(self._buffer, self._offset + 4)[0]
-        return value
-
-    @property
-    def flags(self) -> int:
-        """Flags; their meaning depends on the type."""
-        value: int = _B.unpack_from(self._buffer, self._offset + 5)[0]
-        return value
-
-    @property
-    def type(self) -> int:
-        """What the frame is."""
-        value: int = _h.unpack_from(self._buffer, self._offset + 6)[0]
-        return value
-
-    @property
-    def session_id(self) -> int:
-        """The publication's session."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @property
-    def stream_id(self) -> int:
-        """The stream within the channel."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 12)[0]
-        return value
-
-    @property
-    def receiver_id(self) -> int:
-        """The rejecting receiver's identity."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @property
-    def group_tag(self) -> int:
-        """The receiver's group tag, when the flag says so."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 24)[0]
-        return value
-
-    @property
-    def error_code(self) -> int:
-        """Why; see the table of error codes."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 32)[0]
-        return value
-
-    @property
-    def error_length(self) -> int:
-        """Bytes of text."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 36)[0]
-        return value
-
-    def _error_text_extent(self) -> tuple[int, int]:
-        """Where error_text starts and ends, counted from the start of the struct."""
-        limit = self._limit()
-        start = 40
-        length: int = _i.unpack_from(self._buffer, self._offset + 36)[0]
-        if length < 0 or start + length > limit:
-            raise ValueError(f"ErrorFrame: error_text of {length} bytes at {start} does not fit the {limit} bytes of the struct")
-        return start, start + length
-
-    @property
-    def error_text(self) -> str:
-        """Why, in words."""
-        start, end = self._error_text_extent()
-        return str(self._buffer[self._offset + start : self._offset + end], "utf-8", "replace")
-
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        return self._error_text_extent()[1]
+    ENCODED_LENGTH = 40
+    FRAME_LENGTH_OFFSET = 0
+    VERSION_OFFSET = 4
+    FLAGS_OFFSET = 5
+    TYPE_OFFSET = 6
+    SESSION_ID_OFFSET = 8
+    STREAM_ID_OFFSET = 12
+    RECEIVER_ID_OFFSET = 16
+    GROUP_TAG_OFFSET = 24
+    ERROR_CODE_OFFSET = 32
+    ERROR_LENGTH_OFFSET = 36
+    ERROR_TEXT_OFFSET = 40
+    MEMBERS = ('frame_length', 'version', 'flags', 'type', 'session_id', 'stream_id', 'receiver_id', 'group_tag', 'error_code', 'error_length', 'error_text')
+    LENGTH_FIELD = (0, _i)
+    frame_length = Integer(0, _i)  # Length with header, without alignment; 0 for a heartbeat; negative while a writer fills the frame; published last.
+    version = Integer(4, _b)  # Protocol version of the frame.
+    flags = Integer(5, _B)  # Flags; their meaning depends on the type.
+    type = Integer(6, _h)  # What the frame is.
+    session_id = Integer(8, _i)  # The publication's session.
+    stream_id = Integer(12, _i)  # The stream within the channel.
+    receiver_id = Integer(16, _q)  # The rejecting receiver's identity.
+    group_tag = Integer(24, _q)  # The receiver's group tag, when the flag says so.
+    error_code = Integer(32, _i)  # Why; see the table of error codes.
+    error_length = Integer(36, _i)  # Bytes of text.
+    error_text = Text(40, length=(36, _i))  # Why, in words.
+    LAST = 'error_text'
 
 
 class ErrorFrameEncoder(ErrorFrameDecoder):
     """Writes: a receiver's rejection of an image, with the reason."""
 
     __slots__ = ()
-
-    @property
-    def frame_length(self) -> int:
-        """Length with header, without alignment; 0 for a heartbeat; negative while a writer fills the frame; published last."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @frame_length.setter
-    def frame_length(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 0, value)
-
-    @property
-    def version(self) -> int:
-        """Protocol version of the frame."""
-        value: int = _b.unpack_from(self._buffer, self._offset + 4)[0]
-        return value
-
-    @version.setter
-    def version(self, value: int) -> None:
-        _b.pack_into(self._buffer, self._offset + 4, value)
-
-    @property
-    def flags(self) -> int:
-        """Flags; their meaning depends on the type."""
-        value: int = _B.unpack_from(self._buffer, self._offset + 5)[0]
-        return value
-
-    @flags.setter
-    def flags(self, value: int) -> None:
-        _B.pack_into(self._buffer, self._offset + 5, value)
-
-    @property
-    def type(self) -> int:
-        """What the frame is."""
-        value: int = _h.unpack_from(self._buffer, self._offset + 6)[0]
-        return value
-
-    @type.setter
-    def type(self, value: int) -> None:
-        _h.pack_into(self._buffer, self._offset + 6, value)
-
-    @property
-    def session_id(self) -> int:
-        """The publication's session."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @session_id.setter
-    def session_id(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 8, value)
-
-    @property
-    def stream_id(self) -> int:
-        """The stream within the channel."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 12)[0]
-        return value
-
-    @stream_id.setter
-    def stream_id(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 12, value)
-
-    @property
-    def receiver_id(self) -> int:
-        """The rejecting receiver's identity."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @receiver_id.setter
-    def receiver_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 16, value)
-
-    @property
-    def group_tag(self) -> int:
-        """The receiver's group tag, when the flag says so."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 24)[0]
-        return value
-
-    @group_tag.setter
-    def group_tag(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 24, value)
-
-    @property
-    def error_code(self) -> int:
-        """Why; see the table of error codes."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 32)[0]
-        return value
-
-    @error_code.setter
-    def error_code(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 32, value)
-
-    @property
-    def error_length(self) -> int:
-        """Bytes of text."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 36)[0]
-        return value
-
-    @error_length.setter
-    def error_length(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 36, value)
-
-    @property
-    def error_text(self) -> str:
-        """Why, in words."""
-        start, end = self._error_text_extent()
-        return str(self._buffer[self._offset + start : self._offset + end], "utf-8", "replace")
-
-    @error_text.setter
-    def error_text(self, value: str | bytes) -> None:
-        data = text_bytes(value, "utf-8")
-        start = 40
-        at = self._offset + start
-        if start + len(data) > self._length:
-            raise ValueError(f"ErrorFrame: error_text of {len(data)} bytes at {start} does not fit the {self._length} bytes of the buffer")
-        _i.pack_into(self._buffer, self._offset + 36, len(data))
-        self._buffer[at : at + len(data)] = data
-        _i.pack_into(self._buffer, self._offset + 0, start + len(data))
+    frame_length = WritableInteger(0, _i)
+    version = WritableInteger(4, _b)
+    flags = WritableInteger(5, _B)
+    type = WritableInteger(6, _h)
+    session_id = WritableInteger(8, _i)
+    stream_id = WritableInteger(12, _i)
+    receiver_id = WritableInteger(16, _q)
+    group_tag = WritableInteger(24, _q)
+    error_code = WritableInteger(32, _i)
+    error_length = WritableInteger(36, _i)
+    error_text = WritableText(40, length=(36, _i))
 
     @classmethod
     def encode(
@@ -1176,19 +452,7 @@ class ErrorFrameEncoder(ErrorFrameDecoder):
         rest = bytearray()
         rest += error_text_bytes
         total = 40 + len(rest)
-        fixed = _ERROR_FRAME.pack(
-            total if frame_length is None else frame_length,
-            version,
-            flags,
-            type,
-            session_id,
-            stream_id,
-            receiver_id,
-            group_tag,
-            error_code,
-            len(error_text_bytes) if error_length is None else error_length,
-        )
-        return fixed + rest
+        return _ERROR_FRAME.pack(total if frame_length is None else frame_length, version, flags, type, session_id, stream_id, receiver_id, group_tag, error_code, len(error_text_bytes) if error_length is None else error_length) + rest
 
 
 _ERROR_FRAME = Struct("<ibBhiiqqii")
@@ -1198,223 +462,51 @@ class SetupDecoder(Flyweight):
     """A sender's description of its stream, from which a receiver makes an image."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 40
-    FRAME_LENGTH_OFFSET: ClassVar[int] = 0
-    VERSION_OFFSET: ClassVar[int] = 4
-    FLAGS_OFFSET: ClassVar[int] = 5
-    TYPE_OFFSET: ClassVar[int] = 6
-    TERM_OFFSET_OFFSET: ClassVar[int] = 8
-    SESSION_ID_OFFSET: ClassVar[int] = 12
-    STREAM_ID_OFFSET: ClassVar[int] = 16
-    INITIAL_TERM_ID_OFFSET: ClassVar[int] = 20
-    ACTIVE_TERM_ID_OFFSET: ClassVar[int] = 24
-    TERM_LENGTH_OFFSET: ClassVar[int] = 28
-    MTU_OFFSET: ClassVar[int] = 32
-    TTL_OFFSET: ClassVar[int] = 36
-    MEMBERS: ClassVar[tuple[str, ...]] = ('frame_length', 'version', 'flags', 'type', 'term_offset', 'session_id', 'stream_id', 'initial_term_id', 'active_term_id', 'term_length', 'mtu', 'ttl')
-
-    def _limit(self) -> int:
-        """How many bytes belong to the struct: what it says of itself, within what is there."""
-        declared: int = _i.unpack_from(self._buffer, self._offset + 0)[0]
-        return max(min(declared, self._length), 0)
-
-    @property
-    def frame_length(self) -> int:
-        """Length with header, without alignment; 0 for a heartbeat; negative while a writer fills the frame; published last."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @property
-    def version(self) -> int:
-        """Protocol version of the frame."""
-        value: int = _b.unpack_from(self._buffer, self._offset + 4)[0]
-        return value
-
-    @property
-    def flags(self) -> int:
-        """Flags; their meaning depends on the type."""
-        value: int = _B.unpack_from(self._buffer, self._offset + 5)[0]
-        return value
-
-    @property
-    def type(self) -> int:
-        """What the frame is."""
-        value: int = _h.unpack_from(self._buffer, self._offset + 6)[0]
-        return value
-
-    @property
-    def term_offset(self) -> int:
-        """Offset of the sender's position in the active term."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @property
-    def session_id(self) -> int:
-        """The publication's session."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 12)[0]
-        return value
-
-    @property
-    def stream_id(self) -> int:
-        """The stream within the channel."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @property
-    def initial_term_id(self) -> int:
-        """First term of the stream."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 20)[0]
-        return value
-
-    @property
-    def active_term_id(self) -> int:
-        """Term of the sender's position."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 24)[0]
-        return value
-
-    @property
-    def term_length(self) -> int:
-        """Bytes of a term."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 28)[0]
-        return value
-
-    @property
-    def mtu(self) -> int:
-        """Most bytes of a datagram of this stream."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 32)[0]
-        return value
-
-    @property
-    def ttl(self) -> int:
-        """Multicast time to live; 0 where unset."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 36)[0]
-        return value
+    ENCODED_LENGTH = 40
+    FRAME_LENGTH_OFFSET = 0
+    VERSION_OFFSET = 4
+    FLAGS_OFFSET = 5
+    TYPE_OFFSET = 6
+    TERM_OFFSET_OFFSET = 8
+    SESSION_ID_OFFSET = 12
+    STREAM_ID_OFFSET = 16
+    INITIAL_TERM_ID_OFFSET = 20
+    ACTIVE_TERM_ID_OFFSET = 24
+    TERM_LENGTH_OFFSET = 28
+    MTU_OFFSET = 32
+    TTL_OFFSET = 36
+    MEMBERS = ('frame_length', 'version', 'flags', 'type', 'term_offset', 'session_id', 'stream_id', 'initial_term_id', 'active_term_id', 'term_length', 'mtu', 'ttl')
+    LENGTH_FIELD = (0, _i)
+    frame_length = Integer(0, _i)  # Length with header, without alignment; 0 for a heartbeat; negative while a writer fills the frame; published last.
+    version = Integer(4, _b)  # Protocol version of the frame.
+    flags = Integer(5, _B)  # Flags; their meaning depends on the type.
+    type = Integer(6, _h)  # What the frame is.
+    term_offset = Integer(8, _i)  # Offset of the sender's position in the active term.
+    session_id = Integer(12, _i)  # The publication's session.
+    stream_id = Integer(16, _i)  # The stream within the channel.
+    initial_term_id = Integer(20, _i)  # First term of the stream.
+    active_term_id = Integer(24, _i)  # Term of the sender's position.
+    term_length = Integer(28, _i)  # Bytes of a term.
+    mtu = Integer(32, _i)  # Most bytes of a datagram of this stream.
+    ttl = Integer(36, _i)  # Multicast time to live; 0 where unset.
 
 
 class SetupEncoder(SetupDecoder):
     """Writes: a sender's description of its stream, from which a receiver makes an image."""
 
     __slots__ = ()
-
-    @property
-    def frame_length(self) -> int:
-        """Length with header, without alignment; 0 for a heartbeat; negative while a writer fills the frame; published last."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @frame_length.setter
-    def frame_length(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 0, value)
-
-    @property
-    def version(self) -> int:
-        """Protocol version of the frame."""
-        value: int = _b.unpack_from(self._buffer, self._offset + 4)[0]
-        return value
-
-    @version.setter
-    def version(self, value: int) -> None:
-        _b.pack_into(self._buffer, self._offset + 4, value)
-
-    @property
-    def flags(self) -> int:
-        """Flags; their meaning depends on the type."""
-        value: int = _B.unpack_from(self._buffer, self._offset + 5)[0]
-        return value
-
-    @flags.setter
-    def flags(self, value: int) -> None:
-        _B.pack_into(self._buffer, self._offset + 5, value)
-
-    @property
-    def type(self) -> int:
-        """What the frame is."""
-        value: int = _h.unpack_from(self._buffer, self._offset + 6)[0]
-        return value
-
-    @type.setter
-    def type(self, value: int) -> None:
-        _h.pack_into(self._buffer, self._offset + 6, value)
-
-    @property
-    def term_offset(self) -> int:
-        """Offset of the sender's position in the active term."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @term_offset.setter
-    def term_offset(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 8, value)
-
-    @property
-    def session_id(self) -> int:
-        """The publication's session."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 12)[0]
-        return value
-
-    @session_id.setter
-    def session_id(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 12, value)
-
-    @property
-    def stream_id(self) -> int:
-        """The stream within the channel."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @stream_id.setter
-    def stream_id(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 16, value)
-
-    @property
-    def initial_term_id(self) -> int:
-        """First term of the stream."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 20)[0]
-        return value
-
-    @initial_term_id.setter
-    def initial_term_id(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 20, value)
-
-    @property
-    def active_term_id(self) -> int:
-        """Term of the sender's position."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 24)[0]
-        return value
-
-    @active_term_id.setter
-    def active_term_id(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 24, value)
-
-    @property
-    def term_length(self) -> int:
-        """Bytes of a term."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 28)[0]
-        return value
-
-    @term_length.setter
-    def term_length(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 28, value)
-
-    @property
-    def mtu(self) -> int:
-        """Most bytes of a datagram of this stream."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 32)[0]
-        return value
-
-    @mtu.setter
-    def mtu(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 32, value)
-
-    @property
-    def ttl(self) -> int:
-        """Multicast time to live; 0 where unset."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 36)[0]
-        return value
-
-    @ttl.setter
-    def ttl(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 36, value)
+    frame_length = WritableInteger(0, _i)
+    version = WritableInteger(4, _b)
+    flags = WritableInteger(5, _B)
+    type = WritableInteger(6, _h)
+    term_offset = WritableInteger(8, _i)
+    session_id = WritableInteger(12, _i)
+    stream_id = WritableInteger(16, _i)
+    initial_term_id = WritableInteger(20, _i)
+    active_term_id = WritableInteger(24, _i)
+    term_length = WritableInteger(28, _i)
+    mtu = WritableInteger(32, _i)
+    ttl = WritableInteger(36, _i)
 
     @classmethod
     def encode(
@@ -1435,21 +527,7 @@ class SetupEncoder(SetupDecoder):
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
         total = 40
-        fixed = _SETUP.pack(
-            total if frame_length is None else frame_length,
-            version,
-            flags,
-            type,
-            term_offset,
-            session_id,
-            stream_id,
-            initial_term_id,
-            active_term_id,
-            term_length,
-            mtu,
-            ttl,
-        )
-        return fixed
+        return _SETUP.pack(total if frame_length is None else frame_length, version, flags, type, term_offset, session_id, stream_id, initial_term_id, active_term_id, term_length, mtu, ttl)
 
 
 _SETUP = Struct("<ibBhiiiiiiii")
@@ -1459,172 +537,42 @@ class RttmDecoder(Flyweight):
     """A question or an answer of the round-trip measurement."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 40
-    FRAME_LENGTH_OFFSET: ClassVar[int] = 0
-    VERSION_OFFSET: ClassVar[int] = 4
-    FLAGS_OFFSET: ClassVar[int] = 5
-    TYPE_OFFSET: ClassVar[int] = 6
-    SESSION_ID_OFFSET: ClassVar[int] = 8
-    STREAM_ID_OFFSET: ClassVar[int] = 12
-    ECHO_TIMESTAMP_NS_OFFSET: ClassVar[int] = 16
-    RECEPTION_DELTA_NS_OFFSET: ClassVar[int] = 24
-    RECEIVER_ID_OFFSET: ClassVar[int] = 32
-    MEMBERS: ClassVar[tuple[str, ...]] = ('frame_length', 'version', 'flags', 'type', 'session_id', 'stream_id', 'echo_timestamp_ns', 'reception_delta_ns', 'receiver_id')
-
-    def _limit(self) -> int:
-        """How many bytes belong to the struct: what it says of itself, within what is there."""
-        declared: int = _i.unpack_from(self._buffer, self._offset + 0)[0]
-        return max(min(declared, self._length), 0)
-
-    @property
-    def frame_length(self) -> int:
-        """Length with header, without alignment; 0 for a heartbeat; negative while a writer fills the frame; published last."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @property
-    def version(self) -> int:
-        """Protocol version of the frame."""
-        value: int = _b.unpack_from(self._buffer, self._offset + 4)[0]
-        return value
-
-    @property
-    def flags(self) -> int:
-        """Flags; their meaning depends on the type."""
-        value: int = _B.unpack_from(self._buffer, self._offset + 5)[0]
-        return value
-
-    @property
-    def type(self) -> int:
-        """What the frame is."""
-        value: int = _h.unpack_from(self._buffer, self._offset + 6)[0]
-        return value
-
-    @property
-    def session_id(self) -> int:
-        """The publication's session."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @property
-    def stream_id(self) -> int:
-        """The stream within the channel."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 12)[0]
-        return value
-
-    @property
-    def echo_timestamp_ns(self) -> int:
-        """The asker's clock when it asked; the answer repeats it."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @property
-    def reception_delta_ns(self) -> int:
-        """Time that the answerer held the question."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 24)[0]
-        return value
-
-    @property
-    def receiver_id(self) -> int:
-        """The receiver's identity."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 32)[0]
-        return value
+    ENCODED_LENGTH = 40
+    FRAME_LENGTH_OFFSET = 0
+    VERSION_OFFSET = 4
+    FLAGS_OFFSET = 5
+    TYPE_OFFSET = 6
+    SESSION_ID_OFFSET = 8
+    STREAM_ID_OFFSET = 12
+    ECHO_TIMESTAMP_NS_OFFSET = 16
+    RECEPTION_DELTA_NS_OFFSET = 24
+    RECEIVER_ID_OFFSET = 32
+    MEMBERS = ('frame_length', 'version', 'flags', 'type', 'session_id', 'stream_id', 'echo_timestamp_ns', 'reception_delta_ns', 'receiver_id')
+    LENGTH_FIELD = (0, _i)
+    frame_length = Integer(0, _i)  # Length with header, without alignment; 0 for a heartbeat; negative while a writer fills the frame; published last.
+    version = Integer(4, _b)  # Protocol version of the frame.
+    flags = Integer(5, _B)  # Flags; their meaning depends on the type.
+    type = Integer(6, _h)  # What the frame is.
+    session_id = Integer(8, _i)  # The publication's session.
+    stream_id = Integer(12, _i)  # The stream within the channel.
+    echo_timestamp_ns = Integer(16, _q)  # The asker's clock when it asked; the answer repeats it.
+    reception_delta_ns = Integer(24, _q)  # Time that the answerer held the question.
+    receiver_id = Integer(32, _q)  # The receiver's identity.
 
 
 class RttmEncoder(RttmDecoder):
     """Writes: a question or an answer of the round-trip measurement."""
 
     __slots__ = ()
-
-    @property
-    def frame_length(self) -> int:
-        """Length with header, without alignment; 0 for a heartbeat; negative while a writer fills the frame; published last."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @frame_length.setter
-    def frame_length(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 0, value)
-
-    @property
-    def version(self) -> int:
-        """Protocol version of the frame."""
-        value: int = _b.unpack_from(self._buffer, self._offset + 4)[0]
-        return value
-
-    @version.setter
-    def version(self, value: int) -> None:
-        _b.pack_into(self._buffer, self._offset + 4, value)
-
-    @property
-    def flags(self) -> int:
-        """Flags; their meaning depends on the type."""
-        value: int = _B.unpack_from(self._buffer, self._offset + 5)[0]
-        return value
-
-    @flags.setter
-    def flags(self, value: int) -> None:
-        _B.pack_into(self._buffer, self._offset + 5, value)
-
-    @property
-    def type(self) -> int:
-        """What the frame is."""
-        value: int = _h.unpack_from(self._buffer, self._offset + 6)[0]
-        return value
-
-    @type.setter
-    def type(self, value: int) -> None:
-        _h.pack_into(self._buffer, self._offset + 6, value)
-
-    @property
-    def session_id(self) -> int:
-        """The publication's session."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @session_id.setter
-    def session_id(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 8, value)
-
-    @property
-    def stream_id(self) -> int:
-        """The stream within the channel."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 12)[0]
-        return value
-
-    @stream_id.setter
-    def stream_id(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 12, value)
-
-    @property
-    def echo_timestamp_ns(self) -> int:
-        """The asker's clock when it asked; the answer repeats it."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @echo_timestamp_ns.setter
-    def echo_timestamp_ns(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 16, value)
-
-    @property
-    def reception_delta_ns(self) -> int:
-        """Time that the answerer held the question."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 24)[0]
-        return value
-
-    @reception_delta_ns.setter
-    def reception_delta_ns(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 24, value)
-
-    @property
-    def receiver_id(self) -> int:
-        """The receiver's identity."""
-        value: int = _q.unpack_from(self._buffer, self._offset + 32)[0]
-        return value
-
-    @receiver_id.setter
-    def receiver_id(self, value: int) -> None:
-        _q.pack_into(self._buffer, self._offset + 32, value)
+    frame_length = WritableInteger(0, _i)
+    version = WritableInteger(4, _b)
+    flags = WritableInteger(5, _B)
+    type = WritableInteger(6, _h)
+    session_id = WritableInteger(8, _i)
+    stream_id = WritableInteger(12, _i)
+    echo_timestamp_ns = WritableInteger(16, _q)
+    reception_delta_ns = WritableInteger(24, _q)
+    receiver_id = WritableInteger(32, _q)
 
     @classmethod
     def encode(
@@ -1642,18 +590,7 @@ class RttmEncoder(RttmDecoder):
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
         total = 40
-        fixed = _RTTM.pack(
-            total if frame_length is None else frame_length,
-            version,
-            flags,
-            type,
-            session_id,
-            stream_id,
-            echo_timestamp_ns,
-            reception_delta_ns,
-            receiver_id,
-        )
-        return fixed
+        return _RTTM.pack(total if frame_length is None else frame_length, version, flags, type, session_id, stream_id, echo_timestamp_ns, reception_delta_ns, receiver_id)
 
 
 _RTTM = Struct("<ibBhiiqqq")
@@ -1663,141 +600,33 @@ class ResolutionEntryDecoder(Flyweight):
     """One name and the address of the driver that has it."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 8
-    ALIGNMENT: ClassVar[int] = 8
-    RES_TYPE_OFFSET: ClassVar[int] = 0
-    RES_FLAGS_OFFSET: ClassVar[int] = 1
-    UDP_PORT_OFFSET: ClassVar[int] = 2
-    AGE_MS_OFFSET: ClassVar[int] = 4
-    ADDRESS_OFFSET: ClassVar[int] = 8
-    MEMBERS: ClassVar[tuple[str, ...]] = ('res_type', 'res_flags', 'udp_port', 'age_ms', 'address', 'name')
-
-    def _limit(self) -> int:
-        """How many bytes belong to the struct."""
-        return self._length
-
-    @property
-    def res_type(self) -> int:
-        """Kind of the address."""
-        value: int = _b.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @property
-    def res_flags(self) -> int:
-        """Flags of the entry."""
-        value: int = _B.unpack_from(self._buffer, self._offset + 1)[0]
-        return value
-
-    @property
-    def udp_port(self) -> int:
-        """Port of the driver's resolver, little-endian unlike an IP header's."""
-        value: int = _H.unpack_from(self._buffer, self._offset + 2)[0]
-        return value
-
-    @property
-    def age_ms(self) -> int:
-        """Time since the entry was last confirmed."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 4)[0]
-        return value
-
-    def _address_extent(self) -> tuple[int, int]:
-        """Where address starts and ends, counted from the start of the struct."""
-        limit = self._limit()
-        start = 8
-        length = {1: 4, 2: 16}.get(self.res_type, -1)
-        if length < 0 or start + length > limit:
-            raise ValueError(f"ResolutionEntry: address of {length} bytes at {start} does not fit the {limit} bytes of the struct")
-        return start, start + length
-
-    @property
-    def address(self) -> memoryview:
-        """Address bytes in network order."""
-        start, end = self._address_extent()
-        return self._buffer[self._offset + start : self._offset + end]
-
-    def _name_extent(self) -> tuple[int, int]:
-        """Where name starts and ends, counted from the start of the struct."""
-        limit = self._limit()
-        start = self._address_extent()[1] + 2
-        if start > limit:
-            raise ValueError(f"ResolutionEntry: the length of name at {start - 2} lies past the {limit} bytes of the struct")
-        length: int = _h.unpack_from(self._buffer, self._offset + start - 2)[0]
-        if length < 0 or start + length > limit:
-            raise ValueError(f"ResolutionEntry: name of {length} bytes at {start} does not fit the {limit} bytes of the struct")
-        return start, start + length
-
-    @property
-    def name(self) -> str:
-        """The driver's name."""
-        start, end = self._name_extent()
-        return str(self._buffer[self._offset + start : self._offset + end], "ascii", "replace")
-
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        return self._name_extent()[1]
+    ENCODED_LENGTH = 8
+    ALIGNMENT = 8
+    RES_TYPE_OFFSET = 0
+    RES_FLAGS_OFFSET = 1
+    UDP_PORT_OFFSET = 2
+    AGE_MS_OFFSET = 4
+    ADDRESS_OFFSET = 8
+    MEMBERS = ('res_type', 'res_flags', 'udp_port', 'age_ms', 'address', 'name')
+    res_type = Integer(0, _b)  # Kind of the address.
+    res_flags = Integer(1, _B)  # Flags of the entry.
+    udp_port = Integer(2, _H)  # Port of the driver's resolver, little-endian unlike an IP header's.
+    age_ms = Integer(4, _i)  # Time since the entry was last confirmed.
+    address = Data(8, choice=(0, _b, {1: 4, 2: 16}))  # Address bytes in network order.
+    name = AsciiText(0, prefix=_h, after=address)  # The driver's name.
+    LAST = 'name'
 
 
 class ResolutionEntryEncoder(ResolutionEntryDecoder):
     """Writes: one name and the address of the driver that has it."""
 
     __slots__ = ()
-
-    @property
-    def res_type(self) -> int:
-        """Kind of the address."""
-        value: int = _b.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @res_type.setter
-    def res_type(self, value: int) -> None:
-        _b.pack_into(self._buffer, self._offset + 0, value)
-
-    @property
-    def res_flags(self) -> int:
-        """Flags of the entry."""
-        value: int = _B.unpack_from(self._buffer, self._offset + 1)[0]
-        return value
-
-    @res_flags.setter
-    def res_flags(self, value: int) -> None:
-        _B.pack_into(self._buffer, self._offset + 1, value)
-
-    @property
-    def udp_port(self) -> int:
-        """Port of the driver's resolver, little-endian unlike an IP header's."""
-        value: int = _H.unpack_from(self._buffer, self._offset + 2)[0]
-        return value
-
-    @udp_port.setter
-    def udp_port(self, value: int) -> None:
-        _H.pack_into(self._buffer, self._offset + 2, value)
-
-    @property
-    def age_ms(self) -> int:
-        """Time since the entry was last confirmed."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 4)[0]
-        return value
-
-    @age_ms.setter
-    def age_ms(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 4, value)
-
-    @property
-    def name(self) -> str:
-        """The driver's name."""
-        start, end = self._name_extent()
-        return str(self._buffer[self._offset + start : self._offset + end], "ascii", "replace")
-
-    @name.setter
-    def name(self, value: str | bytes) -> None:
-        data = text_bytes(value, "ascii")
-        start = self._address_extent()[1] + 2
-        at = self._offset + start
-        if start + len(data) > self._length:
-            raise ValueError(f"ResolutionEntry: name of {len(data)} bytes at {start} does not fit the {self._length} bytes of the buffer")
-        _h.pack_into(self._buffer, at - 2, len(data))
-        self._buffer[at : at + len(data)] = data
+    res_type = WritableInteger(0, _b)
+    res_flags = WritableInteger(1, _B)
+    udp_port = WritableInteger(2, _H)
+    age_ms = WritableInteger(4, _i)
+    address = WritableData(8, choice=(0, _b, {1: 4, 2: 16}))
+    name = WritableAsciiText(0, prefix=_h, after=ResolutionEntryDecoder.address)
 
     @classmethod
     def encode(
@@ -1816,13 +645,7 @@ class ResolutionEntryEncoder(ResolutionEntryDecoder):
         rest = bytearray()
         rest += address_bytes
         rest += _h.pack(len(name_bytes)) + name_bytes
-        fixed = _RESOLUTION_ENTRY.pack(
-            res_type,
-            res_flags,
-            udp_port,
-            age_ms,
-        )
-        return fixed + rest
+        return _RESOLUTION_ENTRY.pack(res_type, res_flags, udp_port, age_ms) + rest
 
 
 _RESOLUTION_ENTRY = Struct("<bBHi")
@@ -1832,109 +655,30 @@ class ResolutionDecoder(Flyweight):
     """Entries of a driver's table of names."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 8
-    FRAME_LENGTH_OFFSET: ClassVar[int] = 0
-    VERSION_OFFSET: ClassVar[int] = 4
-    FLAGS_OFFSET: ClassVar[int] = 5
-    TYPE_OFFSET: ClassVar[int] = 6
-    ENTRIES_OFFSET: ClassVar[int] = 8
-    MEMBERS: ClassVar[tuple[str, ...]] = ('frame_length', 'version', 'flags', 'type', 'entries')
-
-    def _limit(self) -> int:
-        """How many bytes belong to the struct: what it says of itself, within what is there."""
-        declared: int = _i.unpack_from(self._buffer, self._offset + 0)[0]
-        return max(min(declared, self._length), 0)
-
-    @property
-    def frame_length(self) -> int:
-        """Length with header, without alignment; 0 for a heartbeat; negative while a writer fills the frame; published last."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @property
-    def version(self) -> int:
-        """Protocol version of the frame."""
-        value: int = _b.unpack_from(self._buffer, self._offset + 4)[0]
-        return value
-
-    @property
-    def flags(self) -> int:
-        """Flags; their meaning depends on the type."""
-        value: int = _B.unpack_from(self._buffer, self._offset + 5)[0]
-        return value
-
-    @property
-    def type(self) -> int:
-        """What the frame is."""
-        value: int = _h.unpack_from(self._buffer, self._offset + 6)[0]
-        return value
-
-    def _entries_walk(self) -> tuple[list[ResolutionEntryDecoder], int]:
-        """The entries, and where the last one ends."""
-        limit = self._limit()
-        at = 8
-        found: list[ResolutionEntryDecoder] = []
-        while at + ResolutionEntryDecoder.ENCODED_LENGTH <= limit:
-            entry = ResolutionEntryDecoder(self._buffer, self._offset + at, limit - at)
-            found.append(entry)
-            at += align(max(entry.encoded_length, 1), 8)
-        return found, min(at, limit)
-
-    @property
-    def entries(self) -> list[ResolutionEntryDecoder]:
-        """As many as the frame holds."""
-        return self._entries_walk()[0]
-
-    @property
-    def encoded_length(self) -> int:
-        """Bytes that the struct takes up, with all that varies."""
-        return self._entries_walk()[1]
+    ENCODED_LENGTH = 8
+    FRAME_LENGTH_OFFSET = 0
+    VERSION_OFFSET = 4
+    FLAGS_OFFSET = 5
+    TYPE_OFFSET = 6
+    ENTRIES_OFFSET = 8
+    MEMBERS = ('frame_length', 'version', 'flags', 'type', 'entries')
+    LENGTH_FIELD = (0, _i)
+    frame_length = Integer(0, _i)  # Length with header, without alignment; 0 for a heartbeat; negative while a writer fills the frame; published last.
+    version = Integer(4, _b)  # Protocol version of the frame.
+    flags = Integer(5, _B)  # Flags; their meaning depends on the type.
+    type = Integer(6, _h)  # What the frame is.
+    entries = Entries(ResolutionEntryDecoder, 8, alignment=8)  # As many as the frame holds.
+    LAST = 'entries'
 
 
 class ResolutionEncoder(ResolutionDecoder):
     """Writes: entries of a driver's table of names."""
 
     __slots__ = ()
-
-    @property
-    def frame_length(self) -> int:
-        """Length with header, without alignment; 0 for a heartbeat; negative while a writer fills the frame; published last."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @frame_length.setter
-    def frame_length(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 0, value)
-
-    @property
-    def version(self) -> int:
-        """Protocol version of the frame."""
-        value: int = _b.unpack_from(self._buffer, self._offset + 4)[0]
-        return value
-
-    @version.setter
-    def version(self, value: int) -> None:
-        _b.pack_into(self._buffer, self._offset + 4, value)
-
-    @property
-    def flags(self) -> int:
-        """Flags; their meaning depends on the type."""
-        value: int = _B.unpack_from(self._buffer, self._offset + 5)[0]
-        return value
-
-    @flags.setter
-    def flags(self, value: int) -> None:
-        _B.pack_into(self._buffer, self._offset + 5, value)
-
-    @property
-    def type(self) -> int:
-        """What the frame is."""
-        value: int = _h.unpack_from(self._buffer, self._offset + 6)[0]
-        return value
-
-    @type.setter
-    def type(self, value: int) -> None:
-        _h.pack_into(self._buffer, self._offset + 6, value)
+    frame_length = WritableInteger(0, _i)
+    version = WritableInteger(4, _b)
+    flags = WritableInteger(5, _B)
+    type = WritableInteger(6, _h)
 
     @classmethod
     def encode(
@@ -1953,13 +697,7 @@ class ResolutionEncoder(ResolutionDecoder):
             rest += bytes(align(len(rest), 8) - len(rest)) + entry
         rest += bytes(align(len(rest), 8) - len(rest))
         total = 8 + len(rest)
-        fixed = _RESOLUTION.pack(
-            total if frame_length is None else frame_length,
-            version,
-            flags,
-            type,
-        )
-        return fixed + rest
+        return _RESOLUTION.pack(total if frame_length is None else frame_length, version, flags, type) + rest
 
 
 _RESOLUTION = Struct("<ibBh")
@@ -1969,138 +707,36 @@ class ResponseSetupDecoder(Flyweight):
     """Tells a requester's sender which session answers it."""
 
     __slots__ = ()
-    ENCODED_LENGTH: ClassVar[int] = 20
-    FRAME_LENGTH_OFFSET: ClassVar[int] = 0
-    VERSION_OFFSET: ClassVar[int] = 4
-    FLAGS_OFFSET: ClassVar[int] = 5
-    TYPE_OFFSET: ClassVar[int] = 6
-    SESSION_ID_OFFSET: ClassVar[int] = 8
-    STREAM_ID_OFFSET: ClassVar[int] = 12
-    RESPONSE_SESSION_ID_OFFSET: ClassVar[int] = 16
-    MEMBERS: ClassVar[tuple[str, ...]] = ('frame_length', 'version', 'flags', 'type', 'session_id', 'stream_id', 'response_session_id')
-
-    def _limit(self) -> int:
-        """How many bytes belong to the struct: what it says of itself, within what is there."""
-        declared: int = _i.unpack_from(self._buffer, self._offset + 0)[0]
-        return max(min(declared, self._length), 0)
-
-    @property
-    def frame_length(self) -> int:
-        """Length with header, without alignment; 0 for a heartbeat; negative while a writer fills the frame; published last."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @property
-    def version(self) -> int:
-        """Protocol version of the frame."""
-        value: int = _b.unpack_from(self._buffer, self._offset + 4)[0]
-        return value
-
-    @property
-    def flags(self) -> int:
-        """Flags; their meaning depends on the type."""
-        value: int = _B.unpack_from(self._buffer, self._offset + 5)[0]
-        return value
-
-    @property
-    def type(self) -> int:
-        """What the frame is."""
-        value: int = _h.unpack_from(self._buffer, self._offset + 6)[0]
-        return value
-
-    @property
-    def session_id(self) -> int:
-        """Session of the request stream."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @property
-    def stream_id(self) -> int:
-        """The stream within the channel."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 12)[0]
-        return value
-
-    @property
-    def response_session_id(self) -> int:
-        """Session of the response stream."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
+    ENCODED_LENGTH = 20
+    FRAME_LENGTH_OFFSET = 0
+    VERSION_OFFSET = 4
+    FLAGS_OFFSET = 5
+    TYPE_OFFSET = 6
+    SESSION_ID_OFFSET = 8
+    STREAM_ID_OFFSET = 12
+    RESPONSE_SESSION_ID_OFFSET = 16
+    MEMBERS = ('frame_length', 'version', 'flags', 'type', 'session_id', 'stream_id', 'response_session_id')
+    LENGTH_FIELD = (0, _i)
+    frame_length = Integer(0, _i)  # Length with header, without alignment; 0 for a heartbeat; negative while a writer fills the frame; published last.
+    version = Integer(4, _b)  # Protocol version of the frame.
+    flags = Integer(5, _B)  # Flags; their meaning depends on the type.
+    type = Integer(6, _h)  # What the frame is.
+    session_id = Integer(8, _i)  # Session of the request stream.
+    stream_id = Integer(12, _i)  # The stream within the channel.
+    response_session_id = Integer(16, _i)  # Session of the response stream.
 
 
 class ResponseSetupEncoder(ResponseSetupDecoder):
     """Writes: tells a requester's sender which session answers it."""
 
     __slots__ = ()
-
-    @property
-    def frame_length(self) -> int:
-        """Length with header, without alignment; 0 for a heartbeat; negative while a writer fills the frame; published last."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 0)[0]
-        return value
-
-    @frame_length.setter
-    def frame_length(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 0, value)
-
-    @property
-    def version(self) -> int:
-        """Protocol version of the frame."""
-        value: int = _b.unpack_from(self._buffer, self._offset + 4)[0]
-        return value
-
-    @version.setter
-    def version(self, value: int) -> None:
-        _b.pack_into(self._buffer, self._offset + 4, value)
-
-    @property
-    def flags(self) -> int:
-        """Flags; their meaning depends on the type."""
-        value: int = _B.unpack_from(self._buffer, self._offset + 5)[0]
-        return value
-
-    @flags.setter
-    def flags(self, value: int) -> None:
-        _B.pack_into(self._buffer, self._offset + 5, value)
-
-    @property
-    def type(self) -> int:
-        """What the frame is."""
-        value: int = _h.unpack_from(self._buffer, self._offset + 6)[0]
-        return value
-
-    @type.setter
-    def type(self, value: int) -> None:
-        _h.pack_into(self._buffer, self._offset + 6, value)
-
-    @property
-    def session_id(self) -> int:
-        """Session of the request stream."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 8)[0]
-        return value
-
-    @session_id.setter
-    def session_id(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 8, value)
-
-    @property
-    def stream_id(self) -> int:
-        """The stream within the channel."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 12)[0]
-        return value
-
-    @stream_id.setter
-    def stream_id(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 12, value)
-
-    @property
-    def response_session_id(self) -> int:
-        """Session of the response stream."""
-        value: int = _i.unpack_from(self._buffer, self._offset + 16)[0]
-        return value
-
-    @response_session_id.setter
-    def response_session_id(self, value: int) -> None:
-        _i.pack_into(self._buffer, self._offset + 16, value)
+    frame_length = WritableInteger(0, _i)
+    version = WritableInteger(4, _b)
+    flags = WritableInteger(5, _B)
+    type = WritableInteger(6, _h)
+    session_id = WritableInteger(8, _i)
+    stream_id = WritableInteger(12, _i)
+    response_session_id = WritableInteger(16, _i)
 
     @classmethod
     def encode(
@@ -2116,16 +752,7 @@ class ResponseSetupEncoder(ResponseSetupDecoder):
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
         total = 20
-        fixed = _RESPONSE_SETUP.pack(
-            total if frame_length is None else frame_length,
-            version,
-            flags,
-            type,
-            session_id,
-            stream_id,
-            response_session_id,
-        )
-        return fixed
+        return _RESPONSE_SETUP.pack(total if frame_length is None else frame_length, version, flags, type, session_id, stream_id, response_session_id)
 
 
 _RESPONSE_SETUP = Struct("<ibBhiii")
