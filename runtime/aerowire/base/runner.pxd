@@ -26,6 +26,7 @@ cdef class AgentInvoker:
     cdef int _count
     cdef ClockPort _clock
     cdef int _state
+    cdef int64_t _cycles
     cdef int64_t* _cycle_time_max                           # optional counters, see track_cycle_time
     cdef int64_t* _cycle_time_exceeded
     cdef int64_t _cycle_threshold_ns

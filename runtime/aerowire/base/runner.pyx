@@ -16,7 +16,7 @@ from aerowire.base.errors import AerowireError
 from aerowire.base.fork import forked, poison
 from aerowire.base.idle cimport IdleStrategy
 from aerowire.base.ports cimport ClockPort
-from aerowire.base.atomics cimport load_acquire_i32, load_relaxed_i64, store_release_i32, store_release_i64
+from aerowire.base.atomics cimport load_acquire_i32, load_relaxed_i64, store_relaxed_i64, store_release_i32, store_release_i64
 
 STOP_TIMEOUT_S = 5.0        # how long exit waits for an agent whose cycle hangs
 
@@ -79,6 +79,7 @@ cdef class AgentInvoker:
     cdef int run_at(self, int64_t now_ns, int64_t epoch_ms) noexcept nogil:
         cdef int work = 0
         cdef int index
+        store_relaxed_i64(&self._cycles, self._cycles + 1)
         if self._cycle_time_max != NULL:
             self._measure(now_ns)
         for index in range(self._count):
@@ -149,6 +150,11 @@ cdef class AgentInvoker:
             with nogil:
                 self._close_all()
         self._state = STATE_CLOSED
+
+    @property
+    def cycle_count(self) -> int:
+        """Duty cycles run so far."""
+        return load_relaxed_i64(&self._cycles)
 
     @property
     def agents(self) -> list:

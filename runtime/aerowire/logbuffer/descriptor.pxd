@@ -75,10 +75,11 @@ cdef inline int64_t producer_position_of(const uint8_t* metadata, int32_t term_l
 
 cdef inline int64_t compute_framed_length(int64_t length, int32_t max_payload_length) noexcept nogil:
     # log bytes that a message takes, headers and alignment included, fragmented or not
-    cdef int64_t whole = length // max_payload_length
-    cdef int64_t rest = length - whole * max_payload_length
-    if whole == 0:
+    cdef int64_t whole, rest
+    if length <= max_payload_length:        # the common case, without a division
         return align_frame(length + DATA_HEADER_LENGTH)
+    whole = <int32_t>length // max_payload_length
+    rest = length - whole * max_payload_length
     return whole * align_frame(<int64_t>max_payload_length + DATA_HEADER_LENGTH) + (align_frame(rest + DATA_HEADER_LENGTH) if rest > 0 else 0)
 
 cdef inline int32_t compute_max_message_length(int32_t term_length, int32_t upper_bound) noexcept nogil:

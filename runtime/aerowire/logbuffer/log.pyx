@@ -311,8 +311,7 @@ cdef class LogBuffers:
 # What create() writes itself, or what only appenders and receivers may.
 _OWN = frozenset({"tail_counters", "active_term_count", "end_of_stream_position", "correlation_id", "initial_term_id",
                   "default_header_length", "mtu", "term_length", "page_size", "default_header", "sparse"})
-_SETTABLE = frozenset(
-    name for name, value in vars(LogMetadataEncoder).items() if isinstance(value, property) and value.fset is not None) - _OWN
+_SETTABLE = frozenset(LogMetadataDecoder.MEMBERS) - _OWN
 
 
 cdef int _check_file(object path, int32_t term_length, int32_t page_size, int32_t mtu, int64_t length) except -1:
