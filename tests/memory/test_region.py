@@ -1,0 +1,109 @@
+"""Mapped regions: life of the mapping, sizes, and what goes wrong."""
+
+from __future__ import annotations
+
+import gc
+import os
+from pathlib import Path
+
+import pytest
+
+from aerowire.base.errors import (
+    ClosedError,
+    MappedFileExistsError,
+    MappedFileMissingError,
+    StorageSpaceError,
+    TruncatedFileError,
+)
+from aerowire.memory.region import Region, address_of, free_space
+
+
+@pytest.mark.parametrize("sparse", [True, False])
+def test_created_file_is_zeroed_and_shared(tmp_path: Path, sparse: bool) -> None:
+    path = tmp_path / "file"
+    with Region.create_file(path, 10_000, sparse) as region, Region.map_file(path) as other:
+        assert bytes(region) == bytes(10_000)
+        memoryview(region)[9_999] = 7
+        assert memoryview(other)[9_999] == 7
+        assert path.stat().st_size == len(region) == len(other) == 10_000
+
+
+def test_allocated_file_owns_its_blocks(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    with Region.create_file(path, 1 << 20, False):
+        assert path.stat().st_blocks * 512 >= 1 << 20
+
+
+@pytest.mark.parametrize("sparse", [True, False])
+def test_full_file_system_is_found_before_anything_is_written(tmp_path: Path, sparse: bool) -> None:
+    path = tmp_path / "file"
+    with pytest.raises(StorageSpaceError, match="bytes free"):
+        Region.create_file(path, free_space(tmp_path) + (1 << 30), sparse)
+    assert not path.exists()
+
+
+def test_existing_and_missing_files_have_their_own_errors(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    with pytest.raises(MappedFileMissingError):
+        Region.map_file(path)
+    with pytest.raises(MappedFileMissingError):
+        Region.create_file(tmp_path / "no" / "file", 4096)
+    path.write_bytes(b"x")
+    with pytest.raises(MappedFileExistsError):
+        Region.create_file(path, 4096)
+    assert path.read_bytes() == b"x"
+
+
+def test_short_file_is_not_mapped(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(bytes(100))
+    with pytest.raises(TruncatedFileError, match="100 bytes"):
+        Region.map_file(path, minimum_length=101)
+    path.write_bytes(b"")
+    with pytest.raises(TruncatedFileError):
+        Region.map_file(path)
+
+
+def test_truncation_while_mapped_is_detected(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    with Region.create_file(path, 8192) as region:
+        region.check_length()
+        os.truncate(path, 4096)
+        with pytest.raises(TruncatedFileError):
+            region.check_length()
+
+
+def test_views_keep_the_pages_after_close(tmp_path: Path) -> None:
+    region = Region.create_file(tmp_path / "file", 4096)
+    view = memoryview(region)[100:200]
+    region.close()
+    region.close()
+    del region
+    gc.collect()
+    view[0] = 42
+    assert bytes(view) == b"\x2a" + bytes(99)
+
+
+def test_closed_region_gives_no_more_views() -> None:
+    region = Region.anonymous(4096)
+    region.close()
+    assert region.closed
+    assert len(region) == 0
+    with pytest.raises(ClosedError):
+        memoryview(region)
+
+
+def test_read_only_mapping_cannot_be_written(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(bytes(64))
+    with Region.map_file(path, writable=False) as region:
+        assert not region.writable
+        with pytest.raises(TypeError):
+            memoryview(region)[0] = 1
+
+
+def test_mappings_are_aligned_to_pages_and_buffers_tell_their_address() -> None:
+    with Region.anonymous(100) as region:
+        assert address_of(region) % 4096 == 0
+        assert address_of(memoryview(region)[8:]) == address_of(region) + 8
+        region.pre_touch()

@@ -1,0 +1,191 @@
+"""UDP ports over the loopback interface, the poller over them, and addresses."""
+
+from __future__ import annotations
+
+import select
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from aerowire.base.address import address_text, equals, is_multicast, parse_and_return
+from aerowire.base.errors import ClosedError, PortInUseError, SocketError
+from aerowire.base.ports import DatagramBatch, DatagramPort
+from aerowire.system.datagrams import UdpPort
+from aerowire.system.poller import PortPoller
+from aerowire.system.udp import open_udp, probe_socket_buffers
+
+LOCAL = ("127.0.0.1", 0)
+
+
+def arrived(port: UdpPort, count: int) -> list[tuple[bytes, tuple[str, int] | None, int]]:
+    """Collect `count` datagrams; the loopback delivers at once, the wait is only for a loaded machine."""
+    out = port.receive_datagrams(count)
+    while len(out) < count and select.select([port], [], [], 5)[0]:
+        out += port.receive_datagrams(count - len(out))
+    return out
+
+
+@pytest.fixture
+def pair() -> Iterator[tuple[UdpPort, UdpPort]]:
+    with open_udp(bind=LOCAL) as left, open_udp(bind=LOCAL) as right:
+        yield left, right
+
+
+def test_batches_longer_than_a_system_call_arrive_whole(pair: tuple[UdpPort, UdpPort]) -> None:
+    left, right = pair
+    sent = [(b"%d" % index, right.local_address) for index in range(150)]
+    assert left.send_datagrams(sent) == 150
+    assert arrived(right, 150) == [(payload, left.local_address, 0) for payload, _ in sent]
+    assert right.receive_datagrams() == []
+    assert left.short_sends == 0
+
+
+def test_largest_and_empty_payloads_pass(pair: tuple[UdpPort, UdpPort]) -> None:
+    left, right = pair
+    for payload in (b"", bytes(range(256)) * 255 + b"tail"):
+        assert left.send_datagrams([(payload, right.local_address)]) == 1
+        assert arrived(right, 1)[0][0] == payload
+
+
+def test_too_long_a_payload_is_an_error_with_its_reason(pair: tuple[UdpPort, UdpPort]) -> None:
+    left, right = pair
+    with pytest.raises(SocketError, match="too long"):
+        left.send_datagrams([(bytes(66_000), right.local_address)])
+
+
+def test_connected_port_hears_its_peer_alone(pair: tuple[UdpPort, UdpPort]) -> None:
+    left, right = pair
+    with open_udp(bind=LOCAL, peer=left.local_address) as connected:
+        assert connected.connected
+        assert connected.peer == left.local_address
+        right.send_datagrams([(b"stranger", connected.local_address)])
+        left.send_datagrams([(b"friend", connected.local_address)])
+        assert [payload for payload, _, _ in arrived(connected, 1)] == [b"friend"]
+        connected.set_peer(right.local_address)
+        connected.send_datagrams([(b"moved", None)])
+        assert arrived(right, 1)[0][0] == b"moved"
+
+
+def test_unconnected_port_can_be_given_a_peer(pair: tuple[UdpPort, UdpPort]) -> None:
+    left, right = pair
+    left.set_peer(right.local_address)
+    assert left.peer == right.local_address
+    left.send_datagrams([(b"x", None)])
+    assert arrived(right, 1)[0][0] == b"x"
+
+
+def test_icmp_refusal_is_counted_and_hides_nothing() -> None:
+    with open_udp(bind=LOCAL) as gone:
+        address = gone.local_address
+    with open_udp(bind=LOCAL, peer=address) as port:
+        assert [port.send_datagrams([(b"x", None)]) for _ in range(3)] == [1, 1, 1]
+        assert port.receive_datagrams() == []
+        assert port.refusals >= 1
+
+
+def test_kernel_timestamps_are_epoch_nanoseconds(pair: tuple[UdpPort, UdpPort]) -> None:
+    with open_udp(bind=LOCAL, timestamps=True) as stamped:
+        pair[0].send_datagrams([(b"x", stamped.local_address)])
+        assert arrived(stamped, 1)[0][2] > 1_500_000_000_000_000_000
+
+
+def test_busy_port_foreign_address_and_closed_port_have_their_errors(pair: tuple[UdpPort, UdpPort]) -> None:
+    address = pair[0].local_address
+    assert address is not None
+    with pytest.raises(PortInUseError, match=f"127.0.0.1:{address[1]}.*hint"):
+        open_udp(bind=address)
+    with pytest.raises(SocketError, match="not one of this machine"):
+        open_udp(bind=("192.0.2.1", 0))
+    port = open_udp(bind=LOCAL)
+    port.close()
+    port.close()
+    with pytest.raises(ClosedError):
+        _ = port.socket
+    with pytest.raises(SocketError):
+        port.receive_datagrams()
+
+
+def test_buffers_are_set_and_probed() -> None:
+    buffers = probe_socket_buffers()
+    assert 0 < buffers.send_default <= buffers.send_max
+    assert 0 < buffers.receive_default <= buffers.receive_max
+    with open_udp(bind=LOCAL, send_buffer_length=65_536, receive_buffer_length=65_536) as port:
+        assert port.send_buffer_length in (65_536, 131_072)     # Linux reports twice what was asked
+        assert port.receive_buffer_length in (65_536, 131_072)
+
+
+@pytest.mark.skipif(not socket.has_ipv6, reason="no IPv6 here")
+def test_ip6_passes() -> None:
+    try:
+        left = open_udp(bind=("::1", 0))
+    except SocketError as error:
+        pytest.skip(f"no IPv6 loopback: {error}")
+    with left, open_udp(bind=("::1", 0)) as right:
+        left.send_datagrams([(b"six", right.local_address)])
+        assert arrived(right, 1)[0][:2] == (b"six", left.local_address)
+
+
+def test_multicast_group_on_the_loopback_interface() -> None:
+    with open_udp(bind=("239.192.17.3", 0), group="239.192.17.3", interface="127.0.0.1", reuse_address=True) as member:
+        with open_udp(bind=LOCAL, peer=member.local_address, interface="127.0.0.1", ttl=1) as sender:
+            sender.send_datagrams([(b"all", None)])
+            assert arrived(member, 1)[0][0] == b"all"
+
+
+@pytest.mark.parametrize("walk_limit", [5, 0])
+def test_poller_reports_ports_with_data_and_forgets_removed_ones(walk_limit: int) -> None:
+    ports = [open_udp(bind=LOCAL) for _ in range(4)]
+    poller = PortPoller(walk_limit=walk_limit)
+    for index, port in enumerate(ports):
+        poller.add(port, index)
+    assert sorted(poller.poll()) == ([0, 1, 2, 3] if walk_limit else [])
+    ports[0].send_datagrams([(b"x", ports[2].local_address)])
+    assert 2 in poller.poll()
+    assert poller.remove(ports[2])
+    assert not poller.remove(ports[2])
+    assert 2 not in poller.poll()
+    assert len(poller) == 3
+    for port in ports:
+        port.close()
+
+
+def test_poller_always_reports_ports_without_a_descriptor() -> None:
+    poller = PortPoller(walk_limit=0)
+    silent = [DatagramPort() for _ in range(100)]
+    for index, port in enumerate(silent):
+        poller.add(port, index)
+    seen = {token for _ in range(100) for token in poller.poll()}
+    assert seen == set(range(100))      # no more than 64 at a time, none starved
+    for port in silent:
+        assert poller.remove(port)
+    assert poller.poll() == []
+
+
+def test_batch_checks_its_size() -> None:
+    assert len(DatagramBatch(3, 100)) == 3
+    for count, capacity in ((0, 1), (1, 0)):
+        with pytest.raises(ValueError, match="positive"):
+            DatagramBatch(count, capacity)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(("127.0.0.1", 40123), "127.0.0.1:40123"), (("::1", 1), "[::1]:1"), (("ff02::1", 65535), "[ff02::1]:65535"), (None, "")],
+)
+def test_addresses_keep_their_value_and_print_as_aeron_prints_them(value: tuple[str, int] | None, text: str) -> None:
+    assert parse_and_return(value) == value
+    assert address_text(value) == text
+
+
+def test_addresses_compare_by_family_host_and_port() -> None:
+    assert equals(("127.0.0.1", 1), ("127.0.0.1", 1))
+    assert equals(None, None)
+    for other in (("127.0.0.1", 2), ("127.0.0.2", 1), ("::1", 1), None):
+        assert not equals(("127.0.0.1", 1), other)
+    assert is_multicast(("239.1.1.1", 1))
+    assert is_multicast(("ff02::1", 1))
+    assert not is_multicast(("127.0.0.1", 1))
+    for bad in (("localhost", 1), ("127.0.0.1", 70_000)):
+        with pytest.raises((OSError, ValueError)):
+            address_text(bad)
