@@ -1,12 +1,25 @@
 """Packet captures of Aeron traffic: readers, analysis, and a data source for Spark.
 
-`read_frames("capture.pcap")` returns an Arrow table, one row a frame.
+`read_frames("capture.pcap")` returns an Arrow table, one row a frame.  Names are loaded when they are first used, so that the `aerowire`
+command can list its subcommands without NumPy and Arrow.
 """
 
 from __future__ import annotations
 
-from aerowire.pcap.capture import Capture, read_frames
-from aerowire.pcap.errors import CaptureError
-from aerowire.pcap.statistics import Statistics
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from aerowire.pcap.capture import Capture, read_frames
+    from aerowire.pcap.errors import CaptureError
+    from aerowire.pcap.statistics import Statistics
 
 __all__ = ["Capture", "CaptureError", "Statistics", "read_frames"]
+
+HOMES = {"Capture": "capture", "CaptureError": "errors", "Statistics": "statistics", "read_frames": "capture"}
+
+
+def __getattr__(name: str) -> object:
+    if name not in HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{HOMES[name]}"), name)

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from aerowire.codecs.flyweights.transport import FRAME_ALIGNMENT, TERM_LENGTH_MIN, DataFlags, DataHeaderDecoder
@@ -51,7 +50,8 @@ RANGES_MAX = 1000  # of each list of ranges in a report; the counts beside it ar
 class Columns:
     """A stream's frames, in capture order, as arrays; nulls are zero."""
 
-    types: npt.NDArray[np.object_]
+    type_names: list[str]
+    type_codes: Integers  # index into type_names
     values: dict[str, Integers]
     dropped: Mask
     paths: Integers  # index into path_names
@@ -60,26 +60,37 @@ class Columns:
     def __getitem__(self, name: str) -> Integers:
         return self.values[name]
 
+    def of_type(self, *names: str) -> Mask:
+        """Return which frames are of one of some types."""
+        return np.isin(self.type_codes, [code for code, name in enumerate(self.type_names) if name in names])
+
 
 def columns_of(table: pa.Table) -> Columns:
     """Return the columns of a stream's frames, sorted into capture order."""
-    table = table.sort_by([("packet_index", "ascending"), ("frame_index", "ascending")]).combine_chunks()
+    table = table.sort_by([("packet_index", "ascending"), ("frame_index", "ascending")])
     numbers = {
         name: table[name].fill_null(0).to_numpy().astype(np.int64)
         for name in COLUMNS
         if name not in ("type", "src_address", "dst_address", "dropped")
     }
-    sources, destinations = (
-        [
-            _endpoint(address, port)
-            for address, port in zip(table[f"{end}_address"].to_pylist(), numbers[f"{end}_port"].tolist(), strict=True)
-        ]
-        for end in ("src", "dst")
-    )
-    known: dict[tuple[str, str], int] = {}
-    paths = np.array([known.setdefault(path, len(known)) for path in zip(sources, destinations, strict=True)], dtype=np.int64)
-    types = np.array(table["type"].to_pylist(), dtype=object)
-    return Columns(types, numbers, table["dropped"].fill_null(False).to_numpy().astype(bool), paths, list(known))
+    type_names, type_codes = _encoded(table["type"])
+    sources, source_codes = _encoded(table["src_address"])
+    destinations, destination_codes = _encoded(table["dst_address"])
+    ends = np.stack([source_codes, numbers["src_port"], destination_codes, numbers["dst_port"]])
+    # One number for a path, so that telling paths apart is one sort of integers; codes and ports are small.
+    keys = ((ends[0] << 16 | ends[1]) * len(destinations) + ends[2]) << 16 | ends[3]
+    _, first, paths = np.unique(keys, return_index=True, return_inverse=True)
+    path_names = [
+        (_endpoint(sources[source], source_port), _endpoint(destinations[destination], destination_port))
+        for source, source_port, destination, destination_port in ends[:, first].T.tolist()
+    ]
+    return Columns(type_names, type_codes, numbers, table["dropped"].fill_null(False).to_numpy().astype(bool), paths, path_names)
+
+
+def _encoded(column: pa.ChunkedArray) -> tuple[list[str], Integers]:
+    """Return a column's distinct values, and each row's index among them."""
+    encoded = pa.concat_arrays(column.chunks or [pa.array([], type=pa.string())]).dictionary_encode()
+    return encoded.dictionary.to_pylist(), encoded.indices.to_numpy().astype(np.int64)
 
 
 def _endpoint(address: str, port: int) -> str:
@@ -131,14 +142,14 @@ def analyse(table: pa.Table) -> dict[str, Any]:
     table: all frames that name the stream, with COLUMNS, in any order.
     """
     frames = columns_of(table)
-    is_data = (frames.types == "DATA") | (frames.types == "PAD")
-    is_heartbeat = (frames.types == "DATA") & (frames["frame_length"] == 0)
+    is_data = frames.of_type("DATA", "PAD")
+    is_heartbeat = frames.of_type("DATA") & (frames["frame_length"] == 0)
     initial_term_id, term_length, mtu = _setup(frames)
     base = initial_term_id if initial_term_id is not None else _first(frames["term_id"][is_data])
     unit = term_length or _term_length(frames, is_data)
     positions = _wrapped(frames["term_id"] - base) * unit + frames["term_offset"]
     aligned = (frames["frame_length"] + (FRAME_ALIGNMENT - 1)) & -FRAME_ALIGNMENT
-    is_nak = frames.types == "NAK"
+    is_nak = frames.of_type("NAK")
     nak_rows = np.flatnonzero(is_nak & ~frames.dropped)
     naks = Naks(nak_rows, positions[nak_rows], positions[nak_rows] + frames["length"][nak_rows])
     paths = []
@@ -146,11 +157,11 @@ def analyse(table: pa.Table) -> dict[str, Any]:
         rows = np.flatnonzero(is_data & (frames.paths == number))
         if rows.size:
             paths.append(_path(PathReport(source, destination), frames, rows, (positions, aligned), naks))
-    setups = frames.types == "SETUP"
+    setups = frames.of_type("SETUP")
     if not paths and setups.any():
         paths = [PathReport(*frames.path_names[number]) for number in np.unique(frames.paths[setups]).tolist()]
     ends = is_heartbeat & (frames["flags"] & (DataFlags.EOS | DataFlags.REVOKED) != 0)
-    names, counts = np.unique(frames.types.astype(str), return_counts=True)
+    counts = np.bincount(frames.type_codes, minlength=len(frames.type_names)).tolist()
     merged = merge_ranges(zip(naks.starts.tolist(), naks.ends.tolist(), strict=True))
     latencies = sorted(latency for path in paths for latency in path.latencies_ns)
     sums = {
@@ -173,8 +184,8 @@ def analyse(table: pa.Table) -> dict[str, Any]:
         "initial_term_id": initial_term_id,
         "term_length": term_length,
         "mtu": mtu,
-        "frames": len(frames.types),
-        "frames_by_type": dict(zip(names.tolist(), counts.tolist(), strict=True)),
+        "frames": table.num_rows,
+        "frames_by_type": dict(sorted(zip(frames.type_names, counts, strict=True))),
         **_messages(frames, positions, is_data & ~is_heartbeat),
         "first_position": int(positions[is_data].min()) if is_data.any() else None,
         "last_position": int((positions + aligned)[is_data].max()) if is_data.any() else None,
@@ -202,7 +213,7 @@ def _path_report(path: PathReport) -> dict[str, Any]:
 
 
 def _setup(frames: Columns) -> tuple[int | None, int | None, int | None]:
-    rows = np.flatnonzero(frames.types == "SETUP")
+    rows = np.flatnonzero(frames.of_type("SETUP"))
     if not rows.size:
         return None, None, None
     return tuple(int(frames[name][rows[0]]) for name in ("initial_term_id", "term_length", "mtu"))  # type: ignore[return-value]
@@ -292,7 +303,7 @@ def _gaps(report: PathReport, starts: Integers, ends: Integers) -> None:
 
 def _messages(frames: Columns, positions: Integers, is_payload: Mask) -> dict[str, int]:
     """Count messages (by their last fragment) and payload bytes, each position once."""
-    rows = np.flatnonzero(is_payload & (frames.types == "DATA"))
+    rows = np.flatnonzero(is_payload & frames.of_type("DATA"))
     _, first = np.unique(positions[rows], return_index=True)
     rows = rows[first]
     return {

@@ -15,6 +15,7 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]
 from aerowire.pcap import streams
 from aerowire.pcap.capture import Capture
 from aerowire.pcap.statistics import ADDED, Statistics
+from aerowire.pcap.table import SCHEMA
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -64,12 +65,15 @@ def summarise_with_spark(spark: SparkSession, path: str | os.PathLike[str], port
 
     Executors parse and count what was read; the order of a stream's events is looked at here, for it needs all its frames.
     """
-    from aerowire.pcap.spark import FORMAT
+    from aerowire.pcap.spark import FORMAT, schema_ddl
 
-    reader = spark.read.format(FORMAT).options(**({"ports": ",".join(str(port) for port in sorted(ports))} if ports else {}))
-    table = reader.load(os.fspath(path)).select(*streams.COLUMNS).toArrow()
+    options = {"ports": ",".join(str(port) for port in sorted(ports))} if ports else {}
+    # Spark does not tell a source which columns a query uses; a schema does, and what is not in it is never built.
+    wanted = schema_ddl(pa.schema([SCHEMA.field(name) for name in streams.COLUMNS]))
+    table = spark.read.format(FORMAT).options(**options).schema(wanted).load(os.fspath(path)).toArrow()
     table = table.sort_by([("packet_index", "ascending"), ("frame_index", "ascending")])
-    parts = reader.option("content", "statistics").load(os.fspath(path)).groupBy("name").sum("count").collect()
+    counted = spark.read.format(FORMAT).options(**options, content="statistics").load(os.fspath(path))
+    parts = counted.groupBy("name").sum("count").collect()
     return _report_on(os.fspath(path), _statistics({row["name"]: row["sum(count)"] for row in parts}), table)
 
 
