@@ -20,11 +20,11 @@ from aerowire.logbuffer.log import LogBuffers
 UDP = "aeron:udp?endpoint=127.0.0.1:0"
 
 
-def remove_publication(client: Any, registration_id: int, flags: int = 0) -> int:
+def remove_publication(client: Any, registration_id: int, flags: int = 0) -> Any:
     return client.request(CommandType.REMOVE_PUBLICATION, commands.RemovePublicationEncoder, registration_id=registration_id, flags=flags)
 
 
-def remove_subscription(client: Any, registration_id: int) -> int:
+def remove_subscription(client: Any, registration_id: int) -> Any:
     return client.request(CommandType.REMOVE_SUBSCRIPTION, commands.RemoveSubscriptionEncoder, registration_id=registration_id)
 
 

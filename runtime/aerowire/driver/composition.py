@@ -228,8 +228,9 @@ def _loss_rates(context: Context, ports: Ports, kind: str) -> LossRates | None:
         return None
     from aerowire.driver.loss_port import LossRates
 
-    seed = int(context.number(f"debug_{kind}_loss_seed"))
-    return LossRates(**rates, seed=seed if seed != -1 else ports.random.below(1 << 62))
+    # One sequence decides about a direction's datagrams, so that the first seed that somebody set holds for all three.
+    seeds = [int(context.number(f"debug_{kind}_{name}_seed")) for name in rates]
+    return LossRates(**rates, seed=next((seed for seed in seeds if seed != -1), ports.random.below(1 << 62)))
 
 
 def _open_capture(context: Context, ports: Ports) -> CaptureWriter | None:

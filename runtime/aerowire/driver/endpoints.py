@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from aerowire.base.errors import ChannelError, ChannelValueError, RegistrationError
@@ -17,12 +17,12 @@ from aerowire.driver.receive_endpoint import ReceiveEndpoint
 from aerowire.driver.send_endpoint import SendEndpoint
 from aerowire.driver.socket_address import SocketAddress
 from aerowire.driver.subscription_params import SubscriptionParams, check_window_fits_rcvbuf
+from aerowire.driver.wildcard_ports import WildcardPorts
 
 if TYPE_CHECKING:
     from aerowire.base.ports import DatagramPort
-    from aerowire.driver.driver_core import DriverCore
+    from aerowire.driver.driver_core import DriverCore, InducedLoss
     from aerowire.driver.udp_channel import UdpChannel
-    from aerowire.driver.wildcard_ports import WildcardPorts
 
 _Entry = TypeVar("_Entry", "SendChannel", "ReceiveChannel")
 
@@ -101,12 +101,10 @@ class Endpoints:
         so_rcvbuf = channel.socket_rcvbuf_length_or(context.socket_so_rcvbuf)
         so_sndbuf = channel.socket_sndbuf_length_or(context.socket_so_sndbuf)
         check_mtu_fits_sndbuf(channel.original, params.mtu_length, so_sndbuf, context.os_default_socket_sndbuf_length)
-        bind = channel.local_control
-        if channel.has_explicit_control:
-            bind = core.sender_ports.take(bind)
-        port = core.open_socket(
-            SocketSpec(bind=bind, connect=channel.remote_data, so_sndbuf=so_sndbuf, so_rcvbuf=so_rcvbuf), core.sender_loss
-        )
+        # Without an explicit control address any port will do, and the range is not for it.
+        ports = core.sender_ports if channel.has_explicit_control else WildcardPorts(0, 0)
+        spec = SocketSpec(bind=channel.local_control, connect=channel.remote_data, so_sndbuf=so_sndbuf, so_rcvbuf=so_rcvbuf)
+        port = self._open(spec, ports, core.sender_loss)
         status_id, address_id, bound = self._counters(port, CounterType.SND_CHANNEL, _SENDING, registration_id, channel)
         native = SendEndpoint(
             port, core.system, ttl=context.socket_multicast_ttl, group=channel.has_group_semantics, channel=channel.original
@@ -126,8 +124,8 @@ class Endpoints:
         so_rcvbuf = channel.socket_rcvbuf_length_or(context.socket_so_rcvbuf)
         so_sndbuf = channel.socket_sndbuf_length_or(context.socket_so_sndbuf)
         check_window_fits_rcvbuf(channel.original, params.receiver_window_length, so_rcvbuf, context.os_default_socket_rcvbuf_length)
-        bind = core.receiver_ports.take(channel.remote_data)
-        port = core.open_socket(SocketSpec(bind=bind, connect=None, so_sndbuf=so_sndbuf, so_rcvbuf=so_rcvbuf), core.receiver_loss)
+        spec = SocketSpec(bind=channel.remote_data, connect=None, so_sndbuf=so_sndbuf, so_rcvbuf=so_rcvbuf)
+        port = self._open(spec, core.receiver_ports, core.receiver_loss)
         status_id, address_id, bound = self._counters(port, CounterType.RCV_CHANNEL, _RECEIVING, registration_id, channel)
         control = channel.local_control if channel.has_explicit_control else None
         native = ReceiveEndpoint(
@@ -200,6 +198,14 @@ class Endpoints:
             receiver.native.close()
         self._senders.clear()
         self._receivers.clear()
+
+    def _open(self, spec: SocketSpec, ports: WildcardPorts, loss: InducedLoss) -> DatagramPort:
+        bind = ports.take(spec.bind)
+        try:
+            return self._core.open_socket(replace(spec, bind=bind), loss)
+        except Exception:
+            ports.give_back(bind.port)
+            raise
 
     def _counters(
         self, port: DatagramPort, counter_type: CounterType, direction: str, registration_id: int, channel: UdpChannel

@@ -58,7 +58,7 @@ class Images:
         self._core = core
         self._endpoints = endpoints
         self._subscriptions = subscriptions
-        self._by_native: dict[PublicationImage, Image] = {}
+        self._by_native: dict[object, Image] = {}
 
     def __iter__(self) -> Iterator[Image]:
         return iter(tuple(self._by_native.values()))

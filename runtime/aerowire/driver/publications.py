@@ -157,7 +157,7 @@ class Publications:
         self._sessions = sessions
         self._links: dict[int, PublicationLink] = {}
         self._publications: dict[int, Publication] = {}
-        self._by_native: dict[NativePublication, Publication] = {}
+        self._by_native: dict[object, Publication] = {}
 
     def __iter__(self) -> Iterator[Publication]:
         return iter(tuple(self._publications.values()))

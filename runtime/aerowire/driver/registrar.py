@@ -33,8 +33,10 @@ if TYPE_CHECKING:
 
 # How long the registrar sleeps at most, so that a wake-up lost to a bug in one agent is a hiccup and not a hang.
 _SLEEP_NS_MAX = 1_000_000_000
-# How soon it looks again while something waits that no event announces: room in an agent's queue, a log to free, a capture to flush.
+# How soon it looks again while something waits that no event announces: room in an agent's queue, or a log to free.
 _SLEEP_NS_BUSY = 10_000_000
+# How soon it looks again for a command that was claimed and not yet written whole: the wake-up came with the claim.
+_SLEEP_NS_UNFINISHED = 200_000
 _CAPTURE_FLUSH_NS = 100_000_000
 # Commands and events handled in one cycle before the other kind gets its turn.
 _COMMANDS_PER_CYCLE = 16
@@ -325,6 +327,8 @@ class Registrar:
                 self.core.capture.flush()
 
     def _sleep_ns(self) -> int:
+        if self._pending is None and self.core.to_driver.size > 0 and self.core.is_accepting_commands:
+            return _SLEEP_NS_UNFINISHED
         if self.core.logs.pending or not self.core.is_accepting_commands:
             return _SLEEP_NS_BUSY
         return _CAPTURE_FLUSH_NS if self.core.capture is not None else _SLEEP_NS_MAX

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from aerowire.base.channel_uri import MEDIA_IPC, ChannelUri
 from aerowire.base.errors import ChannelError, ChannelValueError, RegistrationError
@@ -15,6 +15,7 @@ from aerowire.codecs.flyweights import cnc
 from aerowire.codecs.tables.counters import CounterType
 from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.driver.endpoints import conflict
+from aerowire.driver.network_publication import NetworkPublication
 from aerowire.driver.publications import not_supported
 from aerowire.driver.subscription_params import SubscriptionParams
 from aerowire.driver.udp_channel import TIMESTAMP_OFFSET_NONE, ControlMode, UdpChannel
@@ -26,13 +27,16 @@ if TYPE_CHECKING:
     from aerowire.driver.publication_image import PublicationImage
 
 
+_Key = TypeVar("_Key")
+
+
 class Source(Protocol):
     """A stream that subscriptions can be linked to: an image, or a publication of this driver."""
 
     @property
     def source_id(self) -> int: ...
     @property
-    def native(self) -> IpcPublication | PublicationImage: ...
+    def native(self) -> IpcPublication | NetworkPublication | PublicationImage: ...
     @property
     def session_id(self) -> int: ...
     @property
@@ -76,13 +80,34 @@ class Link:
 
 @dataclass(slots=True)
 class _LinkTable:
+    """Links by position, by source and by subscription. Invariant: a link is in all three or in none."""
+
     by_position: dict[int, Link] = field(default_factory=dict)
+    _by_source: dict[Source, dict[int, Link]] = field(default_factory=dict)
+    _by_subscription: dict[Subscription, dict[int, Link]] = field(default_factory=dict)
+
+    def add(self, link: Link) -> None:
+        self.by_position[link.position_id] = link
+        self._by_source.setdefault(link.source, {})[link.position_id] = link
+        self._by_subscription.setdefault(link.subscription, {})[link.position_id] = link
+
+    def remove(self, link: Link) -> None:
+        del self.by_position[link.position_id]
+        _remove(self._by_source, link.source, link.position_id)
+        _remove(self._by_subscription, link.subscription, link.position_id)
 
     def of_source(self, source: Source) -> list[Link]:
-        return [link for link in self.by_position.values() if link.source is source]
+        return list(self._by_source.get(source, {}).values())
 
     def of_subscription(self, subscription: Subscription) -> list[Link]:
-        return [link for link in self.by_position.values() if link.subscription is subscription]
+        return list(self._by_subscription.get(subscription, {}).values())
+
+
+def _remove(table: dict[_Key, dict[int, Link]], key: _Key, position_id: int) -> None:
+    links = table[key]
+    del links[position_id]
+    if not links:
+        del table[key]
 
 
 class Subscriptions:
@@ -159,15 +184,16 @@ class Subscriptions:
 
     def link_first(self, subscription: Subscription, source: Source, position_id: int, join_position: int) -> None:
         """Note a link that was made together with its source: the image is available at once."""
-        link = self._links.by_position[position_id] = Link(subscription, source, position_id)
+        link = Link(subscription, source, position_id)
+        self._links.add(link)
         self._core.counters.append_join_position(position_id, join_position)
         self._notify_available(link)
 
     def link_later(self, subscription: Subscription, source: Source) -> None:
         """Ask the tracker to add a subscriber to a running source; its event makes the image available."""
         position_id = self.allocate_position(subscription, source.source_id, source.session_id)
-        self._links.by_position[position_id] = Link(subscription, source, position_id)
-        self._core.tracker.link_subscriber(source.native, position_id, subscription.registration_id)
+        self._links.add(Link(subscription, source, position_id))
+        self._core.tracker.link_subscriber(_linkable(source), position_id, subscription.registration_id)
 
     def on_linked(self, position_id: int, join_position: int, *, is_accepted: bool) -> None:
         """The tracker has answered `link_later`."""
@@ -222,7 +248,7 @@ class Subscriptions:
             if not link.is_closing:
                 link.is_closing = True
                 link.is_available = False
-                self._core.tracker.unlink_subscriber(link.source.native, link.position_id, subscription.registration_id)
+                self._core.tracker.unlink_subscriber(_linkable(link.source), link.position_id, subscription.registration_id)
         if subscription.endpoint is not None:
             self._withdraw(subscription.endpoint, subscription.stream_id, subscription.params.session_id)
             self._endpoints.close_receiver_if_unused(subscription.endpoint)
@@ -278,8 +304,14 @@ class Subscriptions:
         )
 
     def _free(self, link: Link) -> None:
-        del self._links.by_position[link.position_id]
+        self._links.remove(link)
         self._core.counters.manager.free(link.position_id)
+
+
+def _linkable(source: Source) -> IpcPublication | PublicationImage:
+    native = source.native
+    assert not isinstance(native, NetworkPublication), "nobody is linked to a network publication: spies are refused"
+    return native
 
 
 def refuse_spy(channel: str) -> ChannelError:

@@ -24,8 +24,8 @@ ENTRY_POINT_GROUP = "aerowire.commands"
 Subparsers = argparse._SubParsersAction  # argparse has no public name for it
 Command = Callable[["Subparsers[argparse.ArgumentParser]"], None]
 
-# Where the subcommands are when no installation says so, as in a tree that is only on the path.
-_FALLBACK: dict[str, str] = {
+# Our own subcommands, which need no installation to be found; others come by entry point.
+_OWN: dict[str, str] = {
     "driver": "aerowire.tools.driver:command",
     "publish": "aerowire.tools.publish:command",
     "subscribe": "aerowire.tools.subscribe:command",
@@ -72,9 +72,9 @@ def _on_sigterm(_number: int, _frame: object) -> NoReturn:
 def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="aerowire", description="Aeron messaging for Python.")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    homes = _homes()
     wanted = next((argument for argument in argv if not argument.startswith("-")), None)
     # The one that is asked for is enough; all of them are loaded only to be listed or to say what there is.
+    homes = _OWN if wanted in _OWN else _homes()
     names = [wanted] if wanted in homes else list(homes)
     for name in names:
         _load(name, homes[name], subparsers, is_required=name == wanted)
@@ -82,7 +82,7 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
 
 
 def _homes() -> dict[str, str]:
-    homes = dict(_FALLBACK)
+    homes = dict(_OWN)
     from importlib import metadata
 
     for entry in metadata.entry_points(group=ENTRY_POINT_GROUP):
