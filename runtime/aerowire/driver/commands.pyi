@@ -1,4 +1,7 @@
+from typing import final
+
 from aerowire.base.errors import AerowireError
 
 class AgentQueueFullError(AerowireError): ...
+@final
 class CommandQueue: ...

@@ -1,4 +1,5 @@
 from enum import IntEnum
+from typing import final
 
 class EventType(IntEnum):
     CREATE_IMAGE = 1
@@ -55,6 +56,7 @@ class Event:
     b: int
     def describe(self) -> str: ...
 
+@final
 class EventQueue:
     def __init__(self, capacity: int = 1024) -> None: ...
     def wake(self) -> None: ...

@@ -82,6 +82,7 @@ cdef class NetworkPublication:
         self.lifecycle = PublicationLifecycle(linger_ns=linger_ns)
         self._unblock = UnblockTimer(timeout_ns=unblock_timeout_ns, position=starting_position, now_ns=now_ns)
         self._clean_position = starting_position
+        self._over_run_limit = starting_position + (log.term_length >> 1)
         log.set_end_of_stream_position(END_OF_STREAM_POSITION_UNSET)
         log.set_connected(False)
         log.set_active_transport_count(0)
@@ -123,6 +124,8 @@ cdef class NetworkPublication:
         while count < self._messages_per_send and window > 0 and offset < self.term_length:
             padding = 0
             available = scan_for_availability(term, self.term_length, offset, <int32_t>(window if window < self.mtu else self.mtu), &padding)
+            if padding > 0 and end + available + padding > self._over_run_limit and not self._endpoint.group:
+                available = -padding        # only its header is in the window: the receiver would drop it
             if available <= 0:
                 break
             items[count].buffer = term + offset
@@ -191,6 +194,8 @@ cdef class NetworkPublication:
         else:
             self._liveness.on_status_message(status_message_receiver_id(frame), now_ns)
         store_release_i32(&self._has_receivers, self._liveness.count > 0)
+        if position + (self.term_length >> 1) > self._over_run_limit:
+            self._over_run_limit = position + (self.term_length >> 1)
         self._schedule.on_status_message(now_ns)
         counter_set(self._sender_limit, self._flow_control.on_status_message(frame, length, position, counter_get_relaxed(self._sender_limit),
                                                                              now_ns))

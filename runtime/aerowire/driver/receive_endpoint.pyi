@@ -1,6 +1,9 @@
+from typing import final
+
 from aerowire.base.ports import DatagramPort
 from aerowire.driver.system_counters import SystemCounters
 
+@final
 class ReceiveEndpoint:
     receiver_id: int
     group_tag: int

@@ -81,7 +81,9 @@ cdef class ReceiveEndpoint:
         return self.send_status_message(to, session_id, stream_id, 0, 0, 0, SM_FLAGS_SEND_SETUP, now_ns)
 
     cdef const Address* control_of(self, const Address* source) noexcept nogil:
-        return &self.multicast_control if self.multicast_control.length else source
+        if self.multicast_control.length:
+            return &self.multicast_control
+        return source
 
     cdef void report(self, int code, int64_t a, int64_t b, int64_t now_ns) noexcept nogil:
         cdef int what = <int>(code * 4096 + a)

@@ -1,3 +1,5 @@
+from typing import final
+
 DROP: int
 IMAGE: int
 ELICIT: int
@@ -7,6 +9,7 @@ PENDING_SETUP: int
 INIT_IN_PROGRESS: int
 COOL_DOWN: int
 
+@final
 class InterestTable:
     image: int
     def __init__(self, *, session_limit: int | None = None) -> None: ...

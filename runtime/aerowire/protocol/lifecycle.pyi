@@ -1,4 +1,5 @@
 from enum import IntEnum
+from typing import final
 
 class PublicationState(IntEnum):
     ACTIVE = 0
@@ -13,6 +14,7 @@ class ImageState(IntEnum):
     LINGER = 3
     DONE = 4
 
+@final
 class PublicationLifecycle:
     is_closed: bool
     def __init__(self, *, linger_ns: int) -> None: ...
@@ -22,10 +24,12 @@ class PublicationLifecycle:
     def on_drained(self, now_ns: int) -> None: ...
     def poll_done(self, end_confirmed: bool, now_ns: int) -> bool: ...
 
+@final
 class UnblockTimer:
     def __init__(self, *, timeout_ns: int, position: int, now_ns: int) -> None: ...
     def poll_unblock(self, consumer_position: int, possibly_blocked: bool, now_ns: int) -> bool: ...
 
+@final
 class ImageLifecycle:
     def __init__(self, *, status_message_timeout_ns: int, liveness_timeout_ns: int, now_ns: int) -> None: ...
     def state(self) -> int: ...

@@ -1,5 +1,8 @@
+from typing import final
+
 from aerowire.protocol.delay import DelayGenerator
 
+@final
 class LossDetector:
     term_id: int
     term_offset: int

@@ -1,3 +1,6 @@
+from typing import final
+
+@final
 class PointerMap:
     count: int
     def __init__(self, capacity_max: int) -> None: ...

@@ -1,8 +1,11 @@
+from typing import final
+
 ACCEPT: int
 UNDER_RUN: int
 RECENT: int
 OVER_RUN: int
 
+@final
 class ReceiveWindow:
     last_status_position: int
     over_run_threshold: int

@@ -1,3 +1,6 @@
+from typing import final
+
+@final
 class ReceiverLiveness:
     count: int
     def on_status_message(self, receiver_id: int, now_ns: int) -> bool: ...

@@ -1,3 +1,5 @@
+from typing import final
+
 from aerowire.protocol.delay import DelayGenerator
 
 IGNORED: int
@@ -5,6 +7,7 @@ RESEND: int
 SCHEDULED: int
 OVERFLOW: int
 
+@final
 class RetransmitHandler:
     resend_term_id: int
     resend_term_offset: int

@@ -1,3 +1,6 @@
+from typing import final
+
+@final
 class SendSchedule:
     last_status_message_ns: int
     has_initial_connection: bool

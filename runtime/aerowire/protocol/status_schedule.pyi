@@ -1,9 +1,13 @@
+from typing import final
+
+@final
 class ConsumptionSchedule:
     position: int
     window_length: int
     def __init__(self, *, position: int, window_length: int) -> None: ...
     def poll_change(self, consumption_position: int, window_length: int, force: bool) -> bool: ...
 
+@final
 class StatusTimer:
     deadline_ns: int
     last_change: int

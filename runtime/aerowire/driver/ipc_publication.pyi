@@ -1,0 +1,52 @@
+from typing import final
+
+from aerowire.driver.system_counters import SystemCounters
+from aerowire.ipc.counters import CountersReader
+from aerowire.logbuffer.log import LogBuffers
+
+@final
+class IpcPublication:
+    @property
+    def registration_id(self) -> int: ...
+    @property
+    def session_id(self) -> int: ...
+    @property
+    def stream_id(self) -> int: ...
+    @property
+    def initial_term_id(self) -> int: ...
+    @property
+    def mtu(self) -> int: ...
+    @property
+    def is_exclusive(self) -> bool: ...
+    def __init__(
+        self,
+        log: LogBuffers,
+        counters: CountersReader,
+        system: SystemCounters,
+        *,
+        registration_id: int,
+        session_id: int,
+        stream_id: int,
+        initial_term_id: int,
+        publisher_position_id: int,
+        publisher_limit_id: int,
+        mtu: int,
+        publication_window: int,
+        exclusive: bool,
+        now_ns: int,
+        unblock_timeout_ns: int = 15_000_000_000,
+    ) -> None: ...
+    def revoke(self) -> None: ...
+    @property
+    def state(self) -> int: ...
+    @property
+    def log(self) -> LogBuffers: ...
+    @property
+    def producer_position(self) -> int: ...
+    @property
+    def consumer_position(self) -> int: ...
+    @property
+    def is_connected(self) -> bool: ...
+    @property
+    def accepts_subscribers(self) -> bool: ...
+    def subscriber_position_ids(self) -> list[tuple[int, int]]: ...

@@ -1,0 +1,67 @@
+from collections.abc import Iterable
+from typing import final
+
+from aerowire.driver.receive_endpoint import ReceiveEndpoint
+from aerowire.driver.system_counters import SystemCounters
+from aerowire.ipc.counters import CountersReader
+from aerowire.ipc.loss_report import LossReport
+from aerowire.logbuffer.log import LogBuffers
+from aerowire.protocol.congestion_control import CongestionControl
+from aerowire.protocol.delay import DelayGenerator
+
+@final
+class PublicationImage:
+    @property
+    def correlation_id(self) -> int: ...
+    @property
+    def session_id(self) -> int: ...
+    @property
+    def stream_id(self) -> int: ...
+    @property
+    def initial_term_id(self) -> int: ...
+    @property
+    def source_identity(self) -> str: ...
+    def __init__(
+        self,
+        log: LogBuffers,
+        endpoint: ReceiveEndpoint,
+        counters: CountersReader,
+        system: SystemCounters,
+        *,
+        correlation_id: int,
+        session_id: int,
+        stream_id: int,
+        initial_term_id: int,
+        active_term_id: int,
+        term_offset: int,
+        control_address: tuple[str, int] | None,
+        hwm_position_id: int,
+        rebuild_position_id: int,
+        naks_sent_id: int,
+        subscriber_position_ids: Iterable[tuple[int, int]],
+        congestion_control: CongestionControl,
+        now_ns: int,
+        transport_index: int = 0,
+        nak_delay_ns: int = 1000,
+        nak_retry_ns: int | None = None,
+        delay: DelayGenerator | None = None,
+        reliable: bool = True,
+        image_liveness_timeout_ns: int = 10_000_000_000,
+        status_message_timeout_ns: int = 200_000_000,
+        loss_report: LossReport | None = None,
+        source_identity: str = "",
+    ) -> None: ...
+    def reject(self, reason: str) -> None: ...
+    @property
+    def state(self) -> int: ...
+    @property
+    def log(self) -> LogBuffers: ...
+    @property
+    def endpoint(self) -> ReceiveEndpoint: ...
+    @property
+    def hwm_position(self) -> int: ...
+    @property
+    def rebuild_position(self) -> int: ...
+    @property
+    def accepts_subscribers(self) -> bool: ...
+    def subscriber_position_ids(self) -> list[tuple[int, int]]: ...

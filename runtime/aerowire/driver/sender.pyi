@@ -1,0 +1,29 @@
+from typing import final
+
+from aerowire.base.ports import ClockPort
+from aerowire.base.runner import NativeAgent
+from aerowire.driver.events import EventQueue
+from aerowire.driver.network_publication import NetworkPublication
+from aerowire.driver.send_endpoint import SendEndpoint
+from aerowire.driver.system_counters import SystemCounters
+
+@final
+class Sender(NativeAgent):
+    def __init__(
+        self,
+        *,
+        clock: ClockPort,
+        system: SystemCounters,
+        events: EventQueue,
+        poll_ratio: int = 6,
+        status_message_timeout_ns: int = 200_000_000,
+        cycle_threshold_ns: int = 100_000_000,
+    ) -> None: ...
+    @property
+    def role_name(self) -> str: ...
+    def add_endpoint(self, endpoint: SendEndpoint) -> None: ...
+    def remove_endpoint(self, endpoint: SendEndpoint) -> None: ...
+    def add_publication(self, publication: NetworkPublication) -> None: ...
+    def remove_publication(self, publication: NetworkPublication) -> None: ...
+    @property
+    def free_commands(self) -> int: ...

@@ -1,0 +1,35 @@
+from typing import final
+
+from aerowire.base.ports import ClockPort
+from aerowire.base.runner import NativeAgent
+from aerowire.driver.events import EventQueue
+from aerowire.driver.ipc_publication import IpcPublication
+from aerowire.driver.network_publication import NetworkPublication
+from aerowire.driver.publication_image import PublicationImage
+from aerowire.driver.system_counters import SystemCounters
+from aerowire.ipc.ring_buffer import ManyToOneRingBuffer
+
+@final
+class Tracker(NativeAgent):
+    def __init__(
+        self,
+        *,
+        clock: ClockPort,
+        system: SystemCounters,
+        events: EventQueue,
+        to_driver: ManyToOneRingBuffer | None = None,
+        timer_interval_ns: int = 1_000_000_000,
+        client_liveness_timeout_ns: int = 10_000_000_000,
+        cycle_threshold_ns: int = 100_000_000,
+    ) -> None: ...
+    @property
+    def role_name(self) -> str: ...
+    def add_publication(self, publication: IpcPublication | NetworkPublication) -> None: ...
+    def close_publication(self, publication: IpcPublication | NetworkPublication) -> None: ...
+    def add_image(self, image: PublicationImage) -> None: ...
+    def link_subscriber(self, stream: IpcPublication | PublicationImage, position_id: int, registration_id: int) -> None: ...
+    def unlink_subscriber(self, stream: IpcPublication | PublicationImage, position_id: int, registration_id: int) -> None: ...
+    def add_client(self, client_id: int, heartbeat_counter_id: int) -> None: ...
+    def remove_client(self, client_id: int) -> None: ...
+    @property
+    def free_commands(self) -> int: ...

@@ -1,0 +1,60 @@
+"""Memory without files: the regions of a simulated machine, by path."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from aerowire.base.errors import StorageSpaceError
+from aerowire.base.ports import RegionPort
+from aerowire.memory.region import Region
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+PAGE_SIZE = 4096
+
+
+class AnonymousRegions(RegionPort):
+    """A disk in memory: lazily zeroed pages under path names, up to `capacity` bytes.
+
+    Changed by create and delete. A deleted region stays usable for those who hold it, as an unlinked file does.
+    """
+
+    def __init__(self, capacity: int = 1 << 40) -> None:
+        self._capacity = capacity
+        self._regions: dict[str, Region] = {}
+
+    @property
+    def page_size(self) -> int:
+        """Bytes of a page."""
+        return PAGE_SIZE
+
+    def create(self, path: str | PathLike[str], length: int, *, sparse: bool = True) -> Region:
+        """Make a region of `length` zero bytes; FileExistsError, StorageSpaceError."""
+        name = os.fspath(path)
+        if name in self._regions:
+            raise FileExistsError(name)
+        if length > self.free_space(path):
+            raise StorageSpaceError("no room for a region", where=name, expected=f"{length} bytes", actual=self.free_space(path))
+        self._regions[name] = Region.anonymous(length)
+        return self._regions[name]
+
+    def map(self, path: str | PathLike[str], *, writable: bool = True, minimum_length: int = 1) -> Region:
+        """Return the region of a path; FileNotFoundError."""
+        try:
+            return self._regions[os.fspath(path)]
+        except KeyError:
+            raise FileNotFoundError(os.fspath(path)) from None
+
+    def delete(self, path: str | PathLike[str]) -> bool:
+        """Forget a path; False when there is none."""
+        return self._regions.pop(os.fspath(path), None) is not None
+
+    def free_space(self, path: str | PathLike[str]) -> int:
+        """Return the bytes left."""
+        return self._capacity - sum(len(region) for region in self._regions.values())
+
+    def exists(self, path: str | PathLike[str]) -> bool:
+        """Return whether a path has a region."""
+        return os.fspath(path) in self._regions

@@ -1,0 +1,84 @@
+"""A publication and its image, end to end over a network in memory."""
+
+from __future__ import annotations
+
+import random
+
+from aerowire.codecs.tables.counters import SystemCounter
+from aerowire.driver.events import EventType
+from aerowire.protocol.lifecycle import ImageState, PublicationState
+
+MS = 1_000_000
+SECOND = 1_000_000_000
+STREAM = 1001
+
+
+def connect(world, **options: int):
+    publisher, subscriber = world.node(), world.node(**options)
+    receive = subscriber.receive_endpoint(world.network.open_port(("10.0.0.2", 40456)))
+    subscriber.receiver.add_subscription(receive, STREAM)
+    send = publisher.send_endpoint(world.network.open_port(("10.0.0.1", 0), ("10.0.0.2", 40456)))
+    publication, appender = publisher.publish(send)
+    world.run(20 * MS)
+    return publisher, subscriber, publication, appender
+
+
+def test_setup_makes_an_image_and_a_status_message_connects(world):
+    publisher, subscriber, publication, _ = connect(world)
+    assert publication.is_connected
+    assert [image.state for image in subscriber.images] == [ImageState.ACTIVE]
+    assert publisher.get(SystemCounter.STATUS_MESSAGES_RECEIVED) == 1
+
+
+def pump(world, appender, subscriber, messages: list[bytes], limit_ns: int = 60 * SECOND) -> None:
+    deadline = world.clock.now_ns() + limit_ns
+    sent = 0
+    while not subscriber.subscribers or len(subscriber.subscribers[0].fragments) < len(messages):
+        while sent < len(messages) and appender.append(messages[sent]) > 0:
+            sent += 1
+        world.run(MS, 200_000)
+        for reader in subscriber.subscribers:
+            reader.poll()
+        assert world.clock.now_ns() < deadline, (sent, len(subscriber.subscribers[0].fragments))
+
+
+def test_messages_arrive_once_in_order_over_many_terms(world):
+    _, subscriber, _, appender = connect(world)
+    messages = [index.to_bytes(4, "little") * (1 + index % 300) for index in range(3000)]
+    pump(world, appender, subscriber, messages)
+    assert subscriber.subscribers[0].fragments == messages
+
+
+def test_messages_survive_loss_duplicates_and_reordering(make_world):
+    world = make_world(seed=42, loss=0.05, duplicate=0.05, jitter_ns=300_000)
+    publisher, subscriber, publication, appender = connect(world)
+    world.run(300 * MS)
+    dice = random.Random(1)
+    messages = [dice.randbytes(dice.randrange(1, 1300)) for _ in range(4000)]
+    pump(world, appender, subscriber, messages)
+    assert subscriber.subscribers[0].fragments == messages
+    assert publisher.get(SystemCounter.RETRANSMITS_SENT) > 0
+    assert subscriber.get(SystemCounter.NAK_MESSAGES_SENT) > 0 < publisher.get(SystemCounter.NAK_MESSAGES_RECEIVED)
+
+
+def test_close_drains_signals_the_end_and_frees_everything(world):
+    publisher, subscriber, publication, appender = connect(world)
+    assert appender.append(b"last") > 0
+    publisher.tracker.close_publication(publication)
+    world.run(20 * MS)
+    subscriber.subscribers[0].poll()
+    world.run(100 * MS)
+    assert publication.state == PublicationState.DONE  # the receiver confirmed the end: no linger
+    world.run(2 * SECOND)
+    kinds = [event.type for event in subscriber.seen]
+    assert subscriber.subscribers[0].fragments == [b"last"]
+    assert EventType.IMAGE_LINGER in kinds
+    world.run(12 * SECOND, 10 * MS)
+    assert [event.type for event in publisher.seen][-3:] == [
+        EventType.PUBLICATION_LINGER,
+        EventType.PUBLICATION_DONE,
+        EventType.PUBLICATION_REMOVED,
+    ]
+    assert [event.type for event in subscriber.seen][-3:] == [EventType.IMAGE_LINGER, EventType.IMAGE_DONE, EventType.IMAGE_REMOVED]
+    assert publisher.events.held_count == 1  # the endpoint
+    assert subscriber.events.held_count == 1
