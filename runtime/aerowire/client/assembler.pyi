@@ -1,7 +1,9 @@
 from collections.abc import Callable
+from typing import final
 
 from aerowire.client.header import Header
 
+@final
 class FragmentAssembler:
     def __init__(self, delegate: Callable[[memoryview, int, int, Header], object], initial_buffer_length: int = 0) -> None: ...
     @property

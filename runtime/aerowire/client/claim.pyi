@@ -1,8 +1,9 @@
 from types import TracebackType
-from typing import Self
+from typing import Self, final
 
 from typing_extensions import Buffer
 
+@final
 class BufferClaim(Buffer):
     @property
     def result(self) -> int: ...

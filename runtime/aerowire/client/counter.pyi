@@ -1,10 +1,11 @@
 from types import TracebackType
-from typing import Self
+from typing import Self, final
 
 from aerowire.client.conductor import ClientConductor
 from aerowire.client.state import Handle
 from aerowire.ipc.counters import CountersReader
 
+@final
 class Counter(Handle):
     def __init__(
         self, conductor: ClientConductor, counters: CountersReader, *, counter_id: int, registration_id: int, is_static: bool = False

@@ -1,5 +1,8 @@
+from typing import final
+
 from aerowire.client.image import Image
 
+@final
 class Header:
     @property
     def position(self) -> int: ...

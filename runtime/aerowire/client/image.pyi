@@ -1,6 +1,6 @@
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, final
 
 import numpy
 from numpy.typing import DTypeLike
@@ -12,8 +12,9 @@ from aerowire.client.subscription import Subscription
 from aerowire.ipc.counters import CountersReader
 from aerowire.logbuffer.log import LogBuffers
 
-FragmentHandler = Callable[[memoryview, int, int, Header], object]
+_FragmentHandler = Callable[[memoryview, int, int, Header], object]
 
+@final
 class Image(Handle):
     def __init__(
         self,
@@ -59,11 +60,12 @@ class Image(Handle):
     def is_publication_revoked(self) -> bool: ...
     @property
     def active_transport_count(self) -> int: ...
-    def poll(self, handler: FragmentHandler, fragment_limit: int = 10) -> int: ...
-    def bounded_poll(self, handler: FragmentHandler, limit_position: int, fragment_limit: int = 10) -> int: ...
+    def poll(self, handler: _FragmentHandler, fragment_limit: int = 10) -> int: ...
+    def bounded_poll(self, handler: _FragmentHandler, limit_position: int, fragment_limit: int = 10) -> int: ...
     def poll_many(self, fragment_limit: int) -> FragmentBatch: ...
     def poll_block(self, length_limit: int) -> Block: ...
 
+@final
 class Block:
     @property
     def length(self) -> int: ...

@@ -1,3 +1,5 @@
+from typing import final
+
 from typing_extensions import Buffer
 
 from aerowire.base.runner import NativeAgent
@@ -11,6 +13,7 @@ DRIVER_SHUTDOWN: int
 HEARTBEAT_LOST: int
 SERVICE_TIMEOUT: int
 
+@final
 class KeepaliveAgent(NativeAgent):
     def __init__(
         self,

@@ -1,6 +1,6 @@
 from collections.abc import Sequence
 from types import TracebackType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, final
 
 import numpy
 from typing_extensions import Buffer
@@ -93,8 +93,10 @@ class PublicationBase(Handle):
     def __enter__(self) -> Self: ...
     def __exit__(self, error_type: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None: ...
 
+@final
 class Publication(PublicationBase): ...
 
+@final
 class ExclusivePublication(PublicationBase):
     @property
     def revoke_on_close(self) -> bool: ...

@@ -1,12 +1,13 @@
 from collections.abc import Callable
 from types import TracebackType
-from typing import Self
+from typing import Self, final
 
 from aerowire.client.batch import FragmentBatch
 from aerowire.client.conductor import ClientConductor
-from aerowire.client.image import Block, FragmentHandler, Image
+from aerowire.client.image import Block, Image, _FragmentHandler
 from aerowire.client.state import Handle
 
+@final
 class Subscription(Handle):
     def __init__(
         self,
@@ -45,7 +46,7 @@ class Subscription(Handle):
     @property
     def resolved_endpoint(self) -> str | None: ...
     def try_resolve_channel_endpoint_port(self) -> str | None: ...
-    def poll(self, handler: FragmentHandler, fragment_limit: int = 10) -> int: ...
+    def poll(self, handler: _FragmentHandler, fragment_limit: int = 10) -> int: ...
     def poll_many(self, fragment_limit: int) -> FragmentBatch: ...
     def poll_block(self, length_limit: int) -> Block: ...
     def image_by_session_id(self, session_id: int) -> Image | None: ...
