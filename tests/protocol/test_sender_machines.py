@@ -1,0 +1,179 @@
+"""Set-up and heartbeat timing, retransmission, liveness and flow control with literal times and positions."""
+
+from __future__ import annotations
+
+import pytest
+
+from aerowire.protocol import retransmit_handler
+from aerowire.protocol.delay import StaticDelay
+from aerowire.protocol.flow_control import UnicastFlowControl
+from aerowire.protocol.lifecycle import PublicationLifecycle, PublicationState, UnblockTimer
+from aerowire.protocol.receiver_liveness import ReceiverLiveness
+from aerowire.protocol.retransmit_handler import RetransmitHandler
+from aerowire.protocol.send_schedule import SendSchedule
+
+TERM = 64 * 1024
+MS = 1_000_000
+
+
+def schedule() -> SendSchedule:
+    return SendSchedule(setup_timeout_ns=100 * MS, heartbeat_timeout_ns=100 * MS, now_ns=0)
+
+
+def test_setups_go_out_each_100_ms_until_the_first_status_message():
+    timing = schedule()
+    sent = []
+    for now in range(0, 350):
+        if timing.setup_due(now * MS):
+            sent.append(now)
+            timing.on_setup_sent(now * MS, False)
+    assert sent == [0, 100, 200, 300]
+    timing.on_status_message(351 * MS)
+    assert not timing.setup_due(1_000 * MS)
+
+
+def test_elicited_setups_are_limited_to_one_each_100_ms_and_end_with_receivers():
+    timing = schedule()
+    timing.on_status_message(0)
+    sent = []
+    for now in range(0, 250):
+        timing.on_setup_elicited(now * MS)
+        if timing.setup_due(now * MS):
+            sent.append(now)
+            timing.on_setup_sent(now * MS, True)
+    assert sent == [0, 100, 200]
+
+
+def test_an_elicited_setup_is_repeated_while_there_are_no_receivers():
+    timing = schedule()
+    timing.on_status_message(0)
+    timing.on_setup_elicited(0)
+    timing.on_setup_sent(0, False)
+    assert timing.setup_due(100 * MS)
+
+
+def test_no_heartbeat_before_the_first_status_message():
+    timing = schedule()
+    assert not timing.heartbeat_due(10_000 * MS)
+    timing.on_status_message(10_000 * MS)
+    assert timing.heartbeat_due(10_000 * MS)
+
+
+def test_heartbeats_follow_100_ms_after_the_last_data_and_setups_do_not_put_them_off():
+    timing = schedule()
+    timing.on_status_message(0)
+    timing.on_sent(0)
+    timing.on_setup_sent(50 * MS, True)
+    assert not timing.heartbeat_due(99 * MS)
+    assert timing.heartbeat_due(100 * MS)
+    assert timing.next_deadline_ns() == 100 * MS
+
+
+def handler(*, group: bool = False, delay: int = 0) -> RetransmitHandler:
+    return RetransmitHandler(StaticDelay(delay), StaticDelay(10 * MS), group=group, max_resend=2)
+
+
+def test_the_same_nak_is_ignored_for_the_linger_time():
+    naks = handler()
+    assert naks.on_nak(5, 64, 128, 0) == retransmit_handler.RESEND
+    assert (naks.resend_term_id, naks.resend_term_offset, naks.resend_length) == (5, 64, 128)
+    assert naks.on_nak(5, 64, 128, 9 * MS) == retransmit_handler.IGNORED
+    assert naks.on_nak(5, 160, 32, 9 * MS) == retransmit_handler.IGNORED
+    assert not naks.poll_resend(10 * MS + 1)
+    assert naks.on_nak(5, 64, 128, 10 * MS + 1) == retransmit_handler.RESEND
+
+
+def test_unicast_takes_over_its_one_action_for_a_range_elsewhere():
+    naks = handler()
+    naks.on_nak(5, 64, 128, 0)
+    assert naks.on_nak(5, 192, 32, 1) == retransmit_handler.RESEND
+    assert naks.active_count == 1
+
+
+def test_a_group_has_a_pool_and_overflows_it():
+    naks = handler(group=True)
+    assert naks.on_nak(5, 0, 32, 0) == retransmit_handler.RESEND
+    assert naks.on_nak(5, 64, 32, 0) == retransmit_handler.RESEND
+    assert naks.on_nak(5, 128, 32, 0) == retransmit_handler.OVERFLOW
+
+
+def test_a_delayed_resend_comes_after_its_delay_once():
+    naks = handler(delay=5 * MS)
+    assert naks.on_nak(5, 0, 32, 0) == retransmit_handler.SCHEDULED
+    assert not naks.poll_resend(5 * MS)
+    assert naks.poll_resend(5 * MS + 1)
+    assert not naks.poll_resend(5 * MS + 2)
+
+
+def test_nothing_is_sent_for_an_empty_range():
+    assert handler().on_nak(5, 0, 0, 0) == retransmit_handler.IGNORED
+
+
+def test_receivers_are_forgotten_after_their_silence():
+    liveness = ReceiverLiveness()
+    assert liveness.on_status_message(1, 0)
+    assert not liveness.on_status_message(1, 100)
+    assert liveness.on_status_message(2, 150)
+    assert liveness.on_idle(1_099, 1_000) == 0
+    assert liveness.on_idle(1_100, 1_000) == 1
+    assert liveness.on_remote_close(2)
+    assert not liveness.on_remote_close(2)
+    assert liveness.count == 0
+
+
+def test_many_receivers_are_remembered():
+    liveness = ReceiverLiveness()
+    for receiver_id in range(1000):
+        liveness.on_status_message(receiver_id, receiver_id)
+    assert liveness.on_idle(1_000, 500) == 501
+    assert liveness.next_deadline_ns(500) == 1_001
+
+
+def test_the_limit_never_falls():
+    flow = UnicastFlowControl(16, 128 * 1024)
+    assert flow.limit_after(4096, 1024, 0) == 5120
+    assert flow.limit_after(0, 1024, 5120) == 5120
+
+
+@pytest.mark.parametrize(("offset", "length", "expected"), [(0, 128, 128), (TERM - 64, 128, 64), (0, TERM, TERM)])
+def test_retransmissions_end_with_the_term(offset, length, expected):
+    assert UnicastFlowControl(16, 128 * 1024).retransmission_length(offset, length, TERM) == expected
+
+
+def test_retransmissions_are_clipped_to_windows():
+    assert UnicastFlowControl(2, 128 * 1024).retransmission_length(0, 1 << 24, 1 << 24) == 256 * 1024
+
+
+def test_a_closed_publication_drains_lingers_and_is_done():
+    life = PublicationLifecycle(linger_ns=5_000)
+    life.on_closed(False)
+    assert life.state() == PublicationState.DRAINING
+    life.on_drained(100)
+    assert not life.poll_done(False, 5_099)
+    assert life.poll_done(False, 5_100)
+    assert life.state() == PublicationState.DONE
+
+
+def test_a_confirmed_end_cuts_the_linger_short():
+    life = PublicationLifecycle(linger_ns=5_000)
+    life.on_closed(False)
+    life.on_drained(100)
+    assert life.poll_done(True, 101)
+
+
+def test_a_revoked_publication_is_not_drained_but_waits_for_its_close():
+    life = PublicationLifecycle(linger_ns=0)
+    life.on_revoked(10)
+    assert life.state() == PublicationState.LINGER
+    assert not life.poll_done(False, 100)
+    life.on_closed(True)
+    assert life.poll_done(False, 100)
+
+
+def test_unblocks_when_consumers_stand_still_before_something():
+    timer = UnblockTimer(timeout_ns=15, position=0, now_ns=0)
+    assert not timer.poll_unblock(0, True, 15)
+    assert timer.poll_unblock(0, True, 16)
+    assert not timer.poll_unblock(32, True, 17)
+    assert not timer.poll_unblock(32, False, 100)
+    assert not timer.poll_unblock(32, True, 110)
