@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import struct
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from aerowire.codecs.flyweights import commands
+from aerowire.codecs.flyweights.cnc import CounterValueDecoder
 from aerowire.codecs.flyweights.commands import CommandType
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.driver import MediaDriver
@@ -91,6 +93,10 @@ class RawClient:
 
     def system(self, which: SystemCounter) -> int:
         return self.cnc.counters_reader().value(which)
+
+    def set_counter(self, counter_id: int, value: int) -> None:
+        """Write a counter's value as its owner does."""
+        struct.pack_into("<q", self.cnc.counters_values_buffer, counter_id * CounterValueDecoder.ENCODED_LENGTH, value)
 
     def __post_init__(self) -> None:
         self._receiver = self.cnc.to_clients_receiver()

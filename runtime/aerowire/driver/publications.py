@@ -6,19 +6,21 @@ Streams run on the agents; this module only makes them and follows the events of
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from aerowire.base.channel_uri import MEDIA_IPC, TAG_INVALID, ChannelUri
-from aerowire.base.errors import ChannelError, ChannelValueError, RegistrationError
+from aerowire.base.errors import ChannelValueError, RegistrationError
 from aerowire.codecs.flyweights import cnc, commands, logbuffer
 from aerowire.codecs.tables.counters import CounterType
 from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.driver.ipc_publication import IpcPublication
 from aerowire.driver.logs import Log, LogSpec
 from aerowire.driver.network_publication import NetworkPublication
-from aerowire.driver.publication_params import RESPONSE_CORRELATION_ID_NONE, PublicationParams
-from aerowire.driver.udp_channel import TIMESTAMP_OFFSET_NONE, UdpChannel
+from aerowire.driver.publication_checks import check_network, check_supported, confirm_match, mismatch
+from aerowire.driver.publication_params import PublicationParams
+from aerowire.driver.sessions import Sessions
+from aerowire.driver.udp_channel import UdpChannel
 from aerowire.protocol.flow_control import UnicastFlowControl
 
 if TYPE_CHECKING:
@@ -102,52 +104,6 @@ class PublicationLink:
     client_id: int
 
 
-@dataclass(slots=True)
-class Sessions:
-    """Session ids in use and the next to give out.
-
-    Invariant: `_active` holds the (session, stream, channel) of every publication that is not yet done.
-    """
-
-    reserved_low: int
-    reserved_high: int
-    next_id: int
-    _active: set[tuple[int, int, str]] = field(default_factory=set)
-
-    def next_for_channel(self, stream_id: int, canonical_form: str) -> int:
-        """Return a session id that no stream of the channel uses."""
-        while True:
-            session_id = self._advance()
-            if (session_id, stream_id, canonical_form) not in self._active:
-                return session_id
-
-    def next_for_stream(self, stream_id: int) -> int:
-        """Return a session id that no stream of that id uses, on whichever channel."""
-        in_use = {session for session, stream, _ in self._active if stream == stream_id}
-        while True:
-            session_id = self._advance()
-            if session_id not in in_use:
-                return session_id
-
-    def take(self, key: tuple[int, int, str]) -> None:
-        """Mark a session as used."""
-        self._active.add(key)
-
-    def release(self, key: tuple[int, int, str]) -> None:
-        """Mark a session as free; doing it twice is harmless."""
-        self._active.discard(key)
-
-    def __contains__(self, key: tuple[int, int, str]) -> bool:
-        return key in self._active
-
-    def _advance(self) -> int:
-        session_id = self.next_id
-        if self.reserved_low <= session_id <= self.reserved_high:
-            session_id = _wrap(self.reserved_high + 1)
-        self.next_id = _wrap(session_id + 1)
-        return session_id
-
-
 class Publications:
     """All publications of the driver, and who registered them."""
 
@@ -187,10 +143,10 @@ class Publications:
         uri = ChannelUri.parse(channel)
         self._core.clients.get_or_add(client_id)
         params = PublicationParams.of(uri, self._core.context, self, stream_id, MEDIA_IPC)
-        _check_supported(uri, params)
+        check_supported(uri, params)
         existing = None if is_exclusive else self._find_shared(None, stream_id, params)
         if existing is not None:
-            _confirm_match(uri, params, existing)
+            confirm_match(uri, params, existing)
             self._link(existing, correlation_id, client_id, is_exclusive=is_exclusive)
             return None
         session_key = self._take_session(params, MEDIA_IPC, channel)
@@ -202,16 +158,16 @@ class Publications:
         """Make or share a UDP publication; returns it when it is new."""
         self._core.clients.get_or_add(client_id)
         params = PublicationParams.of(channel.uri, self._core.context, self, stream_id, channel.canonical_form)
-        _check_network(channel)
-        _check_supported(channel.uri, params)
+        check_network(channel)
+        check_supported(channel.uri, params)
         endpoint = self._endpoints.find_sender(channel)
         if endpoint is not None:
             self._endpoints.check_sender(endpoint, channel, params)
             existing = None if is_exclusive else self._find_shared(endpoint, stream_id, params)
             if existing is not None:
-                _confirm_match(channel.uri, params, existing)
+                confirm_match(channel.uri, params, existing)
                 if params.spies_simulate_connection != existing.params.spies_simulate_connection:
-                    raise _mismatch(channel.uri, "ssc", existing.params.spies_simulate_connection, existing)
+                    raise mismatch(channel.uri, "ssc", existing.params.spies_simulate_connection, existing)
                 self._link(existing, correlation_id, client_id, is_exclusive=is_exclusive)
                 return None
         session_key = self._take_session(params, channel.canonical_form, channel.original)
@@ -456,75 +412,3 @@ class Publications:
 def _starting_position(params: PublicationParams) -> int:
     terms = (params.term_id - params.initial_term_id) & 0xFFFF_FFFF
     return terms * params.term_length + params.term_offset
-
-
-def _wrap(value: int) -> int:
-    return (value + (1 << 31)) % (1 << 32) - (1 << 31)
-
-
-def _check_supported(uri: ChannelUri, params: PublicationParams) -> None:
-    if params.is_response or params.response_correlation_id != RESPONSE_CORRELATION_ID_NONE:
-        raise not_supported("response channels", uri, "control-mode=response and response-correlation-id")
-
-
-def _check_network(channel: UdpChannel) -> None:
-    if channel.is_multicast:
-        raise not_supported("multicast", channel.uri, "a multicast endpoint")
-    if channel.is_multi_destination:
-        raise not_supported("multi-destination-cast", channel.uri, f"control-mode={channel.control_mode.value}")
-    if "fc" in channel.uri:
-        raise ChannelValueError(
-            "a unicast channel has no flow control strategy to choose",
-            where=channel.original,
-            expected="no fc",
-            actual=f"fc={channel.uri.get('fc')}",
-            error_code=ErrorCode.GENERIC_ERROR,
-        )
-    if channel.channel_snd_timestamp_offset != TIMESTAMP_OFFSET_NONE:
-        raise not_supported("channel timestamps", channel.uri, "channel-snd-ts-offset")
-    if channel.has_explicit_endpoint and channel.remote_data.port == 0:
-        raise _invalid_publication("the endpoint of a publication has port 0", channel, "endpoint=host:port with a port", "endpoint")
-    if channel.has_explicit_control and not channel.has_explicit_endpoint:
-        raise _invalid_publication("control stands alone", channel, "endpoint or control-mode beside it", "control")
-
-
-def not_supported(what: str, uri: ChannelUri, actual: str) -> ChannelError:
-    """Return the error of a channel that asks for something this driver does not do."""
-    return ChannelError(
-        f"{what}: not supported by this driver",
-        where=uri,
-        expected="a unicast UDP or an IPC channel",
-        actual=actual,
-        error_code=ErrorCode.NOT_SUPPORTED,
-    )
-
-
-def _invalid_publication(what: str, channel: UdpChannel, expected: str, key: str) -> ChannelValueError:
-    return ChannelValueError(
-        what, where=channel.original, expected=expected, actual=f"{key}={channel.uri.get(key)}", error_code=ErrorCode.GENERIC_ERROR
-    )
-
-
-def _confirm_match(uri: ChannelUri, params: PublicationParams, existing: Publication) -> None:
-    pairs = (
-        ("mtu", params.mtu_length, existing.params.mtu_length),
-        ("term-length", params.term_length, existing.params.term_length),
-        ("session-id", params.session_id, existing.params.session_id),
-        ("init-term-id", params.initial_term_id, existing.params.initial_term_id),
-        ("term-id", params.term_id, existing.params.term_id),
-        ("term-offset", params.term_offset, existing.params.term_offset),
-    )
-    for key, wanted, found in pairs:
-        if key in uri and wanted != found:
-            raise _mismatch(uri, key, found, existing)
-
-
-def _mismatch(uri: ChannelUri, key: str, found: object, existing: Publication) -> ChannelValueError:
-    return ChannelValueError(
-        f"an existing publication has another {key}",
-        where=uri,
-        expected=f"{key}={found} as {existing.channel} has",
-        actual=f"{key}={uri.get(key)}",
-        hint="use an exclusive publication, or the same value",
-        error_code=ErrorCode.GENERIC_ERROR,
-    )

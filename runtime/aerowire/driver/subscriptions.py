@@ -16,7 +16,7 @@ from aerowire.codecs.tables.counters import CounterType
 from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.driver.endpoints import conflict
 from aerowire.driver.network_publication import NetworkPublication
-from aerowire.driver.publications import not_supported
+from aerowire.driver.publication_checks import not_supported
 from aerowire.driver.subscription_params import SubscriptionParams
 from aerowire.driver.udp_channel import TIMESTAMP_OFFSET_NONE, ControlMode, UdpChannel
 
