@@ -358,6 +358,11 @@ def aeron_dir() -> Iterator[Path]:
 
 
 @pytest.fixture
+def start_driver() -> type[FakeDriver]:
+    return FakeDriver
+
+
+@pytest.fixture
 def driver(aeron_dir: Path) -> FakeDriver:
     return FakeDriver(aeron_dir)
 

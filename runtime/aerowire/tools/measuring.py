@@ -1,0 +1,129 @@
+"""What `aerowire ping`, `aerowire throughput` and the scripts under benchmarks/ have in common: arguments, the driver, the report."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+import json
+import statistics
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from aerowire.base.errors import AerowireError
+from aerowire.tools.measure import BATCH, PEERS, SINGLE, Plan
+
+IPC_CHANNEL = "aeron:ipc?term-length=4m"
+UDP_CHANNEL = "aeron:udp?endpoint=127.0.0.1:20121"
+UDP_REPLY_CHANNEL = "aeron:udp?endpoint=127.0.0.1:20122"
+PROCESS, EMBEDDED = "process", "embedded"
+IDLE_STRATEGIES = ("backoff", "busy-spin", "noop", "sleeping", "sleeping-ms", "yielding")
+THREADING_MODES = ("DEDICATED", "SHARED_NETWORK", "SHARED")
+
+
+def add_arguments(parser: argparse.ArgumentParser, *, messages: int, warmup: int, length: int = 32) -> None:
+    """Add the arguments that both measurements take."""
+    parser.add_argument("--channel", default=IPC_CHANNEL, help=f"channel of the messages (default: {IPC_CHANNEL})")
+    parser.add_argument("--length", type=int, default=length, help=f"bytes of payload (default: {length})")
+    parser.add_argument("--messages", type=int, default=messages, help=f"messages measured (default: {messages:,})")
+    parser.add_argument("--warmup", type=int, default=warmup, help=f"messages before that (default: {warmup:,})")
+    parser.add_argument(
+        "--mode",
+        choices=(SINGLE, BATCH),
+        default=SINGLE,
+        help="a call for each message, or offer_many and poll_many (default: single)",
+    )
+    parser.add_argument("--peer", choices=PEERS, default=PEERS[0], help="library to measure; pyzmq over its ipc:// (default: aerowire)")
+    parser.add_argument("--batch", dest="batch_count", type=int, default=256, help="messages a call in batch mode (default: 256)")
+    parser.add_argument(
+        "--driver", choices=(PROCESS, EMBEDDED), default=PROCESS, help="where the driver runs, without --dir (default: its own process)"
+    )
+    parser.add_argument("--idle", choices=IDLE_STRATEGIES, help="idle strategy of that driver (default: as fits the channel)")
+    parser.add_argument("--threading", choices=THREADING_MODES, default="SHARED", help="threading mode of that driver (default: SHARED)")
+    parser.add_argument("--runs", type=int, default=1, help="measure this often and take the median of each number (default: 1)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+
+
+@dataclasses.dataclass(frozen=True)
+class Setting:
+    """Where a measurement ran: what is printed beside its numbers."""
+
+    driver: str
+    idle: str
+    aeron_dir: str
+
+
+def plan_of(arguments: argparse.Namespace, *, reply_channel: str | None = None, one_thread: bool = False) -> Plan:
+    """Return the plan that the arguments describe; without a `reply_channel` one that goes with the channel."""
+    if reply_channel is None:
+        reply_channel = UDP_REPLY_CHANNEL if arguments.channel.startswith("aeron:udp") else arguments.channel
+    return Plan(
+        channel=arguments.channel,
+        reply_channel=reply_channel,
+        length=arguments.length,
+        messages=arguments.messages,
+        warmup=arguments.warmup,
+        mode=arguments.mode,
+        peer=arguments.peer,
+        batch_count=arguments.batch_count,
+        one_thread=one_thread,
+    )
+
+
+def measure(arguments: argparse.Namespace, plan: Plan, run: Callable[[Plan], dict[str, float]]) -> tuple[dict[str, float], Setting]:
+    """Run the plan `--runs` times beside a driver; return the median of each number, and the setting."""
+    plan.check()
+    if arguments.runs < 1:
+        raise AerowireError("--runs is out of range", expected="at least 1", actual=arguments.runs)
+    with driver_scope(arguments, plan) as setting:
+        placed = dataclasses.replace(plan, aeron_dir=setting.aeron_dir)
+        results = [run(placed) for _ in range(arguments.runs)]
+    return {name: statistics.median(result[name] for result in results) for name in results[0]}, setting
+
+
+@contextlib.contextmanager
+def driver_scope(arguments: argparse.Namespace, plan: Plan) -> Iterator[Setting]:
+    """Start the driver that the arguments ask for, and end it; with --dir use the one that is there."""
+    directory = getattr(arguments, "dir", None)
+    if plan.peer != PEERS[0]:
+        yield Setting("none", "none", "")
+        return
+    if directory is not None:
+        yield Setting("running", "as it was started", directory)
+        return
+    from aerowire.driver.media_driver import MediaDriver, random_aeron_dir
+    from aerowire.tools.arguments import properties_of
+
+    # IPC needs the driver a few times a second, and a spinning one takes a core from the two ends; UDP passes through it.
+    idle = arguments.idle or ("sleeping-ms" if plan.channel.startswith("aeron:ipc") else "busy-spin")
+    options: dict[str, Any] = {
+        "aeron_dir": random_aeron_dir(),
+        "dir_delete_on_shutdown": True,
+        "threading_mode": arguments.threading,
+        **{f"{role}_idle_strategy": idle for role in ("shared", "sharednetwork", "sender", "receiver", "conductor")},
+    }
+    properties = properties_of(arguments) if hasattr(arguments, "definitions") else {}
+    launch = MediaDriver.spawn if arguments.driver == PROCESS else MediaDriver.launch
+    with launch(properties=properties, **options) as driver:
+        yield Setting(f"{arguments.driver}, {arguments.threading}", idle, driver.aeron_dir)
+
+
+def report(arguments: argparse.Namespace, plan: Plan, result: dict[str, float], setting: Setting) -> None:
+    """Print the numbers: as one JSON object, or as a few lines for people."""
+    about = {
+        "peer": plan.peer,
+        "channel": plan.channel if plan.peer == PEERS[0] else "ipc",
+        "length": plan.length,
+        "messages": plan.messages,
+        "mode": plan.mode,
+        "driver": setting.driver,
+        "idle": setting.idle,
+        "runs": arguments.runs,
+    }
+    if arguments.json:
+        print(json.dumps({**result, **about}))
+        return
+    print("  ".join(f"{name}={value}" for name, value in about.items()), file=sys.stderr)
+    for name, value in result.items():
+        print(f"{name:>12} {value:>16,.2f}")

@@ -1,0 +1,49 @@
+"""`aerowire throughput`: how many messages a second go from one process to another."""
+
+from __future__ import annotations
+
+import argparse
+
+EXAMPLES = """\
+Examples:
+  aerowire throughput
+  aerowire throughput --mode batch --messages 50000000
+  aerowire throughput --channel 'aeron:udp?endpoint=127.0.0.1:20121' --length 1024 --messages 1000000
+  aerowire throughput --peer pyzmq --json
+
+Starts a driver of its own unless --dir says which to use. The receiver runs in a second process and counts.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of a throughput measurement, --dir and -D aside."""
+    from aerowire.tools import measuring
+
+    measuring.add_arguments(parser, messages=10_000_000, warmup=0)
+
+
+def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the `throughput` subcommand."""
+    from aerowire.tools.arguments import add_directory_arguments
+
+    parser = subparsers.add_parser(
+        "throughput",
+        help="measure messages a second",
+        description="Measure how many messages a second go from one process to another.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_arguments(parser)
+    add_directory_arguments(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Carry the subcommand out."""
+    from aerowire.tools import measuring
+    from aerowire.tools.measure import measure_throughput
+
+    plan = measuring.plan_of(arguments)
+    result, setting = measuring.measure(arguments, plan, measure_throughput)
+    measuring.report(arguments, plan, result, setting)
+    return 0

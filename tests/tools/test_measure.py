@@ -1,0 +1,92 @@
+"""`aerowire ping` and `throughput`: that they measure, not how fast."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from aerowire.base.errors import ConfigurationError
+from aerowire.tools.measure import Plan, percentiles
+
+Run = Callable[..., tuple[int, str, str]]
+BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+UDP = "aeron:udp?endpoint=127.0.0.1:24872"
+
+
+def test_percentiles_are_of_the_sorted_samples() -> None:
+    assert percentiles([1000 * value for value in range(100, -1, -1)]) == {"p50_us": 50, "p90_us": 90, "p99_us": 99, "max_us": 100}
+
+
+@pytest.mark.parametrize("wrong", [{"length": -1}, {"messages": 0}, {"warmup": -1}, {"batch_count": 0}])
+def test_a_plan_that_cannot_be_is_refused(wrong: dict[str, int]) -> None:
+    plan = Plan(**{"channel": "aeron:ipc", "reply_channel": "aeron:ipc", "length": 32, "messages": 1, "warmup": 0, **wrong})  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError):
+        plan.check()
+    assert Plan.from_json(plan.to_json()) == plan
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["ping"],
+        ["ping", "--length", "3000", "--one-thread"],
+        ["ping", "--channel", UDP, "--reply-channel", "aeron:udp?endpoint=127.0.0.1:24873", "--one-thread"],
+    ],
+)
+def test_ping_prints_percentiles(run_command: Run, arguments: list[str]) -> None:
+    code, output, errors = run_command(*arguments, "--messages", "50", "--warmup", "5", "--json")
+    assert (code, errors) == (0, "")
+    result = json.loads(output)
+    assert 0 < result["p50_us"] <= result["p90_us"] <= result["p99_us"] <= result["max_us"]
+    assert result["driver"] == "running"
+
+
+@pytest.mark.parametrize("arguments", [[], ["--mode", "batch"], ["--length", "0"], ["--channel", UDP, "--mode", "batch"]])
+def test_throughput_prints_a_rate(run_command: Run, arguments: list[str]) -> None:
+    code, output, errors = run_command("throughput", *arguments, "--messages", "20000", "--json", "--runs", "2")
+    assert (code, errors) == (0, "")
+    assert json.loads(output)["msgs_per_s"] > 0
+
+
+def test_output_for_people_has_the_setting_beside_it(run_command: Run) -> None:
+    code, output, errors = run_command("ping", "--messages", "20", "--warmup", "5", "--one-thread")
+    assert code == 0
+    assert "p50_us" in output
+    assert "idle=" in errors
+
+
+@pytest.mark.parametrize("script", ["pingpong.py", "throughput.py"])
+@pytest.mark.parametrize("driver", ["process", "embedded"])
+def test_the_scripts_start_a_driver_of_their_own(script: str, driver: str) -> None:
+    command = [
+        sys.executable,
+        str(BENCHMARKS / script),
+        "--messages",
+        "50",
+        "--warmup",
+        "0",
+        "--driver",
+        driver,
+        "--idle",
+        "sleeping-ms",
+        "--json",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    result = json.loads(done.stdout)
+    assert result["driver"] == f"{driver}, SHARED"
+    assert result["idle"] == "sleeping-ms"
+
+
+@pytest.mark.parametrize("script", ["pingpong.py", "throughput.py"])
+def test_the_scripts_measure_another_library(script: str) -> None:
+    pytest.importorskip("zmq")
+    command = [sys.executable, str(BENCHMARKS / script), "--peer", "pyzmq", "--messages", "200", "--warmup", "0", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["peer"] == "pyzmq"
