@@ -69,7 +69,7 @@ def test_native_agents_go_on_while_python_is_busy() -> None:
         invoker = runner.invoker
         assert runner.is_running
         before = invoker.cycle_count
-        sum(range(20_000_000))          # one C call that does not let go of the interpreter lock
+        sum(range(20_000_000))  # one C call that does not let go of the interpreter lock
         assert invoker.cycle_count > before + 10
     assert not runner.is_running
     assert invoker.is_closed
@@ -156,7 +156,7 @@ def test_agent_protocol_is_what_runners_expect() -> None:
         def on_start(self) -> None: ...
 
         def do_work(self, now: object) -> int:
-            return 0
+            return 0 if now else 1
 
         def next_deadline_ns(self) -> int:
             return NO_DEADLINE

@@ -111,7 +111,7 @@ def test_buffers_are_set_and_probed() -> None:
     assert 0 < buffers.send_default <= buffers.send_max
     assert 0 < buffers.receive_default <= buffers.receive_max
     with open_udp(bind=LOCAL, send_buffer_length=65_536, receive_buffer_length=65_536) as port:
-        assert port.send_buffer_length in (65_536, 131_072)     # Linux reports twice what was asked
+        assert port.send_buffer_length in (65_536, 131_072)  # Linux reports twice what was asked
         assert port.receive_buffer_length in (65_536, 131_072)
 
 
@@ -127,10 +127,13 @@ def test_ip6_passes() -> None:
 
 
 def test_multicast_group_on_the_loopback_interface() -> None:
-    with open_udp(bind=("239.192.17.3", 0), group="239.192.17.3", interface="127.0.0.1", reuse_address=True) as member:
-        with open_udp(bind=LOCAL, peer=member.local_address, interface="127.0.0.1", ttl=1) as sender:
-            sender.send_datagrams([(b"all", None)])
-            assert arrived(member, 1)[0][0] == b"all"
+    group = "239.192.17.3"
+    with (
+        open_udp(bind=(group, 0), group=group, interface="127.0.0.1", reuse_address=True) as member,
+        open_udp(bind=LOCAL, peer=member.local_address, interface="127.0.0.1", ttl=1) as sender,
+    ):
+        sender.send_datagrams([(b"all", None)])
+        assert arrived(member, 1)[0][0] == b"all"
 
 
 @pytest.mark.parametrize("walk_limit", [5, 0])
@@ -156,7 +159,7 @@ def test_poller_always_reports_ports_without_a_descriptor() -> None:
     for index, port in enumerate(silent):
         poller.add(port, index)
     seen = {token for _ in range(100) for token in poller.poll()}
-    assert seen == set(range(100))      # no more than 64 at a time, none starved
+    assert seen == set(range(100))  # no more than 64 at a time, none starved
     for port in silent:
         assert poller.remove(port)
     assert poller.poll() == []

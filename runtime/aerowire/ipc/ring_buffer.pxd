@@ -35,6 +35,7 @@ cdef class ManyToOneRingBuffer:
     cdef int64_t consumer_position(self) noexcept nogil
     cdef int32_t pending(self) noexcept nogil                              # bytes between head and tail; > 0: something to read
 
+    cdef int _read_run(self, MessageHandler handler, void* context, int limit, bint* at_end) noexcept nogil
     cdef void _pad(self, int32_t index, int32_t length) noexcept nogil
     cdef bint _is_zero(self, int32_t begin, int32_t end) noexcept nogil
     cdef object _holder_buffer(self)

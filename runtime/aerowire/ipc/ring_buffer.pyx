@@ -107,6 +107,14 @@ cdef class ManyToOneRingBuffer:
     # -- the reader ----------------------------------------------------------------------------------------------------------------
 
     cdef int read_messages(self, MessageHandler handler, void* context, int limit) noexcept nogil:
+        # two runs at most: up to the end of the memory, and on from its start
+        cdef bint at_end = False
+        cdef int messages = self._read_run(handler, context, limit, &at_end)
+        if at_end and messages < limit:
+            messages += self._read_run(handler, context, limit - messages, &at_end)
+        return messages
+
+    cdef int _read_run(self, MessageHandler handler, void* context, int limit, bint* at_end) noexcept nogil:
         cdef uint8_t* trailer = self.address + self.capacity
         cdef int64_t head = load_relaxed_i64(trailer + RING_TRAILER_HEAD_POSITION_OFFSET)
         cdef int32_t begin = <int32_t>head & (self.capacity - 1)
@@ -121,8 +129,8 @@ cdef class ManyToOneRingBuffer:
             if length <= 0:
                 break
             if length < RING_RECORD_BODY_OFFSET or align_record(length) > contiguous - consumed:
-                length = contiguous - consumed      # a damaged record: nothing behind it can be trusted
-                consumed = contiguous
+                # a damaged record: nothing that is behind it now can be trusted
+                consumed = <int32_t>min(<int64_t>contiguous, load_acquire_i64(trailer + RING_TRAILER_TAIL_POSITION_OFFSET) - head)
                 break
             consumed += align_record(length)
             if ring_record_type(record) == RING_PADDING_TYPE:
@@ -132,6 +140,7 @@ cdef class ManyToOneRingBuffer:
         if consumed:
             memset(self.address + begin, 0, consumed)       # zero BEFORE the head moves: writers rely on it
             store_release_i64(trailer + RING_TRAILER_HEAD_POSITION_OFFSET, head + consumed)
+        at_end[0] = consumed == contiguous
         return messages
 
     cdef bint unblock_record(self) noexcept nogil:
@@ -242,9 +251,7 @@ cdef class ManyToOneRingBuffer:
     def poll(self, int limit=READ_LIMIT_DEFAULT) -> list:
         """Return up to `limit` messages as (type, bytes)."""
         cdef list messages = []
-        while len(messages) < limit:
-            if self.read_messages(append_message, <void*>messages, limit - <int>len(messages)) == 0:
-                break
+        self.read_messages(append_message, <void*>messages, limit)
         return messages
 
     def unblock(self) -> bool:
