@@ -184,7 +184,10 @@ def test_reads_interfaces_comments_and_sections_of_pcapng(build: SimpleNamespace
 def test_marks_dropped_packets_of_a_classic_capture_by_their_source(build: SimpleNamespace, tmp_path: Path, frame: bytes) -> None:
     inner = build.ip4(frame, build.SENDER, build.RECEIVER)
     packets = [build.ethernet(inner, source=bytes.fromhex(address)) for address in ("020000000001", "02000000000d")]
-    assert read_frames(written(tmp_path, build.classic(packets)))["dropped"].to_pylist() == [False, True]
+    packets += [bytes.fromhex(f"02000000010{way}") + packets[mark][6:] for way in (0, 1) for mark in (0, 1)]
+    table = read_frames(written(tmp_path, build.classic(packets)))
+    assert table["dropped"].to_pylist() == [False, True] * 3
+    assert table["interface"].to_pylist() == [None, None, "sent", "sent-dropped", "received", "received-dropped"]
 
 
 def test_reads_compressed_captures(build: SimpleNamespace, tmp_path: Path, frame: bytes) -> None:

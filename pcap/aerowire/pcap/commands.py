@@ -131,8 +131,11 @@ def _stream_table(stream: dict[str, Any]) -> Table:
         title=f"\nsession {stream['session_id']}, stream {stream['stream_id']}", title_justify="left", show_header=False, show_edge=False
     )
     for path in stream["paths"]:
+        seen = f" ({path['interface']})" if path["interface"] else ""
         lost = f", {path['unrecovered_bytes']:,} bytes never recovered" if path["unrecovered_bytes"] else ""
-        table.add_row("path", f"{path['source']} -> {path['destination']}: {path['data_frames']:,} frames, {path['gaps']:,} gaps{lost}")
+        table.add_row(
+            "path", f"{path['source']} -> {path['destination']}{seen}: {path['data_frames']:,} frames, {path['gaps']:,} gaps{lost}"
+        )
     table.add_row(
         "terms", f"length {_known(stream['term_length'])}, initial id {_known(stream['initial_term_id'])}, mtu {_known(stream['mtu'])}"
     )

@@ -27,6 +27,10 @@ RAW_OTHERS = (12, 14)  # raw IP as some systems number it
 # interface's name in pcapng.
 DROPPED_SOURCE = bytes.fromhex("02000000000d")
 DROPPED_INTERFACES = frozenset(("sent-dropped", "received-dropped"))
+# In such a classic file the destination tells the direction; these are the names that its pcapng form gives to its interfaces.
+DIRECTIONS = ("sent", "sent-dropped", "received", "received-dropped")
+DRIVER_ADDRESSES = np.dtype([("to", "V5"), ("direction", "u1"), ("source", "V5"), ("mark", "u1")])
+DRIVER_DESTINATION, DRIVER_SOURCE = np.void(bytes.fromhex("0200000001")), np.void(DROPPED_SOURCE[:5])
 
 
 @dataclass(slots=True)
@@ -238,3 +242,12 @@ def _dropped(block: PacketBlock, gather: Gather, rows: Integers) -> Mask:
         return np.zeros(rows.size, dtype=bool)
     marks = gather.structs(np.dtype((np.void, len(DROPPED_SOURCE))), block.starts[rows] + len(DROPPED_SOURCE))
     return np.asarray(marks == np.void(DROPPED_SOURCE), dtype=bool)
+
+
+def driver_directions(block: PacketBlock, gather: Gather, rows: Integers) -> tuple[Integers, Mask]:
+    """Return the index into DIRECTIONS of some packets of a classic capture, and which of them a driver of this project captured."""
+    if rows.size == 0 or int(block.link_types[0]) != ETHERNET:
+        return np.zeros(rows.size, dtype=np.int64), np.zeros(rows.size, dtype=bool)
+    addresses = gather.structs(DRIVER_ADDRESSES, block.starts[rows])
+    own = (addresses["to"] == DRIVER_DESTINATION) & (addresses["source"] == DRIVER_SOURCE) & (addresses["direction"] < 2)
+    return np.where(own, addresses["direction"] * 2 + (addresses["mark"] == DROPPED_SOURCE[-1]), 0).astype(np.int64), own

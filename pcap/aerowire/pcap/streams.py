@@ -2,9 +2,9 @@
 
 Pure functions over columns of frames in capture order; it knows neither files nor Spark, and both engines of the summary use it.
 
-A frame is late when it starts below the highest position seen before it on its path (source and destination).  A late frame in a range
-that a NAK named before, and that nothing has answered, is a retransmission; another one is a duplicate when its position was seen on the
-path, else it was overtaken (reordered).
+A frame is late when it starts below the highest position seen before it on its path (source, destination, interface).  A late frame in a
+range that a NAK named before, and that nothing has answered, is a retransmission; another one is a duplicate when its position was seen
+on the path, else it was overtaken (reordered).
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ COLUMNS = (
     "dst_address",
     "dst_port",
     "dropped",
+    "interface",
 )
 RANGES_MAX = 1000  # of each list of ranges in a report; the counts beside it are always whole
 
@@ -55,7 +56,7 @@ class Columns:
     values: dict[str, Integers]
     dropped: Mask
     paths: Integers  # index into path_names
-    path_names: list[tuple[str, str]]
+    path_names: list[tuple[str, str, str | None]]
 
     def __getitem__(self, name: str) -> Integers:
         return self.values[name]
@@ -71,18 +72,22 @@ def columns_of(table: pa.Table) -> Columns:
     numbers = {
         name: table[name].fill_null(0).to_numpy().astype(np.int64)
         for name in COLUMNS
-        if name not in ("type", "src_address", "dst_address", "dropped")
+        if name not in ("type", "src_address", "dst_address", "dropped", "interface")
     }
     type_names, type_codes = _encoded(table["type"])
     sources, source_codes = _encoded(table["src_address"])
     destinations, destination_codes = _encoded(table["dst_address"])
-    ends = np.stack([source_codes, numbers["src_port"], destination_codes, numbers["dst_port"]])
+    interfaces, interface_codes = _encoded(table["interface"].fill_null(""))
+    # What induced loss dropped would have gone the way of the rest.
+    seen_at = [name.removesuffix("-dropped") for name in interfaces]
+    interface_codes = np.array([seen_at.index(name) for name in seen_at], dtype=np.int64)[interface_codes]
+    ends = np.stack([source_codes, numbers["src_port"], destination_codes, numbers["dst_port"], interface_codes])
     # One number for a path, so that telling paths apart is one sort of integers; codes and ports are small.
-    keys = ((ends[0] << 16 | ends[1]) * len(destinations) + ends[2]) << 16 | ends[3]
+    keys = (((ends[0] << 16 | ends[1]) * max(1, len(destinations)) + ends[2]) << 16 | ends[3]) * max(1, len(seen_at)) + ends[4]
     _, first, paths = np.unique(keys, return_index=True, return_inverse=True)
     path_names = [
-        (_endpoint(sources[source], source_port), _endpoint(destinations[destination], destination_port))
-        for source, source_port, destination, destination_port in ends[:, first].T.tolist()
+        (_endpoint(sources[source], source_port), _endpoint(destinations[destination], destination_port), seen_at[interface] or None)
+        for source, source_port, destination, destination_port, interface in ends[:, first].T.tolist()
     ]
     return Columns(type_names, type_codes, numbers, table["dropped"].fill_null(False).to_numpy().astype(bool), paths, path_names)
 
@@ -122,6 +127,7 @@ class PathReport:
 
     source: str
     destination: str
+    interface: str | None = None  # where it was seen, in captures that tell: a driver with both ends sees each datagram sent and received
     data_frames: int = 0
     retransmissions: int = 0
     retransmitted_bytes: int = 0
@@ -153,10 +159,10 @@ def analyse(table: pa.Table) -> dict[str, Any]:
     nak_rows = np.flatnonzero(is_nak & ~frames.dropped)
     naks = Naks(nak_rows, positions[nak_rows], positions[nak_rows] + frames["length"][nak_rows])
     paths = []
-    for number, (source, destination) in enumerate(frames.path_names):
+    for number, path_name in enumerate(frames.path_names):
         rows = np.flatnonzero(is_data & (frames.paths == number))
         if rows.size:
-            paths.append(_path(PathReport(source, destination), frames, rows, (positions, aligned), naks))
+            paths.append(_path(PathReport(*path_name), frames, rows, (positions, aligned), naks))
     setups = frames.of_type("SETUP")
     if not paths and setups.any():
         paths = [PathReport(*frames.path_names[number]) for number in np.unique(frames.paths[setups]).tolist()]

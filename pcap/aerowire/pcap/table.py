@@ -19,7 +19,7 @@ from aerowire.codecs.flyweights.transport import FrameType
 from aerowire.pcap.blocks import Gather, Integers, PacketBlock
 from aerowire.pcap.flows import FlowTable, Link
 from aerowire.pcap.frames import LAYOUTS, Frames
-from aerowire.pcap.links import Datagrams
+from aerowire.pcap.links import DIRECTIONS, Datagrams, driver_directions
 
 # Where a frame stood.  ts_ns is nanoseconds since the epoch; dropped is true for what the capture marks as never having been on the wire.
 CAPTURE_FIELDS = (
@@ -202,7 +202,10 @@ def _end_column(end: int, part: int) -> Callable[[Selection], pa.Array]:
 def _interface(selection: Selection) -> pa.Array:
     block = selection.block
     if block.interfaces is None:
-        return pa.nulls(selection.chosen.size, pa.string())
+        directions, own = driver_directions(block, selection.gather, selection.packets)
+        if not own.any():
+            return pa.nulls(selection.chosen.size, pa.string())
+        return pa.array(DIRECTIONS, type=pa.string()).take(pa.array(directions, mask=~own))
     return pa.array([name or None for name in block.interface_names], type=pa.string()).take(pa.array(block.interfaces[selection.packets]))
 
 
