@@ -56,6 +56,7 @@ cdef class NetworkPublication:
     cdef RetransmitHandler _retransmit
     cdef FlowControl _flow_control
     cdef bint _track_limits
+    cdef bint is_blocked                    # the last send found data but no window for it
     cdef int64_t _over_run_limit            # a unicast receiver drops what ends past it, whatever window it granted
     # tracker
     cdef PublicationLifecycle lifecycle

@@ -138,6 +138,7 @@ cdef class NetworkPublication:
             end += available + padding
             ends[count] = end
             count += 1
+        self.is_blocked = available < 0 or (window <= 0 and offset < self.term_length)
         if available < 0 or (count == 0 and window <= 0):
             self._count_limit()
         if count == 0:

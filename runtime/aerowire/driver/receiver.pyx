@@ -36,6 +36,7 @@ cdef enum:
     OPERATION_FORGET_SESSION = 6
 
 cdef int DATAGRAMS_PER_POLL = 16            # from one socket in one cycle
+cdef int QUIET_BATCH = 2                    # the same while no socket had that many: a long batch costs its set-up even when empty
 cdef int DATAGRAM_CAPACITY = 65536          # bytes: the largest datagram
 
 
@@ -95,8 +96,9 @@ cdef class Receiver(NativeAgent):
         cdef int received, i, j
         cdef int work_count = 0
         cdef int64_t bytes_received = 0
+        cdef int fullest = 0
         for i in range(ready):
-            received = (<ReceiveEndpoint>tokens[i])._port.receive(self._batch.items, self._batch.count)
+            received = (<ReceiveEndpoint>tokens[i])._port.receive(self._batch.items, self._batch.count if self._busy else QUIET_BATCH)
             if received < 0:
                 (<ReceiveEndpoint>tokens[i]).report(ERROR_RECEIVE_FAILED, -received, 0, now_ns)
                 continue
@@ -105,6 +107,8 @@ cdef class Receiver(NativeAgent):
                 self._on_datagram(<ReceiveEndpoint>tokens[i], self._batch.items[j].buffer, self._batch.items[j].length,
                                   &self._batch.items[j].address, now_ns)
             work_count += received
+            fullest = received if received > fullest else fullest
+        self._busy = fullest >= QUIET_BATCH
         if bytes_received:
             counter_add(self._system.address[SYSTEM_COUNTER_BYTES_RECEIVED], bytes_received)
         return work_count

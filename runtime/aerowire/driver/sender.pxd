@@ -30,12 +30,15 @@ cdef class Sender(NativeAgent):
     cdef int _sends_since_poll
     cdef int64_t _poll_interval_ns
     cdef int64_t _poll_deadline_ns
+    cdef int64_t _last_poll_ns
+    cdef bint _blocked                      # some publication has data but no window
     cdef int64_t _bytes_resent
 
     cdef int _take_commands(self, int64_t now_ns) noexcept nogil
     cdef void _on_command(self, Command* command, int64_t now_ns) noexcept nogil
     cdef void _remove_endpoint(self, SendEndpoint endpoint) noexcept nogil
     cdef int64_t _send_all(self, int64_t now_ns) noexcept nogil
+    cdef int64_t _send_one(self, NetworkPublication publication, int64_t now_ns) noexcept nogil
     cdef int _poll_answers(self, int64_t now_ns) noexcept nogil
     cdef void _on_datagram(self, SendEndpoint endpoint, const uint8_t* frame, int32_t length, const Address* source, int64_t now_ns) noexcept nogil
     cdef void _on_status_message(self, SendEndpoint endpoint, const uint8_t* frame, int32_t length, int64_t now_ns) noexcept nogil
