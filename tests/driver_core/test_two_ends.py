@@ -51,7 +51,7 @@ def test_messages_arrive_once_in_order_over_many_terms(world):
 
 def test_messages_survive_loss_duplicates_and_reordering(make_world):
     world = make_world(seed=42, loss=0.05, duplicate=0.05, jitter_ns=300_000)
-    publisher, subscriber, publication, appender = connect(world)
+    publisher, subscriber, _, appender = connect(world)
     world.run(300 * MS)
     dice = random.Random(1)
     messages = [dice.randbytes(dice.randrange(1, 1300)) for _ in range(4000)]
