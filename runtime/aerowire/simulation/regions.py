@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from aerowire.base.errors import StorageSpaceError
+from aerowire.base.errors import MappedFileExistsError, MappedFileMissingError, StorageSpaceError, TruncatedFileError
 from aerowire.base.ports import RegionPort
 from aerowire.memory.region import Region
 
@@ -31,28 +31,34 @@ class AnonymousRegions(RegionPort):
         return PAGE_SIZE
 
     def create(self, path: str | PathLike[str], length: int, *, sparse: bool = True) -> Region:
-        """Make a region of `length` zero bytes; FileExistsError, StorageSpaceError."""
+        """Make a region of `length` zero bytes; MappedFileExistsError, StorageSpaceError."""
+        del sparse  # pages are made when they are touched
         name = os.fspath(path)
         if name in self._regions:
-            raise FileExistsError(name)
+            raise MappedFileExistsError("a region of that name exists", where=name)
         if length > self.free_space(path):
             raise StorageSpaceError("no room for a region", where=name, expected=f"{length} bytes", actual=self.free_space(path))
         self._regions[name] = Region.anonymous(length)
         return self._regions[name]
 
     def map(self, path: str | PathLike[str], *, writable: bool = True, minimum_length: int = 1) -> Region:
-        """Return the region of a path; FileNotFoundError."""
-        try:
-            return self._regions[os.fspath(path)]
-        except KeyError:
-            raise FileNotFoundError(os.fspath(path)) from None
+        """Return the region of a path; MappedFileMissingError, TruncatedFileError."""
+        del writable  # there is one process: who may write is a matter of trust
+        name = os.fspath(path)
+        region = self._regions.get(name)
+        if region is None:
+            raise MappedFileMissingError("no such region", where=name)
+        if len(region) < minimum_length:
+            raise TruncatedFileError("region is too short", where=name, expected=f"at least {minimum_length} bytes", actual=len(region))
+        return region
 
     def delete(self, path: str | PathLike[str]) -> bool:
         """Forget a path; False when there is none."""
         return self._regions.pop(os.fspath(path), None) is not None
 
     def free_space(self, path: str | PathLike[str]) -> int:
-        """Return the bytes left."""
+        """Return the bytes left, which are the same under every path."""
+        del path
         return self._capacity - sum(len(region) for region in self._regions.values())
 
     def exists(self, path: str | PathLike[str]) -> bool:

@@ -1,0 +1,116 @@
+"""Whole drivers in virtual time: the composition that the driver's command uses, with a simulated clock, network and disk.
+
+One thread runs every host in order; time stands still while anybody works and then jumps to the next thing that is due.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from aerowire.driver.interfaces import InterfaceAddress
+from aerowire.driver.media_driver import MediaDriver
+from aerowire.driver.ports import Ports, SocketSpec
+from aerowire.driver.socket_address import resolve_with_system
+from aerowire.ipc.cnc import CncFile
+from aerowire.simulation.network import SimulatedNetwork
+from aerowire.simulation.regions import AnonymousRegions
+from aerowire.system.clock import ManualClock
+from aerowire.system.random import SeededRandom
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from aerowire.base.ports import DatagramPort
+
+EPOCH_MS = 1_700_000_000_000
+START_NS = 1_000_000_000
+CYCLES_AT_ONE_TIME = 1_000  # more without rest means that somebody works without end
+STEP_NS = 1_000  # time passes by at least this when a deadline is not in the future
+_WILDCARDS = ("0.0.0.0", "::")
+
+
+class SimulatedHost:
+    """One machine: an address, a disk and a media driver in the caller's thread."""
+
+    def __init__(self, world: SimulatedWorld, address: str, directory: Path, seed: int, options: dict[str, object]) -> None:
+        self._world = world
+        self.address = address
+        self.regions = AnonymousRegions()
+        ports = Ports(
+            clock=world.clock,
+            random=SeededRandom(seed),
+            regions=self.regions,
+            open_socket=self._open_socket,
+            resolver=resolve_with_system,
+            interfaces=self._interfaces,
+        )
+        self.driver = MediaDriver.launch(ports=ports, aeron_dir=str(directory), threading_mode="INVOKER", **options)
+        self.cnc = CncFile.map(directory / "cnc.dat", regions=self.regions)
+
+    def work(self) -> int:
+        """Run one duty cycle."""
+        return self.driver.invoker.invoke()
+
+    def close(self) -> None:
+        """Stop the driver."""
+        self.driver.close()
+
+    def _open_socket(self, spec: SocketSpec) -> DatagramPort:
+        host = self.address if spec.bind.host in _WILDCARDS else spec.bind.host
+        peer = None if spec.connect is None else (spec.connect.host, spec.connect.port)
+        return self._world.network.open_port((host, spec.bind.port), peer)
+
+    def _interfaces(self) -> list[InterfaceAddress]:
+        return []
+
+
+class SimulatedWorld:
+    """A clock, a network and hosts. Everything follows from the seed and what is done with it."""
+
+    def __init__(self, directory: Path, *, seed: int) -> None:
+        self.clock = ManualClock(now_ns=START_NS, epoch_ms=EPOCH_MS)
+        self.network = SimulatedNetwork(self.clock, seed=seed)
+        self.hosts: list[SimulatedHost] = []
+        self.actors: list[Callable[[], int]] = []
+        self.steps = 0
+        self._directory = directory
+        self._seed = seed
+
+    def add_host(self, address: str, **options: object) -> SimulatedHost:
+        """Start a driver on a host of its own; `options` are those of the driver's Context."""
+        directory = self._directory / f"host-{len(self.hosts)}"
+        host = SimulatedHost(self, address, directory, self._seed * 1_000 + len(self.hosts), options)
+        self.hosts.append(host)
+        return host
+
+    def add_actor(self, work: Callable[[], int]) -> None:
+        """Call `work` in every cycle: a client; it returns how much it did."""
+        self.actors.append(work)
+
+    def run(self, duration_ns: int, *, until: Callable[[], bool] | None = None) -> bool:
+        """Let time pass; return True as soon as `until` holds, False when the time is over."""
+        end = self.clock.now_ns() + duration_ns
+        while True:
+            self._settle()
+            if until is not None and until():
+                return True
+            now = self.clock.now_ns()
+            if now >= end:
+                return False
+            self.clock.advance(min(max(self._next_ns() - now, STEP_NS), end - now))
+            self.steps += 1
+
+    def close(self) -> None:
+        """Stop every driver."""
+        for host in self.hosts:
+            host.close()
+
+    def _settle(self) -> None:
+        for _ in range(CYCLES_AT_ONE_TIME):
+            if sum(host.work() for host in self.hosts) + sum(work() for work in self.actors) == 0:
+                return
+        raise RuntimeError(f"no rest after {CYCLES_AT_ONE_TIME} cycles at {self.clock.now_ns()} ns")
+
+    def _next_ns(self) -> int:
+        return min([self.network.next_delivery_ns(), *(host.driver.invoker.next_deadline_ns() for host in self.hosts)])

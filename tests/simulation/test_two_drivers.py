@@ -1,0 +1,165 @@
+"""Two whole drivers, registrar included, in virtual time: no socket, no file of theirs, no sleep."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import pytest
+
+from aerowire.codecs.flyweights.commands import (
+    AddPublicationEncoder,
+    AddSubscriptionEncoder,
+    AvailableImageDecoder,
+    ClientKeepaliveEncoder,
+    CommandType,
+    ErrorResponseDecoder,
+    PublicationReadyDecoder,
+)
+from aerowire.codecs.flyweights.transport import DataHeaderDecoder, FrameType
+from aerowire.codecs.tables.counters import SystemCounter
+from aerowire.logbuffer.append import ConcurrentAppender
+from aerowire.logbuffer.log import LogBuffers
+from aerowire.simulation.world import SimulatedHost, SimulatedWorld
+
+MS = 1_000_000
+SECOND = 1_000_000_000
+CHANNEL = "aeron:udp?endpoint=10.0.0.2:40456|term-length=64k"
+STREAM = 1001
+HEADER = 32
+
+
+class Client:
+    """Commands and responses of one client, and its messages."""
+
+    def __init__(self, host: SimulatedHost) -> None:
+        self.host = host
+        self.ring = host.cnc.to_driver
+        self.responses = host.cnc.to_clients_receiver()
+        self.client_id = self.ring.next_correlation_id()
+        self.counters = host.cnc.counters_manager()
+        self.appender: ConcurrentAppender | None = None
+        self.image: LogBuffers | None = None
+        self.position_id = -1
+        self.errors: list[str] = []
+        self.outbox: list[bytes] = []
+        self.sent = 0
+        self.inbox: list[bytes] = []
+
+    def publish(self, channel: str) -> None:
+        body = AddPublicationEncoder.encode(
+            client_id=self.client_id, correlation_id=self.ring.next_correlation_id(), stream_id=STREAM, channel=channel
+        )
+        self.ring.write(CommandType.ADD_PUBLICATION, body)
+
+    def subscribe(self, channel: str) -> None:
+        body = AddSubscriptionEncoder.encode(
+            client_id=self.client_id,
+            correlation_id=self.ring.next_correlation_id(),
+            registration_correlation_id=-1,
+            stream_id=STREAM,
+            channel=channel,
+        )
+        self.ring.write(CommandType.ADD_SUBSCRIPTION, body)
+
+    def keep_alive(self) -> None:
+        self.ring.write(CommandType.CLIENT_KEEPALIVE, ClientKeepaliveEncoder.encode(client_id=self.client_id))
+
+    def work(self) -> int:
+        done = 0
+        for kind, body in self.responses.poll(10):
+            self.on_response(kind, body)
+            done += 1
+        while self.appender is not None and self.sent < len(self.outbox) and self.appender.append(self.outbox[self.sent]) > 0:
+            self.sent += 1
+            done += 1
+        return done + self.poll()
+
+    def on_response(self, kind: int, body: bytes) -> None:
+        if kind == CommandType.ON_ERROR:
+            self.errors.append(ErrorResponseDecoder(body).error_message)
+        elif kind == CommandType.ON_PUBLICATION_READY:
+            ready = PublicationReadyDecoder(body)
+            log = LogBuffers.map(ready.log_file, regions=self.host.regions)
+            self.appender = ConcurrentAppender(
+                log, self.counters, ready.position_limit_counter_id, ready.session_id, STREAM, max_payload_length=1376
+            )
+        elif kind == CommandType.ON_AVAILABLE_IMAGE:
+            available = AvailableImageDecoder(body)
+            self.image = LogBuffers.map(available.log_file, regions=self.host.regions)
+            self.position_id = available.subscriber_position_counter_id
+
+    def poll(self) -> int:
+        if self.image is None:
+            return 0
+        start = position = self.counters.value(self.position_id)
+        while True:
+            term = self.image.term_view(position // self.image.length_of_term % 3)
+            offset = position % self.image.length_of_term
+            header = DataHeaderDecoder(term, offset)
+            length = header.frame_length
+            if length <= 0:
+                break
+            if header.type == FrameType.DATA:
+                self.inbox.append(bytes(term[offset + HEADER : offset + length]))
+            position += -(-length // HEADER) * HEADER
+        if position != start:
+            self.counters.set_value(self.position_id, position)
+        return position - start
+
+
+def stream(directory, seed: int, count: int, **faults) -> tuple[SimulatedWorld, Client, Client]:
+    world = SimulatedWorld(directory, seed=seed)
+    publisher, subscriber = Client(world.add_host("10.0.0.1")), Client(world.add_host("10.0.0.2"))
+    clients = (publisher, subscriber)
+    dice = random.Random(seed)
+    publisher.outbox = [dice.randbytes(dice.randrange(1, 1300)) for _ in range(count)]
+    for client in clients:
+        world.add_actor(client.work)
+    subscriber.subscribe("aeron:udp?endpoint=10.0.0.2:40456")
+    publisher.publish(CHANNEL)
+    world.run(200 * MS, until=lambda: subscriber.image is not None)
+    world.network.set_faults(**faults)
+    for _ in range(120):
+        for client in clients:
+            client.keep_alive()
+        if world.run(SECOND, until=lambda: len(subscriber.inbox) == count):
+            break
+    return world, publisher, subscriber
+
+
+def test_messages_cross_two_drivers(tmp_path):
+    world, publisher, subscriber = stream(tmp_path, 1, 500)
+    assert publisher.errors == subscriber.errors == []
+    assert subscriber.inbox == publisher.outbox
+    assert subscriber.counters.value(SystemCounter.NAK_MESSAGES_SENT) == 0
+    world.close()
+
+
+@pytest.mark.parametrize("seed", range(1, 4))
+def test_messages_survive_a_bad_network(tmp_path, seed):
+    world, publisher, subscriber = stream(tmp_path, seed, 1500, loss=0.05, duplicate=0.05, jitter_ns=200_000)
+    assert subscriber.inbox == publisher.outbox
+    assert subscriber.counters.value(SystemCounter.NAK_MESSAGES_SENT) > 0
+    assert publisher.counters.value(SystemCounter.RETRANSMITS_SENT) > 0
+    world.close()
+
+
+def test_the_same_seed_has_the_same_trace(tmp_path):
+    hashes = []
+    for attempt, seed in zip(itertools.count(), (7, 7, 8), strict=False):
+        directory = tmp_path / str(attempt)
+        directory.mkdir()
+        world, _, _ = stream(directory, seed, 300, loss=0.05, duplicate=0.05, jitter_ns=200_000)
+        hashes.append((world.network.trace_hash, world.clock.now_ns(), world.steps))
+        world.close()
+    assert hashes[0] == hashes[1]
+    assert hashes[0] != hashes[2]
+
+
+def test_an_idle_world_takes_few_steps(tmp_path):
+    world, _, _ = stream(tmp_path, 1, 1)
+    before = world.steps
+    world.run(5 * SECOND)
+    assert world.steps - before < 1_000
+    world.close()
