@@ -54,7 +54,7 @@ def test_message_that_does_not_fit_before_the_end_wraps_behind_padding() -> None
         buffer.write(TYPE, bytes(24))
     assert len(buffer.poll()) == 7
     buffer.write(TYPE, bytes(range(32)))  # 40 bytes, 32 are left
-    assert memory[224 + 4 : 224 + 8] == b"\xff\xff\xff\xff"
+    assert bytes(memory[224 + 4 : 224 + 8]) == b"\xff\xff\xff\xff"
     assert buffer.poll() == [(TYPE, bytes(range(32)))]
     assert buffer.head == 256 + 40
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -36,7 +37,7 @@ Appender = ConcurrentAppender | ExclusiveAppender
 class Bench:
     """A log, a limit and an appender."""
 
-    def __init__(self, directory: Path, kind: type[Appender], **where: int) -> None:
+    def __init__(self, directory: Path, kind: type[Appender], **where: Any) -> None:
         self.log = LogBuffers.create(
             directory / f"{kind.__name__}.logbuffer",
             term_length=TERM,

@@ -47,7 +47,7 @@ def test_strategies_take_parameters_and_refuse_bad_ones() -> None:
     assert repr(BackoffIdleStrategy()) == "BackoffIdleStrategy(10, 20, 1000, 1000000)"
     for call in (("nap",), ("sleep-ns", 0), ("backoff", -1), ("backoff", 1, 1, 5, 4)):
         with pytest.raises(ConfigurationError):
-            idle_strategy(*call)  # type: ignore[arg-type]
+            idle_strategy(*call)
     assert "backoff" in IDLE_STRATEGY_NAMES
 
 

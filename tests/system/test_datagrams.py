@@ -142,7 +142,7 @@ def test_poller_reports_ports_with_data_and_forgets_removed_ones(walk_limit: int
     poller = PortPoller(walk_limit=walk_limit)
     for index, port in enumerate(ports):
         poller.add(port, index)
-    assert sorted(poller.poll()) == ([0, 1, 2, 3] if walk_limit else [])
+    assert set(poller.poll()) == ({0, 1, 2, 3} if walk_limit else set())
     ports[0].send_datagrams([(b"x", ports[2].local_address)])
     assert 2 in poller.poll()
     assert poller.remove(ports[2])
