@@ -251,14 +251,17 @@ class StreamReplay:
     # -- subscriber -------------------------------------------------------------------------------------------------
 
     def _deliver(self) -> bool:
+        images = self._bench.client.images_of(self._subscription.registration_id)
         if self._image is None:
-            images = self._bench.client.images_of(self._subscription.registration_id)
             if not images:
                 return False
             self._image = images[0]
             if self._image.join_position != self._stream.start:
                 self.outcome.finding = f"the image joins at {self._image.join_position}, the SETUP said {self._stream.start}"
                 return False
+        if self._image.correlation_id in self._bench.client.unavailable and not self._is_done():
+            self.outcome.finding = f"the image became unavailable at position {self._image.poller.position} of {self._end}"
+            return False
         fragments = self._image.consume()
         for fragment in fragments:
             self._compare(fragment)

@@ -17,6 +17,8 @@ from aerowire.conformance.peers.base import Peer
 # A miss on a quiet machine seldom repeats by chance; a starved machine gets a little time between attempts.
 ATTEMPTS = 4
 RETRY_PAUSE_S = 0.3
+# Enough of an error log entry to recognise it; Java puts whole stack traces there.
+ERROR_TEXT_MAX = 300
 
 Listener = Callable[[Result], None]
 
@@ -27,7 +29,16 @@ class Runner:
     Cases share system counters, so they never run at the same time.
     """
 
-    def __init__(self, peer: Peer, *, seed: int, on_start: Callable[[Case], None] | None = None, on_result: Listener | None = None) -> None:
+    def __init__(
+        self,
+        peer: Peer,
+        *,
+        seed: int,
+        attempts: int = ATTEMPTS,
+        on_start: Callable[[Case], None] | None = None,
+        on_result: Listener | None = None,
+    ) -> None:
+        self._attempts = attempts
         self._peer = peer
         self._seed = seed
         self._on_start = on_start
@@ -54,11 +65,12 @@ class Runner:
         """Run one case until it has a verdict."""
         started = time.monotonic()
         result = Result(case, Verdict.INCONCLUSIVE)
-        for attempt in range(1, ATTEMPTS + 1):
+        for attempt in range(1, self._attempts + 1):
             result.attempts = attempt
             if self._attempt(case, attempt, result):
                 break
-            time.sleep(RETRY_PAUSE_S)
+            if attempt < self._attempts:
+                time.sleep(RETRY_PAUSE_S)
         if result.verdict is Verdict.FAIL and is_older(self._peer.release, case.since):
             result.verdict = Verdict.UNSUPPORTED
             result.notes.append(f"the rule holds since {case.since}; this driver is {self._peer.release}")
@@ -70,7 +82,7 @@ class Runner:
         mark = self._gauge.mark()
         try:
             with Bench(self._peer, f"{self._seed}:{case.id}:{attempt}") as bench:
-                case.run(bench)
+                self._run_noting_errors(case, bench, result)
         except Deviation as deviation:
             return self._on_deviation(result, deviation, self._gauge.reason_since(mark))
         except DriverUnreachableError as error:
@@ -86,6 +98,17 @@ class Runner:
         result.expected = result.actual = ""
         result.verdict = Verdict.PASS
         return True
+
+    def _run_noting_errors(self, case: Case, bench: Bench, result: Result) -> None:
+        """Run a case; when it ends in a deviation, note what the driver's error log gained by it."""
+        before = set(bench.client.driver_errors())
+        try:
+            case.run(bench)
+        except Deviation:
+            for text in bench.client.driver_errors():
+                if text not in before:
+                    result.notes.append(f"driver's error log: {text[:ERROR_TEXT_MAX]}")
+            raise
 
     def _on_deviation(self, result: Result, deviation: Deviation, load: str | None) -> bool:
         """Judge a deviation; return whether the verdict is final.

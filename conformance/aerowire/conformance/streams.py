@@ -21,8 +21,6 @@ from aerowire.conformance.harness.capture import Address, Datagram
 from aerowire.conformance.harness.log import HEADER_LENGTH
 from aerowire.conformance.harness.ring import align
 
-# What a driver's capture calls the interface of datagrams that induced loss kept from the socket.
-DROPPED_MARK = "induced-loss"
 ALIGNMENT = DataHeaderDecoder.ALIGNMENT
 
 
@@ -150,7 +148,7 @@ def _take(streams: dict[tuple[int, int], CapturedStream], datagram: Datagram) ->
     head = FrameHeaderDecoder(payload)
     if head.version != FRAME_VERSION or head.frame_length < 0:
         return False
-    is_sent = DROPPED_MARK not in datagram.note
+    is_sent = not datagram.is_dropped
     if head.type == FrameType.SETUP and len(payload) >= SetupDecoder.ENCODED_LENGTH:
         setup = SetupDecoder(payload)
         key = (setup.session_id, setup.stream_id)

@@ -31,10 +31,11 @@ OPTION_COMMENT = 1
 OPTION_IF_NAME = 2
 OPTION_IF_TSRESOL = 9
 BLOCK_MAX = 16 * 1024 * 1024
+ETHERNET = 1
 # Link type -> bytes before the network header, and where the ether type stands in them (None: taken from the IP version).
 LINK_LAYERS: dict[int, tuple[int, int | None]] = {
     0: (4, None),  # BSD loopback
-    1: (14, 12),  # Ethernet
+    ETHERNET: (14, 12),
     12: (0, None),  # raw IP
     101: (0, None),  # raw IP
     113: (16, 14),  # Linux cooked
@@ -42,6 +43,9 @@ LINK_LAYERS: dict[int, tuple[int, int | None]] = {
     229: (0, None),  # IPv6
     276: (20, 0),  # Linux cooked v2
 }
+# How aerowire's driver marks what induced loss ate: a comment and the interface's name, or (classic pcap) a made-up address.
+DROPPED_MARK = "dropped"
+DROPPED_ADDRESS = bytes.fromhex("02000000000d")
 ETHER_VLAN = {0x8100, 0x88A8}
 UDP_PROTOCOL = 17
 
@@ -60,6 +64,11 @@ class Datagram:
     destination: Address
     payload: bytes
     note: str
+
+    @property
+    def is_dropped(self) -> bool:
+        """Whether the capturing driver marked the datagram as one that induced loss kept from its way."""
+        return DROPPED_MARK in self.note
 
 
 class _Interface(NamedTuple):
@@ -98,7 +107,9 @@ def _read_pcap(data: bytes, order: str, tick_ns: int, path: Path) -> Iterator[tu
         offset += record.size
         if offset + captured > len(data):
             raise CaptureError(f"{path}: a record at byte {offset + 4} needs {captured} bytes, the file has {len(data) - offset}")
-        yield seconds * 1_000_000_000 + fraction * tick_ns, link_type, data[offset : offset + captured], ""
+        packet = data[offset : offset + captured]
+        note = DROPPED_MARK if link_type == ETHERNET and packet[6:12] == DROPPED_ADDRESS else ""
+        yield seconds * 1_000_000_000 + fraction * tick_ns, link_type, packet, note
         offset += captured
 
 

@@ -21,9 +21,11 @@ def intervals_ms(arrivals: Sequence[Arrival]) -> list[float]:
 
 
 def check_intervals(what: str, intervals: Sequence[float], *, at_least: int, low: float, high: float) -> None:
-    """Check a period: Finding for too few or for an interval more than halved or doubled, TimingMiss for one just outside."""
+    """Check a period: Finding for half of the intervals missing or one halved or doubled, TimingMiss for one just outside."""
     shown = ", ".join(f"{interval:.1f}" for interval in intervals) or "none"
     expected = f"{what} every {low:g} to {high:g} ms"
+    if 2 * len(intervals) < at_least:
+        raise Finding(expected, f"{len(intervals)} intervals: {shown} ms")
     if len(intervals) < at_least:
         raise TimingMiss(f"at least {at_least} intervals of {what}", f"{len(intervals)}: {shown} ms")
     if min(intervals) < low / 2 or max(intervals) > 2 * high:

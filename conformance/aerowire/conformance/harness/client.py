@@ -220,6 +220,10 @@ class Client:
             raise Deviation(f"a {type_id.name} counter for session {session_id}", "no such counter")
         return self.counters.value(found.id)
 
+    def driver_errors(self) -> list[str]:
+        """Return the texts of the driver's error log."""
+        return self._cnc.errors()
+
     def is_driver_alive(self, within_ms: int = 5_000) -> bool:
         """Say whether the driver gave a sign of life lately."""
         return self._cnc.is_alive(within_ms)

@@ -10,10 +10,12 @@ from aerowire.codecs.flyweights.cnc import (
     CNC_VERSION,
     CONSUMER_HEARTBEAT_CLOSED,
     CncHeaderDecoder,
+    ErrorRecordDecoder,
     RingTrailerDecoder,
 )
 from aerowire.conformance.errors import ConformanceError
 from aerowire.conformance.harness.memory import Mapping
+from aerowire.conformance.harness.ring import align
 
 CNC_FILE = "cnc.dat"
 # Commands of the major version decide whether a client understands the file.
@@ -70,6 +72,19 @@ class CncFile:
     def close(self) -> None:
         """Unmap the file."""
         self.mapping.close()
+
+    def errors(self) -> list[str]:
+        """Return the texts of the driver's distinct error log."""
+        offset, length = self.error_log
+        end = offset + length
+        found: list[str] = []
+        while offset + ErrorRecordDecoder.ENCODED_LENGTH <= end:
+            record_length = self.mapping.i32(offset + ErrorRecordDecoder.LENGTH_OFFSET)
+            if record_length < ErrorRecordDecoder.ENCODED_LENGTH or offset + record_length > end:
+                break
+            found.append(ErrorRecordDecoder(self.mapping.buffer, offset, record_length).encoded_error)
+            offset += align(record_length, ErrorRecordDecoder.ALIGNMENT)
+        return found
 
     @property
     def heartbeat_ms(self) -> int:

@@ -27,7 +27,6 @@ def short_timers() -> dict[str, str]:
         OPTIONS["term_buffer_length"].property: "64k",
         OPTIONS["publication_linger_timeout_ns"].property: "500ms",
         OPTIONS["publication_connection_timeout_ns"].property: "1s",
-        OPTIONS["image_liveness_timeout_ns"].property: "2s",
         OPTIONS["timer_interval_ns"].property: "100ms",
     }
 
