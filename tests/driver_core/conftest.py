@@ -244,3 +244,9 @@ def make_world() -> type[World]:
 @pytest.fixture
 def world() -> World:
     return World()
+
+
+@pytest.fixture
+def make_subscriber() -> type[Subscriber]:
+    """Readers of an image or an IPC publication."""
+    return Subscriber
