@@ -95,7 +95,7 @@ transmitter = BroadcastTransmitter(Region.map_file(sys.argv[1]))
 number = 0
 while True:
     number += 1
-    transmitter.transmit(number & 0xFFFF or 1, bytes([number & 0xFF]) * (number % 100))
+    transmitter.transmit(number, bytes([number & 0xFF]) * (number % 100))
 """
 
 
