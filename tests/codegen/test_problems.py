@@ -77,6 +77,11 @@ FIELD = '<aw:field name="a" type="int32" offset="0" description="a"/>'
          "bits 30 to 32 do not lie within int32"),
         ('<aw:struct name="S" description="s"><aw:field name="class" type="int32" description="a"/></aw:struct>',
          "member 'class' of S is a word of Python"),
+        ('<aw:struct name="S" description="s"><aw:field name="limit" type="int32" description="a"/></aw:struct>',
+         "member 'limit' of S is a name that generated code uses itself"),
+        (f'<aw:struct name="V" description="s">{FIELD}<aw:var name="v" length="a" description="v"/></aw:struct>'
+         f'<aw:struct name="S" description="s">{FIELD}<aw:variant name="k" on="a" description="d">'
+         '<aw:case value="1" struct="V"/></aw:variant></aw:struct>', "variant 'k' needs structs of fixed length, and V varies"),
         (f'<aw:constant name="S_LENGTH" type="int32" value="1" description="d"/><aw:struct name="S" description="s">{FIELD}</aw:struct>',
          "S and S_LENGTH both make the constant S_LENGTH"),
         (f'<aw:struct name="S" description="s">{FIELD}</aw:struct><aw:struct name="S" description="s">{FIELD}</aw:struct>',

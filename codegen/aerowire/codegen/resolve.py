@@ -19,7 +19,7 @@ from aerowire.codegen.problems import Problem
 from aerowire.codegen.regions import resolve_region
 from aerowire.codegen.spellings import check_spellings
 from aerowire.codegen.tables import CounterTable
-from aerowire.codegen.variants import resolve_dispatch, with_type_values
+from aerowire.codegen.variants import resolve_dispatch, with_case_lengths, with_type_values
 
 AW = "{urn:aerowire:layout}"
 PASCAL = re.compile(r"[A-Z][A-Za-z0-9]*\Z")
@@ -112,6 +112,7 @@ def resolve_schema(document: Document, problems: list[Problem], counters: Counte
         if struct is not None:
             scope.structs[struct.name] = struct
     members.check_references()
+    with_case_lengths(scope)
     variants = [resolve_dispatch(scope, element) for element in root.findall(f"{AW}variant")]
     dispatch = tuple(variant for variant in variants if variant is not None)
     regions = [resolve_region(scope, element, root) for element in root.findall(f"{AW}region")]

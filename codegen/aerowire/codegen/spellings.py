@@ -12,6 +12,9 @@ from aerowire.codegen.names import upper
 if TYPE_CHECKING:
     from aerowire.codegen.resolve import Scope
 
+# Names that every flyweight has, or that its encode() uses.
+RESERVED = frozenset({"align", "bytes", "cls", "encode", "encoded_length", "len", "limit", "text_bytes", "to_dict"})
+
 
 def check_spellings(scope: Scope) -> None:
     """Report derived constants that two declarations share, and members that are spelt like keywords."""
@@ -25,6 +28,10 @@ def check_spellings(scope: Scope) -> None:
         for member in (*struct.fields, *struct.fixed_variants, *struct.dynamic):
             if keyword.iskeyword(member.name):
                 scope.report(scope.declared[struct.name], f"member {member.name!r} of {struct.name} is a word of Python")
+            elif member.name in RESERVED:
+                scope.report(
+                    scope.declared[struct.name], f"member {member.name!r} of {struct.name} is a name that generated code uses itself"
+                )
 
 
 def _derived(scope: Scope) -> Iterator[tuple[str, str]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lxml import etree
 
-from aerowire.codegen.ir import Struct, Variant
+from aerowire.codegen.ir import Case, Dynamic, Struct, Variant
 from aerowire.codegen.members import Members
 
 if TYPE_CHECKING:
@@ -38,6 +38,25 @@ def resolve_dispatch(scope: Scope, element: etree._Element) -> Variant | None:
     cases = members.cases(element, kind)
     members.check_references()
     return Variant(name, element.get("description", ""), on, kind, None, None, cases)
+
+
+def with_case_lengths(scope: Scope) -> None:
+    """Give each case that names a struct, in a variant that moves, the length of that struct, which must be fixed."""
+    for name, struct in scope.structs.items():
+        members: list[Dynamic] = []
+        for member in struct.dynamic:
+            members.append(replace(member, cases=_sized(scope, struct, member)) if isinstance(member, Variant) else member)
+        scope.structs[name] = replace(struct, dynamic=tuple(members))
+
+
+def _sized(scope: Scope, owner: Struct, variant: Variant) -> tuple[Case, ...]:
+    found = []
+    for case in variant.cases:
+        target = scope.structs.get(case.struct) if case.struct else None
+        if target is not None and (target.dynamic or target.tail_fields):
+            scope.report(scope.declared[owner.name], f"variant {variant.name!r} needs structs of fixed length, and {target.name} varies")
+        found.append(case if target is None else replace(case, length=target.length))
+    return tuple(found)
 
 
 def with_type_values(structs: dict[str, Struct], variants: tuple[Variant, ...]) -> dict[str, Struct]:

@@ -329,8 +329,8 @@ def _format(schema: Schema, struct: Struct) -> str:
 
 def _arguments(struct: Struct) -> list[Argument]:
     """Keywords of `encode`, those of the fixed part in the order of their offsets."""
-    sources = {one.length_field: f"len({one.name}_bytes)" for one in struct.dynamic if isinstance(one, Var) and one.length_field}
-    sources |= {one.count_field: f"len({one.name}_list)" for one in struct.dynamic if isinstance(one, Repeat) and one.count_field}
+    sources = {one.length_field: f"len(_{one.name})" for one in struct.dynamic if isinstance(one, Var) and one.length_field}
+    sources |= {one.count_field: f"len(_{one.name})" for one in struct.dynamic if isinstance(one, Repeat) and one.count_field}
     fixed: list[tuple[int, Argument]] = []
     for field in struct.fixed_fields:
         fixed.append((field.offset, _fixed_argument(struct, field, sources)))
@@ -352,7 +352,7 @@ def _fixed_argument(struct: Struct, field: Field, sources: dict[str, str]) -> Ar
     if field.count is not None:
         is_bytes = FORMATS[field.primitive.name] == "B"
         return Argument(name, "bytes", 'b""', name) if is_bytes else Argument(name, "Sequence[int]", repr((0,) * field.count), f"*{name}")
-    computed = "total" if field.role == "length" else sources.get(name)
+    computed = "_total" if field.role == "length" else sources.get(name)
     if computed is not None:
         return Argument(name, "int | None", "None", f"{computed} if {name} is None else {name}")
     default = struct.type_value if field.role == "type" and struct.type_value is not None else field.default or 0

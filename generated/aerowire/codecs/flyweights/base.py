@@ -389,14 +389,17 @@ Entry = TypeVar("Entry", bound=Flyweight)
 
 
 class Entries(Moving, Generic[Entry]):
-    """Entries of one struct, as many as a field says (`count`) or as there is room for."""
+    """Entries of one struct, as many as a field says (`count`) or as there is room for.
+
+    Each takes up a multiple of `alignment`, counted from the first.
+    """
 
     __slots__ = ("count", "decoder", "step")
 
     def __init__(
         self, decoder: type[Entry], at: int = 0, *, after: Moving | None = None, alignment: int = 1, count: Field | None = None
     ) -> None:
-        super().__init__(at, after=after, alignment=alignment)
+        super().__init__(at, after=after)
         self.decoder = decoder
         self.step = alignment
         self.count = count

@@ -237,11 +237,11 @@ class RingRecordEncoder(RingRecordDecoder):
         body: Buffer = b"",
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        body_bytes = bytes(body)
-        rest = bytearray()
-        rest += body_bytes
-        total = 8 + len(rest)
-        return _RING_RECORD.pack(total if length is None else length, type) + rest
+        _body = bytes(body)
+        _rest = bytearray()
+        _rest += _body
+        _total = 8 + len(_rest)
+        return _RING_RECORD.pack(_total if length is None else length, type) + _rest
 
 
 _RING_RECORD = Struct("<ii")
@@ -318,11 +318,11 @@ class BroadcastRecordEncoder(BroadcastRecordDecoder):
         body: Buffer = b"",
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        body_bytes = bytes(body)
-        rest = bytearray()
-        rest += body_bytes
-        total = 8 + len(rest)
-        return _BROADCAST_RECORD.pack(total if length is None else length, type) + rest
+        _body = bytes(body)
+        _rest = bytearray()
+        _rest += _body
+        _total = 8 + len(_rest)
+        return _BROADCAST_RECORD.pack(_total if length is None else length, type) + _rest
 
 
 _BROADCAST_RECORD = Struct("<ii")
@@ -492,10 +492,10 @@ class StreamCounterKeyEncoder(StreamCounterKeyDecoder):
         channel: str | bytes = "",
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        channel_bytes = text_bytes(channel, "ascii")
-        rest = bytearray()
-        rest += channel_bytes
-        return _STREAM_COUNTER_KEY.pack(registration_id, session_id, stream_id, len(channel_bytes) if channel_length is None else channel_length) + rest
+        _channel = text_bytes(channel, "ascii")
+        _rest = bytearray()
+        _rest += _channel
+        return _STREAM_COUNTER_KEY.pack(registration_id, session_id, stream_id, len(_channel) if channel_length is None else channel_length) + _rest
 
 
 _STREAM_COUNTER_KEY = Struct("<qiii")
@@ -529,10 +529,10 @@ class ChannelStatusKeyEncoder(ChannelStatusKeyDecoder):
         channel: str | bytes = "",
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        channel_bytes = text_bytes(channel, "ascii")
-        rest = bytearray()
-        rest += channel_bytes
-        return _CHANNEL_STATUS_KEY.pack(len(channel_bytes) if channel_length is None else channel_length) + rest
+        _channel = text_bytes(channel, "ascii")
+        _rest = bytearray()
+        _rest += _channel
+        return _CHANNEL_STATUS_KEY.pack(len(_channel) if channel_length is None else channel_length) + _rest
 
 
 _CHANNEL_STATUS_KEY = Struct("<i")
@@ -570,10 +570,10 @@ class LocalSockaddrKeyEncoder(LocalSockaddrKeyDecoder):
         local_sockaddr: str | bytes = "",
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        local_sockaddr_bytes = text_bytes(local_sockaddr, "ascii")
-        rest = bytearray()
-        rest += local_sockaddr_bytes
-        return _LOCAL_SOCKADDR_KEY.pack(channel_status_id, len(local_sockaddr_bytes) if local_sockaddr_length is None else local_sockaddr_length) + rest
+        _local_sockaddr = text_bytes(local_sockaddr, "ascii")
+        _rest = bytearray()
+        _rest += _local_sockaddr
+        return _LOCAL_SOCKADDR_KEY.pack(channel_status_id, len(_local_sockaddr) if local_sockaddr_length is None else local_sockaddr_length) + _rest
 
 
 _LOCAL_SOCKADDR_KEY = Struct("<ii")
@@ -650,11 +650,11 @@ class ErrorRecordEncoder(ErrorRecordDecoder):
         encoded_error: str | bytes = "",
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        encoded_error_bytes = text_bytes(encoded_error, "utf-8")
-        rest = bytearray()
-        rest += encoded_error_bytes
-        total = 24 + len(rest)
-        return _ERROR_RECORD.pack(total if length is None else length, observation_count, last_observation_timestamp_ms, first_observation_timestamp_ms) + rest
+        _encoded_error = text_bytes(encoded_error, "utf-8")
+        _rest = bytearray()
+        _rest += _encoded_error
+        _total = 24 + len(_rest)
+        return _ERROR_RECORD.pack(_total if length is None else length, observation_count, last_observation_timestamp_ms, first_observation_timestamp_ms) + _rest
 
 
 _ERROR_RECORD = Struct("<iiqq")
@@ -716,13 +716,13 @@ class LossRecordEncoder(LossRecordDecoder):
         source: str | bytes = "",
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        channel_bytes = text_bytes(channel, "ascii")
-        source_bytes = text_bytes(source, "ascii")
-        rest = bytearray()
-        rest += channel_bytes
-        rest += bytes(align(44 + len(rest), 4) - 44 - len(rest))
-        rest += _i.pack(len(source_bytes)) + source_bytes
-        return _LOSS_RECORD.pack(observation_count, total_bytes_lost, first_observation_timestamp_ms, last_observation_timestamp_ms, session_id, stream_id, len(channel_bytes) if channel_length is None else channel_length) + rest
+        _channel = text_bytes(channel, "ascii")
+        _source = text_bytes(source, "ascii")
+        _rest = bytearray()
+        _rest += _channel
+        _rest += bytes(align(44 + len(_rest), 4) - 44 - len(_rest))
+        _rest += _i.pack(len(_source)) + _source
+        return _LOSS_RECORD.pack(observation_count, total_bytes_lost, first_observation_timestamp_ms, last_observation_timestamp_ms, session_id, stream_id, len(_channel) if channel_length is None else channel_length) + _rest
 
 
 _LOSS_RECORD = Struct("<qqqqiii")

@@ -168,10 +168,10 @@ class AddPublicationEncoder(AddPublicationDecoder):
         channel: str | bytes = "",
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        channel_bytes = text_bytes(channel, "ascii")
-        rest = bytearray()
-        rest += channel_bytes
-        return _ADD_PUBLICATION.pack(client_id, correlation_id, stream_id, len(channel_bytes) if channel_length is None else channel_length) + rest
+        _channel = text_bytes(channel, "ascii")
+        _rest = bytearray()
+        _rest += _channel
+        return _ADD_PUBLICATION.pack(client_id, correlation_id, stream_id, len(_channel) if channel_length is None else channel_length) + _rest
 
 
 _ADD_PUBLICATION = Struct("<qqii")
@@ -214,10 +214,10 @@ class RemovePublicationEncoder(RemovePublicationDecoder):
         flags: int | None = 0,
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        rest = bytearray()
+        _rest = bytearray()
         if flags is not None:
-            rest += bytes(0 - len(rest)) + _Q.pack(flags)
-        return _REMOVE_PUBLICATION.pack(client_id, correlation_id, registration_id) + rest
+            _rest += bytes(0 - len(_rest)) + _Q.pack(flags)
+        return _REMOVE_PUBLICATION.pack(client_id, correlation_id, registration_id) + _rest
 
 
 _REMOVE_PUBLICATION = Struct("<qqq")
@@ -267,10 +267,10 @@ class AddSubscriptionEncoder(AddSubscriptionDecoder):
         channel: str | bytes = "",
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        channel_bytes = text_bytes(channel, "ascii")
-        rest = bytearray()
-        rest += channel_bytes
-        return _ADD_SUBSCRIPTION.pack(client_id, correlation_id, registration_correlation_id, stream_id, len(channel_bytes) if channel_length is None else channel_length) + rest
+        _channel = text_bytes(channel, "ascii")
+        _rest = bytearray()
+        _rest += _channel
+        return _ADD_SUBSCRIPTION.pack(client_id, correlation_id, registration_correlation_id, stream_id, len(_channel) if channel_length is None else channel_length) + _rest
 
 
 _ADD_SUBSCRIPTION = Struct("<qqqii")
@@ -386,10 +386,10 @@ class DestinationCommandEncoder(DestinationCommandDecoder):
         channel: str | bytes = "",
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        channel_bytes = text_bytes(channel, "ascii")
-        rest = bytearray()
-        rest += channel_bytes
-        return _DESTINATION_COMMAND.pack(client_id, correlation_id, registration_id, len(channel_bytes) if channel_length is None else channel_length) + rest
+        _channel = text_bytes(channel, "ascii")
+        _rest = bytearray()
+        _rest += _channel
+        return _DESTINATION_COMMAND.pack(client_id, correlation_id, registration_id, len(_channel) if channel_length is None else channel_length) + _rest
 
 
 _DESTINATION_COMMAND = Struct("<qqqi")
@@ -435,10 +435,10 @@ class AddDestinationEncoder(AddDestinationDecoder):
         channel: str | bytes = "",
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        channel_bytes = text_bytes(channel, "ascii")
-        rest = bytearray()
-        rest += channel_bytes
-        return _ADD_DESTINATION.pack(client_id, correlation_id, registration_id, len(channel_bytes) if channel_length is None else channel_length) + rest
+        _channel = text_bytes(channel, "ascii")
+        _rest = bytearray()
+        _rest += _channel
+        return _ADD_DESTINATION.pack(client_id, correlation_id, registration_id, len(_channel) if channel_length is None else channel_length) + _rest
 
 
 _ADD_DESTINATION = Struct("<qqqi")
@@ -484,10 +484,10 @@ class RemoveDestinationEncoder(RemoveDestinationDecoder):
         channel: str | bytes = "",
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        channel_bytes = text_bytes(channel, "ascii")
-        rest = bytearray()
-        rest += channel_bytes
-        return _REMOVE_DESTINATION.pack(client_id, correlation_id, registration_id, len(channel_bytes) if channel_length is None else channel_length) + rest
+        _channel = text_bytes(channel, "ascii")
+        _rest = bytearray()
+        _rest += _channel
+        return _REMOVE_DESTINATION.pack(client_id, correlation_id, registration_id, len(_channel) if channel_length is None else channel_length) + _rest
 
 
 _REMOVE_DESTINATION = Struct("<qqqi")
@@ -533,10 +533,10 @@ class AddRcvDestinationEncoder(AddRcvDestinationDecoder):
         channel: str | bytes = "",
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        channel_bytes = text_bytes(channel, "ascii")
-        rest = bytearray()
-        rest += channel_bytes
-        return _ADD_RCV_DESTINATION.pack(client_id, correlation_id, registration_id, len(channel_bytes) if channel_length is None else channel_length) + rest
+        _channel = text_bytes(channel, "ascii")
+        _rest = bytearray()
+        _rest += _channel
+        return _ADD_RCV_DESTINATION.pack(client_id, correlation_id, registration_id, len(_channel) if channel_length is None else channel_length) + _rest
 
 
 _ADD_RCV_DESTINATION = Struct("<qqqi")
@@ -582,10 +582,10 @@ class RemoveRcvDestinationEncoder(RemoveRcvDestinationDecoder):
         channel: str | bytes = "",
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        channel_bytes = text_bytes(channel, "ascii")
-        rest = bytearray()
-        rest += channel_bytes
-        return _REMOVE_RCV_DESTINATION.pack(client_id, correlation_id, registration_id, len(channel_bytes) if channel_length is None else channel_length) + rest
+        _channel = text_bytes(channel, "ascii")
+        _rest = bytearray()
+        _rest += _channel
+        return _REMOVE_RCV_DESTINATION.pack(client_id, correlation_id, registration_id, len(_channel) if channel_length is None else channel_length) + _rest
 
 
 _REMOVE_RCV_DESTINATION = Struct("<qqqi")
@@ -634,13 +634,13 @@ class AddCounterEncoder(AddCounterDecoder):
         label: str | bytes = "",
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        key_bytes = bytes(key)
-        label_bytes = text_bytes(label, "ascii")
-        rest = bytearray()
-        rest += key_bytes
-        rest += bytes(align(24 + len(rest), 4) - 24 - len(rest))
-        rest += _i.pack(len(label_bytes)) + label_bytes
-        return _ADD_COUNTER.pack(client_id, correlation_id, type_id, len(key_bytes) if key_length is None else key_length) + rest
+        _key = bytes(key)
+        _label = text_bytes(label, "ascii")
+        _rest = bytearray()
+        _rest += _key
+        _rest += bytes(align(24 + len(_rest), 4) - 24 - len(_rest))
+        _rest += _i.pack(len(_label)) + _label
+        return _ADD_COUNTER.pack(client_id, correlation_id, type_id, len(_key) if key_length is None else key_length) + _rest
 
 
 _ADD_COUNTER = Struct("<qqii")
@@ -752,10 +752,10 @@ class TerminateDriverEncoder(TerminateDriverDecoder):
         token: Buffer = b"",
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        token_bytes = bytes(token)
-        rest = bytearray()
-        rest += token_bytes
-        return _TERMINATE_DRIVER.pack(client_id, correlation_id, len(token_bytes) if token_length is None else token_length) + rest
+        _token = bytes(token)
+        _rest = bytearray()
+        _rest += _token
+        return _TERMINATE_DRIVER.pack(client_id, correlation_id, len(_token) if token_length is None else token_length) + _rest
 
 
 _TERMINATE_DRIVER = Struct("<qqi")
@@ -808,13 +808,13 @@ class AddStaticCounterEncoder(AddStaticCounterDecoder):
         label: str | bytes = "",
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        key_bytes = bytes(key)
-        label_bytes = text_bytes(label, "ascii")
-        rest = bytearray()
-        rest += key_bytes
-        rest += bytes(align(32 + len(rest), 4) - 32 - len(rest))
-        rest += _i.pack(len(label_bytes)) + label_bytes
-        return _ADD_STATIC_COUNTER.pack(client_id, correlation_id, registration_id, type_id, len(key_bytes) if key_length is None else key_length) + rest
+        _key = bytes(key)
+        _label = text_bytes(label, "ascii")
+        _rest = bytearray()
+        _rest += _key
+        _rest += bytes(align(32 + len(_rest), 4) - 32 - len(_rest))
+        _rest += _i.pack(len(_label)) + _label
+        return _ADD_STATIC_COUNTER.pack(client_id, correlation_id, registration_id, type_id, len(_key) if key_length is None else key_length) + _rest
 
 
 _ADD_STATIC_COUNTER = Struct("<qqqii")
@@ -864,10 +864,10 @@ class RejectImageEncoder(RejectImageDecoder):
         reason: str | bytes = "",
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        reason_bytes = text_bytes(reason, "ascii")
-        rest = bytearray()
-        rest += reason_bytes
-        return _REJECT_IMAGE.pack(client_id, correlation_id, image_correlation_id, position, len(reason_bytes) if reason_length is None else reason_length) + rest
+        _reason = text_bytes(reason, "ascii")
+        _rest = bytearray()
+        _rest += _reason
+        return _REJECT_IMAGE.pack(client_id, correlation_id, image_correlation_id, position, len(_reason) if reason_length is None else reason_length) + _rest
 
 
 _REJECT_IMAGE = Struct("<qqqqi")
@@ -987,10 +987,10 @@ class ErrorResponseEncoder(ErrorResponseDecoder):
         error_message: str | bytes = "",
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        error_message_bytes = text_bytes(error_message, "utf-8")
-        rest = bytearray()
-        rest += error_message_bytes
-        return _ERROR_RESPONSE.pack(offending_correlation_id, error_code, len(error_message_bytes) if error_message_length is None else error_message_length) + rest
+        _error_message = text_bytes(error_message, "utf-8")
+        _rest = bytearray()
+        _rest += _error_message
+        return _ERROR_RESPONSE.pack(offending_correlation_id, error_code, len(_error_message) if error_message_length is None else error_message_length) + _rest
 
 
 _ERROR_RESPONSE = Struct("<qii")
@@ -1047,13 +1047,13 @@ class AvailableImageEncoder(AvailableImageDecoder):
         source_identity: str | bytes = "",
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        log_file_bytes = text_bytes(log_file, "ascii")
-        source_identity_bytes = text_bytes(source_identity, "ascii")
-        rest = bytearray()
-        rest += log_file_bytes
-        rest += bytes(align(32 + len(rest), 4) - 32 - len(rest))
-        rest += _i.pack(len(source_identity_bytes)) + source_identity_bytes
-        return _AVAILABLE_IMAGE.pack(correlation_id, session_id, stream_id, subscription_registration_id, subscriber_position_counter_id, len(log_file_bytes) if log_file_length is None else log_file_length) + rest
+        _log_file = text_bytes(log_file, "ascii")
+        _source_identity = text_bytes(source_identity, "ascii")
+        _rest = bytearray()
+        _rest += _log_file
+        _rest += bytes(align(32 + len(_rest), 4) - 32 - len(_rest))
+        _rest += _i.pack(len(_source_identity)) + _source_identity
+        return _AVAILABLE_IMAGE.pack(correlation_id, session_id, stream_id, subscription_registration_id, subscriber_position_counter_id, len(_log_file) if log_file_length is None else log_file_length) + _rest
 
 
 _AVAILABLE_IMAGE = Struct("<qiiqii")
@@ -1111,10 +1111,10 @@ class PublicationReadyEncoder(PublicationReadyDecoder):
         log_file: str | bytes = "",
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        log_file_bytes = text_bytes(log_file, "ascii")
-        rest = bytearray()
-        rest += log_file_bytes
-        return _PUBLICATION_READY.pack(correlation_id, registration_id, session_id, stream_id, position_limit_counter_id, channel_status_counter_id, len(log_file_bytes) if log_file_length is None else log_file_length) + rest
+        _log_file = text_bytes(log_file, "ascii")
+        _rest = bytearray()
+        _rest += _log_file
+        return _PUBLICATION_READY.pack(correlation_id, registration_id, session_id, stream_id, position_limit_counter_id, channel_status_counter_id, len(_log_file) if log_file_length is None else log_file_length) + _rest
 
 
 _PUBLICATION_READY = Struct("<qqiiiii")
@@ -1189,10 +1189,10 @@ class UnavailableImageEncoder(UnavailableImageDecoder):
         channel: str | bytes = "",
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        channel_bytes = text_bytes(channel, "ascii")
-        rest = bytearray()
-        rest += channel_bytes
-        return _UNAVAILABLE_IMAGE.pack(correlation_id, subscription_registration_id, stream_id, len(channel_bytes) if channel_length is None else channel_length) + rest
+        _channel = text_bytes(channel, "ascii")
+        _rest = bytearray()
+        _rest += _channel
+        return _UNAVAILABLE_IMAGE.pack(correlation_id, subscription_registration_id, stream_id, len(_channel) if channel_length is None else channel_length) + _rest
 
 
 _UNAVAILABLE_IMAGE = Struct("<qqii")
@@ -1394,10 +1394,10 @@ class PublicationErrorFrameEncoder(PublicationErrorFrameDecoder):
         error_message: str | bytes = "",
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        error_message_bytes = text_bytes(error_message, "utf-8")
-        rest = bytearray()
-        rest += error_message_bytes
-        return _PUBLICATION_ERROR_FRAME.pack(registration_id, destination_registration_id, session_id, stream_id, receiver_id, group_tag, address_type, source_port, source_address, error_code, len(error_message_bytes) if error_message_length is None else error_message_length) + rest
+        _error_message = text_bytes(error_message, "utf-8")
+        _rest = bytearray()
+        _rest += _error_message
+        return _PUBLICATION_ERROR_FRAME.pack(registration_id, destination_registration_id, session_id, stream_id, receiver_id, group_tag, address_type, source_port, source_address, error_code, len(_error_message) if error_message_length is None else error_message_length) + _rest
 
 
 _PUBLICATION_ERROR_FRAME = Struct("<qqiiqqhH16sii")

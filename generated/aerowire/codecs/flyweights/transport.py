@@ -165,8 +165,8 @@ class FrameHeaderEncoder(FrameHeaderDecoder):
         type: int = 0,
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        total = 8
-        return _FRAME_HEADER.pack(total if frame_length is None else frame_length, version, flags, type)
+        _total = 8
+        return _FRAME_HEADER.pack(_total if frame_length is None else frame_length, version, flags, type)
 
 
 _FRAME_HEADER = Struct("<ibBh")
@@ -234,11 +234,11 @@ class DataHeaderEncoder(DataHeaderDecoder):
         payload: Buffer = b"",
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        payload_bytes = bytes(payload)
-        rest = bytearray()
-        rest += payload_bytes
-        total = 32 + len(rest)
-        return _DATA_HEADER.pack(total if frame_length is None else frame_length, version, flags, type, term_offset, session_id, stream_id, term_id, reserved_value) + rest
+        _payload = bytes(payload)
+        _rest = bytearray()
+        _rest += _payload
+        _total = 32 + len(_rest)
+        return _DATA_HEADER.pack(_total if frame_length is None else frame_length, version, flags, type, term_offset, session_id, stream_id, term_id, reserved_value) + _rest
 
 
 _DATA_HEADER = Struct("<ibBhiiiiq")
@@ -300,8 +300,8 @@ class NakEncoder(NakDecoder):
         length: int = 0,
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        total = 28
-        return _NAK.pack(total if frame_length is None else frame_length, version, flags, type, session_id, stream_id, term_id, term_offset, length)
+        _total = 28
+        return _NAK.pack(_total if frame_length is None else frame_length, version, flags, type, session_id, stream_id, term_id, term_offset, length)
 
 
 _NAK = Struct("<ibBhiiiii")
@@ -373,11 +373,11 @@ class StatusMessageEncoder(StatusMessageDecoder):
         group_tag: int | None = None,
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        rest = bytearray()
+        _rest = bytearray()
         if group_tag is not None:
-            rest += bytes(0 - len(rest)) + _q.pack(group_tag)
-        total = 36 + len(rest)
-        return _STATUS_MESSAGE.pack(total if frame_length is None else frame_length, version, flags, type, session_id, stream_id, consumption_term_id, consumption_term_offset, receiver_window, receiver_id) + rest
+            _rest += bytes(0 - len(_rest)) + _q.pack(group_tag)
+        _total = 36 + len(_rest)
+        return _STATUS_MESSAGE.pack(_total if frame_length is None else frame_length, version, flags, type, session_id, stream_id, consumption_term_id, consumption_term_offset, receiver_window, receiver_id) + _rest
 
 
 _STATUS_MESSAGE = Struct("<ibBhiiiiiq")
@@ -448,11 +448,11 @@ class ErrorFrameEncoder(ErrorFrameDecoder):
         error_text: str | bytes = "",
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        error_text_bytes = text_bytes(error_text, "utf-8")
-        rest = bytearray()
-        rest += error_text_bytes
-        total = 40 + len(rest)
-        return _ERROR_FRAME.pack(total if frame_length is None else frame_length, version, flags, type, session_id, stream_id, receiver_id, group_tag, error_code, len(error_text_bytes) if error_length is None else error_length) + rest
+        _error_text = text_bytes(error_text, "utf-8")
+        _rest = bytearray()
+        _rest += _error_text
+        _total = 40 + len(_rest)
+        return _ERROR_FRAME.pack(_total if frame_length is None else frame_length, version, flags, type, session_id, stream_id, receiver_id, group_tag, error_code, len(_error_text) if error_length is None else error_length) + _rest
 
 
 _ERROR_FRAME = Struct("<ibBhiiqqii")
@@ -526,8 +526,8 @@ class SetupEncoder(SetupDecoder):
         ttl: int = 0,
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        total = 40
-        return _SETUP.pack(total if frame_length is None else frame_length, version, flags, type, term_offset, session_id, stream_id, initial_term_id, active_term_id, term_length, mtu, ttl)
+        _total = 40
+        return _SETUP.pack(_total if frame_length is None else frame_length, version, flags, type, term_offset, session_id, stream_id, initial_term_id, active_term_id, term_length, mtu, ttl)
 
 
 _SETUP = Struct("<ibBhiiiiiiii")
@@ -589,8 +589,8 @@ class RttmEncoder(RttmDecoder):
         receiver_id: int = 0,
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        total = 40
-        return _RTTM.pack(total if frame_length is None else frame_length, version, flags, type, session_id, stream_id, echo_timestamp_ns, reception_delta_ns, receiver_id)
+        _total = 40
+        return _RTTM.pack(_total if frame_length is None else frame_length, version, flags, type, session_id, stream_id, echo_timestamp_ns, reception_delta_ns, receiver_id)
 
 
 _RTTM = Struct("<ibBhiiqqq")
@@ -640,12 +640,12 @@ class ResolutionEntryEncoder(ResolutionEntryDecoder):
         name: str | bytes = "",
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        address_bytes = bytes(address)
-        name_bytes = text_bytes(name, "ascii")
-        rest = bytearray()
-        rest += address_bytes
-        rest += _h.pack(len(name_bytes)) + name_bytes
-        return _RESOLUTION_ENTRY.pack(res_type, res_flags, udp_port, age_ms) + rest
+        _address = bytes(address)
+        _name = text_bytes(name, "ascii")
+        _rest = bytearray()
+        _rest += _address
+        _rest += _h.pack(len(_name)) + _name
+        return _RESOLUTION_ENTRY.pack(res_type, res_flags, udp_port, age_ms) + _rest
 
 
 _RESOLUTION_ENTRY = Struct("<bBHi")
@@ -691,13 +691,12 @@ class ResolutionEncoder(ResolutionDecoder):
         entries: Iterable[bytes] = (),
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        entries_list = [bytes(entry) for entry in entries]
-        rest = bytearray()
-        for entry in entries_list:
-            rest += bytes(align(len(rest), 8) - len(rest)) + entry
-        rest += bytes(align(len(rest), 8) - len(rest))
-        total = 8 + len(rest)
-        return _RESOLUTION.pack(total if frame_length is None else frame_length, version, flags, type) + rest
+        _entries = [bytes(entry) for entry in entries]
+        _rest = bytearray()
+        for entry in _entries:
+            _rest += entry + bytes(align(len(entry), 8) - len(entry))
+        _total = 8 + len(_rest)
+        return _RESOLUTION.pack(_total if frame_length is None else frame_length, version, flags, type) + _rest
 
 
 _RESOLUTION = Struct("<ibBh")
@@ -751,8 +750,8 @@ class ResponseSetupEncoder(ResponseSetupDecoder):
         response_session_id: int = 0,
     ) -> bytes:
         """Return the bytes of a whole struct; lengths that are None are computed."""
-        total = 20
-        return _RESPONSE_SETUP.pack(total if frame_length is None else frame_length, version, flags, type, session_id, stream_id, response_session_id)
+        _total = 20
+        return _RESPONSE_SETUP.pack(_total if frame_length is None else frame_length, version, flags, type, session_id, stream_id, response_session_id)
 
 
 _RESPONSE_SETUP = Struct("<ibBhiii")
