@@ -143,6 +143,17 @@ class TestIpc:
         client.take(CommandType.ON_UNAVAILABLE_IMAGE)
         client.work_until(lambda: client.system(SystemCounter.PUBLICATIONS_REVOKED) == 1)
 
+    def test_many_streams_that_end_with_their_client_leave_nothing(self, client: Any) -> None:
+        client.add_subscription("aeron:ipc", 10)
+        for _ in range(100):
+            client.add_publication("aeron:ipc", 10, is_exclusive=True)
+        client.work_until(lambda: sum(kind == CommandType.ON_AVAILABLE_IMAGE for kind, _ in client.responses) == 100)
+        client.send(CommandType.CLIENT_CLOSE, commands.ClientCloseEncoder.encode(client_id=client.client_id))
+        publications = Path(client.driver.aeron_dir) / "publications"
+        client.work_until(lambda: not any(publications.iterdir()), timeout_s=20)
+        assert not client.labels()
+        assert client.system(SystemCounter.ERRORS) == 0
+
     def test_a_session_id_selects_the_publication(self, client: Any) -> None:
         client.add_subscription("aeron:ipc?session-id=77", 10)
         client.add_publication("aeron:ipc", 10, is_exclusive=True)

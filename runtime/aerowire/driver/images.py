@@ -101,7 +101,6 @@ class Images:
     def on_removed(self, image: Image) -> None:
         """No agent holds the image any more: free its counters and log."""
         self._by_native.pop(image.native, None)
-        self._subscriptions.free_links(image)
         for counter_id in image.counter_ids.values():
             self._core.counters.manager.free(counter_id)
         self._core.logs.free_later(image.log)

@@ -28,7 +28,7 @@ def _on_image_linger(registrar: Registrar, event: Event) -> None:
 def _on_image_removed(registrar: Registrar, event: Event) -> None:
     image = registrar.images.of_native(event.subject)
     if image is not None:
-        registrar.images.on_removed(image)
+        registrar.subscriptions.on_source_removed(image, lambda: registrar.images.on_removed(image))
 
 
 def _on_publication_linger(registrar: Registrar, event: Event) -> None:
@@ -47,16 +47,16 @@ def _on_publication_done(registrar: Registrar, event: Event) -> None:
 def _on_publication_removed(registrar: Registrar, event: Event) -> None:
     publication = registrar.publications.of_native(event.subject)
     if publication is not None:
-        registrar.subscriptions.free_links(publication)
-        registrar.publications.on_removed(publication)
+        registrar.subscriptions.on_source_removed(publication, lambda: registrar.publications.on_removed(publication))
 
 
 def _on_subscriber_linked(registrar: Registrar, event: Event) -> None:
-    registrar.subscriptions.on_linked(event.position_id, event.position, is_accepted=bool(event.accepted))
+    join_position = event.position if event.accepted else None
+    registrar.subscriptions.on_linked(event.subject, event.position_id, event.registration_id, join_position=join_position)
 
 
 def _on_subscriber_unlinked(registrar: Registrar, event: Event) -> None:
-    registrar.subscriptions.on_unlinked(event.position_id)
+    registrar.subscriptions.on_unlinked(event.subject, event.position_id, event.registration_id)
 
 
 def _on_client_timeout(registrar: Registrar, event: Event) -> None:

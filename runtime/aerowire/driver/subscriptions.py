@@ -5,7 +5,7 @@ A link has a position counter. The tracker decides where a late subscriber joins
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -67,15 +67,17 @@ class Subscription:
 class Link:
     """A subscription's place in one source.
 
-    Invariant: the position counter is allocated as long as the link is in `Subscriptions`; `is_available` says that the
-    client has been told of the image and not yet of its end.
+    Invariant: the position counter is allocated, and the source's native object alive, as long as the link is in
+    `Subscriptions`; `is_available` says that the client has been told of the image and not yet of its end; `unanswered`
+    counts what the tracker was asked about it and has not answered.
     """
 
     subscription: Subscription
     source: Source
     position_id: int
+    unanswered: int = 0
     is_available: bool = False
-    is_closing: bool = False
+    is_ended: bool = False
 
 
 @dataclass(slots=True)
@@ -118,6 +120,7 @@ class Subscriptions:
         self._endpoints = endpoints
         self._subscriptions: dict[int, Subscription] = {}
         self._links = _LinkTable()
+        self._free_when_answered: dict[Source, Callable[[], None]] = {}
 
     def __iter__(self) -> Iterator[Subscription]:
         return iter(tuple(self._subscriptions.values()))
@@ -192,25 +195,26 @@ class Subscriptions:
     def link_later(self, subscription: Subscription, source: Source) -> None:
         """Ask the tracker to add a subscriber to a running source; its event makes the image available."""
         position_id = self.allocate_position(subscription, source.source_id, source.session_id)
-        self._links.add(Link(subscription, source, position_id))
+        self._links.add(Link(subscription, source, position_id, unanswered=1))
         self._core.tracker.link_subscriber(_linkable(source), position_id, subscription.registration_id)
 
-    def on_linked(self, position_id: int, join_position: int, *, is_accepted: bool) -> None:
-        """The tracker has answered `link_later`."""
-        link = self._links.by_position.get(position_id)
+    def on_linked(self, native: object, position_id: int, registration_id: int, *, join_position: int | None) -> None:
+        """The tracker has answered `link_later`; without a join position it refused, as the source is ending."""
+        link = self._answered(native, position_id, registration_id)
         if link is None:
             return
-        if not is_accepted:
-            self._free(link)
-        elif not link.is_closing:
+        if link.is_ended or join_position is None:
+            link.is_ended = True
+            self._free_unless_awaited(link)
+        else:
             self._core.counters.append_join_position(position_id, join_position)
             self._notify_available(link)
 
-    def on_unlinked(self, position_id: int) -> None:
+    def on_unlinked(self, native: object, position_id: int, registration_id: int) -> None:
         """The tracker uses a subscriber position no more."""
-        link = self._links.by_position.get(position_id)
+        link = self._answered(native, position_id, registration_id)
         if link is not None:
-            self._free(link)
+            self._free_unless_awaited(link)
 
     def notify_unavailable(self, source: Source) -> bool:
         """Tell every linked subscription that a source has ended; returns whether the last one would join again."""
@@ -225,10 +229,18 @@ class Subscriptions:
                 )
         return is_rejoin
 
-    def free_links(self, source: Source) -> None:
-        """Free the positions that a removed source still had."""
+    def on_source_removed(self, source: Source, free: Callable[[], None]) -> None:
+        """Free the positions that a removed source still had, then call `free`.
+
+        The tracker may still be asked about the source: it goes only AFTER every answer has come.
+        """
         for link in self._links.of_source(source):
-            self._free(link)
+            link.is_ended = True
+            self._free_unless_awaited(link)
+        if self._links.of_source(source):
+            self._free_when_answered[source] = free
+        else:
+            free()
 
     def _add(
         self,
@@ -245,9 +257,10 @@ class Subscriptions:
 
     def _end(self, subscription: Subscription) -> None:
         for link in self._links.of_subscription(subscription):
-            if not link.is_closing:
-                link.is_closing = True
+            if not link.is_ended:
+                link.is_ended = True
                 link.is_available = False
+                link.unanswered += 1
                 self._core.tracker.unlink_subscriber(_linkable(link.source), link.position_id, subscription.registration_id)
         if subscription.endpoint is not None:
             self._withdraw(subscription.endpoint, subscription.stream_id, subscription.params.session_id)
@@ -303,9 +316,21 @@ class Subscriptions:
             source_identity=source.source_identity,
         )
 
-    def _free(self, link: Link) -> None:
+    def _answered(self, native: object, position_id: int, registration_id: int) -> Link | None:
+        # A counter's id is used again; only all three tell whose answer this is.
+        link = self._links.by_position.get(position_id)
+        if link is None or link.source.native is not native or link.subscription.registration_id != registration_id:
+            return None
+        link.unanswered -= 1
+        return link
+
+    def _free_unless_awaited(self, link: Link) -> None:
+        if link.unanswered:
+            return
         self._links.remove(link)
         self._core.counters.manager.free(link.position_id)
+        if link.source in self._free_when_answered and not self._links.of_source(link.source):
+            self._free_when_answered.pop(link.source)()
 
 
 def _linkable(source: Source) -> IpcPublication | PublicationImage:
