@@ -6,8 +6,9 @@ One thread runs every host in order; time stands still while anybody works and t
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from aerowire.driver.context import Context
 from aerowire.driver.interfaces import InterfaceAddress
 from aerowire.driver.media_driver import MediaDriver
 from aerowire.driver.ports import Ports, SocketSpec
@@ -33,7 +34,7 @@ _WILDCARDS = ("0.0.0.0", "::")
 class SimulatedHost:
     """One machine: an address, a disk and a media driver in the caller's thread."""
 
-    def __init__(self, world: SimulatedWorld, address: str, directory: Path, seed: int, options: dict[str, object]) -> None:
+    def __init__(self, world: SimulatedWorld, address: str, directory: Path, seed: int, options: dict[str, Any]) -> None:
         self._world = world
         self.address = address
         self.regions = AnonymousRegions()
@@ -45,7 +46,8 @@ class SimulatedHost:
             resolver=resolve_with_system,
             interfaces=self._interfaces,
         )
-        self.driver = MediaDriver.launch(ports=ports, aeron_dir=str(directory), threading_mode="INVOKER", **options)
+        context = Context(aeron_dir=str(directory), threading_mode="INVOKER", **options)
+        self.driver = MediaDriver.launch(context, ports=ports)
         self.cnc = CncFile.map(directory / "cnc.dat", regions=self.regions)
 
     def work(self) -> int:
@@ -77,7 +79,7 @@ class SimulatedWorld:
         self._directory = directory
         self._seed = seed
 
-    def add_host(self, address: str, **options: object) -> SimulatedHost:
+    def add_host(self, address: str, **options: Any) -> SimulatedHost:
         """Start a driver on a host of its own; `options` are those of the driver's Context."""
         directory = self._directory / f"host-{len(self.hosts)}"
         host = SimulatedHost(self, address, directory, self._seed * 1_000 + len(self.hosts), options)
