@@ -15,7 +15,8 @@ STREAM = 1001
 
 def connect(world, **options: int):
     publisher, subscriber = world.node(), world.node(**options)
-    receive = subscriber.receive_endpoint(world.network.open_port(("10.0.0.2", 40456)))
+    world.far_port = world.network.open_port(("10.0.0.2", 40456))
+    receive = subscriber.receive_endpoint(world.far_port)
     subscriber.receiver.add_subscription(receive, STREAM)
     send = publisher.send_endpoint(world.network.open_port(("10.0.0.1", 0), ("10.0.0.2", 40456)))
     publication, appender = publisher.publish(send)
@@ -82,3 +83,74 @@ def test_close_drains_signals_the_end_and_frees_everything(world):
     assert [event.type for event in subscriber.seen][-3:] == [EventType.IMAGE_LINGER, EventType.IMAGE_DONE, EventType.IMAGE_REMOVED]
     assert publisher.events.held_count == 1  # the endpoint
     assert subscriber.events.held_count == 1
+
+
+def test_silence_disconnects_the_publication_and_ends_the_image_which_joins_again(world):
+    publisher, subscriber, publication, _ = connect(world)
+    world.far_port.cut()
+    world.run(4 * SECOND, 10 * MS)
+    assert publication.is_connected
+    world.run(2 * SECOND, 10 * MS)
+    assert not publication.is_connected
+    world.run(10 * SECOND, 10 * MS)
+    assert [event.type for event in subscriber.seen] == [EventType.CREATE_IMAGE, EventType.IMAGE_LINGER]
+    world.far_port.cut(False)
+    world.run(2 * SECOND, 10 * MS)
+    assert publication.is_connected
+    assert [event.type for event in subscriber.seen].count(EventType.CREATE_IMAGE) == 2
+    assert [image.state for image in subscriber.images][-1] == ImageState.ACTIVE
+    assert publisher.get(SystemCounter.HEARTBEATS_SENT) > 50
+
+
+def test_leaving_tells_the_sender_that_its_stream_has_no_receiver(world):
+    _, subscriber, publication, _ = connect(world)
+    receive = subscriber.images[0].endpoint
+    subscriber.receiver.remove_subscription(receive, STREAM)
+    world.run(50 * MS)
+    assert subscriber.images[0].state == ImageState.DRAINING
+    world.run(300 * MS)
+    assert not publication.is_connected  # by an end-of-stream status message
+
+
+def test_a_rejected_image_sends_errors_and_the_publication_says_so(world):
+    publisher, subscriber, publication, _ = connect(world)
+    subscriber.receiver.reject_image(subscriber.images[0], "not wanted here")
+    world.run(500 * MS)
+    error = next(event for event in publisher.seen if event.type is EventType.PUBLICATION_ERROR)
+    assert (error.subject, error.message, error.error_code) == (publication, "not wanted here", 13)
+    assert error.receiver_id == 0x0102030405060708
+    assert not publication.is_connected
+    assert publisher.get(SystemCounter.ERROR_FRAMES_RECEIVED) >= 2
+    assert [event.type for event in publisher.seen].count(EventType.PUBLICATION_ERROR) == 1
+
+
+def test_an_unreliable_image_fills_what_is_lost(make_world):
+    world = make_world(seed=5)
+    publisher, subscriber, _, appender = connect(world, reliable=False)
+    world.network.set_faults(loss=0.2)
+    messages = [index.to_bytes(4, "little") * 300 for index in range(300)]
+    sent = 0
+    for _ in range(2_000):
+        while sent < len(messages) and appender.append(messages[sent]) > 0:
+            sent += 1
+        world.run(MS, 200_000)
+        subscriber.subscribers[0].poll()
+    got = subscriber.subscribers[0].fragments
+    assert 0 < len(got) < len(messages)
+    assert got == [message for message in messages if message in set(got)]
+    assert subscriber.get(SystemCounter.LOSS_GAP_FILLS) > 0
+    assert subscriber.get(SystemCounter.NAK_MESSAGES_SENT) == publisher.get(SystemCounter.RETRANSMITS_SENT) == 0
+
+
+def test_a_slow_subscriber_holds_the_sender_and_nothing_is_lost(world):
+    publisher, subscriber, _, appender = connect(world)
+    messages = [bytes([index % 256]) * 900 for index in range(400)]
+    sent = 0
+    for _ in range(3_000):
+        while sent < len(messages) and appender.append(messages[sent]) > 0:
+            sent += 1
+        world.run(MS)
+        subscriber.subscribers[0].poll(1)
+    assert subscriber.subscribers[0].fragments == messages
+    assert subscriber.get(SystemCounter.FLOW_CONTROL_OVER_RUNS) == 0
+    assert publisher.get(SystemCounter.SENDER_FLOW_CONTROL_LIMITS) > 0
