@@ -26,12 +26,13 @@ LOSS: dict[Side, dict[str, str]] = {
         "aeron.ReceiveChannelEndpoint.supplier": "io.aeron.driver.ext.DebugReceiveChannelEndpointSupplier",
     },
 }
-# Each driver drops what it sends, so that a frame is at risk once: data on its way out, NAK and status on their way back.
+# The options name the endpoint, not the direction: a send endpoint sends data, a receive endpoint sends control. So each driver drops
+# what it sends, and every frame is at risk once: data on its way out, NAK and status on their way back.
 LOSS_OPTIONS = {
     "aeron.debug.send.data.loss.rate": LOSS_RATE,
-    "aeron.debug.send.control.loss.rate": LOSS_RATE,
+    "aeron.debug.receive.control.loss.rate": LOSS_RATE,
     "aeron.debug.send.data.loss.seed": "20260101",
-    "aeron.debug.send.control.loss.seed": "20260102",
+    "aeron.debug.receive.control.loss.seed": "20260102",
 }
 
 

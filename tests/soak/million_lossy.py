@@ -20,11 +20,12 @@ LIMIT_S = {Size.FULL: 900.0, Size.SMALL: 60.0}
 
 
 def impairments(seed: int) -> dict[str, str]:
-    """Return the options that impair whatever a driver sends: loss, duplicates and reordering of data and of control frames."""
+    """Return the options that impair whatever a driver sends: data from its send endpoints, control frames from its receive endpoints."""
     chosen = {}
-    for number, kind in enumerate(f"{stream}_{how}" for stream in ("data", "control") for how in ("loss", "duplicate", "reorder")):
-        chosen[OPTIONS[f"debug_send_{kind}_rate"].property] = RATE
-        chosen[OPTIONS[f"debug_send_{kind}_seed"].property] = str(seed * 100 + number)
+    kinds = [f"{lane}_{how}" for lane in ("send_data", "receive_control") for how in ("loss", "duplicate", "reorder")]
+    for number, kind in enumerate(kinds):
+        chosen[OPTIONS[f"debug_{kind}_rate"].property] = RATE
+        chosen[OPTIONS[f"debug_{kind}_seed"].property] = str(seed * 100 + number)
     return chosen
 
 

@@ -105,8 +105,8 @@ def send(stage: Stage, capture: Path, arguments: argparse.Namespace) -> Outcome:
     """Send the messages from one driver to the other; all loss and the capture are at the publisher's driver."""
     from aerowire.codecs.tables.options import OPTIONS
 
-    rates = ("debug_send_data_loss_rate", "debug_receive_control_loss_rate")
-    seeds = ("debug_send_data_loss_seed", "debug_receive_control_loss_seed")
+    rates = ("debug_send_data_loss_rate", "debug_send_control_loss_rate")
+    seeds = ("debug_send_data_loss_seed", "debug_send_control_loss_seed")
     lossy = {**dict.fromkeys(rates, arguments.loss), **dict.fromkeys(seeds, arguments.seed)}
     losses = [f"-D{OPTIONS[name].property}={value}" for name, value in lossy.items()]
     sending, receiving = stage.memory / "sending", stage.memory / "receiving"
@@ -115,7 +115,8 @@ def send(stage: Stage, capture: Path, arguments: argparse.Namespace) -> Outcome:
         "sending driver": stage.start("sending driver", driver_command(sending, threading, *losses, "--capture", str(capture))),
         "receiving driver": stage.start("receiving driver", driver_command(receiving, threading)),
     }
-    channel = f"aeron:udp?endpoint=127.0.0.1:{free_port()}"
+    # A publisher may be half a term ahead of its subscriber: short terms keep what waits, and with it the latency, small.
+    channel = f"aeron:udp?endpoint=127.0.0.1:{free_port()}|term-length=1m"
     figures = (channel, str(arguments.messages), str(arguments.seed))
     clients = {
         "subscriber": stage.start("subscriber", [*TRAFFIC, "subscribe", str(receiving), *figures]),
