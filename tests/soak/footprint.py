@@ -52,8 +52,10 @@ def idle_driver(size: Size, scratch: Path) -> str:
 
 
 def client_import(size: Size, scratch: Path) -> str:
-    del size, scratch
-    code = "import time; t = time.perf_counter(); import aerowire.client; print(time.perf_counter() - t)"
+    """At small size the processor's time counts, not the wall's: tests share their machine with other work."""
+    del scratch
+    clock = "perf_counter" if size is Size.FULL else "process_time"
+    code = f"from time import {clock} as now; t = now(); import aerowire.client; print(now() - t)"
     times = [float(subprocess.check_output([sys.executable, "-c", code])) for _ in range(IMPORT_RUNS)]
     said = f"import of aerowire.client {statistics.median(times) * 1e3:.0f} ms"
     assert statistics.median(times) < IMPORT_S, said

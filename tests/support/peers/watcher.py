@@ -8,6 +8,7 @@ Ends when standard input does.
 from __future__ import annotations
 
 import json
+import os
 import sys
 import threading
 import time
@@ -70,7 +71,9 @@ def main() -> int:
     gone = threading.Event()
 
     def wait_for_end() -> None:
-        sys.stdin.buffer.read()
+        # Not through sys.stdin: a daemon thread that holds its lock would stop the interpreter from ending.
+        while os.read(0, 1):
+            continue
         gone.set()
 
     threading.Thread(target=wait_for_end, daemon=True).start()
