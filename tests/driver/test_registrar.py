@@ -270,6 +270,34 @@ class TestUdp:
             assert (code, parameter.split("=", 1)[0] in text) == (ErrorCode.INVALID_CHANNEL, True)
         client.take(CommandType.ON_SUBSCRIPTION_READY, client.add_subscription(f"{channel}|reliable=false", 11))
 
+    def test_ports_come_from_the_range_and_go_back_to_it(self, launch: Callable[..., Any]) -> None:
+        low = free_port()
+        client = launch(receiver_wildcard_port_range=f"{low} {low}")
+        first = client.add_subscription(UDP, 10)
+        status_id = client.take(CommandType.ON_SUBSCRIPTION_READY, first).channel_status_counter_id
+        assert client.cnc.counters_reader().label(status_id).endswith(f" 127.0.0.1:{low}")
+        code, text = client.error_of(client.add_subscription(UDP, 10))
+        assert (code, f"{low} to {low}" in text) == (ErrorCode.GENERIC_ERROR, True), text
+        remove_subscription(client, first)
+        client.work_until(lambda: not any(label.startswith("rcv-") for label in client.labels()))
+        client.take(CommandType.ON_SUBSCRIPTION_READY, client.add_subscription(UDP, 10))
+
+    def test_induced_loss_keeps_a_setup_from_its_receiver(self, launch: Callable[..., Any]) -> None:
+        client = launch(debug_send_data_loss_rate=1.0)
+        udp_pair(client)
+        deadline = time.monotonic() + 0.3
+        while time.monotonic() < deadline:
+            client.work(1)
+        assert CommandType.ON_AVAILABLE_IMAGE not in [kind for kind, _ in client.responses]
+
+    def test_induced_loss_keeps_status_messages_from_the_sender(self, launch: Callable[..., Any]) -> None:
+        client = launch(debug_receive_control_loss_rate=1.0)
+        udp_pair(client)
+        client.take(CommandType.ON_AVAILABLE_IMAGE)
+        client.work(20)
+        assert client.system(SystemCounter.STATUS_MESSAGES_SENT) > 0
+        assert client.system(SystemCounter.STATUS_MESSAGES_RECEIVED) == 0
+
 
 class TestCounters:
     def test_a_counter_is_made_and_given_back(self, client: Any) -> None:

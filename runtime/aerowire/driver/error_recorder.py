@@ -24,10 +24,14 @@ class ErrorRecorder:
         self._clock = clock
 
     def record(self, error: BaseException | str) -> None:
-        """Count `error` and note it in the error log; its text is what makes it distinct."""
+        """Count `error` and note it in the error log.
+
+        Errors of one kind at one place are one entry, whatever number they name, so that no client can fill the log.
+        """
         text = error if isinstance(error, str) else describe(error)
+        key = (type(error), error.what, str(error.where)) if isinstance(error, AerowireError) else text
         self._counter.increment()
-        if not self._log.record(text, self._clock.now_ms()):
+        if not self._log.record(text, self._clock.now_ms(), key=key):
             print(f"aerowire driver: the error log is full; lost: {text}", file=sys.stderr)
 
     def warn(self, text: str) -> None:

@@ -74,8 +74,8 @@ class Images:
     def on_setup(self, native_endpoint: object, setup: Event) -> None:
         """Make an image for everybody who subscribed to the stream; on failure the receiver may ask again."""
         endpoint = self._endpoints.receiver_of(native_endpoint)
-        if endpoint is None:
-            return
+        if endpoint is None or endpoint.is_closing:
+            return  # the receiver has been told to forget the endpoint, and must not be told more about it
         is_made = False
         try:
             is_made = self._make(endpoint, setup)
@@ -112,8 +112,6 @@ class Images:
         self._by_native.clear()
 
     def _make(self, endpoint: ReceiveChannel, setup: Event) -> bool:
-        if endpoint.is_closing:
-            return False
         where = f"SETUP from {_identity(setup.source_address)} on {endpoint.channel.original}"
         check_mtu_length(where, setup.mtu)
         check_term_length(where, setup.term_length)
