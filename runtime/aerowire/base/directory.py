@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
-import tempfile
 from pathlib import Path
 
 SHARED_MEMORY = Path("/dev/shm")
@@ -12,5 +10,12 @@ CNC_FILE_NAME = "cnc.dat"
 
 def default_aeron_dir() -> str:
     """Return `/dev/shm/aeron-<user>` where there is shared memory, else `aeron-<user>` in the directory for temporary files."""
-    parent = SHARED_MEMORY if SHARED_MEMORY.is_dir() else Path(tempfile.gettempdir())
+    import getpass
+
+    if SHARED_MEMORY.is_dir():
+        parent = SHARED_MEMORY
+    else:
+        import tempfile  # with what it imports it takes longer than the rest of a client's start
+
+        parent = Path(tempfile.gettempdir())
     return str(parent / f"aeron-{getpass.getuser()}")

@@ -8,7 +8,6 @@ noticed by the native keepalive and carried out here.
 from __future__ import annotations
 
 import contextlib
-import logging
 import threading
 import time
 import weakref
@@ -55,7 +54,7 @@ CLOSE_LINGER_NS = 1_000_000_000
 # A look at the file's name costs a microsecond; more often than this nobody waits for a driver to start.
 REPLACEMENT_CHECK_NS = 50_000_000
 
-logger = logging.getLogger("aerowire.client")
+LOGGER_NAME = "aerowire.client"
 
 
 @dataclass(frozen=True)
@@ -175,6 +174,9 @@ class ClientConductor:
 
     def report(self, error: BaseException) -> None:
         """Hand an error that no caller can be given to the error handler, or to the log."""
+        import logging
+
+        logger = logging.getLogger(LOGGER_NAME)
         if self._context.error_handler is None:
             logger.error("%s: %s", type(error).__name__, error, exc_info=None if isinstance(error, AerowireError) else error)
             return

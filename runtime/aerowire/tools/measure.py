@@ -189,11 +189,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     role, text = sys.argv[1:] if arguments is None else arguments
     plan = Plan.from_json(text)
     peer = peer_of(plan)
-    with _quiet():
-        if role == "pong":
-            peer.pong(plan)
-        else:
-            print(peer.receive(plan), flush=True)
+    try:
+        with _quiet():
+            if role == "pong":
+                peer.pong(plan)
+            else:
+                print(peer.receive(plan), flush=True)
+    except AerowireError as error:
+        print(f"{role}: {error}", file=sys.stderr)
+        return 1
     return 0
 
 

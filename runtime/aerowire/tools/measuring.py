@@ -95,8 +95,8 @@ def driver_scope(arguments: argparse.Namespace, plan: Plan) -> Iterator[Setting]
     from aerowire.driver.media_driver import MediaDriver, random_aeron_dir
     from aerowire.tools.arguments import properties_of
 
-    # IPC needs the driver a few times a second, and a spinning one takes a core from the two ends; UDP passes through it.
-    idle = arguments.idle or ("sleeping-ms" if plan.channel.startswith("aeron:ipc") else "busy-spin")
+    # IPC needs the driver now and then to move limits, and a spinning one takes a core from the two ends; UDP passes through it.
+    idle = arguments.idle or ("backoff" if plan.channel.startswith("aeron:ipc") else "busy-spin")
     options: dict[str, Any] = {
         "aeron_dir": random_aeron_dir(),
         "dir_delete_on_shutdown": True,
