@@ -9,7 +9,6 @@ import pytest
 
 from aerowire.conformance.catalogue import all_cases
 from aerowire.conformance.fuzz import fuzz
-from aerowire.conformance.harness.cnc import CncFile
 from aerowire.conformance.model import Case, Verdict
 from aerowire.conformance.peers.base import Peer
 from aerowire.conformance.peers.drivers import AerowirePeer, short_timers
@@ -47,7 +46,7 @@ def driver() -> Iterator[Peer]:
     peer = AerowirePeer(short_timers())
     peer.start()
     try:
-        CncFile(peer.directory, timeout_s=20.0).close()
+        peer.await_ready()
         yield peer
     finally:
         peer.stop()

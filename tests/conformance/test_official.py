@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from aerowire.conformance.catalogue import all_cases
-from aerowire.conformance.harness.cnc import CncFile
 from aerowire.conformance.model import Case, Verdict, is_older
 from aerowire.conformance.peers.base import Peer, PeerError
 from aerowire.conformance.peers.drivers import JavaPeer, short_timers
@@ -31,7 +30,7 @@ def official() -> Iterator[Peer]:
         pytest.skip(str(error))
     peer.start()
     try:
-        CncFile(peer.directory, timeout_s=20.0).close()
+        peer.await_ready()
         yield peer
     finally:
         peer.stop()

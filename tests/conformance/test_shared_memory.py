@@ -133,7 +133,7 @@ def test_foreign_version_is_unreachable(tmp_path: Path) -> None:
         CncFile(tmp_path, timeout_s=0.0)
 
 
-def test_closed_driver_is_not_alive(tmp_path: Path, make_small_cnc: Mapping) -> None:
+def test_closed_driver_is_not_alive(make_small_cnc: Mapping) -> None:
     cnc = CncFile(make_small_cnc.path.parent, timeout_s=0.0)
     assert not cnc.is_alive(1000)
     trailer = cnc.to_driver[0] + cnc.to_driver[1] - RingTrailerDecoder.ENCODED_LENGTH

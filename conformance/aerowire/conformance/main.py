@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from aerowire.conformance.errors import ConformanceError
-from aerowire.conformance.peers.base import Peer, PeerError
+from aerowire.conformance.peers.base import Peer
 from aerowire.conformance.peers.drivers import AerowirePeer, CommandPeer, JavaPeer, RunningPeer, short_timers
 
 EXIT_FINDING = 1
@@ -123,14 +123,9 @@ def make_peer(options: argparse.Namespace) -> Peer:
 @contextmanager
 def started(peer: Peer) -> Iterator[Peer]:
     """Start a peer, wait until its directory is ready, and stop it at the end."""
-    from aerowire.conformance.harness.cnc import CncFile, DriverUnreachableError
-
     try:
         peer.start()
-        try:
-            CncFile(peer.directory, timeout_s=20.0).close()
-        except DriverUnreachableError as error:
-            raise PeerError(f"{error}\n{peer.diagnostics()}".rstrip()) from None
+        peer.await_ready()
         yield peer
     finally:
         peer.stop()

@@ -23,6 +23,18 @@ UNKNOWN_TYPES = (8, 9, 10, 12, 100, 0x7FFF, -1, -2, -(2**15))
 IGNORED_SHARE = 0.15
 PAYLOAD_MAX = 256
 MUTATIONS_MAX = 3
+# How many are well-formed frames, in the direction where drivers look at their values, with only these wrong.
+DEEP_SHARE = 0.6
+HOME = {
+    "DATA": Endpoint.RECEIVE,
+    "PAD": Endpoint.RECEIVE,
+    "SETUP": Endpoint.RECEIVE,
+    "NAK": Endpoint.SEND,
+    "SM": Endpoint.SEND,
+    "ERR": Endpoint.SEND,
+}
+HEADER = frozenset({"frame_length", "version", "type"})
+VARIABLE = frozenset({"data", "padding", "error_text", "entries", "entry_name", "address", "group_tag"})
 # A datagram that the rules accept is drawn again; this many in a row means that the generator is broken.
 TRIES_MAX = 1000
 
@@ -42,6 +54,8 @@ class Generator:
     def __init__(self, seed: int, received: KnownStream, published: KnownStream) -> None:
         self._random = random.Random(seed)
         self._known = {Endpoint.RECEIVE: received, Endpoint.SEND: published}
+        # Whether the datagram being made shall pass the first layer and fail, if at all, in the second.
+        self._is_deep = False
         self._makers: dict[str, Callable[[KnownStream], bytes]] = {
             "DATA": self._data,
             "PAD": self._padding,
@@ -66,7 +80,8 @@ class Generator:
         """Return a datagram that began as a frame of `kind` and that no driver may act on."""
         wants_ignored = self._random.random() < IGNORED_SHARE
         for _ in range(TRIES_MAX):
-            endpoint = self._random.choice((Endpoint.RECEIVE, Endpoint.SEND))
+            self._is_deep = kind in HOME and self._random.random() < DEEP_SHARE
+            endpoint = HOME[kind] if self._is_deep else self._random.choice((Endpoint.RECEIVE, Endpoint.SEND))
             known = self._known[endpoint]
             payload = self._makers[kind](known)
             # Nothing counts an empty datagram, and a longer one than this cannot be sent.
@@ -119,7 +134,11 @@ class Generator:
 
     def _mutated(self, frame: Packet) -> bytes:
         for _ in range(self._random.randrange(1, MUTATIONS_MAX + 1)):
-            name = self._random.choice([field.name for field in frame.fields_desc if field.name not in self._VARIABLE])
+            left_alone = VARIABLE
+            if self._is_deep:
+                # The first layer lets a DATA frame declare any length.
+                left_alone |= HEADER - {"frame_length"} if isinstance(frame, layers.DataHeader) else HEADER
+            name = self._random.choice([field.name for field in frame.fields_desc if field.name not in left_alone])
             before = frame.getfieldval(name)
             setattr(frame, name, self._edge(32) if self._random.random() < 0.9 else self._edge(64))
             try:
@@ -128,6 +147,8 @@ class Generator:
                 # The value does not fit this field.
                 setattr(frame, name, before)
         payload = bytes(frame)
+        if self._is_deep:
+            return payload
         chance = self._random.random()
         if chance < 0.15:
             return payload[: self._random.randrange(1, len(payload) + 1)]
@@ -136,8 +157,6 @@ class Generator:
         if chance < 0.35:
             return self._flipped(payload)
         return payload
-
-    _VARIABLE = frozenset({"data", "padding", "error_text", "entries", "entry_name", "address", "group_tag"})
 
     def _flipped(self, payload: bytes) -> bytes:
         bits = bytearray(payload)
@@ -149,8 +168,8 @@ class Generator:
         return bytes(bits)
 
     def _ids(self, known: KnownStream) -> dict[str, Any]:
-        """The live stream's ids half of the time, so that the second layer is reached; else others."""
-        if self._random.random() < 0.6:
+        """The live stream's ids where the second layer is to be reached, and now and then elsewhere."""
+        if self._is_deep or self._random.random() < 0.4:
             return {"session_id": known.session_id, "stream_id": known.stream_id}
         return {"session_id": self._edge(32), "stream_id": self._edge(32)}
 

@@ -17,10 +17,13 @@ from pathlib import Path
 
 from aerowire.codecs.tables.options import OPTIONS
 from aerowire.conformance.errors import ConformanceError
+from aerowire.conformance.harness.cnc import CncFile, DriverUnreachableError
 
 SHARED_MEMORY = Path("/dev/shm")
 STOP_TIMEOUT_S = 5.0
 LOG_TAIL = 2000
+# A Java driver on a starved machine needs some seconds for its first sign of life.
+START_TIMEOUT_S = 20.0
 
 
 class PeerError(ConformanceError):
@@ -48,6 +51,18 @@ class Peer(abc.ABC):
     @abc.abstractmethod
     def stop(self) -> None:
         """Stop what `start` started and remove its files."""
+
+    def await_ready(self, timeout_s: float = START_TIMEOUT_S) -> None:
+        """Wait until the driver has made its directory. Raises PeerError, with the driver's last words, when it does not."""
+        deadline = time.monotonic() + timeout_s
+        while True:
+            try:
+                CncFile(self.directory, timeout_s=0.2).close()
+            except DriverUnreachableError as error:
+                if self.is_alive() and time.monotonic() < deadline:
+                    continue
+                raise PeerError(f"{error}\n{self.diagnostics()}".rstrip()) from None
+            return
 
     def is_alive(self) -> bool:
         """Say whether the driver's process is there; adapters without a process trust the heartbeat."""
@@ -114,6 +129,7 @@ class ProcessPeer(Peer):
             stop_process(self._process)
         shutil.rmtree(self.directory, ignore_errors=True)
         self._spawn()
+        self.await_ready()
         return True
 
     def is_alive(self) -> bool:

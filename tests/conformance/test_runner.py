@@ -1,0 +1,196 @@
+"""How verdicts come about, how cases are chosen, and what reports say."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from aerowire.codecs.tables.errors import ErrorCode
+from aerowire.conformance.catalogue import GROUPS, UnknownCaseError, all_cases, select
+from aerowire.conformance.harness.bench import Bench
+from aerowire.conformance.harness.client import CommandRefused
+from aerowire.conformance.harness.load import LoadGauge
+from aerowire.conformance.model import Case, Finding, NotSent, NotSupported, Result, TimingMiss, Verdict, is_older, parse_release
+from aerowire.conformance.peers.base import Peer
+from aerowire.conformance.report import exit_code, summary, to_document, write_report
+from aerowire.conformance.runner import Runner
+
+CATALOGUE = [
+    "A01",
+    "A02",
+    "A03",
+    "A04",
+    "A05",
+    "A07",
+    "A08",
+    "A09",
+    "A10",
+    "A11",
+    "B01",
+    "B02",
+    "B05",
+    "B06",
+    "B07",
+    "B08",
+    "B12",
+    "B14",
+    "B18",
+    "C01",
+    "C02",
+    "C03",
+    "C05",
+    "C06",
+    "C08",
+    "C17",
+    "E01",
+    "E02",
+    "E03",
+    "E04",
+    "F01",
+    "F02",
+    "F03",
+    "F07",
+    "L01",
+    "L02",
+    "L03",
+    "L08",
+    "M04",
+    "M15",
+]
+
+
+def make_case(run: Callable[[Bench], None], since: str = "") -> Case:
+    return Case("X01", "the requirement", "the source", "the stimulus", "the expectation", run, since=since)
+
+
+def raising(*errors: Exception | None) -> Callable[[Bench], None]:
+    """A case whose attempts end in turn as told."""
+    pending = list(errors)
+
+    def run(_: Bench) -> None:
+        error = pending.pop(0) if len(pending) > 1 else pending[0]
+        if error is not None:
+            raise error
+
+    return run
+
+
+@pytest.fixture
+def judge(make_fake: Callable[..., Peer], shm_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+    """Run a made-up case on the fake driver, on a machine that is quiet or loaded as told."""
+
+    def run(case: Case, *, load: str | None = None, release: str | None = None) -> Result:
+        monkeypatch.setattr(LoadGauge, "reason_since", lambda *_: load)
+        monkeypatch.setattr("aerowire.conformance.runner.RETRY_PAUSE_S", 0.0)
+        peer = make_fake(shm_path)
+        peer.release = release
+        peer.start()
+        try:
+            return Runner(peer, seed=1).run([case])[0]
+        finally:
+            peer.stop()
+
+    return run
+
+
+LATE = TimingMiss("soon", "late")
+WRONG = Finding("this", "that")
+
+
+@pytest.mark.parametrize(
+    ("errors", "load", "verdict", "attempts"),
+    [
+        ([None], None, Verdict.PASS, 1),
+        ([WRONG], None, Verdict.FAIL, 1),
+        ([WRONG], "starved", Verdict.FAIL, 4),
+        ([WRONG, None], "starved", Verdict.PASS, 2),
+        ([LATE, None], None, Verdict.PASS, 2),
+        ([LATE], None, Verdict.FAIL, 4),
+        ([LATE], "starved", Verdict.INCONCLUSIVE, 4),
+        ([LATE, WRONG], "starved", Verdict.FAIL, 4),
+        ([NotSent("to leave", "it stayed")], None, Verdict.INCONCLUSIVE, 4),
+        ([NotSent("to leave", "it stayed"), None], None, Verdict.PASS, 2),
+        ([NotSupported("a feature", "no such feature")], None, Verdict.UNSUPPORTED, 1),
+        ([CommandRefused("a command", ErrorCode.NOT_SUPPORTED, "no")], None, Verdict.UNSUPPORTED, 1),
+        ([CommandRefused("a command", ErrorCode.INVALID_CHANNEL, "no")], None, Verdict.FAIL, 1),
+        ([ZeroDivisionError("a bug")], None, Verdict.INCONCLUSIVE, 1),
+    ],
+)
+def test_verdict_of_attempts(
+    judge: Callable[..., Result], errors: list[Exception | None], load: str | None, verdict: Verdict, attempts: int
+) -> None:
+    result = judge(make_case(raising(*errors)), load=load)
+    assert (result.verdict, result.attempts) == (verdict, attempts)
+    assert (result.actual == "") is (verdict is Verdict.PASS)
+
+
+def test_older_driver_that_breaks_a_newer_rule_is_unsupported(judge: Callable[..., Result]) -> None:
+    result = judge(make_case(raising(WRONG), since="1.53"), release="1.51.0")
+    assert result.verdict is Verdict.UNSUPPORTED
+    assert result.notes == ["the rule holds since 1.53; this driver is 1.51.0"]
+
+
+def test_dead_driver_fails_the_case(judge: Callable[..., Result], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("aerowire.conformance.peers.base.Peer.restart", lambda _: False)
+
+    def kill(bench: Bench) -> None:
+        bench.peer.stop()
+
+    result = judge(make_case(kill))
+    assert result.verdict is Verdict.FAIL
+    assert "its process is gone" in result.actual
+
+
+@pytest.mark.parametrize(("text", "numbers"), [("1.53.0-SNAPSHOT", (1, 53, 0)), ("1.51", (1, 51)), ("x", ())])
+def test_release_is_its_leading_numbers(text: str, numbers: tuple[int, ...]) -> None:
+    assert parse_release(text) == numbers
+
+
+def test_unknown_release_is_never_older() -> None:
+    assert is_older("1.51.0", "1.53")
+    assert not is_older("1.53.0", "1.53")
+    assert not is_older(None, "1.53")
+    assert not is_older("1.51.0", "")
+
+
+def test_catalogue_holds_exactly_these_cases_and_says_all_of_each() -> None:
+    cases = all_cases()
+    assert [case.id for case in cases] == CATALOGUE
+    for case in cases:
+        assert case.group in GROUPS
+        assert all((case.requirement, case.source, case.stimulus, case.expected)), case.id
+        assert case.requirement.endswith("."), case.id
+
+
+def test_cases_are_chosen_by_id_and_pattern_in_the_catalogues_order() -> None:
+    assert [case.id for case in select("e*, a01")] == ["A01", "E01", "E02", "E03", "E04"]
+    assert len(select(None)) == len(CATALOGUE)
+    for pattern in ("Z99", "A01,", "A0"):
+        with pytest.raises(UnknownCaseError):
+            select(pattern)
+
+
+def test_exit_code_and_reports(tmp_path: Path) -> None:
+    passed = Result(make_case(raising(None)), Verdict.PASS)
+    unsupported = Result(make_case(raising(None)), Verdict.UNSUPPORTED, "a", "b")
+    failed = Result(make_case(raising(None)), Verdict.FAIL, "this", "that", notes=["a note"])
+    unknown = Result(make_case(raising(None)), Verdict.INCONCLUSIVE, "x", "y")
+    assert exit_code([passed, unsupported]) == 0
+    assert exit_code([passed, failed]) == 1
+    assert exit_code([passed, unknown]) == 1
+    assert summary([passed, failed]) == {"pass": 1, "fail": 1, "unsupported": 0, "inconclusive": 0}
+    results = [passed, unsupported, failed, unknown]
+    write_report(tmp_path / "report", results, {"driver": "fake"})
+    document = json.loads((tmp_path / "report" / "results.json").read_text())
+    assert document == to_document(results, {"driver": "fake"})
+    assert document["results"][2]["actual"] == "that"
+    suite = ET.parse(tmp_path / "report" / "junit.xml").getroot()
+    counts = {name: suite.get(name) for name in ("tests", "failures", "errors", "skipped")}
+    assert counts == {"tests": "4", "failures": "1", "errors": "1", "skipped": "1"}
+    failure = suite.find("testcase/failure")
+    assert failure is not None
+    assert "a note" in (failure.text or "")
