@@ -439,6 +439,30 @@ class TestErrors:
         asked = client.request(CommandType.REJECT_IMAGE, commands.RejectImageEncoder, **fields)
         assert client.error_of(asked)[0] == ErrorCode.NOT_SUPPORTED
 
+    def test_a_rejected_image_tells_the_publisher_who_and_why(self, launch: Callable[..., Any]) -> None:
+        client = launch(rcv_status_message_timeout_ns="2ms")
+        _, publication, address = udp_pair(client)
+        session_id = client.take(CommandType.ON_PUBLICATION_READY, publication).session_id
+        image = client.take(CommandType.ON_AVAILABLE_IMAGE)
+        client.work_until(lambda: client.system(SystemCounter.STATUS_MESSAGES_RECEIVED) > 0)
+        asked = client.request(
+            CommandType.REJECT_IMAGE,
+            commands.RejectImageEncoder,
+            image_correlation_id=image.correlation_id,
+            position=0,
+            reason="not wanted",
+        )
+        client.take(CommandType.ON_OPERATION_SUCCESS, asked)
+        client.work_until(lambda: any(kind == CommandType.ON_PUBLICATION_ERROR for kind, _ in client.responses))
+        error = next(found for kind, found in client.responses if kind == CommandType.ON_PUBLICATION_ERROR)
+        host, port = address.split(":")
+        assert (error.registration_id, error.session_id, error.stream_id) == (publication, session_id, 10)
+        assert (error.error_code, error.error_message) == (ErrorCode.IMAGE_REJECTED, "not wanted")
+        assert (error.destination_registration_id, error.group_tag) == (-1, -1)
+        assert (error.address_type, error.source_port) == (commands.AddressType.IPV4, int(port))
+        assert bytes(error.source_address)[:4] == bytes(map(int, host.split(".")))
+        assert client.system(SystemCounter.IMAGES_REJECTED) == 1
+
     def test_unknown_and_short_commands_are_answered(self, client: Any) -> None:
         client.send(0x7E, struct.pack("<qq", client.client_id, 4711))
         assert client.error_of(4711)[0] == ErrorCode.UNKNOWN_COMMAND_TYPE_ID
