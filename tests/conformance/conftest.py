@@ -302,8 +302,8 @@ class FakeDriver(threading.Thread):
             with contextlib.suppress(ConnectionRefusedError):
                 sender.socket.send(self._setup(sender.setup))
                 if "heartbeat_before_status" in self._faults:
-                    ids = {"session_id": sender.setup["session_id"], "stream_id": sender.setup["stream_id"]}
-                    sender.socket.send(DataHeaderEncoder.encode(frame_length=0, **ids))
+                    session_id, stream_id = sender.setup["session_id"], sender.setup["stream_id"]
+                    sender.socket.send(DataHeaderEncoder.encode(frame_length=0, session_id=session_id, stream_id=stream_id))
         return 0
 
     def _connect(self, sender: Sender) -> None:
