@@ -12,7 +12,7 @@ cdef struct Command:
     int32_t a
     int32_t b
     bint flag
-    void* subject               # borrowed: the event queue holds it until its final event
+    void* subject               # borrowed: this queue holds it until it was taken, the event queue until its final event
     void* second
     int64_t value
 
@@ -30,7 +30,10 @@ cdef class CommandQueue:
     cdef int64_t _head          # next to read
     cdef int64_t _tail          # next to write
     cdef int64_t* _failed_offers
+    cdef list _subjects         # what the command of each slot names, kept alive until the agent has taken it
+    cdef int64_t _pruned        # subjects before this were let go
 
-    cdef int put(self, Command* command) except -1      # AgentQueueFullError when full
-    cdef bint poll(self, Command* command) noexcept nogil
+    cdef int put(self, Command* command, object subject) except -1      # AgentQueueFullError when full
+    cdef bint poll(self, Command* command) noexcept nogil               # follow by taken() when it was carried out
+    cdef void taken(self) noexcept nogil
     cdef int free_slots(self) noexcept nogil

@@ -23,16 +23,22 @@ cdef class CommandQueue:
         self._slots = <Command*>calloc(COMMAND_QUEUE_CAPACITY, sizeof(Command))
         if self._slots is NULL:
             raise MemoryError
+        self._subjects = [None] * COMMAND_QUEUE_CAPACITY
 
     def __dealloc__(self):
         free(self._slots)
 
-    cdef int put(self, Command* command) except -1:
+    cdef int put(self, Command* command, object subject) except -1:
+        cdef int64_t taken = load_acquire_i64(&self._head)
+        while self._pruned < taken:
+            self._subjects[self._pruned & (COMMAND_QUEUE_CAPACITY - 1)] = None
+            self._pruned += 1
         if self.free_slots() == 0:
             if self._failed_offers is not NULL:
                 counter_atomic_add(self._failed_offers, 1)
             raise AgentQueueFullError("command queue of an agent is full", expected=f"fewer than {COMMAND_QUEUE_CAPACITY} waiting commands",
                                       hint="the agent's thread may hang")
+        self._subjects[self._tail & (COMMAND_QUEUE_CAPACITY - 1)] = subject
         self._slots[self._tail & (COMMAND_QUEUE_CAPACITY - 1)] = command[0]
         store_release_i64(&self._tail, self._tail + 1)
         return 0
@@ -41,8 +47,10 @@ cdef class CommandQueue:
         if load_acquire_i64(&self._tail) == self._head:
             return False
         command[0] = self._slots[self._head & (COMMAND_QUEUE_CAPACITY - 1)]
-        store_release_i64(&self._head, self._head + 1)
         return True
+
+    cdef void taken(self) noexcept nogil:
+        store_release_i64(&self._head, self._head + 1)
 
     cdef int free_slots(self) noexcept nogil:
         return COMMAND_QUEUE_CAPACITY - <int>(self._tail - load_acquire_i64(&self._head))

@@ -31,8 +31,9 @@ cdef enum:
 cdef enum:
     EVENT_VALUES = 10
     EVENT_TEXT_MAX = 1023       # an ERR frame's longest text
-    EVENT_RESERVE = 256         # slots that only events which cannot be repeated may use
-    EVENT_COMMAND_RESERVE = 128 # agents take no commands while fewer slots are free: an answer always finds room
+    EVENT_RESERVE = 256         # free slots that news from the network leaves to others: peers repeat what was not heard
+    EVENT_TIMER_RESERVE = 128   # free slots that timers leave: they try again at the next tick
+    EVENT_ANSWER_RESERVE = 64   # no agent takes a command with fewer free: answers, 16 a cycle of each agent, always find room
 
 cdef struct EventRecord:
     int64_t sequence            # of the slot; see EventQueue
@@ -55,16 +56,21 @@ cdef class EventQueue:
     cdef int64_t _tail
     cdef int64_t* _failed_offers
     cdef Wakeup _wakeup
-    cdef dict _held
+    cdef dict _held                         # id -> [object, count]: until its final event
+    cdef dict _awaited                      # the same for answers to single commands, which may come after the final event
 
     cdef EventRecord* claim(self, int event_type, void* subject) noexcept nogil     # NULL: full. Fill, then publish.
     cdef void publish(self, EventRecord* record) noexcept nogil
+    cdef bint offer_or_retry(self, int event_type, void* subject, int64_t a, int64_t b) noexcept nogil   # False: again at the next tick
     cdef bint offer(self, int event_type, void* subject, int64_t a, int64_t b) noexcept nogil
     cdef int64_t free_slots(self) noexcept nogil
     cdef bint has_room(self) noexcept nogil             # for an event that can be repeated later
+    cdef bint has_timer_room(self) noexcept nogil
     cdef bint can_answer(self) noexcept nogil           # for a command whose answer cannot
     cdef void signal(self) noexcept nogil
     cdef int hold(self, object subject) except -1       # keep until its final event was polled, once for all agents
+    cdef int await_answer(self, object subject) except -1
+    cdef int answered(self, object subject) except -1
     cdef int let_go(self, object subject) except -1     # undo a hold whose command was refused
     cpdef bint is_pending(self)
     cdef bint report(self, void* subject, int code, int64_t a, int64_t b) noexcept nogil    # NATIVE_ERROR

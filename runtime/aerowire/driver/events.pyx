@@ -58,6 +58,7 @@ FIELDS = {
     EventType.NATIVE_ERROR: ("code", "a", "b"),
 }
 NO_FIELDS = ()
+ANSWERS = frozenset({EVENT_SUBSCRIBER_LINKED, EVENT_SUBSCRIBER_UNLINKED})
 FINAL = frozenset({EVENT_IMAGE_REMOVED, EVENT_PUBLICATION_REMOVED, EVENT_SEND_ENDPOINT_REMOVED, EVENT_RECEIVE_ENDPOINT_REMOVED})
 
 
@@ -107,6 +108,7 @@ cdef class EventQueue:
         self._capacity = capacity
         self._wakeup = Wakeup()
         self._held = {}
+        self._awaited = {}
 
     def __dealloc__(self):
         free(self._slots)
@@ -144,6 +146,9 @@ cdef class EventQueue:
         self.publish(record)
         return True
 
+    cdef bint offer_or_retry(self, int event_type, void* subject, int64_t a, int64_t b) noexcept nogil:
+        return self.has_timer_room() and self.offer(event_type, subject, a, b)
+
     cdef bint report(self, void* subject, int code, int64_t a, int64_t b) noexcept nogil:
         cdef EventRecord* record
         if not self.has_room():
@@ -164,7 +169,10 @@ cdef class EventQueue:
         return self.free_slots() > EVENT_RESERVE
 
     cdef bint can_answer(self) noexcept nogil:
-        return self.free_slots() > EVENT_COMMAND_RESERVE
+        return self.free_slots() > EVENT_ANSWER_RESERVE
+
+    cdef bint has_timer_room(self) noexcept nogil:
+        return self.free_slots() > EVENT_TIMER_RESERVE
 
     cdef void signal(self) noexcept nogil:
         self._wakeup.signal()
@@ -179,6 +187,19 @@ cdef class EventQueue:
         entry[1] -= 1
         if not entry[1]:
             del self._held[id(subject)]
+        return 0
+
+    cdef int await_answer(self, object subject) except -1:
+        entry = self._awaited.setdefault(id(subject), [subject, 0])
+        entry[1] += 1
+        return 0
+
+    cdef int answered(self, object subject) except -1:
+        entry = self._awaited.get(id(subject))
+        if entry is not None:
+            entry[1] -= 1
+            if not entry[1]:
+                del self._awaited[id(subject)]
         return 0
 
     def wake(self) -> None:
@@ -214,6 +235,8 @@ cdef class EventQueue:
                                 record.text[:record.text_length].decode("utf-8", "replace")))
             if record.type in FINAL:
                 self._held.pop(id(subject), None)
+            elif record.type in ANSWERS:
+                self.answered(subject)
             store_release_i64(&record.sequence, self._head + self._capacity)
             store_release_i64(&self._head, self._head + 1)
         return events
@@ -221,4 +244,4 @@ cdef class EventQueue:
     @property
     def held_count(self):
         """Objects kept alive for agents."""
-        return len(self._held)
+        return len(self._held.keys() | self._awaited.keys())

@@ -35,6 +35,7 @@ cdef class IpcPublication:
     cdef int64_t _consumer_position
     cdef int64_t _trip_limit
     cdef int64_t _clean_position
+    cdef bint _linger_posted
     cdef bint _done_posted
     cdef object __weakref__
 

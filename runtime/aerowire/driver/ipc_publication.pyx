@@ -87,7 +87,6 @@ cdef class IpcPublication:
                 self._publish_end()
                 self._log.set_connected(False)
                 self.lifecycle.on_revoked(now_ns)
-                events.offer(EVENT_PUBLICATION_LINGER, <void*>self, True, 0)
                 counter_increment(self._system.address[SYSTEM_COUNTER_PUBLICATIONS_REVOKED])
             else:
                 self._update_connected()
@@ -102,16 +101,17 @@ cdef class IpcPublication:
             store_relaxed_i64(&self._consumer_position, self._subscribers.greatest(self._consumer_position))
             if self._is_drained():
                 self.lifecycle.on_drained(now_ns)
-                events.offer(EVENT_PUBLICATION_LINGER, <void*>self, False, 0)
             elif unblock_log(self._log, self._consumer_position):
                 counter_increment(self._system.address[SYSTEM_COUNTER_UNBLOCKED_PUBLICATIONS])
-        elif state == PUBLICATION_LINGER:
+        elif state == PUBLICATION_LINGER and self._linger_posted:
             self.lifecycle.poll_done(True, now_ns)
         elif state == PUBLICATION_DONE:
             if not self._done_posted:
-                self._done_posted = events.offer(EVENT_PUBLICATION_DONE, <void*>self, 0, 0)
+                self._done_posted = events.offer_or_retry(EVENT_PUBLICATION_DONE, <void*>self, 0, 0)
             else:
-                return events.offer(EVENT_PUBLICATION_REMOVED, <void*>self, 0, 0)
+                return events.offer_or_retry(EVENT_PUBLICATION_REMOVED, <void*>self, 0, 0)
+        if not self._linger_posted and self.lifecycle.state() == PUBLICATION_LINGER:
+            self._linger_posted = events.offer_or_retry(EVENT_PUBLICATION_LINGER, <void*>self, self._log.is_revoked(), 0)
         return False
 
     cdef void on_closed(self) noexcept nogil:
@@ -134,7 +134,8 @@ cdef class IpcPublication:
         cdef bint removed
         store_relaxed_i64(&self._consumer_position, self._subscribers.greatest(self._consumer_position))
         removed = self._subscribers.remove(counter_id)
-        self._update_connected()
+        if self.lifecycle.state() < PUBLICATION_DONE:   # else the log may be gone
+            self._update_connected()
         return removed
 
     cdef bint _is_drained(self) noexcept nogil:

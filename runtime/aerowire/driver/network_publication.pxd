@@ -62,6 +62,7 @@ cdef class NetworkPublication:
     cdef PublicationLifecycle lifecycle
     cdef UnblockTimer _unblock
     cdef int64_t _clean_position
+    cdef bint _linger_posted
     cdef bint _done_posted
     cdef object __weakref__
 

@@ -330,7 +330,6 @@ cdef class NetworkPublication:
                 self._update_connected(False)
                 store_release_i32(&self._end_of_stream, True)
                 self.lifecycle.on_revoked(now_ns)
-                events.offer(EVENT_PUBLICATION_LINGER, <void*>self, True, 0)
                 counter_increment(self._system.address[SYSTEM_COUNTER_PUBLICATIONS_REVOKED])
             else:
                 self._update_connected(self._has_subscribers())
@@ -343,15 +342,15 @@ cdef class NetworkPublication:
                         counter_increment(self._system.address[SYSTEM_COUNTER_UNBLOCKED_PUBLICATIONS])
         elif state == PUBLICATION_DRAINING:
             self._drain(now_ns)
-            if self.lifecycle.state() == PUBLICATION_LINGER:
-                events.offer(EVENT_PUBLICATION_LINGER, <void*>self, False, 0)
-        elif state == PUBLICATION_LINGER:
+        elif state == PUBLICATION_LINGER and self._linger_posted:
             self.lifecycle.poll_done(load_acquire_i32(&self._unicast_eos), now_ns)
         if self.lifecycle.state() == PUBLICATION_DONE:
             if not self._done_posted:
-                self._done_posted = events.offer(EVENT_PUBLICATION_DONE, <void*>self, 0, 0)
+                self._done_posted = events.offer_or_retry(EVENT_PUBLICATION_DONE, <void*>self, 0, 0)
             elif load_acquire_i32(&self._sender_released):
-                return events.offer(EVENT_PUBLICATION_REMOVED, <void*>self, 0, 0)
+                return events.offer_or_retry(EVENT_PUBLICATION_REMOVED, <void*>self, 0, 0)
+        elif not self._linger_posted and self.lifecycle.state() == PUBLICATION_LINGER:
+            self._linger_posted = events.offer_or_retry(EVENT_PUBLICATION_LINGER, <void*>self, self._log.is_revoked(), 0)
         return False
 
     cdef void _drain(self, int64_t now_ns) noexcept nogil:

@@ -87,8 +87,6 @@ cdef class PublicationImage:
     cdef ConsumptionSchedule _consumption
     cdef LossDetector _loss
     cdef int64_t _clean_position
-    cdef bint _linger_posted
-    cdef bint _done_posted
     cdef LossReport _loss_report
     cdef uint8_t* _loss_entry
     cdef int32_t _reported_term_id

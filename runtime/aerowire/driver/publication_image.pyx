@@ -385,14 +385,14 @@ cdef class PublicationImage:
             if revoked:
                 store_release_i32(&self._rebuilding, False)
                 store_release_i32(&self._end_asked, True)
-            if events.offer(EVENT_IMAGE_LINGER, <void*>self, 0, 0):
+            if events.offer_or_retry(EVENT_IMAGE_LINGER, <void*>self, 0, 0):
                 self.lifecycle.linger(now_ns)
                 store_release_i32(&self._release_asked, True)
         elif state == IMAGE_LINGER:
-            if self.lifecycle.linger_over(self._subscribers.count > 0, now_ns) and events.offer(EVENT_IMAGE_DONE, <void*>self, 0, 0):
+            if self.lifecycle.linger_over(self._subscribers.count > 0, now_ns) and events.offer_or_retry(EVENT_IMAGE_DONE, <void*>self, 0, 0):
                 self.lifecycle.finish()
         elif load_acquire_i32(&self._receiver_released):
-            return events.offer(EVENT_IMAGE_REMOVED, <void*>self, 0, 0)
+            return events.offer_or_retry(EVENT_IMAGE_REMOVED, <void*>self, 0, 0)
         return False
 
     cdef int64_t link_subscriber(self, int32_t counter_id, int64_t registration_id) noexcept nogil:

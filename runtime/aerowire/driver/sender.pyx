@@ -195,6 +195,7 @@ cdef class Sender(NativeAgent):
         cdef int taken = 0
         while taken < COMMANDS_PER_CYCLE and self._events.can_answer() and self._commands.poll(&command):
             self._on_command(&command, now_ns)
+            self._commands.taken()
             taken += 1
         return taken
 
@@ -247,7 +248,7 @@ cdef class Sender(NativeAgent):
         if hold:
             self._events.hold(subject)
         try:
-            self._commands.put(&command)
+            self._commands.put(&command, subject)
         except AgentQueueFullError:
             if hold:
                 self._events.let_go(subject)

@@ -157,7 +157,7 @@ cdef class Tracker(NativeAgent):
             return
         self._events.signal()
         if self._last_moved_ns + self._client_timeout_ns - now_ns < 0:
-            self._events.offer(EVENT_COMMANDS_BLOCKED, NULL, 0, 0)
+            self._events.offer_or_retry(EVENT_COMMANDS_BLOCKED, NULL, 0, 0)
 
     cdef void _check_clients(self, int64_t epoch_ms) noexcept nogil:
         cdef int i = self._clients.count - 1
@@ -168,7 +168,7 @@ cdef class Tracker(NativeAgent):
             client = self._clients.at(i)
             heartbeat_ms = counter_get(client.heartbeat)
             if epoch_ms > heartbeat_ms + self._client_timeout_ns // NS_PER_MS:
-                record = self._events.claim(EVENT_CLIENT_TIMEOUT, NULL)
+                record = self._events.claim(EVENT_CLIENT_TIMEOUT, NULL) if self._events.has_timer_room() else NULL
                 if record is NULL:
                     return
                 record.values[0] = client.client_id
@@ -187,6 +187,7 @@ cdef class Tracker(NativeAgent):
         cdef int taken = 0
         while taken < COMMANDS_PER_CYCLE and self._events.can_answer() and self._commands.poll(&command):
             self._on_command(&command)
+            self._commands.taken()
             taken += 1
         return taken
 
@@ -254,11 +255,11 @@ cdef class Tracker(NativeAgent):
     def link_subscriber(self, stream not None, int32_t position_id, int64_t registration_id) -> None:
         """Let a subscriber join an IpcPublication or PublicationImage; answered by SUBSCRIBER_LINKED."""
         self._check_position(position_id)
-        self._put(OPERATION_LINK_SUBSCRIBER, stream, position_id, registration_id, flag=isinstance(stream, PublicationImage))
+        self._put(OPERATION_LINK_SUBSCRIBER, stream, position_id, registration_id, flag=isinstance(stream, PublicationImage), awaits=True)
 
     def unlink_subscriber(self, stream not None, int32_t position_id, int64_t registration_id) -> None:
         """Forget a subscriber of an IpcPublication or PublicationImage; answered by SUBSCRIBER_UNLINKED."""
-        self._put(OPERATION_UNLINK_SUBSCRIBER, stream, position_id, registration_id, flag=isinstance(stream, PublicationImage))
+        self._put(OPERATION_UNLINK_SUBSCRIBER, stream, position_id, registration_id, flag=isinstance(stream, PublicationImage), awaits=True)
 
     def add_client(self, int64_t client_id, int32_t heartbeat_counter_id) -> None:
         """Watch a client's heartbeat; answered by CLIENT_TIMEOUT when it is silent or has closed."""
@@ -278,7 +279,7 @@ cdef class Tracker(NativeAgent):
         if self._counters.value_address(counter_id) is NULL:
             raise IndexError(f"counter id: expected 0 to {self._counters.capacity - 1}, actual {counter_id}")
 
-    def _put(self, int operation, subject, int32_t a=0, int64_t value=0, *, bint flag=False, bint hold=False, counter_id=None):
+    def _put(self, int operation, subject, int32_t a=0, int64_t value=0, *, bint flag=False, bint hold=False, bint awaits=False, counter_id=None):
         cdef Command command
         command_clear(&command, operation, NULL if subject is None else <void*>subject)
         command.a = a
@@ -287,9 +288,13 @@ cdef class Tracker(NativeAgent):
         command.second = NULL if counter_id is None else <void*>self._counters.value_address(counter_id)
         if hold:
             self._events.hold(subject)
+        if awaits:
+            self._events.await_answer(subject)
         try:
-            self._commands.put(&command)
+            self._commands.put(&command, subject)
         except AgentQueueFullError:
             if hold:
                 self._events.let_go(subject)
+            if awaits:
+                self._events.answered(subject)
             raise
