@@ -139,12 +139,12 @@ def _round_trips(plan: Plan, questions: ExclusivePublication, answers: Subscript
             if is_one_thread:
                 between()
             spins += 1
-            if spins % SPINS_PER_CHECK == 0:
+            if spins == SPINS_PER_CHECK:
+                watch.progress()
+            elif spins % SPINS_PER_CHECK == 0:
                 watch.check()
         if index >= 0:
             samples[index] = clock() - begin
-        if index & 0xFFF == 0:
-            watch.progress()
     return samples
 
 
