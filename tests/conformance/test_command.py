@@ -64,6 +64,14 @@ def test_driver_that_ends_at_once_is_reported_with_its_last_words(capsys: pytest
     assert "no driver here" in error
 
 
+def test_directory_of_somebody_else_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    precious = tmp_path / "thesis.txt"
+    precious.write_text("years of work")
+    assert main(["run", "--dir", str(tmp_path), "--case", "A01"]) == 2
+    assert "holds files of somebody else" in capsys.readouterr().err
+    assert precious.read_text() == "years of work"
+
+
 def test_unknown_option_exits_with_2() -> None:
     process = subprocess.run([sys.executable, "-m", "aerowire.conformance.main", "run", "--nonsense"], capture_output=True, check=False)
     assert process.returncode == 2

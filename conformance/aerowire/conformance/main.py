@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -31,13 +32,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return its exit code."""
     options = parser().parse_args(arguments)
     try:
-        return int(options.run(options))
+        with terminable():
+            return int(options.run(options))
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return EXIT_INTERRUPTED
     except ConformanceError as error:
         print(f"conformance: {error}", file=sys.stderr)
         return EXIT_USAGE
+
+
+@contextmanager
+def terminable() -> Iterator[None]:
+    """Let SIGTERM end the command like Ctrl-C does, so that the driver under test is stopped and its files removed."""
+
+    def interrupt(_number: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def parser() -> argparse.ArgumentParser:

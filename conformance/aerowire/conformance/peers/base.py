@@ -17,11 +17,13 @@ from pathlib import Path
 
 from aerowire.codecs.tables.options import OPTIONS
 from aerowire.conformance.errors import ConformanceError
-from aerowire.conformance.harness.cnc import CncFile, DriverUnreachableError
+from aerowire.conformance.harness.cnc import CNC_FILE, CncFile, DriverUnreachableError
 
 SHARED_MEMORY = Path("/dev/shm")
 STOP_TIMEOUT_S = 5.0
 LOG_TAIL = 2000
+# The default time after which clients give up a silent driver.
+LIVE_WITHIN_MS = 10_000
 # A Java driver on a starved machine needs some seconds for its first sign of life.
 START_TIMEOUT_S = 20.0
 
@@ -100,8 +102,24 @@ class ProcessPeer(Peer):
         parent = SHARED_MEMORY if SHARED_MEMORY.is_dir() else None
         self._parent = Path(tempfile.mkdtemp(prefix="aerowire-conformance-", dir=parent))
         self.directory = self._wanted or self._parent / "aeron"
+        self._check_directory()
         self._log = self._parent / "driver.log"
         self._spawn()
+
+    def _check_directory(self) -> None:
+        """Refuse a directory whose content is not the suite's to replace."""
+        if not self.directory.is_dir() or not any(self.directory.iterdir()):
+            return
+        if not (self.directory / CNC_FILE).exists():
+            raise PeerError(f"{self.directory}: holds files of somebody else; name an empty or a new directory")
+        try:
+            cnc = CncFile(self.directory, timeout_s=0.0)
+        except DriverUnreachableError:
+            return
+        is_live = cnc.is_alive(LIVE_WITHIN_MS)
+        cnc.close()
+        if is_live:
+            raise PeerError(f"{self.directory}: a live driver has it; test that one with --driver running")
 
     def _spawn(self) -> None:
         assert self._log is not None
