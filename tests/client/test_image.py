@@ -328,7 +328,11 @@ def test_an_assembler_can_be_called_by_another_handler(pair: tuple[Publication, 
     assembler = FragmentAssembler(lambda _b, _o, _l, header: got.append(header.payload()))
     publication.offer(b"q" * 5000)
     publication.offer(b"short")
-    subscription.poll(lambda buffer, offset, length, header: [assembler(buffer, offset, length, header)], 100)
+
+    def handler(buffer: memoryview, offset: int, length: int, header: Header) -> None:
+        assembler(buffer, offset, length, header)
+
+    subscription.poll(handler, 100)
     assert got == [b"q" * 5000, b"short"]
 
 

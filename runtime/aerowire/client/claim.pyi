@@ -4,6 +4,7 @@ from typing import Self, final
 from typing_extensions import Buffer
 
 @final
+@final
 class BufferClaim(Buffer):
     @property
     def result(self) -> int: ...

@@ -3,6 +3,7 @@ from typing import final
 from aerowire.client.image import Image
 
 @final
+@final
 class Header:
     @property
     def position(self) -> int: ...

@@ -3,7 +3,7 @@ from types import TracebackType
 from typing import Any, ClassVar, Self, final
 
 import numpy
-from typing_extensions import Buffer
+from typing_extensions import Buffer, disjoint_base
 
 from aerowire.client.claim import BufferClaim
 from aerowire.client.conductor import ClientConductor
@@ -19,6 +19,7 @@ MAX_POSITION_EXCEEDED: int
 
 def error_string(result: int) -> str: ...
 
+@disjoint_base
 class PublicationBase(Handle):
     NOT_CONNECTED: ClassVar[int]
     BACK_PRESSURED: ClassVar[int]
@@ -94,8 +95,10 @@ class PublicationBase(Handle):
     def __exit__(self, error_type: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None: ...
 
 @final
+@final
 class Publication(PublicationBase): ...
 
+@final
 @final
 class ExclusivePublication(PublicationBase):
     @property

@@ -1,3 +1,5 @@
+from typing_extensions import disjoint_base
+
 from aerowire.base.errors import AerowireError, ForkedProcessError
 
 OPEN: int
@@ -6,6 +8,7 @@ UNAVAILABLE: int
 TERMINATED: int
 FORKED: int
 
+@disjoint_base
 class Handle:
     @property
     def is_closed(self) -> bool: ...
