@@ -188,6 +188,11 @@ cdef class LossPort(DatagramPort):
             close()
 
     @property
+    def batch_min(self) -> int:
+        """Datagrams to ask for at least, so that there is room for repeated and held ones."""
+        return 4
+
+    @property
     def incoming(self):
         """What was done to datagrams that came in: a LossLane with lost, duplicated, reordered."""
         return self._incoming

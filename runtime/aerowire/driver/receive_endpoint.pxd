@@ -24,6 +24,7 @@ cdef class ReceiveEndpoint:
     cdef Address multicast_control          # length 0: unicast, answers go to the source
     cdef Address explicit_control           # length 0: none
     cdef EventQueue events                  # of the receiver that it was added to
+    cdef int quiet_batch                    # datagrams asked for at once while little comes
     cdef int64_t _last_error_ns
     cdef int _last_error
     cdef object __weakref__

@@ -32,6 +32,7 @@ cdef class ReceiveEndpoint:
         self.has_group_tag = group_tag is not None
         self.group_tag = 0 if group_tag is None else group_tag
         self.ttl = ttl
+        self.quiet_batch = getattr(port, "batch_min", 1)
         self.channel = channel
         address_from(&self.multicast_control, multicast_control)
         address_from(&self.explicit_control, explicit_control)

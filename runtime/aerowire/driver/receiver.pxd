@@ -27,7 +27,7 @@ cdef class Receiver(NativeAgent):
     cdef PendingSetups _pending
     cdef DatagramBatch _batch
     cdef DutyCycle _cycle
-    cdef bint _busy                     # the last cycle had a socket with a full quiet batch
+    cdef int64_t _busy_cycles           # cycles in a row that found datagrams
 
     cdef int _poll_datagrams(self, int64_t now_ns) noexcept nogil
     cdef void _on_datagram(self, ReceiveEndpoint endpoint, const uint8_t* frame, int32_t length, const Address* source, int64_t now_ns) noexcept nogil

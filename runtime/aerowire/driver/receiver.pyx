@@ -36,7 +36,6 @@ cdef enum:
     OPERATION_FORGET_SESSION = 6
 
 cdef int DATAGRAMS_PER_POLL = 16            # from one socket in one cycle
-cdef int QUIET_BATCH = 2                    # the same while no socket had that many: a long batch costs its set-up even when empty
 cdef int DATAGRAM_CAPACITY = 65536          # bytes: the largest datagram
 
 
@@ -98,7 +97,7 @@ cdef class Receiver(NativeAgent):
         cdef int64_t bytes_received = 0
         cdef int fullest = 0
         for i in range(ready):
-            received = (<ReceiveEndpoint>tokens[i])._port.receive(self._batch.items, self._batch.count if self._busy else QUIET_BATCH)
+            received = (<ReceiveEndpoint>tokens[i])._port.receive(self._batch.items, self._batch.count if self._busy_cycles > 1 else (<ReceiveEndpoint>tokens[i]).quiet_batch)
             if received < 0:
                 (<ReceiveEndpoint>tokens[i]).report(ERROR_RECEIVE_FAILED, -received, 0, now_ns)
                 continue
@@ -108,7 +107,7 @@ cdef class Receiver(NativeAgent):
                                   &self._batch.items[j].address, now_ns)
             work_count += received
             fullest = received if received > fullest else fullest
-        self._busy = fullest >= QUIET_BATCH
+        self._busy_cycles = self._busy_cycles + 1 if fullest > 0 else 0     # a batch costs its set-up even when empty
         if bytes_received:
             counter_add(self._system.address[SYSTEM_COUNTER_BYTES_RECEIVED], bytes_received)
         return work_count

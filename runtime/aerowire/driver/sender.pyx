@@ -29,7 +29,7 @@ cdef enum:
     OPERATION_REMOVE_PUBLICATION = 4
 
 cdef int ANSWERS_PER_POLL = 8               # frames taken from one socket per poll
-cdef int64_t IDLE_POLL_INTERVAL_NS = 10_000 # a spinning sender with nothing to send asks its sockets no more often: a look costs 0.5 us
+cdef int64_t IDLE_POLL_INTERVAL_NS = 40_000 # a spinning sender with nothing to send asks its sockets no more often: a look costs 0.5 us
 cdef int ANSWER_CAPACITY = 65536            # bytes: the largest datagram, so that a long one is seen as what it is
 
 
@@ -37,7 +37,7 @@ cdef int ANSWER_CAPACITY = 65536            # bytes: the largest datagram, so th
 cdef class Sender(NativeAgent):
     """Aeron: Sender. The add and remove methods belong to the registrar, everything else to the agent's thread.
 
-    Answers are read when a publication waits for its receiver, every 10 us while nothing is sent, after `poll_ratio` busy cycles, half a status interval after the last time, or when the
+    Answers are read when a publication waits for its receiver, every 40 us while nothing is sent, after `poll_ratio` busy cycles, half a status interval after the last time, or when the
     socket refused a datagram; so a full-rate sender still hears its receivers.
     """
 

@@ -63,6 +63,7 @@ cdef extern from *:
         pass
     int sendmmsg(int fd, mmsghdr* messages, unsigned int count, int flags) nogil
     int recvmmsg(int fd, mmsghdr* messages, unsigned int count, int flags, void* timeout) nogil
+    ssize_t recvfrom(int fd, void* buffer, size_t length, int flags, sockaddr* source, socklen_t* source_length) nogil
     int getsockname(int fd, sockaddr* address, socklen_t* length) nogil
     int c_connect "connect"(int fd, const sockaddr* address, socklen_t length) nogil
     int setsockopt(int fd, int level, int name, const void* value, socklen_t length) nogil
@@ -166,6 +167,8 @@ cdef class UdpPort(DatagramPort):
         cdef int refusals = 0
         cdef int index, received
         cdef msghdr* header
+        if count == 1 and not self._timestamps:
+            return self._receive_one(items)
         count = min(count, <int>BATCH_MAX)
         for index in range(count):
             headers.vectors[index].iov_base = items[index].buffer
@@ -198,6 +201,29 @@ cdef class UdpPort(DatagramPort):
             items[index].address.length = headers.messages[index].msg_hdr.msg_namelen
             items[index].timestamp_ns = aw_receive_timestamp(&headers.messages[index].msg_hdr) if self._timestamps else 0
         return received
+
+    cdef int _receive_one(self, Datagram* item) noexcept nogil:
+        # A quiet socket is asked for one datagram at a time: cheaper than a batch of one.
+        cdef socklen_t length = SOCKADDR_MAX
+        cdef ssize_t received
+        cdef int refusals = 0
+        while True:
+            received = recvfrom(self._fd, item.buffer, item.capacity, MSG_DONTWAIT, <sockaddr*>address_sockaddr(&item.address), &length)
+            if received >= 0:
+                item.length = <int32_t>received
+                item.segment_size = 0
+                item.address.length = length
+                item.timestamp_ns = 0
+                return 1
+            if errno == EINTR:
+                continue
+            if errno == EAGAIN:
+                return 0
+            if errno == ECONNREFUSED and refusals < REFUSALS_MAX:
+                refusals += 1
+                self._refusals += 1
+                continue
+            return 0 if errno == ECONNREFUSED else -errno
 
     cdef int file_descriptor(self) noexcept nogil:
         return self._fd
