@@ -75,7 +75,7 @@ def source_digest(source: Path, tree: Any, sanitize: str | None) -> str:
     digest = hashlib.sha256()
     digest.update(repr((metadata.version("cython"), sys.version, sorted(CYTHON_DIRECTIVES.items()), flags(sanitize))).encode())
     for path in sorted({str(source), *tree.all_dependencies(str(source))}):
-        if str(path).startswith(str(ROOT)):
+        if any(Path(path).is_relative_to(ROOT / root) for root in SOURCE_ROOTS):
             digest.update(Path(path).read_bytes())
     return digest.hexdigest()
 
