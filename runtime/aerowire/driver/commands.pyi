@@ -3,5 +3,6 @@ from typing import final
 from aerowire.base.errors import AerowireError
 
 class AgentQueueFullError(AerowireError): ...
+
 @final
 class CommandQueue: ...
