@@ -7,17 +7,27 @@ from aerowire.client.buffers cimport NativeBuffer
 cdef class FragmentBatch:
     cdef NativeBuffer _data             # payloads, one behind the other
     cdef NativeBuffer _index            # offsets i64[count + 1], sessions i32[count], flags u8[count], each for the capacity
-    cdef int32_t _capacity
+    cdef int32_t _capacity              # fragments that the index has room for
     cdef int32_t _count
 
     cdef int64_t* offsets_address(self) noexcept nogil
     cdef int32_t* sessions_address(self) noexcept nogil
     cdef uint8_t* flags_address(self) noexcept nogil
-    # Make room for `count` more fragments of `payload_length` bytes in all. Keeps what is there.
+    # Make room for `count` more fragments, and for `payload_length` more bytes. Keeps what is there.
     cdef int reserve(self, int32_t count, int64_t payload_length) except -1
-    # Copy `count` fragments from the term at `offset`, stepping over padding. Returns the offset after the last.
-    cdef int32_t take(self, const uint8_t* term, int32_t offset, int32_t count) noexcept nogil
+    cdef int grow_index(self, int32_t capacity) except -1
+    # Whether nobody but the caller's one reference holds it or a view of it.
+    cdef bint is_reusable(self) noexcept
+    # Copy fragments from the term at `offset`, stepping over padding, as far as they are published, `end_offset`, `count` and the room
+    # that is reserved allow. Returns the offset after the last.
+    cdef int32_t take(self, const uint8_t* term, int32_t offset, int32_t end_offset, int32_t count) noexcept nogil
     cdef object item(self, Py_ssize_t index)
     cdef object array_of(self, int64_t start, int64_t count, str form)
 
-cdef FragmentBatch new_batch()
+
+cdef class BatchPool:
+    cdef FragmentBatch _older
+    cdef FragmentBatch _newer
+
+    # An empty batch to be filled. Belongs to the reader's thread.
+    cdef FragmentBatch take(self)

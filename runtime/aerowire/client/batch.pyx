@@ -6,14 +6,19 @@ they are asked for.
 
 cimport cython
 from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.ref cimport Py_REFCNT
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
 from aerowire.client.buffers cimport NativeBuffer
 from aerowire.codecs.native.transport cimport (
-    DATA_FLAGS_UNFRAGMENTED, DATA_HEADER_LENGTH, data_header_flags, data_header_frame_length, data_header_session_id)
+    DATA_FLAGS_UNFRAGMENTED, DATA_HEADER_LENGTH, data_header_flags, data_header_session_id)
 from aerowire.logbuffer.descriptor cimport align_frame
-from aerowire.logbuffer.frame cimport frame_is_padding
+from aerowire.logbuffer.frame cimport frame_is_padding, frame_length_acquire, guessed
+from aerowire.logbuffer.frame_write cimport PREFETCH_DISTANCE, copy_bytes, prefetch_read
+
+cdef enum:
+    REUSED_LENGTH_MAX = 1 << 20     # bytes of a batch that a reader keeps for its next one: what fits a core's cache, not more
 
 
 @cython.final
@@ -116,50 +121,82 @@ cdef class FragmentBatch:
         return self._index.address + 8 * (<int64_t>self._capacity + 1) + 4 * <int64_t>self._capacity
 
     cdef int reserve(self, int32_t count, int64_t payload_length) except -1:
-        cdef FragmentBatch old
-        cdef int64_t filled
+        cdef int64_t filled = self.offsets_address()[self._count] if self._count else 0
+        cdef NativeBuffer old
+        if self._data is None or filled + payload_length > self._data.capacity:
+            old = self._data
+            self._data = NativeBuffer(2 * filled + payload_length)
+            if filled:
+                memcpy(self._data.address, old.address, filled)
+        if self._index is None or self._count + count > self._capacity:
+            self.grow_index(2 * self._count + count)
         if self._count == 0:
-            self._capacity = count
-            self._index = NativeBuffer(8 * (<int64_t>count + 1) + 5 * <int64_t>count)
-            self._data = NativeBuffer(payload_length)
             self.offsets_address()[0] = 0
-            return 0
-        old = FragmentBatch.__new__(FragmentBatch)
-        old._data, old._index, old._capacity, old._count = self._data, self._index, self._capacity, self._count
-        filled = old.offsets_address()[old._count]
-        self._capacity = old._count + count
-        self._index = NativeBuffer(8 * (<int64_t>self._capacity + 1) + 5 * <int64_t>self._capacity)
-        self._data = NativeBuffer(filled + payload_length)
-        memcpy(self._data.address, old._data.address, filled)
-        memcpy(self.offsets_address(), old.offsets_address(), 8 * (<int64_t>old._count + 1))
-        memcpy(self.sessions_address(), old.sessions_address(), 4 * <int64_t>old._count)
-        memcpy(self.flags_address(), old.flags_address(), old._count)
         return 0
 
-    cdef int32_t take(self, const uint8_t* term, int32_t offset, int32_t count) noexcept nogil:
+    cdef int grow_index(self, int32_t capacity) except -1:
+        cdef FragmentBatch old = FragmentBatch.__new__(FragmentBatch)
+        old._index, old._capacity = self._index, self._capacity
+        self._index = NativeBuffer(8 * (<int64_t>capacity + 1) + 5 * <int64_t>capacity)
+        self._capacity = capacity
+        if self._count:
+            memcpy(self.offsets_address(), old.offsets_address(), 8 * (<int64_t>self._count + 1))
+            memcpy(self.sessions_address(), old.sessions_address(), 4 * <int64_t>self._count)
+            memcpy(self.flags_address(), old.flags_address(), self._count)
+        return 0
+
+    cdef bint is_reusable(self) noexcept:
+        return (Py_REFCNT(self) == 1 and self._index is not None
+                and Py_REFCNT(self._data) == 1 and Py_REFCNT(self._index) == 1
+                and self._data.capacity + self._index.capacity <= REUSED_LENGTH_MAX)
+
+    cdef int32_t take(self, const uint8_t* term, int32_t offset, int32_t end_offset, int32_t count) noexcept nogil:
         cdef int64_t* offsets = self.offsets_address() + self._count
         cdef int32_t* sessions = self.sessions_address() + self._count
         cdef uint8_t* flags = self.flags_address() + self._count
         cdef uint8_t* data = self._data.address
+        cdef int64_t capacity = self._data.capacity
         cdef int64_t end = offsets[0]
         cdef const uint8_t* frame
-        cdef int32_t length, taken = 0
-        while taken < count:
+        cdef int32_t length, stride = 0, taken = 0
+        if count > self._capacity - self._count:
+            count = self._capacity - self._count
+        while taken < count and offset < end_offset:
             frame = term + offset
-            length = data_header_frame_length(frame)
-            offset += <int32_t>align_frame(length)
-            if frame_is_padding(frame):
-                continue
-            length -= DATA_HEADER_LENGTH
-            memcpy(data + end, frame + DATA_HEADER_LENGTH, length)
-            end += length
-            sessions[taken] = data_header_session_id(frame)
-            flags[taken] = data_header_flags(frame)
-            taken += 1
-            offsets[taken] = end
+            prefetch_read(frame + PREFETCH_DISTANCE)
+            length = frame_length_acquire(frame)
+            if length <= 0:
+                break
+            stride = guessed(stride, <int32_t>align_frame(length))
+            if not frame_is_padding(frame):
+                length -= DATA_HEADER_LENGTH
+                if end + length > capacity:
+                    break
+                copy_bytes(data + end, frame + DATA_HEADER_LENGTH, length)
+                end += length
+                sessions[taken] = data_header_session_id(frame)
+                flags[taken] = data_header_flags(frame)
+                taken += 1
+                offsets[taken] = end
+            offset += stride
         self._count += taken
         return offset
 
 
-cdef FragmentBatch new_batch():
-    return FragmentBatch.__new__(FragmentBatch)
+@cython.final
+cdef class BatchPool:
+    """The last two batches of a reader, whose memory is used again once nobody else holds them: memory that is warm, and mapped already.
+
+    Two, because `batch = subscription.poll_many(n)` in a loop still holds one while the next is filled.
+    """
+
+    cdef FragmentBatch take(self):
+        cdef FragmentBatch batch = self._newer
+        self._newer = None
+        if batch is None or not batch.is_reusable():
+            batch, self._older = self._older, batch
+            if batch is None or not batch.is_reusable():
+                batch = FragmentBatch.__new__(FragmentBatch)
+        batch._count = 0
+        self._newer = batch
+        return batch

@@ -1,7 +1,7 @@
 # One publisher's stream as a subscriber reads it.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from aerowire.client.batch cimport FragmentBatch
+from aerowire.client.batch cimport BatchPool, FragmentBatch
 from aerowire.client.header cimport Header
 from aerowire.client.state cimport Handle
 from aerowire.codecs.native.logbuffer cimport PARTITION_COUNT
@@ -15,6 +15,7 @@ cdef class Image(Handle):
     cdef CountersReader _counters
     cdef int64_t* _subscriber_position
     cdef const uint8_t* _terms[PARTITION_COUNT]
+    cdef BatchPool _batches
     cdef tuple _views                   # a read-only memoryview of each term
     cdef Header _header
     cdef object _subscription           # weak

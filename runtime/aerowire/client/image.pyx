@@ -9,7 +9,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t
 
 from aerowire.client.assembler cimport FragmentAssembler
-from aerowire.client.batch cimport FragmentBatch, new_batch
+from aerowire.client.batch cimport BatchPool, FragmentBatch
 from aerowire.client.buffers cimport NativeBuffer
 from aerowire.client.header cimport Header
 from aerowire.client.state cimport STATE_FORKED, STATE_OPEN, STATE_TERMINATED, STATE_UNAVAILABLE, Handle
@@ -32,6 +32,9 @@ cdef extern from "Python.h":
     object PyLong_FromLong(long value)
     object PyObject_Vectorcall(object callable, PyObject** arguments, size_t count, PyObject* names)
     size_t PY_VECTORCALL_ARGUMENTS_OFFSET
+
+cdef enum:
+    RESERVED_COUNT = 256            # fragments that poll_many makes room for at a time: for few of them it should not take much memory
 
 
 @cython.final
@@ -74,6 +77,7 @@ cdef class Image(Handle):
             start = self._terms[index] - mapping.address
             views.append(memoryview(mapping)[start:start + logs.term_length].toreadonly())
         self._views = tuple(views)
+        self._batches = BatchPool()
         self._header = Header.__new__(Header)
         self._header.initial_term_id = logs.initial_term_id
         self._header.bits = logs.bits
@@ -102,7 +106,7 @@ cdef class Image(Handle):
 
     def poll_many(self, int fragment_limit):
         """Copy up to `fragment_limit` fragments out and count them as read; return a FragmentBatch, empty when nothing is there."""
-        cdef FragmentBatch batch = new_batch()
+        cdef FragmentBatch batch = self._batches.take()
         if self._state != STATE_OPEN:
             self.end_result()
         else:
@@ -233,35 +237,26 @@ cdef class Image(Handle):
         return fragments
 
     cdef int poll_into(self, FragmentBatch batch, int fragment_limit) except -1:
-        cdef int64_t position
-        cdef int32_t begin, offset, end, length
+        cdef int64_t position, expected
+        cdef int32_t begin, offset, length, count
         cdef const uint8_t* term
-        cdef int count, total = 0
-        cdef int64_t payload_length
+        cdef int32_t already = batch._count
         self.require_idle()
-        while total < fragment_limit:
+        while batch._count - already < fragment_limit:
             position = counter_get(self._subscriber_position)
             begin = <int32_t>(position & (self.term_buffer_length - 1))
             term = self._terms[index_by_position(position, self.position_bits_to_shift)]
-            offset = begin
-            count = 0
-            payload_length = 0
-            while total + count < fragment_limit and offset < self.term_buffer_length:
-                length = frame_length_acquire(term + offset)
-                if length <= 0:
-                    break
-                if not frame_is_padding(term + offset):
-                    count += 1
-                    payload_length += length - DATA_HEADER_LENGTH
-                offset += <int32_t>align_frame(length)
-            if offset == begin:
+            length = frame_length_acquire(term + begin)
+            if length <= 0:
                 break
-            if count > 0:
-                batch.reserve(count, payload_length)
-                batch.take(term, begin, count)
-                total += count
+            count = fragment_limit - (batch._count - already)
+            expected = <int64_t>length * (count if count < RESERVED_COUNT else RESERVED_COUNT)
+            if expected > self.term_buffer_length - begin:
+                expected = self.term_buffer_length - begin
+            batch.reserve(count if count < RESERVED_COUNT else RESERVED_COUNT, expected)
+            offset = batch.take(term, begin, self.term_buffer_length, count)
             counter_set(self._subscriber_position, position + (offset - begin))
-        return total
+        return batch._count - already
 
     cdef Block lend(self, int32_t length_limit):
         cdef Block block = Block.__new__(Block)

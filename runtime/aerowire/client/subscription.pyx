@@ -4,7 +4,7 @@ cimport cython
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
 from libc.stdint cimport INT64_MAX, int32_t, int64_t
 
-from aerowire.client.batch cimport FragmentBatch, new_batch
+from aerowire.client.batch cimport BatchPool, FragmentBatch
 from aerowire.client.image cimport Block, Image
 from aerowire.client.state cimport STATE_OPEN, Handle
 from aerowire.codecs.native.cnc cimport CHANNEL_STATUS_NO_ID_ALLOCATED
@@ -22,6 +22,7 @@ cdef class Subscription(Handle):
                  unavailable_image_handler=None):
         self._conductor = conductor
         self._images = ()
+        self._batches = BatchPool()
         self.channel = channel
         self.stream_id = stream_id
         self.registration_id = registration_id
@@ -68,7 +69,7 @@ cdef class Subscription(Handle):
 
     def poll_many(self, int fragment_limit):
         """Copy up to `fragment_limit` fragments out and count them as read; return a FragmentBatch, empty when nothing is there."""
-        cdef FragmentBatch batch = new_batch()
+        cdef FragmentBatch batch = self._batches.take()
         cdef tuple images
         cdef Py_ssize_t count, index, i
         cdef Image image

@@ -95,6 +95,7 @@ cdef class ExclusiveAppender:
     cdef int64_t _end_of_term(self) noexcept nogil
     cdef int64_t _begin(self, int64_t length) noexcept nogil
     cdef int64_t _claim(self, int64_t framed_length) noexcept nogil
+    cdef int _offer_run(self, const Part* messages, int count) noexcept nogil
     cdef bint _block_fits(self, const uint8_t* block, int32_t length) noexcept nogil
 
 # A claimed frame made visible, or turned into padding. The header still holds the negative length.

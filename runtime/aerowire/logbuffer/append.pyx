@@ -23,7 +23,7 @@ from aerowire.logbuffer.descriptor cimport (
     tail_term_id, tail_term_offset)
 from aerowire.logbuffer.frame cimport frame_length_release, frame_write_header
 from aerowire.logbuffer.frame_write cimport (
-    Stream, parts_length, write_message, write_padding, write_parts, write_unfragmented)
+    Stream, parts_length, write_frames, write_message, write_padding, write_parts, write_unfragmented)
 from aerowire.logbuffer.log cimport LogBuffers
 from aerowire.memory.atomics cimport (
     fetch_add_i64, load_acquire_i32, load_acquire_i64, load_relaxed_i32, store_release_i32, store_release_i64)
@@ -199,6 +199,7 @@ cdef class ConcurrentAppender:
         cdef int index
         cdef int fit = 0
         cdef int written = 0
+        cdef bint is_plain = reserved == NULL           # one frame each, nothing asked for
         if messages[0].length < 0 or messages[0].length > self.max_message_length:
             return OFFER_MESSAGE_TOO_LONG
         position = self._begin(messages[0].length, &index)
@@ -206,6 +207,7 @@ cdef class ConcurrentAppender:
             return position
         offset = <int32_t>(position & (self.term_length - 1))
         total = compute_framed_length(messages[0].length, self.max_payload_length)     # the first is claimed even if it trips the term
+        is_plain = is_plain and messages[0].length <= self.max_payload_length
         fit = 1
         while fit < count and fit < BATCH_MESSAGES_MAX and position + total < limit:
             if messages[fit].length < 0 or messages[fit].length > self.max_message_length:
@@ -213,6 +215,7 @@ cdef class ConcurrentAppender:
             framed = compute_framed_length(messages[fit].length, self.max_payload_length)
             if offset + total + framed > self.term_length:
                 break
+            is_plain = is_plain and messages[fit].length <= self.max_payload_length
             total += framed
             fit += 1
         cdef int64_t raw_tail = fetch_add_i64(tail_address(self.metadata, index), total)
@@ -221,6 +224,9 @@ cdef class ConcurrentAppender:
         offset = tail_term_offset(raw_tail, self.term_length)
         end = offset + total
         position = compute_term_begin_position(term_id, self.bits, self.initial_term_id)
+        if is_plain and end <= self.term_length:
+            write_frames(term, offset, term_id, &stream, messages, fit)
+            written = fit
         while written < fit:
             framed = compute_framed_length(messages[written].length, self.max_payload_length)
             if offset + framed > self.term_length:
@@ -382,7 +388,13 @@ cdef class ExclusiveAppender:
     cdef int64_t offer_many(self, const Part* messages, int count, int* sent, ReservedValue reserved, void* context) noexcept nogil:
         cdef int64_t result = self.term_begin_position + self.term_offset
         cdef int done = 0
+        cdef int taken
         while done < count:
+            taken = self._offer_run(messages + done, count - done) if reserved == NULL else 0
+            if taken:
+                done += taken
+                result = self.term_begin_position + self.term_offset
+                continue
             result = self.offer(messages[done].address, messages[done].length, reserved, context)
             if result >= 0:
                 done += 1
@@ -390,6 +402,27 @@ cdef class ExclusiveAppender:
                 break
         sent[0] = done
         return result
+
+    cdef int _offer_run(self, const Part* messages, int count) noexcept nogil:
+        # as many messages of one frame each as the term and the limit allow, with one move of the tail; 0: the first is not one of these
+        cdef Stream stream = self._stream()
+        cdef int64_t allowed = load_acquire_i64(self.position_limit) - self.term_begin_position - self.term_offset
+        cdef int64_t room = self.term_length - self.term_offset
+        cdef int64_t total = 0, framed
+        cdef int fit = 0
+        while fit < count and fit < BATCH_MESSAGES_MAX and total < allowed:
+            if not 0 <= messages[fit].length <= self.max_payload_length:
+                break
+            framed = align_frame(messages[fit].length + DATA_HEADER_LENGTH)
+            if total + framed > room:
+                break
+            total += framed
+            fit += 1
+        if fit > 0:
+            store_release_i64(self.tail, pack_tail(self.term_id, self.term_offset + <int32_t>total))
+            write_frames(self.term, self.term_offset, self.term_id, &stream, messages, fit)
+            self.term_offset += <int32_t>total
+        return fit
 
     cdef int64_t try_claim(self, int64_t length, uint8_t** frame) noexcept nogil:
         cdef int64_t framed = align_frame(length + DATA_HEADER_LENGTH)

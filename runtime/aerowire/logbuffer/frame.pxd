@@ -11,8 +11,29 @@ from aerowire.codecs.native.transport cimport (
     data_header_type)
 from aerowire.memory.atomics cimport load_acquire_i32, load_relaxed_i32, release_fence, store_release_i32, store_relaxed_i32
 
+cdef extern from *:
+    """
+    #ifndef AEROWIRE_GUESSED
+    #define AEROWIRE_GUESSED
+    #include <stdint.h>
+    static inline int32_t aw_guessed(int32_t guess, int32_t actual)
+    {
+        if (__builtin_expect(guess != actual, 0)) { __asm__ volatile("" : "+r"(actual)); guess = actual; }
+        return guess;
+    }
+    #endif
+    """
+    # `actual`, but known to the processor before `actual` is loaded when `guess` is right. Frames are often of one length: with the last
+    # one's as the guess, the cache misses of a scan overlap, where each would wait for the length in the frame before it.
+    int32_t guessed "aw_guessed"(int32_t guess, int32_t actual) noexcept nogil
+
 cdef inline int32_t frame_length_acquire(const uint8_t* frame) noexcept nogil:
     return load_acquire_i32(frame + DATA_HEADER_FRAME_LENGTH_OFFSET)
+
+# Claim a frame: readers stop before it, and whoever unblocks the log knows how long it is.
+cdef inline void frame_length_claim(uint8_t* frame, int32_t length) noexcept nogil:
+    store_relaxed_i32(frame + DATA_HEADER_FRAME_LENGTH_OFFSET, -length)
+    release_fence()
 
 cdef inline void frame_length_release(uint8_t* frame, int32_t length) noexcept nogil:
     store_release_i32(frame + DATA_HEADER_FRAME_LENGTH_OFFSET, length)
@@ -26,8 +47,7 @@ cdef inline bint frame_is_committed(const uint8_t* frame) noexcept nogil:
 # Claim a frame: negative length, then the default data header; the reserved value stays as the cleaned term has it, 0. Publish with frame_length_release(frame, frame_length).
 cdef inline void frame_write_header(uint8_t* frame, int32_t frame_length, int32_t term_offset, int32_t session_id, int32_t stream_id,
                                     int32_t term_id) noexcept nogil:
-    store_relaxed_i32(frame + DATA_HEADER_FRAME_LENGTH_OFFSET, -frame_length)
-    release_fence()
+    frame_length_claim(frame, frame_length)
     data_header_set_version(frame, FRAME_VERSION)
     data_header_set_flags(frame, DATA_FLAGS_UNFRAGMENTED)
     data_header_set_type(frame, FRAME_TYPE_DATA)

@@ -7,7 +7,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from aerowire.codecs.native.transport cimport DATA_HEADER_LENGTH, FRAME_ALIGNMENT
 from aerowire.logbuffer.descriptor cimport align_frame
-from aerowire.logbuffer.frame cimport frame_is_padding, frame_length_acquire
+from aerowire.logbuffer.frame cimport frame_is_padding, frame_length_acquire, guessed
 
 
 cdef int32_t scan_for_availability(const uint8_t* term, int32_t term_length, int32_t offset, int32_t max_length,
@@ -34,7 +34,7 @@ cdef int32_t scan_for_availability(const uint8_t* term, int32_t term_length, int
 
 cdef int32_t scan_block(const uint8_t* term, int32_t offset, int32_t limit_offset) noexcept nogil:
     cdef int32_t position = offset
-    cdef int32_t length
+    cdef int32_t length, stride = 0
     while position < limit_offset:
         length = frame_length_acquire(term + position)
         if length <= 0:
@@ -44,7 +44,8 @@ cdef int32_t scan_block(const uint8_t* term, int32_t offset, int32_t limit_offse
             return position + length if position == offset else position
         if position + length > limit_offset:
             break
-        position += length
+        stride = guessed(stride, length)
+        position += stride
     return position
 
 
