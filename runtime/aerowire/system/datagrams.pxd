@@ -20,4 +20,6 @@ cdef class UdpPort(DatagramPort):
     cdef int64_t _refusals      # ICMP errors seen on this socket
 
     cdef int _send_chunk(self, Datagram* items, int count) noexcept nogil
+    cdef int _send_one(self, Datagram* item) noexcept nogil
+    cdef int _failed_send(self, int error, bint* retried) noexcept nogil
     cdef int _receive_one(self, Datagram* item) noexcept nogil

@@ -63,6 +63,7 @@ cdef extern from *:
         pass
     int sendmmsg(int fd, mmsghdr* messages, unsigned int count, int flags) nogil
     int recvmmsg(int fd, mmsghdr* messages, unsigned int count, int flags, void* timeout) nogil
+    ssize_t sendto(int fd, const void* buffer, size_t length, int flags, const sockaddr* destination, socklen_t destination_length) nogil
     ssize_t recvfrom(int fd, void* buffer, size_t length, int flags, sockaddr* source, socklen_t* source_length) nogil
     int getsockname(int fd, sockaddr* address, socklen_t* length) nogil
     int c_connect "connect"(int fd, const sockaddr* address, socklen_t length) nogil
@@ -112,6 +113,8 @@ cdef class UdpPort(DatagramPort):
     cdef int send(self, Datagram* items, int count) noexcept nogil:
         cdef int done = 0
         cdef int chunk, sent
+        if count == 1:
+            return self._send_one(items)
         while done < count:
             chunk = min(count - done, <int>BATCH_MAX)
             sent = self._send_chunk(items + done, chunk)
@@ -145,22 +148,49 @@ cdef class UdpPort(DatagramPort):
             sent = sendmmsg(self._fd, headers.messages, count, MSG_DONTWAIT | MSG_NOSIGNAL)
             if sent >= 0:
                 break
-            if errno == EINTR:
-                continue
-            if errno == ECONNREFUSED:
-                self._refusals += 1
-                if not retried:
-                    retried = True
-                    continue
-                return 0
-            if errno == EAGAIN or errno == ENOBUFS:
-                return 0
-            return -errno
+            sent = self._failed_send(errno, &retried)
+            if sent <= 0:
+                return sent
         for index in range(sent):
             items[index].result = <int32_t>headers.messages[index].msg_len
             if items[index].result < items[index].length:
                 self._short_sends += 1
         return sent
+
+    cdef int _send_one(self, Datagram* item) noexcept nogil:
+        # A quiet stream sends one datagram at a time: without the headers of a batch.
+        cdef Address* remote = &item.address if item.address.length else &self._remote
+        cdef socklen_t length = remote.length if item.address.length or not self._connected else 0
+        cdef ssize_t sent
+        cdef bint retried = False
+        cdef int outcome
+        item.result = 0
+        while True:
+            sent = sendto(self._fd, item.buffer, item.length, MSG_DONTWAIT | MSG_NOSIGNAL,
+                          <const sockaddr*>address_sockaddr(remote) if length else NULL, length)
+            if sent >= 0:
+                break
+            outcome = self._failed_send(errno, &retried)
+            if outcome <= 0:
+                return outcome
+        item.result = <int32_t>sent
+        if item.result < item.length:
+            self._short_sends += 1
+        return 1
+
+    cdef int _failed_send(self, int error, bint* retried) noexcept nogil:
+        # 1: try again; 0: nothing is sent now; else the negative error
+        if error == EINTR:
+            return 1
+        if error == ECONNREFUSED:
+            self._refusals += 1
+            if not retried[0]:
+                retried[0] = True
+                return 1
+            return 0
+        if error == EAGAIN or error == ENOBUFS:
+            return 0
+        return -error
 
     cdef int receive(self, Datagram* items, int count) noexcept nogil:
         cdef Headers* headers = <Headers*>self._headers
