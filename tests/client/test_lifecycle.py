@@ -216,7 +216,11 @@ def test_a_process_that_never_closes_its_client_ends(real_driver: MediaDriver) -
 
 
 def test_ctrl_c_ends_a_wait_for_a_driver(tmp_path: Path) -> None:
-    code = f"from aerowire.client import Aeron; print('go', flush=True); Aeron.connect({str(tmp_path)!r})"
+    # A shell's background jobs are born deaf to SIGINT, and so would be this child of a test that runs in one.
+    code = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        f"from aerowire.client import Aeron; print('go', flush=True); Aeron.connect({str(tmp_path)!r})"
+    )
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stdout.readline() == "go\n"

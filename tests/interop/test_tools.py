@@ -25,7 +25,9 @@ def test_aeron_stat_shows_our_counters(bench: Bench) -> None:
         aeron.add_subscription(channel, STREAM) as subscription,
         aeron.add_publication(channel, STREAM) as publication,
     ):
-        while publication.offer(b"counted") < 0 or not subscription.poll(lambda *_: None):
+        while publication.offer(b"counted") < 0:
+            pass
+        while not subscription.poll(lambda *_: None):
             pass
         printed = counters_by_label(bench.java.run_tool("io.aeron.samples.AeronStat", driver.directory, "watch=false"))
         position, session_id = publication.position, publication.session_id
