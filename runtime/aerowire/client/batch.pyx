@@ -15,7 +15,7 @@ from aerowire.codecs.native.transport cimport (
     DATA_FLAGS_UNFRAGMENTED, DATA_HEADER_LENGTH, data_header_flags, data_header_session_id)
 from aerowire.logbuffer.descriptor cimport align_frame
 from aerowire.logbuffer.frame cimport frame_is_padding, frame_length_acquire, guessed
-from aerowire.logbuffer.frame_write cimport PREFETCH_DISTANCE, copy_bytes, prefetch_read
+from aerowire.logbuffer.frame_write cimport PREFETCH_AFTER, PREFETCH_DISTANCE, copy_bytes, prefetch_read
 
 cdef enum:
     REUSED_LENGTH_MAX = 1 << 20     # bytes of a batch that a reader keeps for its next one: what fits a core's cache, not more
@@ -163,7 +163,8 @@ cdef class FragmentBatch:
             count = self._capacity - self._count
         while taken < count and offset < end_offset:
             frame = term + offset
-            prefetch_read(frame + PREFETCH_DISTANCE)
+            if taken >= PREFETCH_AFTER:
+                prefetch_read(frame + PREFETCH_DISTANCE)
             length = frame_length_acquire(frame)
             if length <= 0:
                 break

@@ -20,6 +20,7 @@ from aerowire.codecs.native.transport cimport (
 from aerowire.ipc.counters cimport CountersReader, counter_get, counter_set
 from aerowire.logbuffer.descriptor cimport align_frame, index_by_position
 from aerowire.logbuffer.frame cimport frame_is_padding, frame_length_acquire
+from aerowire.logbuffer.frame_write cimport PREFETCH_AFTER, PREFETCH_DISTANCE, prefetch_read
 from aerowire.logbuffer.log cimport LogBuffers
 from aerowire.logbuffer.scan cimport scan_block
 from aerowire.memory.region cimport Mapping
@@ -214,6 +215,8 @@ cdef class Image(Handle):
                 if frame_is_padding(frame):
                     continue
                 fragments += 1
+                if fragments > PREFETCH_AFTER:
+                    prefetch_read(frame + PREFETCH_DISTANCE)
                 length -= DATA_HEADER_LENGTH
                 header.frame = frame
                 header.payload_address = frame + DATA_HEADER_LENGTH

@@ -10,7 +10,8 @@ from aerowire.logbuffer.descriptor cimport align_frame
 from aerowire.logbuffer.frame cimport frame_length_claim, frame_length_release, frame_write_header
 
 cdef enum:
-    PREFETCH_DISTANCE = 1024            # bytes ahead of a batch's writing or reading: as many cache lines as a core can wait for at a time
+    PREFETCH_DISTANCE = 1024            # bytes ahead of writing or reading: as many cache lines as a core can wait for at a time
+    PREFETCH_AFTER = 16                 # frames read at once before it pays: a reader at the writer's heels would take lines away from it
 
 cdef extern from *:
     """
@@ -55,6 +56,7 @@ cdef inline void write_unfragmented(uint8_t* term, int32_t offset, int32_t term_
                                     int32_t length, ReservedValue reserved, void* context) noexcept nogil:
     cdef uint8_t* frame = term + offset
     cdef int32_t frame_length = length + <int32_t>DATA_HEADER_LENGTH
+    prefetch_write(frame + PREFETCH_DISTANCE)
     frame_write_header(frame, frame_length, offset, stream.session_id, stream.stream_id, term_id)
     copy_bytes(frame + DATA_HEADER_LENGTH, message, length)
     if reserved != NULL:
