@@ -30,6 +30,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent
 SOURCE_ROOTS = ("generated", "runtime", "conformance", "pcap")
 INCLUDE_ROOTS = ("generated", "runtime")
+LATER_VARIABLE = "AEROWIRE_BUILD_LATER"
 SPEC_IN_WHEEL = "aerowire/codegen/spec"
 BUILD_DIR = ROOT / "build" / "native"
 CYTHON_DIRECTIVES = {
@@ -164,7 +165,9 @@ else:
         """Compile before packaging; a wheel gets the extensions, an editable install finds them beside their sources."""
 
         def initialize(self, version: str, build_data: dict[str, object]) -> None:
-            build([])
+            # A pip install is silent for minutes: who calls this file afterwards, with its progress to be seen, says so.
+            if version != "editable" or not os.environ.get(LATER_VARIABLE):
+                build([])
             build_data["pure_python"] = False
             build_data["infer_tag"] = True
             if version == "editable":

@@ -71,7 +71,8 @@ print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], "
     .venv/bin/python -m pip install --quiet --disable-pip-version-check -r .venv/build-requires.txt </dev/null
     extras=dev
     has_java || extras=dev,spark
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -e ".[$extras]" </dev/null
+    # The native modules are compiled afterwards, by hatch_build.py, which shows its progress.
+    AEROWIRE_BUILD_LATER=1 .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -e ".[$extras]" </dev/null
 }
 
 python=$(find_python)
