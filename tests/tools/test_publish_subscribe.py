@@ -103,7 +103,11 @@ def test_subscribe_ends_quietly_when_its_reader_leaves(start: Start) -> None:
     ("arguments", "said"),
     [
         (["publish", "aeron:ipc", "16", "/no/such/file"], "cannot read /no/such/file"),
+        (["publish", "aeron:ipc", "16", "/"], "cannot read /: Is a directory"),
         (["publish", "aeron:udp?endpont=x", "16"], "endpont"),
+        (["publish", "aeron:ipc?term-length=100", "16"], "a power of two"),
+        (["publish", "aeron:ipc", "99999999999"], "99999999999"),
+        (["publish", "aeron:ipc", "16", "--wait", "-1"], "--wait"),
         (["subscribe", "aeron:udp?endpoint=127.0.0.1:70000", "16"], "70000"),
         (["subscribe", "aeron:ipc", "16", "--count", "-1"], "--count"),
         (["subscribe", "aeron:ipc", "many"], "many"),
@@ -117,10 +121,11 @@ def test_usage_errors_are_exit_code_2_and_say_what(run_command: Run, arguments: 
     assert "Traceback" not in errors
 
 
-def test_a_message_that_is_too_long_names_its_lines(start: Start, run_command: Run) -> None:
+def test_a_message_that_is_too_long_names_its_line(start: Start, run_command: Run) -> None:
     subscriber = start("subscribe", "aeron:ipc", "17", "--count", "1")
     code, _, errors = run_command("publish", "aeron:ipc", "17", data=b"fits\n" + b"x" * 9000 + b"\n")
     assert code == 2
+    assert "line 2: message is too long" in errors
     assert "8192" in errors
     assert text_of(subscriber) == "fits\n"
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Self
 
 from aerowire.base import fork
 from aerowire.base.channel_uri import ChannelUri
-from aerowire.base.errors import AerowireError
+from aerowire.base.errors import AerowireError, ConfigurationError
 from aerowire.base.idle import SleepingIdleStrategy
 from aerowire.base.runner import AgentInvoker, AgentRunner
 from aerowire.client.conductor import ClientConductor
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from aerowire.client.subscription import Subscription
     from aerowire.client.waiting import Pending
     from aerowire.ipc.counters import CountersReader
+
+# What a signed integer of 32 bits holds.
+STREAM_ID_MIN, STREAM_ID_MAX = -(1 << 31), (1 << 31) - 1
 
 ImageHandler = Callable[["Image"], object]
 CounterHandler = Callable[["CountersReader", int, int], object]
@@ -132,12 +135,12 @@ class Aeron:
 
     def async_add_publication(self, channel: str, stream_id: int) -> Pending[Publication]:
         """Start to add a publication: `poll()` the result until it returns true, then take its `result()`."""
-        self._check_channel(channel)
+        self._check_stream(channel, stream_id)
         return self._conductor.start_publication(channel, stream_id, exclusive=False)  # type: ignore[return-value]
 
     def async_add_exclusive_publication(self, channel: str, stream_id: int) -> Pending[ExclusivePublication]:
         """Start to add an exclusive publication: `poll()` the result until it returns true, then take its `result()`."""
-        self._check_channel(channel)
+        self._check_stream(channel, stream_id)
         return self._conductor.start_publication(channel, stream_id, exclusive=True)  # type: ignore[return-value]
 
     def async_add_subscription(
@@ -149,7 +152,7 @@ class Aeron:
         unavailable_image_handler: ImageHandler | None = None,
     ) -> Pending[Subscription]:
         """Start to add a subscription: `poll()` the result until it returns true, then take its `result()`."""
-        self._check_channel(channel)
+        self._check_stream(channel, stream_id)
         return self._conductor.start_subscription(
             channel,
             stream_id,
@@ -260,7 +263,12 @@ class Aeron:
     def __repr__(self) -> str:
         return f"Aeron(aeron_dir={self._context.aeron_dir!r}, client_id={self.client_id}, is_closed={self.is_closed})"
 
-    def _check_channel(self, channel: str) -> None:
+    def _check_stream(self, channel: str, stream_id: int) -> None:
+        if not STREAM_ID_MIN <= stream_id <= STREAM_ID_MAX:
+            limits = f"{STREAM_ID_MIN} to {STREAM_ID_MAX}"
+            raise ConfigurationError(
+                "stream id is out of range", where=channel, expected=limits, actual=stream_id, hint="a stream id has 32 bits on the wire"
+            )
         if self._context.validate_channels:
             ChannelUri.parse(channel)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Sequence
 
 from aerowire.base.options import parse_definitions, read_properties_file
@@ -15,6 +16,14 @@ def add_directory_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-D", dest="definitions", metavar="NAME=VALUE", action="append", default=[], help="set an option by its aeron.* property"
     )
+
+
+def seconds(text: str) -> float:
+    """Return the seconds that an argument says; argparse tells the user when it is not a number from 0."""
+    value = float(text)
+    if not 0 <= value < math.inf:
+        raise ValueError
+    return value
 
 
 def properties_of(arguments: argparse.Namespace, files: Sequence[str] = ()) -> dict[str, str]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import os
+import stat
 import sys
 import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from aerowire.base.errors import AerowireError
+from aerowire.base.errors import AerowireError, MaxPositionExceededError, NotConnectedError
 
 if TYPE_CHECKING:
     from aerowire.client import Aeron, ExclusivePublication
@@ -31,7 +33,7 @@ SLEEP_MAX_S = 1e-3
 
 def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the `publish` subcommand."""
-    from aerowire.tools.arguments import add_directory_arguments
+    from aerowire.tools.arguments import add_directory_arguments, seconds
 
     parser = subparsers.add_parser(
         "publish",
@@ -44,11 +46,11 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     parser.add_argument("channel", metavar="CHANNEL", help="channel URI, such as aeron:ipc or aeron:udp?endpoint=127.0.0.1:40123")
     parser.add_argument("stream", metavar="STREAM", type=int, help="stream id")
     parser.add_argument("file", metavar="FILE", nargs="?", help="file of messages, one a line (default: standard input)")
-    parser.add_argument("--wait", metavar="SECONDS", type=float, help="how long to wait for a subscriber (default: for ever)")
+    parser.add_argument("--wait", metavar="SECONDS", type=seconds, help="how long to wait for a subscriber (default: for ever)")
     parser.add_argument(
         "--linger",
         metavar="SECONDS",
-        type=float,
+        type=seconds,
         default=0.0,
         help="keep the publication open this long after the last message (default: 0)",
     )
@@ -77,11 +79,18 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _open(path: str | None) -> int | None:
+    if path is None or path == "-":
+        return 0
     try:
-        return 0 if path is None or path == "-" else os.open(path, os.O_RDONLY)
+        descriptor = os.open(path, os.O_RDONLY)
+        if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            return descriptor
+        os.close(descriptor)
+        problem = os.strerror(errno.EISDIR)
     except OSError as error:
-        print(f"aerowire publish: cannot read {path}: {error.strerror}", file=sys.stderr)
-        return None
+        problem = error.strerror or str(error)
+    print(f"aerowire publish: cannot read {path}: {problem}", file=sys.stderr)
+    return None
 
 
 def _publish(aeron: Aeron, publication: ExclusivePublication, descriptor: int, arguments: argparse.Namespace) -> int:
@@ -89,15 +98,17 @@ def _publish(aeron: Aeron, publication: ExclusivePublication, descriptor: int, a
         stream = f"{arguments.channel} stream {arguments.stream}"
         print(f"aerowire publish: no subscriber for {stream} within {arguments.wait:g} s", file=sys.stderr)
         return 1
-    for number, batch in _line_batches(descriptor):
-        try:
-            complete = _send(publication, batch, arguments.wait)
-        except AerowireError as error:
-            print(f"aerowire publish: lines from {number}: {error}", file=sys.stderr)
-            return 2
-        if not complete:
-            print(f"aerowire publish: the subscriber left after line {number}", file=sys.stderr)
-            return 1
+    sent = 0
+    try:
+        for batch in _line_batches(descriptor, publication.max_message_length):
+            for count in _send(publication, batch, arguments.wait):
+                sent += count
+    except NotConnectedError:
+        print(f"aerowire publish: the subscriber left after line {sent}", file=sys.stderr)
+        return 1
+    except AerowireError as error:
+        print(f"aerowire publish: line {sent + 1}: {error}", file=sys.stderr)
+        return 2
     if not _drain(aeron, publication):
         print("aerowire publish: the subscriber left before it had read everything", file=sys.stderr)
         return 1
@@ -115,21 +126,36 @@ def _await_subscriber(publication: ExclusivePublication, limit_s: float | None) 
     return wait_for(is_connected, None if limit_s is None else int(limit_s * 1e9), sleep_max_s=SLEEP_MAX_S)
 
 
-def _line_batches(descriptor: int) -> Iterator[tuple[int, list[bytes]]]:
-    """Yield (number of the first line, lines) as soon as they can be read: a pipe's line is not kept waiting for the next."""
-    rest = b""
-    number = 1
+def _line_batches(descriptor: int, length_max: int) -> Iterator[list[bytes]]:
+    """Yield lines as soon as they can be read: a pipe's line is not kept waiting for the next.
+
+    A line longer than `length_max` ends all: what has been read of it is the last, and too long to send.
+    """
+    begun: list[bytes] = []  # a line whose end has not been read; no longer than length_max + READ_LENGTH
+    begun_length = 0
     while data := os.read(descriptor, READ_LENGTH):
-        *lines, rest = (rest + data).split(b"\n")
-        if lines:
-            yield number, lines
-            number += len(lines)
-    if rest:
-        yield number, [rest]
+        first, *others = data.split(b"\n")
+        begun.append(first)
+        begun_length += len(first)
+        if others or begun_length > length_max:
+            line, *lines = [b"".join(begun), *others]
+            rest = lines.pop() if lines else b""
+            complete = [line, *lines]
+            # What is too long begins a batch, so that the count of sent lines says which it is.
+            too_long = next((index for index, line in enumerate(complete) if len(line) > length_max), 0)
+            if too_long:
+                yield complete[:too_long]
+            yield complete[too_long:]
+            begun, begun_length = [rest], len(rest)
+    if begun_length:
+        yield [b"".join(begun)]
 
 
-def _send(publication: ExclusivePublication, batch: list[bytes], wait_s: float | None) -> bool:
-    """Send all of `batch`, waiting under back pressure; False when there has been no subscriber for `wait_s`."""
+def _send(publication: ExclusivePublication, batch: list[bytes], wait_s: float | None) -> Iterator[int]:
+    """Send all of `batch`, waiting under back pressure; yield how many were sent, each time that some were.
+
+    Raises NotConnectedError when there has been no subscriber for `wait_s`.
+    """
     from aerowire.client import MAX_POSITION_EXCEEDED, NOT_CONNECTED
 
     sent = 0
@@ -139,18 +165,15 @@ def _send(publication: ExclusivePublication, batch: list[bytes], wait_s: float |
         if result > 0:
             sent += result
             sleep_s = SLEEP_MIN_S
-            continue
-        if result == NOT_CONNECTED:
+            yield result
+        elif result == NOT_CONNECTED:
             if not _await_subscriber(publication, 0.0 if wait_s is None else wait_s):
-                return False
-            continue
-        if result == MAX_POSITION_EXCEEDED:
-            from aerowire.base.errors import MaxPositionExceededError
-
+                raise NotConnectedError("the subscriber has left", where=publication)
+        elif result == MAX_POSITION_EXCEEDED:
             raise MaxPositionExceededError("the stream is at its end", where=publication, hint="publish again: a new session starts at 0")
-        time.sleep(sleep_s)
-        sleep_s = min(sleep_s * 2, SLEEP_MAX_S)
-    return True
+        else:
+            time.sleep(sleep_s)
+            sleep_s = min(sleep_s * 2, SLEEP_MAX_S)
 
 
 def _drain(aeron: Aeron, publication: ExclusivePublication) -> bool:

@@ -8,7 +8,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from aerowire.tools.arguments import add_directory_arguments, properties_of
+from aerowire.tools.arguments import add_directory_arguments, properties_of, seconds
 
 if TYPE_CHECKING:
     from aerowire.ipc.cnc import CncFile
@@ -26,7 +26,7 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     parser.add_argument("--once", action="store_true", help="print once and end (the default when the output is not a terminal)")
     parser.add_argument("--json", action="store_true", help="print once, as one JSON object")
     parser.add_argument("--type", dest="type_ids", metavar="N", type=int, action="append", help="only counters of this type; repeatable")
-    parser.add_argument("--watch", metavar="SECONDS", type=float, default=None, help="print again each so many seconds (default 1)")
+    parser.add_argument("--watch", metavar="SECONDS", type=seconds, default=None, help="print again each so many seconds (default 1)")
     parser.set_defaults(run=run)
 
 

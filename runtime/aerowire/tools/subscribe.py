@@ -22,7 +22,7 @@ SLEEP_MAX_S = 1e-3
 
 def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the `subscribe` subcommand."""
-    from aerowire.tools.arguments import add_directory_arguments
+    from aerowire.tools.arguments import add_directory_arguments, seconds
 
     parser = subparsers.add_parser(
         "subscribe",
@@ -34,7 +34,7 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     parser.add_argument("channel", metavar="CHANNEL", help="channel URI, such as aeron:ipc or aeron:udp?endpoint=127.0.0.1:40123")
     parser.add_argument("stream", metavar="STREAM", type=int, help="stream id")
     parser.add_argument("--count", metavar="N", type=int, help="end after N messages (default: never)")
-    parser.add_argument("--wait", metavar="SECONDS", type=float, help="give up when no publisher is there in this time (default: never)")
+    parser.add_argument("--wait", metavar="SECONDS", type=seconds, help="give up when no publisher is there in this time (default: never)")
     add_directory_arguments(parser)
     parser.set_defaults(run=run)
 
