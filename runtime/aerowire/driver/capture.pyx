@@ -18,7 +18,7 @@ cimport cython
 
 import os
 
-from aerowire.base.errors import StorageSpaceError
+from aerowire.base.errors import StorageError, StorageSpaceError
 from aerowire.base.address cimport AF_INET6, Address, address_family, address_from, address_ip, address_port
 from aerowire.memory.atomics cimport cpu_relax, exchange_i32, store_release_i32
 
@@ -70,7 +70,11 @@ cdef class CaptureWriter:
         self._buffer = <uint8_t*>malloc(BUFFER_LENGTH)
         if self._buffer is NULL:
             raise MemoryError
-        self._fd = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+        try:
+            self._fd = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise StorageError("capture cannot be written", where=self._path, expected="a file that can be made or replaced",
+                               actual=error.strerror, hint="give another file, in a folder that exists") from None
         if self._classic:
             self._begin_classic()
         else:
@@ -89,7 +93,8 @@ cdef class CaptureWriter:
             self._flush()
             self._release()
         if self._error:
-            raise StorageSpaceError("capture ended", where=self._path, actual=os.strerror(self._error))
+            raise StorageSpaceError("capture ended before the driver did", where=self._path, expected="room for every datagram",
+                                    actual=os.strerror(self._error), hint="free space, or capture to another file system")
 
     def close(self) -> None:
         """Write out the rest and close the file; packets that come later are ignored."""

@@ -161,6 +161,11 @@ class MediaDriver:
         """Make `wait_for_termination` return; safe in a signal handler."""
         self._termination.set()
 
+    def check_capture(self) -> None:
+        """Write out what the capture has gathered; raise StorageSpaceError when it ended early. Nothing without a capture."""
+        if self._parts.capture is not None:
+            self._parts.capture.flush()
+
     def close(self) -> None:
         """Stop the agents, free every file, and say that the driver has ended. Harmless when done twice."""
         with self._lock:

@@ -37,7 +37,7 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run a driver; returns 0 when it was ended in order."""
+    """Run a driver; returns 0 when it was ended in order, 1 when its capture is not complete."""
     from aerowire.base.errors import AerowireError
     from aerowire.driver.context import Context
     from aerowire.driver.media_driver import MediaDriver
@@ -62,6 +62,11 @@ def run(arguments: argparse.Namespace) -> int:
         # A client may end the driver too, through its registrar.
         while not stop.wait(_WAIT_S) and not driver.wait_for_termination(0):
             pass
+    try:
+        driver.check_capture()
+    except AerowireError as error:
+        print(f"aerowire driver: {error}", file=sys.stderr)
+        return 1
     return 0
 
 
