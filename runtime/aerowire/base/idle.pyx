@@ -195,5 +195,6 @@ def idle_strategy(str name, *arguments) -> IdleStrategy:
     """
     strategy = _STRATEGIES.get(name.rpartition(".")[2])
     if strategy is None:
-        raise ConfigurationError("unknown idle strategy", expected=f"one of {', '.join(IDLE_STRATEGY_NAMES)}", actual=repr(name))
+        raise ConfigurationError("unknown idle strategy", expected=f"one of {', '.join(IDLE_STRATEGY_NAMES)}", actual=repr(name),
+                                 hint="backoff spares the processor, noop and spin take all of one")
     return strategy(*arguments)

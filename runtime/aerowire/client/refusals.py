@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from aerowire.base.errors import (
     ChannelError,
+    ChannelValueError,
     CountersFullError,
     PortInUseError,
     RegistrationError,
@@ -24,6 +25,10 @@ class RefusedChannelError(RegistrationError, ChannelError):
 
 class RefusedChannelKeyError(RefusedChannelError, UnknownChannelKeyError):
     """The driver does not know a parameter of a channel."""
+
+
+class RefusedChannelValueError(RefusedChannelError, ChannelValueError):
+    """The driver finds a value of a channel's parameter impossible."""
 
 
 class RefusedHostError(RegistrationError, UnknownHostError):
@@ -62,6 +67,8 @@ _BY_TEXT: tuple[tuple[int | None, str, type[RegistrationError]], ...] = (
     (None, "counters buffer is full", RefusedCounterError),
     (None, "no space left", RefusedStorageError),
     (None, "insufficient usable storage", RefusedStorageError),
+    # Our driver names the channel whose value it cannot take; the code alone says nothing.
+    (ErrorCode.GENERIC_ERROR, "; at aeron:", RefusedChannelValueError),
 )
 
 _HINTS: dict[type[RegistrationError], str] = {
@@ -83,4 +90,5 @@ def refusal(error_code: int, text: str, what: str) -> RegistrationError:
         name = ErrorCode(error_code).name
     except ValueError:
         name = str(error_code)
-    return kind(f"the driver refused to {what}", where="driver", actual=f"{name}: {text}", hint=_HINTS.get(kind), error_code=error_code)
+    hint = None if "(hint: " in text else _HINTS.get(kind)  # our driver gives its own
+    return kind(f"the driver refused to {what}", where="driver", actual=f"{name}: {text}", hint=hint, error_code=error_code)

@@ -92,7 +92,7 @@ cdef class CncFile:
             else:
                 region = regions.map(path, writable=writable, minimum_length=CNC_HEADER_LENGTH)
         except MappedFileMissingError:
-            raise DriverDirectoryMissingError("no driver directory", where=path,
+            raise DriverDirectoryMissingError("no driver directory", where=path, expected="the cnc file of a driver", actual="no such file",
                                               hint="start a media driver, or give its directory (aeron.dir)") from None
         cdef CncFile cnc = CncFile.__new__(CncFile)
         _check_version(path, (<Region>region).address)
@@ -140,9 +140,11 @@ cdef class CncFile:
         self._section(TO_DRIVER)
         beat = self.heartbeat()
         if beat == 0:
-            raise DriverNotReadyError("driver has not begun its heartbeat", where=self._path, hint="wait until it has started")
+            raise DriverNotReadyError("driver has not begun its heartbeat", where=self._path, expected="a heartbeat", actual="none",
+                                      hint="wait until it has started")
         if beat == CONSUMER_HEARTBEAT_CLOSED:
-            raise DriverShutdownError("driver has shut down", where=self._path, hint="start it again")
+            raise DriverShutdownError("driver has shut down", where=self._path, expected="a running driver",
+                                      actual="the mark of one that ended in order", hint="start it again")
         if now_ms - beat > timeout_ms:
             raise DriverTimeoutError("driver heartbeat is too old", where=self._path, expected=f"at most {timeout_ms} ms",
                                      actual=f"{now_ms - beat} ms", hint="the driver is dead or stalled; start it again")
