@@ -11,6 +11,7 @@ import contextlib
 import gc
 import importlib
 import json
+import os
 import subprocess
 import sys
 import time
@@ -24,6 +25,10 @@ from aerowire.base.errors import AerowireError, ConfigurationError
 SINGLE, BATCH = "single", "batch"
 PEERS = ("aerowire", "pyzmq")
 READY = "ready"
+# Messages of an offer_many: enough that the call itself does not count, few enough for the nearest caches.
+BATCH_COUNT = 1024
+# A driver that datagrams pass through, and the two ends.
+SPINNERS = 3
 # An end that waits this long for the other gives up.
 STALL_LIMIT_S = 20.0
 # Empty polls between looks at the clock: about 10 ms of them.
@@ -43,8 +48,13 @@ class Plan:
     peer: str = "aerowire"
     aeron_dir: str = ""
     stream_id: int = 1001
-    batch_count: int = 256
+    batch_count: int = BATCH_COUNT
     one_thread: bool = False
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether there are more spinning loops than cores, so that each should give way: else every message waits for the scheduler."""
+        return self.channel.startswith("aeron:udp") and not self.one_thread and len(os.sched_getaffinity(0)) < SPINNERS
 
     def check(self) -> None:
         """Raise ConfigurationError for a plan that cannot be carried out."""

@@ -18,7 +18,7 @@ from aerowire.client import ADMIN_ACTION, BACK_PRESSURED, Aeron, ExclusivePublic
 from aerowire.tools.measure import BATCH, SPINS_PER_CHECK, STALL_LIMIT_S, Plan, Watch, ready, stalled
 
 FRAGMENT_LIMIT = 256
-BATCH_POLL_LIMIT = 4096
+BATCH_POLL_LIMIT = 2048
 CONNECT_SLEEP_MAX_S = 1e-3
 RECEIVE_IDLE = "backoff"
 IDLES_PER_CHECK = 1 << 10
@@ -33,7 +33,7 @@ def ping(plan: Plan) -> array[int]:
     ):
         if not plan.one_thread:
             _await_connected(questions, answers)
-            return _round_trips(plan, questions, answers, _nothing)
+            return _round_trips(plan, questions, answers, os.sched_yield if plan.is_crowded else None)
         with (
             aeron.add_subscription(plan.channel, plan.stream_id) as far_questions,
             aeron.add_exclusive_publication(plan.reply_channel, plan.stream_id + 1) as far_answers,
@@ -57,6 +57,7 @@ def pong(plan: Plan) -> None:
         handler = _echo(answers)
         poll = questions.poll
         remaining = plan.messages + plan.warmup
+        is_crowded = plan.is_crowded
         watch = Watch("pong")
         spins = 0
         while remaining > 0:
@@ -65,6 +66,8 @@ def pong(plan: Plan) -> None:
                 remaining -= fragments
                 spins = 0
                 continue
+            if is_crowded:
+                os.sched_yield()
             spins += 1
             if spins == 1:
                 watch.progress()
@@ -123,20 +126,19 @@ def _count(plan: Plan, poll: Callable[[], int]) -> float:
     return (received - first) / ((time.perf_counter_ns() - begin) / 1e9)
 
 
-def _round_trips(plan: Plan, questions: ExclusivePublication, answers: Subscription, between: Callable[[], int]) -> array[int]:
+def _round_trips(plan: Plan, questions: ExclusivePublication, answers: Subscription, between: Callable[[], object] | None) -> array[int]:
     """Time `warmup + messages` round trips, keep the last `messages`; `between` is called in each empty turn."""
     message = bytes(plan.length)
     samples = array("q", bytes(8 * plan.messages))
     offer, poll, clock = questions.offer, answers.poll, time.perf_counter_ns
     watch = Watch("ping")
-    is_one_thread = between is not _nothing
     for index in range(-plan.warmup, plan.messages):
         begin = clock()
         while (result := offer(message)) < 0:
             _require_passing(result)
         spins = 0
         while not poll(_discard, 1):
-            if is_one_thread:
+            if between is not None:
                 between()
             spins += 1
             if spins == SPINS_PER_CHECK:
@@ -196,10 +198,6 @@ def _echo(answers: ExclusivePublication) -> Callable[[memoryview, int, int, Head
 
 def _discard(_buffer: memoryview, _offset: int, _length: int, _header: Header) -> None:
     pass
-
-
-def _nothing() -> int:
-    return 0
 
 
 def _await_connected(publication: ExclusivePublication, subscription: Subscription) -> None:

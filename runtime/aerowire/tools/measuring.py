@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from aerowire.base.errors import AerowireError
-from aerowire.tools.measure import BATCH, PEERS, SINGLE, Plan
+from aerowire.tools.measure import BATCH, BATCH_COUNT, PEERS, SINGLE, Plan
 
 IPC_CHANNEL = "aeron:ipc?term-length=4m"
 UDP_CHANNEL = "aeron:udp?endpoint=127.0.0.1:20121"
@@ -35,7 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser, *, messages: int, warmup: int
         help="a call for each message, or offer_many and poll_many (default: single)",
     )
     parser.add_argument("--peer", choices=PEERS, default=PEERS[0], help="library to measure; pyzmq over its ipc:// (default: aerowire)")
-    parser.add_argument("--batch", dest="batch_count", type=int, default=256, help="messages a call in batch mode (default: 256)")
+    parser.add_argument(
+        "--batch", dest="batch_count", type=int, default=BATCH_COUNT, help=f"messages a call in batch mode (default: {BATCH_COUNT})"
+    )
     parser.add_argument(
         "--driver", choices=(PROCESS, EMBEDDED), default=PROCESS, help="where the driver runs, without --dir (default: its own process)"
     )
@@ -96,7 +98,8 @@ def driver_scope(arguments: argparse.Namespace, plan: Plan) -> Iterator[Setting]
     from aerowire.tools.arguments import properties_of
 
     # IPC needs the driver now and then to move limits, and a spinning one takes a core from the two ends; UDP passes through it.
-    idle = arguments.idle or ("backoff" if plan.channel.startswith("aeron:ipc") else "busy-spin")
+    fitting = "backoff" if plan.channel.startswith("aeron:ipc") else "yielding" if plan.is_crowded else "busy-spin"
+    idle = arguments.idle or fitting
     options: dict[str, Any] = {
         "aeron_dir": random_aeron_dir(),
         "dir_delete_on_shutdown": True,
@@ -117,6 +120,7 @@ def report(arguments: argparse.Namespace, plan: Plan, result: dict[str, float], 
         "length": plan.length,
         "messages": plan.messages,
         "mode": plan.mode,
+        **form_of(plan),
         "driver": setting.driver,
         "idle": setting.idle,
         "runs": arguments.runs,
@@ -127,3 +131,10 @@ def report(arguments: argparse.Namespace, plan: Plan, result: dict[str, float], 
     print("  ".join(f"{name}={value}" for name, value in about.items()), file=sys.stderr)
     for name, value in result.items():
         print(f"{name:>12} {value:>16,.2f}")
+
+
+def form_of(plan: Plan) -> dict[str, str]:
+    """Return how batches are passed, where there are any: offer_many takes other forms too, with other costs."""
+    if plan.mode != BATCH or plan.peer != PEERS[0]:
+        return {}
+    return {"form": f"offer_many of a NumPy array of {plan.batch_count} rows, poll_many"}
