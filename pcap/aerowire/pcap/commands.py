@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 DONE, FINDING, UNUSABLE = 0, 1, 2
 FRAMES_LIMIT = 100
+# One job and then the end: half of a default session's processor time goes into compiling and collecting for longer lives.
+SHORT_SESSION = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 
 
 def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -87,7 +89,7 @@ def _with_spark(arguments: argparse.Namespace) -> dict[str, Any]:
     from aerowire.pcap.summary import summarise_with_spark
 
     check_readable(arguments.file)
-    spark = session()
+    spark = session(config=SHORT_SESSION)
     try:
         return summarise_with_spark(spark, arguments.file, arguments.ports)
     finally:
