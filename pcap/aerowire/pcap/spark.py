@@ -270,7 +270,6 @@ def session(app_name: str = "aerowire", *, master: str = "local[*]", config: Map
         "spark.log.level": "ERROR",
         "spark.driver.host": "127.0.0.1",  # a container's own name often resolves to nothing
         "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.maxResultSize": "0",  # a summary collects some columns of all frames
         "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),
     }
     builder = SparkSession.builder.appName(app_name).master(master)

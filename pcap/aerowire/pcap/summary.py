@@ -6,6 +6,8 @@ Both give the same report: counts over all frames, and a report on each stream (
 from __future__ import annotations
 
 import os
+import pickle
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -47,15 +49,18 @@ def summarise(path: str | os.PathLike[str], ports: Iterable[int] | None = None) 
 
 
 def _report_on(path: str, statistics: Statistics, table: pa.Table) -> dict[str, Any]:
-    counts = table.group_by(["type", "dropped"]).aggregate([([], "count_all")]).to_pylist()
-    by_type = {(row["type"], row["dropped"]): row["count_all"] for row in counts}
-    return report(path, statistics, by_type, [streams.analyse(part) for part in _stream_tables(table)])
+    return report(path, statistics, _counts(table), [streams.analyse(part) for part in _stream_tables(table)])
+
+
+def _counts(table: pa.Table) -> Counter[tuple[str, bool]]:
+    """Return the number of frames of each (type, dropped)."""
+    rows = table.group_by(["type", "dropped"]).aggregate([([], "count_all")]).to_pylist()
+    return Counter({(row["type"], row["dropped"]): row["count_all"] for row in rows})
 
 
 def _stream_tables(table: pa.Table) -> Iterator[pa.Table]:
     """Yield the frames of each stream that DATA, PAD or SETUP frames name, in order of appearance."""
-    sending = table.filter(pc.is_in(table["type"], pa.array(["DATA", "PAD", "SETUP"])))
-    for key in sending.group_by(STREAM_KEY, use_threads=False).aggregate([]).to_pylist():
+    for key in _of_senders(table).group_by(STREAM_KEY, use_threads=False).aggregate([]).to_pylist():
         chosen = pc.and_(pc.equal(table["session_id"], key["session_id"]), pc.equal(table["stream_id"], key["stream_id"]))
         yield table.filter(chosen)
 
@@ -63,18 +68,45 @@ def _stream_tables(table: pa.Table) -> Iterator[pa.Table]:
 def summarise_with_spark(spark: SparkSession, path: str | os.PathLike[str], ports: Iterable[int] | None = None) -> dict[str, Any]:
     """Return the same summary through the data source `aeron_pcap`.
 
-    Executors parse and count what was read; the order of a stream's events is looked at here, for it needs all its frames.
+    Executors parse, bring the frames of each stream together and look at them; what comes back are counts and reports.
     """
     from aerowire.pcap.spark import FORMAT, schema_ddl
 
     options = {"ports": ",".join(str(port) for port in sorted(ports))} if ports else {}
     # Spark does not tell a source which columns a query uses; a schema does, and what is not in it is never built.
     wanted = schema_ddl(pa.schema([SCHEMA.field(name) for name in streams.COLUMNS]))
-    table = spark.read.format(FORMAT).options(**options).schema(wanted).load(os.fspath(path)).toArrow()
-    table = table.sort_by([("packet_index", "ascending"), ("frame_index", "ascending")])
+    frames = spark.read.format(FORMAT).options(**options).schema(wanted).load(os.fspath(path))
+    found = frames.repartition(*STREAM_KEY).mapInArrow(_look_at_streams, "found BINARY").collect()
     counted = spark.read.format(FORMAT).options(**options, content="statistics").load(os.fspath(path))
     parts = counted.groupBy("name").sum("count").collect()
-    return _report_on(os.fspath(path), _statistics({row["name"]: row["sum(count)"] for row in parts}), table)
+    counts: Counter[tuple[str, bool]] = Counter()
+    reports: list[tuple[tuple[int, int], dict[str, Any]]] = []
+    for row in found:
+        some_counts, some_reports = pickle.loads(row["found"])  # what our own executors made
+        counts.update(some_counts)
+        reports.extend(some_reports)
+    in_order = [one for _, one in sorted(reports, key=lambda item: item[0])]
+    return report(os.fspath(path), _statistics({row["name"]: row["sum(count)"] for row in parts}), counts, in_order)
+
+
+def _look_at_streams(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """In an executor: yield one row, the counts and [(first appearance, report)] of the streams in a partition."""
+    parts = list(batches)
+    if not parts:
+        return
+    table = pa.Table.from_batches(parts).sort_by([("packet_index", "ascending"), ("frame_index", "ascending")])
+    reports = [(_appearance(part), streams.analyse(part)) for part in _stream_tables(table)]
+    yield pa.RecordBatch.from_pydict({"found": [pickle.dumps((_counts(table), reports))]})
+
+
+def _appearance(table: pa.Table) -> tuple[int, int]:
+    """Return the place, in the capture, of the first frame that a stream's sender sent."""
+    sending = _of_senders(table)
+    return sending["packet_index"][0].as_py(), sending["frame_index"][0].as_py()
+
+
+def _of_senders(table: pa.Table) -> pa.Table:
+    return table.filter(pc.is_in(table["type"], pa.array(["DATA", "PAD", "SETUP"])))
 
 
 def _statistics(counts: Mapping[str, int]) -> Statistics:
