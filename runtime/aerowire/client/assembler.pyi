@@ -4,7 +4,6 @@ from typing import final
 from aerowire.client.header import Header
 
 @final
-@final
 class FragmentAssembler:
     def __init__(self, delegate: Callable[[memoryview, int, int, Header], object], initial_buffer_length: int = 0) -> None: ...
     @property

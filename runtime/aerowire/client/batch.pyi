@@ -5,7 +5,6 @@ import numpy
 from numpy.typing import DTypeLike
 
 @final
-@final
 class FragmentBatch(Sequence[bytes]):
     def __len__(self) -> int: ...
     @overload

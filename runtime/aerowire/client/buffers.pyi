@@ -3,7 +3,6 @@ from typing import final
 from typing_extensions import Buffer
 
 @final
-@final
 class NativeBuffer(Buffer):
     def __new__(cls, capacity: int) -> NativeBuffer: ...
     def __buffer__(self, flags: int, /) -> memoryview: ...

@@ -4,7 +4,6 @@ from typing import Self, final
 from typing_extensions import Buffer
 
 @final
-@final
 class BufferClaim(Buffer):
     @property
     def result(self) -> int: ...

@@ -6,7 +6,6 @@ from aerowire.client.state import Handle
 from aerowire.ipc.counters import CountersReader
 
 @final
-@final
 class Counter(Handle):
     def __init__(
         self, conductor: ClientConductor, counters: CountersReader, *, counter_id: int, registration_id: int, is_static: bool = False

@@ -3,7 +3,6 @@ from typing import final
 from aerowire.client.image import Image
 
 @final
-@final
 class Header:
     @property
     def position(self) -> int: ...

@@ -15,7 +15,6 @@ from aerowire.logbuffer.log import LogBuffers
 _FragmentHandler = Callable[[memoryview, int, int, Header], object]
 
 @final
-@final
 class Image(Handle):
     def __init__(
         self,
@@ -66,7 +65,6 @@ class Image(Handle):
     def poll_many(self, fragment_limit: int) -> FragmentBatch: ...
     def poll_block(self, length_limit: int) -> Block: ...
 
-@final
 @final
 class Block:
     @property

@@ -14,7 +14,6 @@ HEARTBEAT_LOST: int
 SERVICE_TIMEOUT: int
 
 @final
-@final
 class KeepaliveAgent(NativeAgent):
     def __init__(
         self,

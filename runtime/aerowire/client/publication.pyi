@@ -95,10 +95,8 @@ class PublicationBase(Handle):
     def __exit__(self, error_type: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None: ...
 
 @final
-@final
 class Publication(PublicationBase): ...
 
-@final
 @final
 class ExclusivePublication(PublicationBase):
     @property

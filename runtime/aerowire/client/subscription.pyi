@@ -8,7 +8,6 @@ from aerowire.client.image import Block, Image, _FragmentHandler
 from aerowire.client.state import Handle
 
 @final
-@final
 class Subscription(Handle):
     def __init__(
         self,
