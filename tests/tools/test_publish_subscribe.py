@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import signal
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from aerowire.codecs.tables.options import OPTIONS
+from aerowire.driver import MediaDriver
 
 Start = Callable[..., subprocess.Popen[bytes]]
 Run = Callable[..., tuple[int, str, str]]
@@ -132,3 +136,21 @@ def test_a_message_that_is_too_long_names_its_line(start: Start, run_command: Ru
 
 def test_no_message_is_asked_for(run_command: Run) -> None:
     assert run_command("subscribe", "aeron:ipc", "18", "--count", "0") == (0, "", "")
+
+
+def test_publish_notices_a_killed_driver_while_it_waits_for_input() -> None:
+    timeout = f"-D{OPTIONS['driver_timeout_ns'].property}=500"
+    with MediaDriver.spawn(threading_mode="SHARED") as driver:
+        command = [sys.executable, "-m", "aerowire.tools.main"]
+        common = ["aeron:ipc", "20", "--dir", driver.aeron_dir, timeout]
+        reader = subprocess.Popen([*command, "subscribe", *common], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        writer = subprocess.Popen([*command, "publish", *common], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+        assert writer.stdin is not None
+        assert reader.stdout is not None
+        writer.stdin.write(b"hello\n")
+        writer.stdin.flush()
+        assert reader.stdout.readline() == b"hello\n"
+        driver.kill()
+        assert (writer.wait(TIMEOUT_S), reader.wait(TIMEOUT_S)) == (2, 2)
+        assert b"the media driver is gone" in writer.communicate()[1]
+        reader.communicate()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import errno
 import os
+import select
 import stat
 import sys
 import time
@@ -27,6 +28,8 @@ Each line is one message, without its line end; an empty line is an empty messag
 knows, received; 1: nobody subscribed in time, or the subscriber left before it had everything; 2: usage, or something could not be read.
 """
 READ_LENGTH = 1 << 16
+# How often one that waits for input looks whether the driver is alive.
+LOOK_S = 0.1
 SLEEP_MIN_S = 20e-6
 SLEEP_MAX_S = 1e-3
 
@@ -100,7 +103,7 @@ def _publish(aeron: Aeron, publication: ExclusivePublication, descriptor: int, a
         return 1
     sent = 0
     try:
-        for batch in _line_batches(descriptor, publication.max_message_length):
+        for batch in _line_batches(descriptor, publication):
             for count in _send(publication, batch, arguments.wait):
                 sent += count
     except NotConnectedError:
@@ -126,14 +129,15 @@ def _await_subscriber(publication: ExclusivePublication, limit_s: float | None) 
     return wait_for(is_connected, None if limit_s is None else int(limit_s * 1e9), sleep_max_s=SLEEP_MAX_S)
 
 
-def _line_batches(descriptor: int, length_max: int) -> Iterator[list[bytes]]:
+def _line_batches(descriptor: int, publication: ExclusivePublication) -> Iterator[list[bytes]]:
     """Yield lines as soon as they can be read: a pipe's line is not kept waiting for the next.
 
-    A line longer than `length_max` ends all: what has been read of it is the last, and too long to send.
+    A line that is too long ends all: what has been read of it is the last. Raises, while it waits for a line, once the driver is gone.
     """
-    begun: list[bytes] = []  # a line whose end has not been read; no longer than length_max + READ_LENGTH
+    length_max = publication.max_message_length
+    begun: list[bytes] = []  # a line whose end has not been read; no longer than the longest message and READ_LENGTH
     begun_length = 0
-    while data := os.read(descriptor, READ_LENGTH):
+    while data := _read(descriptor, publication):
         first, *others = data.split(b"\n")
         begun.append(first)
         begun_length += len(first)
@@ -149,6 +153,12 @@ def _line_batches(descriptor: int, length_max: int) -> Iterator[list[bytes]]:
             begun, begun_length = [rest], len(rest)
     if begun_length:
         yield [b"".join(begun)]
+
+
+def _read(descriptor: int, publication: ExclusivePublication) -> bytes:
+    while not select.select([descriptor], [], [], LOOK_S)[0]:
+        publication.offer_many(())  # raises once the driver is gone
+    return os.read(descriptor, READ_LENGTH)
 
 
 def _send(publication: ExclusivePublication, batch: list[bytes], wait_s: float | None) -> Iterator[int]:
