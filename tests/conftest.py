@@ -25,9 +25,6 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     stale = sorted(set(hatch_build.stale_modules([])) & set(sys.modules))
     if stale:
         message = f"native modules older than their source: {', '.join(stale)}; run {sys.executable} hatch_build.py"
-        if not os.environ.get("CI"):
-            session.config.issue_config_time_warning(pytest.PytestWarning(message), stacklevel=2)
-            return
         pytest.exit(message, returncode=2)
 
 
