@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -172,3 +173,12 @@ def test_no_edit_of_a_schema_makes_the_pipeline_fail_otherwise(tmp_path: Path, s
         path.write_text('"'.join(words))
         with contextlib.suppress(SchemaError):
             render_all(load_project([Source(path, name)]))
+
+
+@pytest.mark.parametrize("attribute", ["id", "version"])
+def test_a_schema_whose_number_is_a_word_is_refused(tmp_path: Path, attribute: str) -> None:
+    text = (default_spec() / "logbuffer.xml").read_text()
+    (tmp_path / "logbuffer.xml").write_text(re.sub(rf' {attribute}="\d+"', f' {attribute}="one"', text, count=1))
+    (tmp_path / "counters.xml").write_bytes((default_spec() / "counters.xml").read_bytes())
+    with pytest.raises(SchemaError, match="one"):
+        load_project([Source(tmp_path / "logbuffer.xml", "logbuffer.xml")])

@@ -130,8 +130,8 @@ def _assemble(scope: Scope, root: etree._Element, variants: tuple[Variant, ...],
     return Schema(
         package=root.get("package", ""),
         source=scope.document.name,
-        id=int(root.get("id", "0")),
-        version=int(root.get("version", "0")),
+        id=scope.integer(root, "id") or 0,  # what is no number was reported against the XSD
+        version=scope.integer(root, "version") or 0,
         byte_order=root.get("byteOrder", "littleEndian"),
         description=root.get("description", ""),
         constants=tuple(scope.constants.values()),
