@@ -16,6 +16,7 @@ from aerowire.codecs.tables.counters import CounterType, SystemCounter
 from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.ipc.error_log import read_errors
 from aerowire.logbuffer.log import LogBuffers
+from tests.support.processes import free_port
 
 UDP = "aeron:udp?endpoint=127.0.0.1:0"
 
@@ -527,12 +528,3 @@ class TestTermination:
             client.send(CommandType.TERMINATE_DRIVER, commands.TerminateDriverEncoder.encode(client_id=client.client_id, token=token))
             client.work(3)
             assert client.driver.wait_for_termination(0) is is_ended
-
-
-def free_port() -> int:
-    import socket
-
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -44,6 +44,18 @@ COLUMNS = (
     "dropped",
     "interface",
 )
+# Counts of a PathReport that a stream's report adds up.
+SUMMED_OF_PATHS = (
+    "retransmissions",
+    "retransmitted_bytes",
+    "retransmissions_dropped",
+    "retransmitted_bytes_dropped",
+    "duplicates",
+    "reordered",
+    "gaps",
+    "gap_bytes",
+    "unrecovered_bytes",
+)
 RANGES_MAX = 1000  # of each list of ranges in a report; the counts beside it are always whole
 
 
@@ -170,20 +182,7 @@ def analyse(table: pa.Table) -> dict[str, Any]:
     counts = np.bincount(frames.type_codes, minlength=len(frames.type_names)).tolist()
     merged = merge_ranges(zip(naks.starts.tolist(), naks.ends.tolist(), strict=True))
     latencies = sorted(latency for path in paths for latency in path.latencies_ns)
-    sums = {
-        name: sum(getattr(path, name) for path in paths)
-        for name in (
-            "retransmissions",
-            "retransmitted_bytes",
-            "retransmissions_dropped",
-            "retransmitted_bytes_dropped",
-            "duplicates",
-            "reordered",
-            "gaps",
-            "gap_bytes",
-            "unrecovered_bytes",
-        )
-    }
+    sums = {name: sum(getattr(path, name) for path in paths) for name in SUMMED_OF_PATHS}
     return {
         "session_id": int(frames["session_id"][0]),
         "stream_id": int(frames["stream_id"][0]),
