@@ -159,16 +159,18 @@ def free_port() -> int:
 def wait_for_driver(directory: Path, driver: Process, timeout_s: float = LIMIT_S) -> None:
     """Wait until the driver's directory can be used; fail with what the driver said when it ends instead."""
     deadline = time.monotonic() + timeout_s
-    while not is_ready(directory):
+    while not is_ready(directory, driver.popen.pid):
         if driver.popen.poll() is not None or time.monotonic() > deadline:
             raise AssertionError(f"{driver.name} is not ready (exit code {driver.popen.poll()})\n{driver.said()}")
         time.sleep(0.01)
 
 
-def is_ready(directory: Path) -> bool:
+def is_ready(directory: Path, pid: int) -> bool:
+    """Return whether the directory is the driver's of process `pid`, not one's that was killed, and its files are complete."""
     try:
         with (directory / CNC_FILE_NAME).open("rb") as file:
             header = file.read(CncHeaderDecoder.ENCODED_LENGTH)
     except FileNotFoundError:
         return False
-    return len(header) == CncHeaderDecoder.ENCODED_LENGTH and CncHeaderDecoder(header).version != CNC_NOT_READY
+    decoder = CncHeaderDecoder(header.ljust(CncHeaderDecoder.ENCODED_LENGTH, b"\0"))
+    return decoder.version != CNC_NOT_READY and decoder.pid == pid

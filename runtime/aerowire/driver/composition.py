@@ -76,7 +76,7 @@ def build_driver(
     context: Context, ports: Ports, *, resolver: Executor | None = None, on_terminate: Callable[[], None] | None = None
 ) -> DriverParts:
     """Prepare the directory and build a driver in it; `on_terminate` is called when a client may end it."""
-    prepare_directory(context, ports.clock.now_ms())
+    prepare_directory(context, ports.clock)
     try:
         return _build(context, ports, resolver, on_terminate)
     except BaseException:

@@ -18,18 +18,26 @@ from aerowire.codecs.flyweights import cnc as cnc_layout
 from aerowire.driver.logs import IMAGES_DIRECTORY, PUBLICATIONS_DIRECTORY
 from aerowire.ipc.cnc import CncFile
 from aerowire.ipc.error_log import read_errors
+from aerowire.system.processes import process_is_running
 
 if TYPE_CHECKING:
+    from aerowire.base.ports import ClockPort
     from aerowire.driver.context import Context
 
 LOSS_REPORT_FILE_NAME = "loss-report.dat"
 
 _ENTRIES = (CNC_FILE_NAME, LOSS_REPORT_FILE_NAME, PUBLICATIONS_DIRECTORY, IMAGES_DIRECTORY)
 
+# A driver whose process is not to be seen may run in another namespace. It is taken for dead when its heartbeat has stood
+# still for so many of our timer intervals; a timer that is late once is not enough.
+_MISSED_HEARTBEATS = 2
+_HEARTBEAT_LOOK_S = 0.01
 
-def prepare_directory(context: Context, now_ms: int) -> None:
+
+def prepare_directory(context: Context, clock: ClockPort) -> None:
     """Make the directory ready for a new driver: check whose it is, save what the last one said, remove its files.
 
+    Where the last driver's process is gone, waits until its heartbeat has stood still for two timer intervals at most.
     Raises ActiveDriverError when a live driver owns it, ForeignDirectoryError when nothing says that it is a driver's.
     """
     directory = Path(context.aeron_dir)
@@ -46,7 +54,7 @@ def prepare_directory(context: Context, now_ms: int) -> None:
             print(f"WARNING: {directory} exists", file=sys.stderr)
         _check_ours(directory)
         if not context.dir_delete_on_start:
-            _check_unused(directory, context, now_ms)
+            _check_unused(directory, context, clock)
         delete_files(directory)
     (directory / PUBLICATIONS_DIRECTORY).mkdir(parents=True, exist_ok=True)
     (directory / IMAGES_DIRECTORY).mkdir(exist_ok=True)
@@ -79,7 +87,7 @@ def _check_ours(directory: Path) -> None:
         )
 
 
-def _check_unused(directory: Path, context: Context, now_ms: int) -> None:
+def _check_unused(directory: Path, context: Context, clock: ClockPort) -> None:
     path = directory / CNC_FILE_NAME
     if _is_unfinished(path):
         return
@@ -88,19 +96,31 @@ def _check_unused(directory: Path, context: Context, now_ms: int) -> None:
     except DriverDirectoryMissingError:
         return
     try:
-        heartbeat_ms = file.heartbeat_ms
-        age_ms = now_ms - heartbeat_ms
-        if heartbeat_ms > 0 and age_ms <= context.driver_timeout_ns // 1_000_000:
+        if _is_alive(file, context, clock):
             raise ActiveDriverError(
                 "a live driver owns the directory",
                 where=directory,
                 expected="no driver, or one that has ended",
-                actual=f"pid {file.pid}, heartbeat {age_ms} ms ago",
+                actual=f"pid {file.pid}, heartbeat {clock.now_ms() - file.heartbeat_ms} ms ago",
                 hint="stop it, choose another aeron.dir, or set aeron.dir.delete.on.start=true",
             )
         _save_errors(directory, file)
     finally:
         file.close()
+
+
+def _is_alive(file: CncFile, context: Context, clock: ClockPort) -> bool:
+    """Aeron goes by the heartbeat alone, so that a killed driver's directory is closed to the next one for the driver timeout."""
+    heartbeat_ms, now_ms = file.heartbeat_ms, clock.now_ms()
+    timeout_ms = context.driver_timeout_ns // 1_000_000
+    if heartbeat_ms <= 0 or now_ms - heartbeat_ms > timeout_ms:
+        return False
+    if process_is_running(file.pid):
+        return True
+    deadline_ms = min(heartbeat_ms, now_ms) + min(timeout_ms, _MISSED_HEARTBEATS * context.timer_interval_ns // 1_000_000)
+    while file.heartbeat_ms == heartbeat_ms and clock.now_ms() <= deadline_ms:
+        time.sleep(_HEARTBEAT_LOOK_S)
+    return file.heartbeat_ms not in (heartbeat_ms, cnc_layout.CONSUMER_HEARTBEAT_CLOSED)
 
 
 def _is_unfinished(path: Path) -> bool:

@@ -1,7 +1,7 @@
 """A client that tells, one JSON object a line, what it sees happen: role=publisher offers all the time, role=subscriber polls.
 
-Events: `ready`, `connected`, `disconnected` (publication), `image`, `no image` (subscription), `messages` (each further
-thousand), `ended` with the error when the client ended. Times are of the monotonic clock, which all processes share.
+Events: `ready`, `connected`, `disconnected` (publication), `image`, `end of stream`, `no image` (subscription), `messages` (each
+further thousand), `ended` with the error when the client ended. Times are of the monotonic clock, which all processes share.
 Ends when standard input does.
 """
 
@@ -57,11 +57,16 @@ def subscribe(aeron: Aeron, channel: str, stream: int, gone: threading.Event) ->
 
     with aeron.add_subscription(channel, stream) as subscription:
         images = 0
+        ended = 0
         tell("ready")
         while not gone.is_set():
             if subscription.image_count != images:
                 tell("image" if subscription.image_count > images else "no image", count=subscription.image_count)
                 images = subscription.image_count
+            at_end = sum(image.is_end_of_stream for image in subscription.images)
+            if at_end > ended:
+                tell("end of stream")
+            ended = at_end
             if subscription.poll(on_fragment, FRAGMENT_LIMIT) == 0:
                 time.sleep(SLEEP_S)
 
