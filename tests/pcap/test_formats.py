@@ -6,14 +6,16 @@ import gzip
 import itertools
 import random
 import struct
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from aerowire.pcap import Capture, CaptureError, Statistics, chain, chain_fallback, classic, read_frames
+from aerowire.pcap import Capture, CaptureError, Statistics, chain, chain_fallback, classic, gather, gather_fallback, read_frames
 from aerowire.pcap.splits import split_by_resync, split_exactly
 
 FOUR, SIX = ("10.0.0.1", "10.0.0.2"), ("fd00::1", "fd00::2")
@@ -290,6 +292,20 @@ def test_native_and_python_walks_agree(build: SimpleNamespace, walker: str) -> N
                 python = getattr(chain_fallback, walker)(buffer, 0, end, little, 1000)
                 assert native[0].tolist() == python[0].tolist()
                 assert native[1:] == python[1:]
+
+
+@pytest.mark.parametrize("copy", [gather.gather, gather_fallback.gather])
+def test_gathers_records_and_refuses_those_that_leave_the_buffer(copy: Callable[[Any, Any, int], Any]) -> None:
+    rng = np.random.default_rng(11)
+    buffer = rng.integers(0, 256, 5000, dtype=np.uint8)
+    for width in (1, 6, 8, 20, 36):
+        offsets = rng.integers(0, buffer.size - width + 1, 300)
+        offsets[:2] = 0, buffer.size - width
+        assert copy(buffer, offsets, width).tobytes() == b"".join(buffer[at : at + width].tobytes() for at in offsets)
+        for outside in (-1, buffer.size - width + 1):
+            with pytest.raises(IndexError, match=f"record of {width} bytes at {outside} leaves a buffer of 5000 bytes"):
+                copy(buffer, np.array([0, outside]), width)
+    assert copy(buffer[:0], np.empty(0, dtype=np.int64), 8).size == 0
 
 
 def nested_capture(build: SimpleNamespace, count: int) -> bytes:

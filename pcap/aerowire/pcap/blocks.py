@@ -11,6 +11,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+try:
+    from aerowire.pcap.gather import gather
+except ImportError:  # an installation that comes as a plain zip
+    from aerowire.pcap.gather_fallback import gather
+
 Bytes = npt.NDArray[np.uint8]
 Integers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -47,7 +52,6 @@ class Gather:
 
     def __init__(self, buffer: Bytes) -> None:
         self.buffer = buffer
-        self._views: dict[int, npt.NDArray[np.void]] = {}
 
     def u8(self, offsets: Integers) -> Integers:
         return self.buffer[offsets].astype(np.int64)
@@ -58,12 +62,4 @@ class Gather:
 
     def structs(self, dtype: np.dtype[Any], offsets: Integers) -> npt.NDArray[Any]:
         """Return a contiguous copy of the records of `dtype` that stand at each offset."""
-        width = dtype.itemsize
-        view = self._views.get(width)
-        if view is None:
-            # A view that starts a record at every byte: indexing it is one gather of whole records.  Its items are opaque bytes, for
-            # gathering records with fields costs eight times as much (NumPy copies field by field).
-            count = max(0, self.buffer.size - width + 1)
-            opaque = np.dtype((np.void, width))
-            view = self._views[width] = np.ndarray((count,), opaque, self.buffer.data, 0, (1,)) if count else np.empty(0, opaque)
-        return view[offsets].view(dtype)
+        return gather(self.buffer, np.ascontiguousarray(offsets), dtype.itemsize).view(dtype)

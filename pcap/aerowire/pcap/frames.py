@@ -94,7 +94,7 @@ def decode(gather: Gather, datagrams: Datagrams) -> Frames:
     is_data = (types == FrameType.DATA) | (types == FrameType.PAD)
     judged = verdicts[rows]
     # Later lines overrule earlier ones: the first rule that a driver looks at names the reason.
-    judged[np.where(is_data, lengths % ALIGNMENT != 0, frame_lengths > lengths) | (lengths < least) | (frame_lengths < 0)] = (
+    judged[np.where(is_data, (lengths & (ALIGNMENT - 1)) != 0, frame_lengths > lengths) | (lengths < least) | (frame_lengths < 0)] = (
         Verdict.BAD_LENGTH
     )
     judged[least == 0] = Verdict.BAD_TYPE
@@ -141,7 +141,7 @@ def _control_rules(kind: FrameType, gather: Gather, datagrams: Datagrams, rows: 
     if kind is FrameType.SETUP:
         term, mtu = frame["term_length"].astype(np.int64), frame["mtu"].astype(np.int64)
         good = (term >= codecs.TERM_LENGTH_MIN) & (term <= term_max) & ((term & (term - 1)) == 0) & _in_term(frame["term_offset"], term)
-        good &= (mtu >= codecs.SETUP_MTU_MIN) & (mtu <= codecs.MAX_UDP_PAYLOAD) & (mtu % ALIGNMENT == 0)
+        good &= (mtu >= codecs.SETUP_MTU_MIN) & (mtu <= codecs.MAX_UDP_PAYLOAD) & ((mtu & (ALIGNMENT - 1)) == 0)
     elif kind is FrameType.SM:
         window = frame["receiver_window"]
         good = _in_term(frame["consumption_term_offset"], term_max) & (window >= 0) & (window <= term_max // 2)
@@ -158,7 +158,7 @@ def _control_rules(kind: FrameType, gather: Gather, datagrams: Datagrams, rows: 
 
 
 def _in_term(offset: npt.NDArray[np.int32], term_length: Integers | int) -> Mask:
-    good: Mask = (offset >= 0) & (offset < term_length) & (offset % ALIGNMENT == 0)
+    good: Mask = (offset >= 0) & (offset < term_length) & ((offset & (ALIGNMENT - 1)) == 0)
     return good
 
 
@@ -197,7 +197,7 @@ def _walk(gather: Gather, datagrams: Datagrams, rows: Integers, verdicts: npt.ND
         remaining = ends - position
         good = (length > 0) & ((kind == FrameType.DATA) | (kind == FrameType.PAD)) & (offset + aligned <= codecs.TERM_LENGTH_MAX)
         if index == 0:
-            in_term = (offset >= 0) & (offset < codecs.TERM_LENGTH_MAX) & (offset % ALIGNMENT == 0)
+            in_term = (offset >= 0) & (offset < codecs.TERM_LENGTH_MAX) & ((offset & (ALIGNMENT - 1)) == 0)
             heartbeat = (length == 0) & (remaining == DATA_LENGTH) & in_term
             good = (good & in_term) | heartbeat
             aligned = np.where(heartbeat, DATA_LENGTH, aligned)

@@ -26,6 +26,9 @@ RAW_OTHERS = (12, 14)  # raw IP as some systems number it
 # A capture that a driver of this project writes marks what induced loss dropped: by this Ethernet source in a classic file, by the
 # interface's name in pcapng.
 DROPPED_SOURCE = bytes.fromhex("02000000000d")
+# As two integers: NumPy compares those at once, and bytes one by one.
+SOURCE_ADDRESS = np.dtype([("start", "<u4"), ("end", "<u2")])
+DROPPED_MARK = np.frombuffer(DROPPED_SOURCE, dtype=SOURCE_ADDRESS)[0]
 DROPPED_INTERFACES = frozenset(("sent-dropped", "received-dropped"))
 # In such a classic file the destination tells the direction; these are the names that its pcapng form gives to its interfaces.
 DIRECTIONS = ("sent", "sent-dropped", "received", "received-dropped")
@@ -240,8 +243,8 @@ def _dropped(block: PacketBlock, gather: Gather, rows: Integers) -> Mask:
         return np.asarray(marked[block.interfaces[rows]], dtype=bool)
     if rows.size == 0 or int(block.link_types[0]) != ETHERNET:
         return np.zeros(rows.size, dtype=bool)
-    marks = gather.structs(np.dtype((np.void, len(DROPPED_SOURCE))), block.starts[rows] + len(DROPPED_SOURCE))
-    return np.asarray(marks == np.void(DROPPED_SOURCE), dtype=bool)
+    marks = gather.structs(SOURCE_ADDRESS, block.starts[rows] + SOURCE_ADDRESS.itemsize)
+    return np.asarray((marks["end"] == DROPPED_MARK["end"]) & (marks["start"] == DROPPED_MARK["start"]), dtype=bool)
 
 
 def driver_directions(block: PacketBlock, gather: Gather, rows: Integers) -> tuple[Integers, Mask]:

@@ -103,6 +103,7 @@ class _FrameColumns:
         self._types = selection.frames.types[selection.chosen]
         self._kinds = [FrameType(kind) for kind in np.flatnonzero(np.bincount(self._types)).tolist()]
         self._whole = len(self._kinds) == 1
+        self._validities: dict[tuple[FrameType, ...], pa.Buffer] = {}
         self._rows = {kind: np.flatnonzero(self._types == kind) for kind in self._kinds}
         self._records = {kind: selection.gather.structs(LAYOUTS[kind], self._offsets[rows]) for kind, rows in self._rows.items()}
 
@@ -119,12 +120,17 @@ class _FrameColumns:
         if self._whole:
             return pa.array(np.ascontiguousarray(self._records[having[0]][field.name]))
         values = np.zeros(count, dtype=FILLED[field.type])
-        absent = np.ones(count, dtype=bool)
         for kind in having:
-            rows = self._rows[kind]
-            values[rows] = self._records[kind][field.name]
-            absent[rows] = False
-        return pa.array(values, mask=absent if len(having) < len(self._kinds) else None)
+            values[self._rows[kind]] = self._records[kind][field.name]
+        return pa.Array.from_buffers(field.type, count, [self._validity(tuple(having)), pa.py_buffer(values)])
+
+    def _validity(self, having: tuple[FrameType, ...]) -> pa.Buffer | None:
+        """Return the bitmap of the rows of some kinds, made once for all columns that only they have; None where that is all rows."""
+        if len(having) == len(self._kinds):
+            return None
+        if having not in self._validities:
+            self._validities[having] = pa.py_buffer(np.packbits(np.isin(self._types, having), bitorder="little"))
+        return self._validities[having]
 
     def group_tag(self, field: pa.Field) -> pa.Array:
         """ERR frames have the tag in their fixed part, status messages behind it when they are long enough."""
@@ -148,26 +154,28 @@ class _FrameColumns:
         return pa.array(values, mask=absent)
 
     def error_text(self, field: pa.Field) -> pa.Array:
+        if FrameType.ERR not in self._rows:
+            return pa.nulls(self._offsets.size, field.type)
         texts: list[str | None] = [None] * self._offsets.size
-        if FrameType.ERR in self._rows:
-            rows = self._rows[FrameType.ERR]
-            ends = self._selection.datagrams.captured_ends[self._selection.owners[rows]].tolist()
-            lengths = self._records[FrameType.ERR]["error_length"].tolist()
-            header_length = LAYOUTS[FrameType.ERR].itemsize
-            for row, end, length in zip(rows.tolist(), ends, lengths, strict=True):
-                start = int(self._offsets[row]) + header_length
-                text = self._selection.gather.buffer[start : min(end, start + length)]
-                texts[row] = text.tobytes().decode("utf-8", "replace")
+        rows = self._rows[FrameType.ERR]
+        ends = self._selection.datagrams.captured_ends[self._selection.owners[rows]].tolist()
+        lengths = self._records[FrameType.ERR]["error_length"].tolist()
+        header_length = LAYOUTS[FrameType.ERR].itemsize
+        for row, end, length in zip(rows.tolist(), ends, lengths, strict=True):
+            start = int(self._offsets[row]) + header_length
+            text = self._selection.gather.buffer[start : min(end, start + length)]
+            texts[row] = text.tobytes().decode("utf-8", "replace")
         return pa.array(texts, type=field.type)
 
     def entries(self, field: pa.Field) -> pa.Array:
+        if FrameType.RES not in self._rows:
+            return pa.nulls(self._offsets.size, field.type)
         values: list[list[dict[str, Any]] | None] = [None] * self._offsets.size
-        if FrameType.RES in self._rows:
-            rows = self._rows[FrameType.RES]
-            ends = self._selection.datagrams.captured_ends[self._selection.owners[rows]].tolist()
-            for row, end in zip(rows.tolist(), ends, strict=True):
-                frame = codecs.ResolutionDecoder(self._selection.gather.buffer[int(self._offsets[row]) : end].data)
-                values[row] = [_entry(entry, field.type.value_type) for entry in frame.entries]
+        rows = self._rows[FrameType.RES]
+        ends = self._selection.datagrams.captured_ends[self._selection.owners[rows]].tolist()
+        for row, end in zip(rows.tolist(), ends, strict=True):
+            frame = codecs.ResolutionDecoder(self._selection.gather.buffer[int(self._offsets[row]) : end].data)
+            values[row] = [_entry(entry, field.type.value_type) for entry in frame.entries]
         return pa.array(values, type=field.type)
 
 

@@ -1,0 +1,3 @@
+from aerowire.pcap.blocks import Bytes, Integers
+
+def gather(buffer: Bytes, offsets: Integers, width: int) -> Bytes: ...
