@@ -63,6 +63,9 @@ def main() -> int:
     except AerowireError as error:
         print(error, file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("compare.py: interrupted", file=sys.stderr)
+        return 1
     for name, latency in (("ipc", ipc_us), ("udp, one thread", udp_us), ("udp, two processes", udp_apart_us), ("pyzmq ipc", zmq_us)):
         ratio = zmq_us["p50_us"] / latency["p50_us"]
         print(f"{name:>20}  p50 {latency['p50_us']:8.2f} us  p99 {latency['p99_us']:8.2f} us  {ratio:6.1f} x")

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from aerowire.conformance.main import main, make_peer, parser
+from aerowire.conformance.command_line import make_peer, parser
+from aerowire.conformance.main import main
 from aerowire.conformance.peers.base import as_environment, as_properties
 from aerowire.conformance.peers.drivers import CommandPeer, JavaPeer, RunningPeer, find_jar
 from aerowire.conformance.replay import Impairment

@@ -34,8 +34,11 @@ def write_files(out: Path, files: dict[str, str], *, is_complete: bool) -> Writt
             continue
         path.parent.mkdir(parents=True, exist_ok=True)
         partial = path.with_name(f".{path.name}.{os.getpid()}")
-        partial.write_bytes(data)
-        partial.replace(path)
+        try:
+            partial.write_bytes(data)
+            partial.replace(path)
+        finally:
+            partial.unlink(missing_ok=True)
         changed.append(name)
     removed = [name for name in _present(out) if name not in files and _is_generated(out / name)] if is_complete else []
     for name in removed:

@@ -1,266 +1,36 @@
-"""The `conformance` command.
+"""The `conformance` command: its exit code, and what Ctrl-C and SIGTERM do to it.
 
-Exit codes: 0 every case passed, 1 a finding (or a case without a conclusion), 2 wrong usage or unreadable input.
+Little is loaded before signals are looked after: whoever starts a command may want it to end at once. A signal ends a run in order: the
+driver under test is stopped and its files are removed.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import signal
 import sys
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Sequence
 
-from aerowire.conformance.errors import ConformanceError
-from aerowire.conformance.peers.base import Peer
-from aerowire.conformance.peers.drivers import AerowirePeer, CommandPeer, JavaPeer, RunningPeer, short_timers
+from aerowire.conformance.interruption import Interruption
 
 EXIT_FINDING = 1
-EXIT_USAGE = 2
-EXIT_INTERRUPTED = 130
-DRIVERS = ("aerowire", "java", "command", "running")
-
-
-class UsageError(ConformanceError):
-    """Arguments that contradict each other or name what does not exist."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; return its exit code."""
-    options = parser().parse_args(arguments)
-    try:
-        with terminable():
-            return int(options.run(options))
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return EXIT_INTERRUPTED
-    except ConformanceError as error:
-        print(f"conformance: {error}", file=sys.stderr)
-        return EXIT_USAGE
+    """Run the command; return its exit code. Interrupted it has come to no verdict, which is a finding."""
+    with Interruption(is_last=arguments is None) as interruption:
+        try:
+            try:
+                from aerowire.conformance.command_line import execute, parse
 
-
-@contextmanager
-def terminable() -> Iterator[None]:
-    """Let SIGTERM end the command like Ctrl-C does, so that the driver under test is stopped and its files removed."""
-
-    def interrupt(_number: int, _frame: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-def parser() -> argparse.ArgumentParser:
-    """Return the parser of all subcommands."""
-    root = argparse.ArgumentParser(prog="conformance", description="Tests any Aeron media driver from outside.")
-    commands = root.add_subparsers(required=True, metavar="COMMAND")
-
-    run = commands.add_parser("run", help="run the cases of the catalogue against a driver")
-    add_driver_options(run)
-    run.add_argument("--case", metavar="A01,E*", help="ids and patterns of the cases to run; all by default")
-    run.add_argument("--seed", type=int, help="seed of session ids, ports and payloads; printed by every run")
-    run.add_argument("--json", action="store_true", help="print one JSON document and nothing else")
-    run.add_argument("--report", type=Path, metavar="DIR", help="also write results.json and junit.xml into DIR")
-    run.set_defaults(run=run_cases)
-
-    listing = commands.add_parser("list", help="list the cases")
-    listing.add_argument("--case", metavar="A01,E*", help="ids and patterns of the cases to list")
-    listing.add_argument("--json", action="store_true", help="print JSON")
-    listing.set_defaults(run=list_cases)
-
-    explain = commands.add_parser("explain", help="say what a case demands, why, and how it is tested")
-    explain.add_argument("case", metavar="CASE")
-    explain.set_defaults(run=explain_case)
-
-    replay = commands.add_parser("replay", help="play the sender's side of a capture to a driver and compare what it delivers")
-    add_driver_options(replay)
-    replay.add_argument("file", type=Path, metavar="FILE", help="pcap or pcapng file")
-    replay.add_argument("--impair", metavar="loss=0.05,seed=7", default="", help="loss, duplicate, reorder: shares of datagrams; seed")
-    replay.add_argument("--limit", type=int, metavar="N", help="take only the first N datagrams of the file")
-    replay.add_argument("--pace", choices=("captured", "compressed"), default="compressed", help="keep the capture's times, or hurry")
-    replay.add_argument("--json", action="store_true", help="print JSON")
-    replay.set_defaults(run=replay_capture)
-
-    fuzz = commands.add_parser("fuzz", help="send malformed datagrams of every frame type and watch the driver bear them")
-    add_driver_options(fuzz)
-    fuzz.add_argument("--count", type=int, default=10_000, help="datagrams to send (default %(default)s)")
-    fuzz.add_argument("--seed", type=int, help="seed of the datagrams; printed by every run")
-    fuzz.add_argument("--json", action="store_true", help="print JSON")
-    fuzz.set_defaults(run=fuzz_driver)
-    return root
-
-
-def add_driver_options(command: argparse.ArgumentParser) -> None:
-    """Add the options that choose and start a driver."""
-    command.add_argument("--driver", choices=DRIVERS, default="aerowire", help="which driver to test (default %(default)s)")
-    command.add_argument("--driver-command", metavar="CMD", help="command that starts the driver; {dir} and {properties} are replaced")
-    command.add_argument("--dir", type=Path, help="driver directory: where to make it, or (--driver running) where it is")
-    command.add_argument("--jar", type=Path, help="aeron-all jar for --driver java; else AERON_ALL_JAR or maven's repository")
-    command.add_argument("--release", help="Aeron release that the driver implements, when older than the catalogue")
-    command.add_argument("-D", dest="properties", metavar="NAME=VALUE", action="append", default=[], help="an Aeron property of the driver")
-
-
-def make_peer(options: argparse.Namespace) -> Peer:
-    """Return the adapter that the options choose. Raises UsageError for options that do not fit together."""
-    given: dict[str, str] = {}
-    for item in options.properties:
-        name, separator, value = item.partition("=")
-        if not separator or not name:
-            raise UsageError(f"-D{item}: expected NAME=VALUE")
-        given[name] = value
-    if options.driver_command and options.driver == "aerowire":
-        options.driver = "command"
-    properties = {**short_timers(), **given}
-    peer: Peer
-    if options.driver == "aerowire":
-        peer = AerowirePeer(properties, options.dir)
-    elif options.driver == "java":
-        peer = JavaPeer(properties, options.jar, options.dir)
-    elif options.driver == "command":
-        if not options.driver_command:
-            raise UsageError("--driver command needs --driver-command")
-        peer = CommandPeer(options.driver_command, properties, options.dir)
-    else:
-        if options.dir is None:
-            raise UsageError("--driver running needs --dir")
-        # Nobody shortened this driver's timers; only what the user says of them is known.
-        peer = RunningPeer(options.dir, given)
-    if options.release:
-        peer.release = options.release
-    return peer
-
-
-@contextmanager
-def started(peer: Peer) -> Iterator[Peer]:
-    """Start a peer, wait until its directory is ready, and stop it at the end."""
-    try:
-        peer.start()
-        peer.await_ready()
-        yield peer
-    finally:
-        peer.stop()
-
-
-def new_seed(seed: int | None) -> int:
-    """Return the seed given, or one that differs from run to run."""
-    return seed if seed is not None else time.time_ns() % 1_000_000
-
-
-def run_cases(options: argparse.Namespace) -> int:
-    """`conformance run`."""
-    from aerowire.conformance.catalogue import select
-    from aerowire.conformance.report import Terminal, exit_code, to_document, write_report
-    from aerowire.conformance.runner import Runner
-
-    cases = select(options.case)
-    seed = new_seed(options.seed)
-    begun = time.monotonic()
-    with started(make_peer(options)) as peer:
-        header = {"driver": peer.name, "release": peer.release, "seed": seed}
-        if options.json:
-            results = Runner(peer, seed=seed).run(cases)
-        else:
-            terminal = Terminal(total=len(cases))
-            print(f"{len(cases)} cases against driver {peer.name}, seed {seed}", flush=True)
-            runner = Runner(peer, seed=seed, on_start=terminal.on_start, on_result=terminal.on_result)
-            results = runner.run(cases)
-            terminal.on_end(results, time.monotonic() - begun)
-    if options.json:
-        print(json.dumps(to_document(results, header), indent=2))
-    if options.report is not None:
-        write_report(options.report, results, header)
-    return exit_code(results)
-
-
-def list_cases(options: argparse.Namespace) -> int:
-    """`conformance list`."""
-    from aerowire.conformance.catalogue import GROUPS, select
-
-    cases = select(options.case)
-    if options.json:
-        print(json.dumps([{"id": case.id, "group": case.group, "requirement": case.requirement} for case in cases], indent=2))
-        return 0
-    group = ""
-    for case in cases:
-        if case.group != group:
-            group = case.group
-            print(f"{group}  {GROUPS[group]}")
-        print(f"  {case.id}  {case.requirement}")
-    return 0
-
-
-def explain_case(options: argparse.Namespace) -> int:
-    """`conformance explain CASE`."""
-    from aerowire.conformance.catalogue import select
-
-    for case in select(options.case):
-        print(f"{case.id}  {case.requirement}")
-        for name, text in (
-            ("stimulus", case.stimulus),
-            ("expected", case.expected),
-            ("bound", case.bound or "none"),
-            ("source", case.source),
-            ("since", case.since or "every release"),
-        ):
-            print(f"  {name:<9} {text}")
-    return 0
-
-
-def replay_capture(options: argparse.Namespace) -> int:
-    """`conformance replay FILE`."""
-    from aerowire.conformance.replay import Impairment, replay_file
-
-    try:
-        impairment = Impairment.parse(options.impair)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-    if not options.file.is_file():
-        raise UsageError(f"{options.file}: no such capture")
-    with started(make_peer(options)) as peer:
-        outcome = replay_file(
-            peer,
-            options.file,
-            impairment=impairment,
-            limit=options.limit,
-            is_paced=options.pace == "captured",
-            progress=None if options.json else print_progress,
-        )
-    if options.json:
-        print(json.dumps(outcome.to_dict(), indent=2))
-    else:
-        for line in outcome.lines():
-            print(line)
-    return 0 if outcome.is_pass else EXIT_FINDING
-
-
-def fuzz_driver(options: argparse.Namespace) -> int:
-    """`conformance fuzz`."""
-    from aerowire.conformance.fuzz import fuzz
-
-    seed = new_seed(options.seed)
-    if not options.json:
-        print(f"{options.count} malformed datagrams, seed {seed}", flush=True)
-    with started(make_peer(options)) as peer:
-        outcome = fuzz(peer, count=options.count, seed=seed, progress=None if options.json else print_progress)
-    if options.json:
-        print(json.dumps(outcome.to_dict(), indent=2))
-    else:
-        for line in outcome.lines():
-            print(line)
-    return 0 if outcome.is_pass else EXIT_FINDING
-
-
-def print_progress(text: str) -> None:
-    """Show progress on one line of a terminal; say nothing elsewhere."""
-    if sys.stdout.isatty():
-        sys.stdout.write(f"\r\x1b[K{text}")
-        sys.stdout.flush()
+                options = parse(arguments)
+            finally:
+                interruption.release()
+            return execute(options)
+        except BaseException as error:
+            # Whatever an interruption became on its way up, it is one.
+            if not interruption.is_requested and not isinstance(error, KeyboardInterrupt):
+                raise
+            print("conformance: interrupted", file=sys.stderr)
+            return EXIT_FINDING
 
 
 if __name__ == "__main__":

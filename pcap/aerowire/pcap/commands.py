@@ -19,34 +19,69 @@ if TYPE_CHECKING:
 
 DONE, FINDING, UNUSABLE = 0, 1, 2
 FRAMES_LIMIT = 100
+SUMMARY_EXAMPLES = """\
+  aerowire pcap summary traffic.pcapng
+  tcpdump -w - udp | aerowire pcap summary - --json
+"""
+FRAMES_EXAMPLES = """\
+  aerowire pcap frames traffic.pcapng --limit 20
+  aerowire pcap frames traffic.pcap.gz --ports 40123 --limit 0 --json | jq 'select(.type == "NAK")'
+"""
+EXIT_CODES = """
+Exit codes: 0 done; 1 the capture is damaged (cut short or corrupt): what could be read is shown, the damage is counted; or interrupted;
+2 usage, or a file that cannot be read or is no capture.
+"""
 # One job and then the end: half of a default session's processor time goes into compiling and collecting for longer lives.
 SHORT_SESSION = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 
 
 def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add `pcap` and its own subcommands to the `aerowire` command."""
+    form = argparse.RawDescriptionHelpFormatter
     parser = subparsers.add_parser(
-        "pcap", help="look into packet captures", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+        "pcap",
+        help="look into packet captures",
+        description="Say what Aeron traffic is in a packet capture.",
+        epilog="Examples:\n" + SUMMARY_EXAMPLES + FRAMES_EXAMPLES + EXIT_CODES,
+        formatter_class=form,
     )
-    inner = parser.add_subparsers(dest="pcap_command", required=True, metavar="COMMAND")
-    summary = inner.add_parser("summary", help="streams, frames by type, gaps, NAKs, retransmissions")
+    inner = parser.add_subparsers(title="commands", dest="pcap_command", required=True, metavar="COMMAND")
+    summary = inner.add_parser(
+        "summary",
+        help="streams, frames by type, gaps, NAKs, retransmissions",
+        description="Summarise a capture: frames by type; for each stream positions, gaps, NAKs, retransmissions and their delays.",
+        epilog="Examples:\n" + SUMMARY_EXAMPLES + EXIT_CODES,
+        formatter_class=form,
+    )
     summary.add_argument("--engine", choices=("arrow", "spark"), default="arrow", help="where the work is done (default: %(default)s)")
     summary.set_defaults(run=run_summary)
-    frames = inner.add_parser("frames", help="one line a frame")
-    frames.add_argument("--limit", type=_count, default=FRAMES_LIMIT, help="frames to show, 0 for all (default: %(default)s)")
+    frames = inner.add_parser(
+        "frames",
+        help="one line a frame",
+        description="Print the frames of a capture, one a line, with the fields of their type.",
+        epilog="Examples:\n" + FRAMES_EXAMPLES + EXIT_CODES,
+        formatter_class=form,
+    )
+    frames.add_argument("--limit", metavar="N", type=_count, default=FRAMES_LIMIT, help="frames to show, 0 for all (default: %(default)s)")
     frames.set_defaults(run=run_frames)
     for one in (summary, frames):
-        one.add_argument("file", help="pcap or pcapng file, plain, gzip or zstd; - for standard input")
+        one.add_argument("file", metavar="FILE", help="pcap or pcapng file, plain, gzip or zstd; - for standard input")
         one.add_argument(
-            "--ports", type=_ports, help="take UDP datagrams from or to these ports, with commas between; else Aeron flows are detected"
+            "--ports",
+            metavar="N,...",
+            type=_ports,
+            help="take UDP datagrams from or to these ports, with commas between (default: Aeron flows are detected)",
         )
         one.add_argument("--json", action="store_true", help="JSON, for programs")
 
 
 def _count(text: str) -> int:
-    value = int(text)
+    try:
+        value = int(text)
+    except ValueError:
+        value = -1
     if value < 0:
-        raise argparse.ArgumentTypeError(f"expected a number from 0, found {text}")
+        raise argparse.ArgumentTypeError(f"expected a whole number from 0, found {text}")
     return value
 
 
@@ -85,15 +120,16 @@ def _with_spark(arguments: argparse.Namespace) -> dict[str, Any]:
         from aerowire.pcap.spark import session
     except ImportError as error:
         raise CaptureError(f"engine spark needs the package pyspark ({error}): install aerowire[spark]") from error
+    from aerowire.pcap.children import children_ended_on_interruption
     from aerowire.pcap.source import check_readable
     from aerowire.pcap.summary import summarise_with_spark
 
     check_readable(arguments.file)
-    spark = session(config=SHORT_SESSION)
-    try:
-        return summarise_with_spark(spark, arguments.file, arguments.ports)
-    finally:
+    with children_ended_on_interruption():
+        spark = session(config=SHORT_SESSION)
+        report = summarise_with_spark(spark, arguments.file, arguments.ports)
         spark.stop()
+    return report
 
 
 def _print_summary(report: dict[str, Any]) -> None:

@@ -18,6 +18,7 @@ from typing import IO, Self
 from aerowire.base import errors
 from aerowire.base.directory import CNC_FILE_NAME
 from aerowire.base.errors import AerowireError, DriverError, DriverTimeoutError
+from aerowire.base.interruption import deferred
 from aerowire.codecs.flyweights import cnc as cnc_layout
 from aerowire.driver.context import Context
 
@@ -49,14 +50,15 @@ class SpawnedDriver:
         if self._context.capture is not None:
             command += ["--capture", self._context.capture]
         # The driver watches its standard input when it should end with us: the system closes the pipe however we go.
-        self._process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE if ends_with_parent else subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=self._stderr,
-            start_new_session=True,
-        )
-        atexit.register(self.close)
+        with deferred():
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE if ends_with_parent else subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=self._stderr,
+                start_new_session=True,
+            )
+            atexit.register(self.close)
         try:
             self._wait_until_ready(time.monotonic() + timeout_s, timeout_s)
         except BaseException:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from aerowire.base.options import parse_definitions, read_properties_file
+from aerowire.base.units import INT32_MAX, INT32_MIN
 from aerowire.codecs.tables.options import OPTIONS
+
+N = TypeVar("N", int, float)
 
 
 def add_directory_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,11 +23,47 @@ def add_directory_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def seconds(text: str) -> float:
-    """Return the seconds that an argument says; argparse tells the user when it is not a number from 0."""
-    value = float(text)
+    """Return the seconds that an argument says."""
+    value = _number(float, text)
     if not 0 <= value < math.inf:
-        raise ValueError
+        raise argparse.ArgumentTypeError(f"expected a number of seconds from 0, got {text}")
     return value
+
+
+def share(text: str) -> float:
+    """Return the part of a whole that an argument says, the whole excluded."""
+    value = _number(float, text)
+    if not 0 <= value < 1:
+        raise argparse.ArgumentTypeError(f"expected a number from 0 to below 1, got {text}")
+    return value
+
+
+def count(text: str, low: int = 1) -> int:
+    """Return the number of things that an argument says, `low` or more."""
+    value = _number(int, text)
+    if value < low:
+        raise argparse.ArgumentTypeError(f"expected a whole number from {low}, got {text}")
+    return value
+
+
+def count_or_none(text: str) -> int:
+    """Return the number of things that an argument says, 0 or more."""
+    return count(text, 0)
+
+
+def stream_id(text: str) -> int:
+    """Return the stream id that an argument says: 32 bits with a sign, as on the wire."""
+    value = _number(int, text)
+    if not INT32_MIN <= value <= INT32_MAX:
+        raise argparse.ArgumentTypeError(f"expected a stream id from {INT32_MIN} to {INT32_MAX}, got {text}")
+    return value
+
+
+def _number(kind: Callable[[str], N], text: str) -> N:
+    try:
+        return kind(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected {'a whole number' if kind is int else 'a number'}, got {text!r}") from None
 
 
 def properties_of(arguments: argparse.Namespace, files: Sequence[str] = ()) -> dict[str, str]:

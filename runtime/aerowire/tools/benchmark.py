@@ -1,13 +1,15 @@
-"""Runs a measuring command as a script of its own: what the files under benchmarks/ call."""
+"""Runs a measuring command as a script of its own: what the files under benchmarks/ call. Exit codes as those of `aerowire`."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
-from aerowire.base.errors import AerowireError
+from aerowire.base.interruption import Interruption
 from aerowire.tools.arguments import add_directory_arguments
+from aerowire.tools.exit_codes import exit_code_of
 
 
 def main(
@@ -20,10 +22,10 @@ def main(
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_arguments(parser)
     add_directory_arguments(parser)
-    try:
+
+    def work() -> int:
+        interruption.release()
         return run(parser.parse_args(arguments))
-    except AerowireError as error:
-        print(error, file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        return 0
+
+    with Interruption(is_last=arguments is None) as interruption:
+        return exit_code_of(work, interruption, Path(sys.argv[0]).name)

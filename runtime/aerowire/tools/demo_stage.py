@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aerowire.base.errors import AerowireError
+from aerowire.base.interruption import deferred
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -64,10 +65,10 @@ class Stage:
 
     def start(self, name: str, command: Sequence[str]) -> subprocess.Popen[bytes]:
         """Start a command whose standard error goes to a log beside the capture."""
-        with (self.folder / f"{name}.log").open("wb") as log:
+        with (self.folder / f"{name}.log").open("wb") as log, deferred():
             # A session of its own: Ctrl-C reaches the demo alone, which then ends its children in order.
             child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, start_new_session=True)
-        self._processes.append(child)
+            self._processes.append(child)
         return child
 
     def failed(self, name: str, child: subprocess.Popen[bytes]) -> DemoError:

@@ -174,7 +174,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"demo {given.role}: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        return 130
+        return 1
     return 0
 
 

@@ -4,18 +4,33 @@ from __future__ import annotations
 
 import argparse
 import os
+import select
 import signal
 import stat
 import sys
-import threading
+from types import FrameType
 
 from aerowire.tools.arguments import add_directory_arguments, properties_of
 
 _THREADING = ("dedicated", "shared_network", "shared")
 _IDLE_ROLES = ("sender", "receiver", "conductor", "shared", "sharednetwork")
 
-# A signal handler runs between two waits, so this bounds how late Ctrl-C is noticed where waits cannot be interrupted.
+# How late the end of a driver is noticed that a client has asked for, through its registrar.
 _WAIT_S = 0.5
+
+EXAMPLES = """\
+Examples:
+  aerowire driver
+  aerowire driver --dir /dev/shm/aeron-me --threading shared --delete-on-shutdown
+  aerowire driver -Daeron.term.buffer.length=64k -Daeron.client.liveness.timeout=2s low-latency.properties
+  aerowire driver --capture traffic.pcapng
+
+Options are Aeron's: aeron.* properties from files, then -D, which is stronger; for what neither says the environment
+(aeron.term.buffer.length is AERON_TERM_BUFFER_LENGTH), then the default. An aeron.* property that nobody has is an error.
+-Daeron.print.configuration=true prints what came of it.
+
+Exit codes: 0 ended by Ctrl-C, SIGTERM or a client; 1 the capture is not complete; 2 usage, or the driver cannot start.
+"""
 
 
 def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -24,6 +39,8 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         "driver",
         help="run a media driver",
         description="Run a media driver until Ctrl-C or SIGTERM. Options come from -D, properties files, and the environment.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_directory_arguments(parser)
     parser.add_argument("properties_files", metavar="PROPERTIES_FILE", nargs="*", help="files of aeron.* properties; later ones win")
@@ -33,17 +50,36 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     parser.add_argument("--delete-on-start", action="store_true", help="remove what another driver left, even a live one")
     parser.add_argument("--delete-on-shutdown", action="store_true", help="remove the directory at the end")
     parser.add_argument("--spawned", action="store_true", help=argparse.SUPPRESS)
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, is_endless=lambda _arguments: True)
+
+
+class _StopPipe:
+    """Signals as bytes of a pipe. The driver is ended between two of its steps, never within one.
+
+    A handler only writes: an event or a lock that it shared with the thread it interrupts could stop both for ever.
+    """
+
+    def __init__(self) -> None:
+        self.reader, self._writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._on_signal)
+
+    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
+        try:
+            os.write(self._writer, b"\0")
+        except BlockingIOError:
+            return  # it is full of reasons to stop already
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run a driver; returns 0 when it was ended in order, 1 when its capture is not complete."""
+    # BEFORE the driver starts: whoever sees its directory may already want it to end.
+    stop = _StopPipe()
     from aerowire.base.errors import AerowireError
     from aerowire.driver.context import Context
     from aerowire.driver.media_driver import MediaDriver
     from aerowire.driver.spawned import ERROR_MARK
 
-    stop = _stop_on_signals()
     try:
         context = Context(properties=_properties(arguments), capture=arguments.capture)
         driver = MediaDriver(context)
@@ -53,15 +89,13 @@ def run(arguments: argparse.Namespace) -> int:
             return 2
         raise
     with driver:
-        if arguments.spawned:
-            _stop_with_standard_input(stop)
         if context.print_configuration:
             for name, value in context.options.items():
                 print(f"{name}={value}")
         print(f"aerowire driver: pid {os.getpid()}, {context.threading_mode.value}, in {driver.aeron_dir}", flush=True)
-        # A client may end the driver too, through its registrar.
-        while not stop.wait(_WAIT_S) and not driver.wait_for_termination(0):
-            pass
+        ends = [stop.reader, *_spawner(arguments)]
+        while not _is_stopped(ends) and not driver.wait_for_termination(0):
+            continue
     try:
         driver.check_capture()
     except AerowireError as error:
@@ -86,22 +120,10 @@ def _properties(arguments: argparse.Namespace) -> dict[str, str]:
     return properties
 
 
-def _stop_on_signals() -> threading.Event:
-    # Installed BEFORE the driver starts: whoever sees its directory may already want it to end.
-    stop = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda _number, _frame: stop.set())
-    return stop
-
-
-def _stop_with_standard_input(stop: threading.Event) -> None:
+def _spawner(arguments: argparse.Namespace) -> list[int]:
     # A spawning process holds the other end of a pipe; the system closes it however that process ends.
-    if not stat.S_ISFIFO(os.fstat(0).st_mode):
-        return
+    return [0] if arguments.spawned and stat.S_ISFIFO(os.fstat(0).st_mode) else []
 
-    def watch() -> None:
-        while os.read(0, 1):
-            pass
-        stop.set()
 
-    threading.Thread(target=watch, name="aeron-md-parent", daemon=True).start()
+def _is_stopped(ends: list[int]) -> bool:
+    return any(end != 0 or not os.read(0, 1) for end in select.select(ends, [], [], _WAIT_S)[0])

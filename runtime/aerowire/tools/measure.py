@@ -21,6 +21,7 @@ from dataclasses import asdict, dataclass
 from typing import IO, Protocol
 
 from aerowire.base.errors import AerowireError, ConfigurationError
+from aerowire.base.interruption import deferred
 
 SINGLE, BATCH = "single", "batch"
 PEERS = ("aerowire", "pyzmq")
@@ -168,21 +169,24 @@ def _quiet() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _other_end(role: str, plan: Plan) -> Iterator[subprocess.Popen[str]]:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "aerowire.tools.measure", role, plan.to_json()], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
+    command = [sys.executable, "-m", "aerowire.tools.measure", role, plan.to_json()]
+    # A session of its own: Ctrl-C reaches the measuring end alone, which then ends this one.
+    process: subprocess.Popen[str] | None = None
     try:
+        with deferred():
+            process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True)
         if _read(process, role) != READY:
             raise AerowireError("the other end of a measurement did not start", where=role)
         yield process
         if process.wait(STALL_LIMIT_S):
             raise AerowireError("the other end of a measurement failed", where=role, actual=f"exit code {process.returncode}")
     finally:
-        process.kill()
-        process.wait()
-        for stream in (process.stdin, process.stdout):
-            assert stream is not None
-            stream.close()
+        if process is not None:
+            process.kill()
+            process.wait()
+            for stream in (process.stdin, process.stdout):
+                assert stream is not None
+                stream.close()
 
 
 def _read(process: subprocess.Popen[str], role: str) -> str:

@@ -14,9 +14,11 @@ from itertools import repeat
 
 from aerowire.base.errors import AerowireError
 from aerowire.base.idle import idle_strategy
-from aerowire.client import ADMIN_ACTION, BACK_PRESSURED, Aeron, ExclusivePublication, Header, Subscription, wait_for
+from aerowire.client import ADMIN_ACTION, BACK_PRESSURED, ExclusivePublication, Header, Subscription, wait_for
+from aerowire.tools.connection import connect
 from aerowire.tools.measure import BATCH, SPINS_PER_CHECK, STALL_LIMIT_S, Plan, Watch, ready, stalled
 
+NAME = "aerowire measure"
 FRAGMENT_LIMIT = 256
 BATCH_POLL_LIMIT = 2048
 CONNECT_SLEEP_MAX_S = 1e-3
@@ -27,7 +29,7 @@ IDLES_PER_CHECK = 1 << 10
 def ping(plan: Plan) -> array[int]:
     """Measure round trips: see measure.Peer."""
     with (
-        Aeron.connect(plan.aeron_dir or None) as aeron,
+        connect(NAME, aeron_dir=plan.aeron_dir or None) as aeron,
         aeron.add_subscription(plan.reply_channel, plan.stream_id + 1) as answers,
         aeron.add_exclusive_publication(plan.channel, plan.stream_id) as questions,
     ):
@@ -48,7 +50,7 @@ def ping(plan: Plan) -> array[int]:
 def pong(plan: Plan) -> None:
     """Answer: see measure.Peer."""
     with (
-        Aeron.connect(plan.aeron_dir or None) as aeron,
+        connect(NAME, aeron_dir=plan.aeron_dir or None) as aeron,
         aeron.add_subscription(plan.channel, plan.stream_id) as questions,
         aeron.add_exclusive_publication(plan.reply_channel, plan.stream_id + 1) as answers,
     ):
@@ -78,7 +80,7 @@ def pong(plan: Plan) -> None:
 def publish(plan: Plan) -> None:
     """Send: see measure.Peer."""
     with (
-        Aeron.connect(plan.aeron_dir or None) as aeron,
+        connect(NAME, aeron_dir=plan.aeron_dir or None) as aeron,
         aeron.add_exclusive_publication(plan.channel, plan.stream_id) as publication,
     ):
         _await(lambda: publication.is_connected, "publish")
@@ -88,7 +90,7 @@ def publish(plan: Plan) -> None:
 def receive(plan: Plan) -> float:
     """Take in: see measure.Peer."""
     with (
-        Aeron.connect(plan.aeron_dir or None) as aeron,
+        connect(NAME, aeron_dir=plan.aeron_dir or None) as aeron,
         aeron.add_subscription(plan.channel, plan.stream_id) as subscription,
     ):
         ready()

@@ -12,6 +12,8 @@ Examples:
   aerowire ping --peer pyzmq
 
 Starts a driver of its own unless --dir says which to use. The other end runs in a second process, or with --one-thread in the same thread.
+
+Exit codes: 0 measured; 1 interrupted; 2 usage, or no driver, or the other end failed.
 """
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import errno
 import os
-import select
 import stat
 import sys
 import time
@@ -13,6 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from aerowire.base.errors import AerowireError, MaxPositionExceededError, NotConnectedError
+from aerowire.tools.lines import LineReader
 
 if TYPE_CHECKING:
     from aerowire.client import Aeron, ExclusivePublication
@@ -24,19 +24,18 @@ Examples:
   aerowire publish 'aeron:ipc?term-length=64k' 10 big.txt --wait 5
   tail -f log.txt | aerowire publish 'aeron:udp?endpoint=host:40123' 10 --linger 2
 
-Each line is one message, without its line end; an empty line is an empty message. Exit code 0: all was sent and, as far as the driver
-knows, received; 1: nobody subscribed in time, or the subscriber left before it had everything; 2: usage, or something could not be read.
+Each line is one message, without its line end; an empty line is an empty message. Ctrl-C and SIGTERM end it in order.
+
+Exit codes: 0 all was sent and, as far as the driver knows, received, or a signal came while more input was waited for; 1 nobody subscribed
+in time, the subscriber left before it had everything, or interrupted with something left to send; 2 usage, or something cannot be read.
 """
-READ_LENGTH = 1 << 16
-# How often one that waits for input looks whether the driver is alive.
-LOOK_S = 0.1
 SLEEP_MIN_S = 20e-6
 SLEEP_MAX_S = 1e-3
 
 
 def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the `publish` subcommand."""
-    from aerowire.tools.arguments import add_directory_arguments, seconds
+    from aerowire.tools.arguments import add_directory_arguments, seconds, stream_id
 
     parser = subparsers.add_parser(
         "publish",
@@ -47,7 +46,7 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("channel", metavar="CHANNEL", help="channel URI, such as aeron:ipc or aeron:udp?endpoint=127.0.0.1:40123")
-    parser.add_argument("stream", metavar="STREAM", type=int, help="stream id")
+    parser.add_argument("stream", metavar="STREAM", type=stream_id, help="stream id, a number of 32 bits")
     parser.add_argument("file", metavar="FILE", nargs="?", help="file of messages, one a line (default: standard input)")
     parser.add_argument("--wait", metavar="SECONDS", type=seconds, help="how long to wait for a subscriber (default: for ever)")
     parser.add_argument(
@@ -64,15 +63,14 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 def run(arguments: argparse.Namespace) -> int:
     """Carry the subcommand out."""
     from aerowire.tools.arguments import properties_of
+    from aerowire.tools.connection import connect
 
     descriptor = _open(arguments.file)
     if descriptor is None:
         return 2
     try:
-        from aerowire.client import Aeron
-
         with (
-            Aeron.connect(properties=properties_of(arguments)) as aeron,
+            connect("aerowire publish", properties=properties_of(arguments)) as aeron,
             aeron.add_exclusive_publication(arguments.channel, arguments.stream) as publication,
         ):
             return _publish(aeron, publication, descriptor, arguments)
@@ -101,21 +99,35 @@ def _publish(aeron: Aeron, publication: ExclusivePublication, descriptor: int, a
         stream = f"{arguments.channel} stream {arguments.stream}"
         print(f"aerowire publish: no subscriber for {stream} within {arguments.wait:g} s", file=sys.stderr)
         return 1
+    if code := _send_lines(publication, descriptor, arguments.wait):
+        return code
+    if not _drain(aeron, publication):
+        print("aerowire publish: the subscriber left before it had read everything", file=sys.stderr)
+        return 1
+    time.sleep(arguments.linger)
+    return 0
+
+
+def _send_lines(publication: ExclusivePublication, descriptor: int, wait_s: float | None) -> int:
+    """Send every line; return 0, or the exit code of what kept some from being sent."""
     sent = 0
+    # An offer of nothing raises once the driver is gone.
+    lines = LineReader(descriptor, length_max=publication.max_message_length, look=lambda: publication.offer_many(()))
     try:
-        for batch in _line_batches(descriptor, publication):
-            for count in _send(publication, batch, arguments.wait):
+        for batch in lines:
+            for count in _send(publication, batch, wait_s):
                 sent += count
+    except KeyboardInterrupt:
+        if lines.is_idle:
+            return 0  # what comes from a pipe may have no other end
+        print(f"aerowire publish: interrupted after line {sent}", file=sys.stderr)
+        return 1
     except NotConnectedError:
         print(f"aerowire publish: the subscriber left after line {sent}", file=sys.stderr)
         return 1
     except AerowireError as error:
         print(f"aerowire publish: line {sent + 1}: {error}", file=sys.stderr)
         return 2
-    if not _drain(aeron, publication):
-        print("aerowire publish: the subscriber left before it had read everything", file=sys.stderr)
-        return 1
-    time.sleep(arguments.linger)
     return 0
 
 
@@ -127,38 +139,6 @@ def _await_subscriber(publication: ExclusivePublication, limit_s: float | None) 
         return publication.is_connected
 
     return wait_for(is_connected, None if limit_s is None else int(limit_s * 1e9), sleep_max_s=SLEEP_MAX_S)
-
-
-def _line_batches(descriptor: int, publication: ExclusivePublication) -> Iterator[list[bytes]]:
-    """Yield lines as soon as they can be read: a pipe's line is not kept waiting for the next.
-
-    A line that is too long ends all: what has been read of it is the last. Raises, while it waits for a line, once the driver is gone.
-    """
-    length_max = publication.max_message_length
-    begun: list[bytes] = []  # a line whose end has not been read; no longer than the longest message and READ_LENGTH
-    begun_length = 0
-    while data := _read(descriptor, publication):
-        first, *others = data.split(b"\n")
-        begun.append(first)
-        begun_length += len(first)
-        if others or begun_length > length_max:
-            line, *lines = [b"".join(begun), *others]
-            rest = lines.pop() if lines else b""
-            complete = [line, *lines]
-            # What is too long begins a batch, so that the count of sent lines says which it is.
-            too_long = next((index for index, line in enumerate(complete) if len(line) > length_max), 0)
-            if too_long:
-                yield complete[:too_long]
-            yield complete[too_long:]
-            begun, begun_length = [rest], len(rest)
-    if begun_length:
-        yield [b"".join(begun)]
-
-
-def _read(descriptor: int, publication: ExclusivePublication) -> bytes:
-    while not select.select([descriptor], [], [], LOOK_S)[0]:
-        publication.offer_many(())  # raises once the driver is gone
-    return os.read(descriptor, READ_LENGTH)
 
 
 def _send(publication: ExclusivePublication, batch: list[bytes], wait_s: float | None) -> Iterator[int]:

@@ -14,20 +14,33 @@ if TYPE_CHECKING:
     from aerowire.ipc.cnc import CncFile
     from aerowire.ipc.counters import CounterInfo
 
+EXAMPLES = """\
+Examples:
+  aerowire stat
+  aerowire stat --dir /dev/shm/aeron-me --watch 0.5
+  aerowire stat --once --type 11 --type 12
+  aerowire stat --json | jq '.counters[] | select(.value > 0)'
+
+Exit codes: 0 printed, or ended by Ctrl-C or SIGTERM while live; 1 interrupted before it had printed; 2 usage, or no driver's files there.
+"""
 _CLEAR_SCREEN = "\033[H\033[2J"
 
 
 def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Register the subcommand."""
     parser = subparsers.add_parser(
-        "stat", help="show a driver's counters", description="Show the counters of a driver, live, or once with --once or when piped."
+        "stat",
+        help="show a driver's counters",
+        description="Show the counters of a driver, live, or once with --once or when piped.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_directory_arguments(parser)
     parser.add_argument("--once", action="store_true", help="print once and end (the default when the output is not a terminal)")
     parser.add_argument("--json", action="store_true", help="print once, as one JSON object")
     parser.add_argument("--type", dest="type_ids", metavar="N", type=int, action="append", help="only counters of this type; repeatable")
     parser.add_argument("--watch", metavar="SECONDS", type=seconds, default=None, help="print again each so many seconds (default 1)")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, is_endless=lambda arguments: not _is_single(arguments))
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -38,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     options = resolve_options({"client"}, {}, properties_of(arguments))
     path = f"{options['dir'] or default_aeron_dir()}/{CNC_FILE_NAME}"
-    is_single = arguments.once or arguments.json or (arguments.watch is None and not sys.stdout.isatty())
+    is_single = _is_single(arguments)
     interval_s = arguments.watch if arguments.watch is not None else 1.0
     with CncFile.map(path, writable=False) as cnc:
         while True:
@@ -48,6 +61,10 @@ def run(arguments: argparse.Namespace) -> int:
                 return 0
             print(_CLEAR_SCREEN + text if sys.stdout.isatty() else text, flush=True)
             time.sleep(interval_s)
+
+
+def _is_single(arguments: argparse.Namespace) -> bool:
+    return arguments.once or arguments.json or (arguments.watch is None and not sys.stdout.isatty())
 
 
 def _counters(cnc: CncFile, type_ids: list[int] | None) -> list[CounterInfo]:

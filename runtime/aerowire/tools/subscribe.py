@@ -12,8 +12,10 @@ Examples:
   aerowire subscribe 'aeron:udp?endpoint=127.0.0.1:40123' 10 --count 100 > lines.txt
   aerowire subscribe 'aeron:udp?endpoint=127.0.0.1:40123' 10 --wait 5 | head -3
 
-Every message is written with a line end behind it, as soon as it is there. Ctrl-C and SIGTERM end it in order. Exit code 0: ended by a
-signal, or after --count messages; 1: no publisher within --wait; 2: usage, or the driver cannot be reached.
+Every message is written with a line end behind it, as soon as it is there. Ctrl-C and SIGTERM end it in order.
+
+Exit codes: 0 ended by a signal, or after --count messages; 1 no publisher within --wait, or interrupted before --count messages;
+2 usage, or the driver cannot be reached.
 """
 FRAGMENT_LIMIT = 256
 SLEEP_MIN_S = 20e-6
@@ -22,7 +24,7 @@ SLEEP_MAX_S = 1e-3
 
 def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the `subscribe` subcommand."""
-    from aerowire.tools.arguments import add_directory_arguments, seconds
+    from aerowire.tools.arguments import add_directory_arguments, count_or_none, seconds, stream_id
 
     parser = subparsers.add_parser(
         "subscribe",
@@ -32,21 +34,18 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("channel", metavar="CHANNEL", help="channel URI, such as aeron:ipc or aeron:udp?endpoint=127.0.0.1:40123")
-    parser.add_argument("stream", metavar="STREAM", type=int, help="stream id")
-    parser.add_argument("--count", metavar="N", type=int, help="end after N messages (default: never)")
+    parser.add_argument("stream", metavar="STREAM", type=stream_id, help="stream id, a number of 32 bits")
+    parser.add_argument("--count", metavar="N", type=count_or_none, help="end after N messages (default: never)")
     parser.add_argument("--wait", metavar="SECONDS", type=seconds, help="give up when no publisher is there in this time (default: never)")
     add_directory_arguments(parser)
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, is_endless=lambda arguments: arguments.count is None)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Carry the subcommand out."""
+    from aerowire.client import FragmentAssembler
     from aerowire.tools.arguments import properties_of
-
-    if arguments.count is not None and arguments.count < 0:
-        print(f"aerowire subscribe: --count is negative: {arguments.count}", file=sys.stderr)
-        return 2
-    from aerowire.client import Aeron, FragmentAssembler
+    from aerowire.tools.connection import connect
 
     lines: list[bytes] = []
     assembler = FragmentAssembler(lambda _buffer, _offset, _length, header: lines.append(header.payload()))
@@ -54,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     remaining: int | None = arguments.count
     sleep_s = SLEEP_MIN_S
     with (
-        Aeron.connect(properties=properties_of(arguments)) as aeron,
+        connect("aerowire subscribe", properties=properties_of(arguments)) as aeron,
         aeron.add_subscription(arguments.channel, arguments.stream) as subscription,
     ):
         while remaining is None or remaining > 0:

@@ -18,6 +18,7 @@ from pathlib import Path
 from aerowire.codecs.tables.options import OPTIONS
 from aerowire.conformance.errors import ConformanceError
 from aerowire.conformance.harness.cnc import CNC_FILE, CncFile, DriverUnreachableError
+from aerowire.conformance.interruption import deferred
 
 SHARED_MEMORY = Path("/dev/shm")
 STOP_TIMEOUT_S = 5.0
@@ -100,7 +101,8 @@ class ProcessPeer(Peer):
     def start(self) -> None:
         """Start the process; its output goes to a file beside the driver's directory."""
         parent = SHARED_MEMORY if SHARED_MEMORY.is_dir() else None
-        self._parent = Path(tempfile.mkdtemp(prefix="aerowire-conformance-", dir=parent))
+        with deferred():
+            self._parent = Path(tempfile.mkdtemp(prefix="aerowire-conformance-", dir=parent))
         self.directory = self._wanted or self._parent / "aeron"
         self._check_directory()
         self._log = self._parent / "driver.log"
@@ -124,7 +126,7 @@ class ProcessPeer(Peer):
     def _spawn(self) -> None:
         assert self._log is not None
         command = self.command()
-        with self._log.open("ab") as log:
+        with self._log.open("ab") as log, deferred():
             try:
                 self._process = subprocess.Popen(
                     command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self.environment(), start_new_session=True

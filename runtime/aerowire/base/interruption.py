@@ -1,0 +1,88 @@
+"""Ctrl-C and SIGTERM in a command: one exception for both, held back while the command is being loaded.
+
+Knows nothing of commands and their exit codes, and loads little: it is there before the command is. Every package that has a command has a
+copy of this file, because none of them may import another.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType, TracebackType
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+# A second Ctrl-C while the first one is being cleaned up after would leave files behind. One that comes later is for a command that hangs.
+DEAF_S = 1.0
+
+
+class Interruption:
+    """Turns SIGINT and SIGTERM into KeyboardInterrupt while it is entered, from `release()` on, in the main thread only.
+
+    A signal that the process was started with as ignored, as a shell does for background jobs, stays ignored.
+    Invariant: `is_requested` is set before the exception is raised, and never reset.
+    """
+
+    def __init__(self, *, is_last: bool) -> None:
+        """`is_last`: the process ends after this, so that later signals are to change nothing; else the handlers before are put back."""
+        self.is_requested = False
+        self._is_last = is_last
+        self._is_over = False
+        self._deaf_until_s = 0.0
+        self._before: dict[signal.Signals, object] = {}
+
+    def __enter__(self) -> Interruption:
+        # Held back from the first: raised in the middle of an import, the exception may come out as another one, or be lost.
+        signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+        for number in SIGNALS:
+            before = signal.getsignal(number)
+            if before is not signal.SIG_IGN:
+                try:
+                    signal.signal(number, self._on_signal)
+                except ValueError:  # not the main thread: signals are not ours
+                    break
+                self._before[number] = before
+        return self
+
+    def __exit__(self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None) -> None:
+        self._is_over = True
+        self.release()
+        if not self._is_last:
+            for number, before in self._before.items():
+                signal.signal(number, before)  # type: ignore[arg-type]
+
+    def release(self) -> None:
+        """Let signals through, once everything is loaded; raises KeyboardInterrupt for those that have come."""
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+
+    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
+        now_s = time.monotonic()
+        if self._is_over or now_s < self._deaf_until_s:
+            return
+        self.is_requested = True
+        self._deaf_until_s = now_s + DEAF_S
+        raise KeyboardInterrupt
+
+
+@contextmanager
+def deferred() -> Iterator[None]:
+    """Let signals wait while something is made that must not be lost before it has a name, such as a child process.
+
+    They are raised when the block is left, so its result has to be kept within. Unlike a blocked signal this is not inherited by a child.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    before = {number: handler for number in SIGNALS if (handler := signal.getsignal(number)) is not None}
+    for number in before:
+        signal.signal(number, lambda number, _frame: came.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for late in came:
+            signal.raise_signal(late)

@@ -1,0 +1,27 @@
+"""A command's client: what ends it is told once, by the call that fails, and not by the client's log as well."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from aerowire.base.errors import ClientTimeoutError, DriverShutdownError, DriverTimeoutError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from aerowire.client import Aeron
+
+# Every later call on the client raises them too.
+_ENDINGS = (ClientTimeoutError, DriverShutdownError, DriverTimeoutError)
+
+
+def connect(name: str, *, aeron_dir: str | None = None, properties: Mapping[str, str] | None = None) -> Aeron:
+    """Connect to the driver; errors that no call raises are a line on standard error, after the command's `name`."""
+    from aerowire.client import Aeron
+
+    def tell(error: BaseException) -> None:
+        if not isinstance(error, _ENDINGS):
+            print(f"{name}: {error}", file=sys.stderr)
+
+    return Aeron.connect(aeron_dir, properties=properties or {}, error_handler=tell)

@@ -1,0 +1,88 @@
+"""Finds the subcommands of `aerowire` by entry point and reads the arguments of the one that was asked for."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Callable, Sequence
+
+from aerowire.base.errors import AerowireError
+from aerowire.tools.exit_codes import USAGE
+
+ENTRY_POINT_GROUP = "aerowire.commands"
+
+Subparsers = argparse._SubParsersAction  # argparse has no public name for it
+Command = Callable[["Subparsers[argparse.ArgumentParser]"], None]
+
+# Our own subcommands, which need no installation to be found; others come by entry point.
+_OWN: dict[str, str] = {
+    "driver": "aerowire.tools.driver:command",
+    "publish": "aerowire.tools.publish:command",
+    "subscribe": "aerowire.tools.subscribe:command",
+    "stat": "aerowire.tools.stat:command",
+    "ping": "aerowire.tools.ping:command",
+    "throughput": "aerowire.tools.throughput:command",
+    "pcap": "aerowire.pcap.commands:command",
+    "demo": "aerowire.tools.demo:command",
+}
+EPILOG = """\
+Examples:
+  aerowire driver --dir /dev/shm/aeron-me
+  aerowire subscribe --dir /dev/shm/aeron-me aeron:ipc 10
+  seq 100 | aerowire publish --dir /dev/shm/aeron-me aeron:ipc 10
+  aerowire COMMAND --help
+
+Exit codes: 0 done; 1 a finding, or interrupted before it was done; 2 usage, or something that cannot be read or reached.
+"""
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """Return the parsed arguments: `run(namespace)` does the work, `is_endless(namespace)` says that only a signal ends it."""
+    parser = _parser(arguments)
+    if not arguments:
+        parser.print_help(sys.stderr)
+        raise SystemExit(USAGE)
+    parsed = parser.parse_args(arguments)
+    if not hasattr(parsed, "is_endless"):
+        parsed.is_endless = lambda _arguments: False
+    return parsed
+
+
+def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="aerowire", description="Aeron messaging for Python.", epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    wanted = next((argument for argument in argv if not argument.startswith("-")), None)
+    # The one that is asked for is enough; all of them are loaded only to be listed or to say what there is.
+    homes = _OWN if wanted in _OWN else _homes()
+    names = [wanted] if wanted in homes else list(homes)
+    for name in names:
+        _load(name, homes[name], subparsers, is_required=name == wanted)
+    return parser
+
+
+def _homes() -> dict[str, str]:
+    homes = dict(_OWN)
+    from importlib import metadata
+
+    for entry in metadata.entry_points(group=ENTRY_POINT_GROUP):
+        homes[entry.name] = entry.value
+    return homes
+
+
+def _load(name: str, home: str, subparsers: Subparsers[argparse.ArgumentParser], *, is_required: bool) -> None:
+    module_name, _, attribute = home.partition(":")
+    try:
+        command: Command = getattr(importlib.import_module(module_name), attribute)
+    except ImportError as error:
+        if is_required:
+            raise AerowireError(
+                f"the command '{name}' cannot be loaded",
+                where=home,
+                expected="its packages to be installed",
+                actual=str(error),
+            ) from None
+        return  # a command of another package that is not installed is not listed
+    command(subparsers)

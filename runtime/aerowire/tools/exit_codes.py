@@ -1,0 +1,62 @@
+"""What a command's exit code says, and how it comes from what the command did.
+
+Loads nothing but the errors: it is there before the command is.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+
+from aerowire.base.errors import AerowireError
+from aerowire.base.interruption import Interruption
+
+DONE = 0
+FINDING = 1
+USAGE = 2
+
+
+def exit_code_of(work: Callable[[], int], interruption: Interruption, name: str, *, is_endless: Callable[[], bool] = lambda: False) -> int:
+    """Do the work and return its exit code; an error is one line on standard error, after `name`.
+
+    A signal is how something that `is_endless` ends, and then it is done; anything else has not done its job.
+    """
+    try:
+        code = work()
+        sys.stdout.flush()
+        return code
+    except BaseException as error:
+        # Whatever an interruption became on its way up, it is one.
+        if interruption.is_requested or isinstance(error, KeyboardInterrupt):
+            return _interrupted(name, is_endless=is_endless())
+        if isinstance(error, AerowireError):
+            print(f"{name}: {error}", file=sys.stderr)
+            return USAGE
+        if isinstance(error, OSError):
+            return _refused_by_system(name, error)
+        raise
+
+
+def _interrupted(name: str, *, is_endless: bool) -> int:
+    if is_endless:
+        return DONE
+    print(f"{name}: interrupted", file=sys.stderr)
+    return FINDING
+
+
+def _refused_by_system(name: str, error: OSError) -> int:
+    # What is still buffered has nowhere to go; the interpreter must not try once more at exit.
+    if isinstance(error, BrokenPipeError):
+        _discard_output()
+        return DONE  # whoever read our output has gone
+    print(f"{name}: {error.strerror or error}: {error.filename or ''}".rstrip(": "), file=sys.stderr)
+    _discard_output()
+    return USAGE
+
+
+def _discard_output() -> None:
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,55 @@
+"""What /proc tells of a child process, so that tests wait for a state and not for a time."""
+
+from __future__ import annotations
+
+import re
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+LIMIT_S = 60.0
+POLL_S = 0.002
+
+
+def wait_until(condition: Callable[[], object], what: str) -> None:
+    """Look again and again until `condition()` is true."""
+    deadline = time.monotonic() + LIMIT_S
+    while not condition():
+        assert time.monotonic() < deadline, what
+        time.sleep(POLL_S)
+
+
+def catches(pid: int, number: signal.Signals) -> bool:
+    """Return whether a process has a handler for a signal."""
+    found = re.search(r"^SigCgt:\s*([0-9a-f]+)$", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
+    return found is not None and bool(int(found[1], 16) >> (number - 1) & 1)
+
+
+def descendants(pid: int) -> list[int]:
+    """Return the ids of a process's children, theirs and so on."""
+    found = []
+    for listing in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in map(int, listing.read_text().split()):
+            found += [child, *descendants(child)]
+    return found
+
+
+def shared_memory_of(pid: int) -> set[Path]:
+    """Return the folders in shared memory that the command lines of a process's descendants name."""
+    found: set[Path] = set()
+    for child in descendants(pid):
+        try:
+            text = Path(f"/proc/{child}/cmdline").read_text()
+        except OSError:
+            continue
+        found |= {Path("/dev/shm") / name for name in re.findall(r"/dev/shm/([^/\0\"]+)", text)}
+    return found
+
+
+def is_running(pid: int) -> bool:
+    """Return whether a process is there and not waiting to be collected."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
