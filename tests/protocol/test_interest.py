@@ -86,6 +86,15 @@ def test_only_subscribed_sessions_are_wanted():
     assert wanted.on_setup(STREAM, 8) == interest.CREATE
 
 
+def test_strangers_take_no_room_from_the_sessions_that_are_wanted():
+    wanted = InterestTable()
+    wanted.add_session(STREAM, 7)
+    for stranger in range(1_000, 1_000 + 70_000):
+        assert wanted.on_data(STREAM, stranger, False) == interest.DROP
+    assert wanted.on_data(STREAM, 7, False) == interest.ELICIT
+    assert wanted.on_setup(STREAM, 7) == interest.CREATE
+
+
 def test_removing_a_subscription_orphans_its_images():
     wanted = table()
     wanted.add_session(STREAM, 8)

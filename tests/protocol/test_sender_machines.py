@@ -28,16 +28,16 @@ def test_setups_go_out_each_100_ms_until_the_first_status_message():
             sent.append(now)
             timing.on_setup_sent(now * MS, False)
     assert sent == [0, 100, 200, 300]
-    timing.on_status_message(351 * MS)
+    timing.on_status_message()
     assert not timing.setup_due(1_000 * MS)
 
 
 def test_elicited_setups_are_limited_to_one_each_100_ms_and_end_with_receivers():
     timing = schedule()
-    timing.on_status_message(0)
+    timing.on_status_message()
     sent = []
     for now in range(0, 250):
-        timing.on_setup_elicited(now * MS)
+        timing.on_setup_elicited()
         if timing.setup_due(now * MS):
             sent.append(now)
             timing.on_setup_sent(now * MS, True)
@@ -46,8 +46,8 @@ def test_elicited_setups_are_limited_to_one_each_100_ms_and_end_with_receivers()
 
 def test_an_elicited_setup_is_repeated_while_there_are_no_receivers():
     timing = schedule()
-    timing.on_status_message(0)
-    timing.on_setup_elicited(0)
+    timing.on_status_message()
+    timing.on_setup_elicited()
     timing.on_setup_sent(0, False)
     assert timing.setup_due(100 * MS)
 
@@ -55,13 +55,13 @@ def test_an_elicited_setup_is_repeated_while_there_are_no_receivers():
 def test_no_heartbeat_before_the_first_status_message():
     timing = schedule()
     assert not timing.heartbeat_due(10_000 * MS)
-    timing.on_status_message(10_000 * MS)
+    timing.on_status_message()
     assert timing.heartbeat_due(10_000 * MS)
 
 
 def test_heartbeats_follow_100_ms_after_the_last_data_and_setups_do_not_put_them_off():
     timing = schedule()
-    timing.on_status_message(0)
+    timing.on_status_message()
     timing.on_sent(0)
     timing.on_setup_sent(50 * MS, True)
     assert not timing.heartbeat_due(99 * MS)

@@ -197,14 +197,14 @@ cdef class NetworkPublication:
         store_release_i32(&self._has_receivers, self._liveness.count > 0)
         if position + (self.term_length >> 1) > self._over_run_limit:
             self._over_run_limit = position + (self.term_length >> 1)
-        self._schedule.on_status_message(now_ns)
+        self._schedule.on_status_message()
         counter_set(self._sender_limit, self._flow_control.on_status_message(frame, length, position, counter_get_relaxed(self._sender_limit),
                                                                              now_ns))
         self._update_connected(self._has_subscribers() and self.lifecycle.state() == PUBLICATION_ACTIVE)
 
     cdef void on_setup_elicited(self, const uint8_t* frame, int32_t length, int64_t now_ns) noexcept nogil:
         if not load_acquire_i32(&self._end_of_stream):
-            self._schedule.on_setup_elicited(now_ns)
+            self._schedule.on_setup_elicited()
             self._flow_control.on_trigger_send_setup(frame, length, now_ns)
 
     cdef int64_t on_nak(self, const uint8_t* frame, int64_t now_ns) noexcept nogil:

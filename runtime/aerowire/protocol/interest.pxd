@@ -10,7 +10,6 @@ cdef enum:
     SESSION_PENDING_SETUP = 2   # data came, a set-up was asked for
     SESSION_INIT_IN_PROGRESS = 3
     SESSION_COOL_DOWN = 4       # its image ended, it must not join again yet
-    SESSION_NO_INTEREST = 5
 
 cdef enum:
     DISPATCH_DROP = 0
@@ -28,7 +27,7 @@ cdef enum:
 cdef class InterestTable:
     """One receive endpoint's subscriptions and sessions, on the receiver's thread. Images are opaque non-zero tokens."""
 
-    cdef PointerMap _streams        # stream -> mark: 1 all sessions, 0 only subscribed ones; value: count of subscribed sessions + 1
+    cdef PointerMap _streams        # stream -> state: 1 all sessions, 0 only subscribed ones; value: count of subscribed sessions + 1
     cdef PointerMap _subscribed     # (stream, session) subscribed one by one
     cdef PointerMap _sessions       # (stream, session) -> state, image
     cdef int64_t _session_limit
@@ -49,4 +48,3 @@ cdef class InterestTable:
     cdef bint _wanted(self, int32_t stream_id, int32_t session_id, int all_sessions) noexcept nogil
     cdef int64_t _active_sessions(self, int32_t stream_id) noexcept nogil
     cdef void _set_state(self, int64_t key, int state) noexcept nogil
-    cdef void _clear_no_interest(self, int32_t stream_id) noexcept nogil

@@ -23,7 +23,8 @@ cdef class InterestTable:
     """States of sessions: none -> pending set-up -> init in progress -> active -> cool-down -> none. Aeron: DataPacketDispatcher.
 
     Data of an unknown wanted session asks for a set-up once; a set-up makes an image once. Images that lost their last subscription
-    are handed out by poll_orphan. Invariant: a session is active exactly while it has an image here.
+    are handed out by poll_orphan. Of sessions that nobody wants nothing is remembered, however many there are.
+    Invariant: a session is active exactly while it has an image here.
     """
 
     def __cinit__(self, *, session_limit=None):
@@ -39,16 +40,13 @@ cdef class InterestTable:
             stream = self._streams.put(stream_id, MARK)
             if stream is NULL:
                 return False
-        if stream.state == 0:
-            stream.state = 1
-            self._clear_no_interest(stream_id)
+        stream.state = 1
         return True
 
     cpdef bint add_session(self, int32_t stream_id, int32_t session_id) noexcept nogil:
         """Want one session of a stream; return False when the table is full."""
         cdef int64_t key = pair_key(stream_id, session_id)
         cdef PointerEntry* stream = self._streams.find(stream_id)
-        cdef PointerEntry* session
         if stream is NULL:
             stream = self._streams.put(stream_id, MARK)
         if stream is NULL:
@@ -57,9 +55,6 @@ cdef class InterestTable:
             if self._subscribed.put(key, MARK) is NULL:
                 return False
             stream.value = <void*>(<uintptr_t>stream.value + 1)
-        session = self._sessions.find(key)
-        if session is not NULL and session.state == SESSION_NO_INTEREST:
-            self._sessions.remove(key)
         return True
 
     cpdef bint remove_stream(self, int32_t stream_id) noexcept nogil:
@@ -99,8 +94,6 @@ cdef class InterestTable:
             stream = self._streams.find(stream_id)
             if stream is not NULL and self._wanted(stream_id, session_id, stream.state):
                 continue
-            if stream is not NULL and session.state == SESSION_NO_INTEREST:
-                continue
             had_image = session.state == SESSION_ACTIVE
             self.image = <uintptr_t>session.value if had_image else 0
             self._sessions.remove(session.key)
@@ -122,10 +115,7 @@ cdef class InterestTable:
                 self.image = <uintptr_t>session.value
                 return DISPATCH_IMAGE
             return DISPATCH_DROP
-        if end_of_stream:
-            return DISPATCH_DROP
-        if not self._wanted(stream_id, session_id, stream.state):
-            self._set_state(key, SESSION_NO_INTEREST)
+        if end_of_stream or not self._wanted(stream_id, session_id, stream.state):
             return DISPATCH_DROP
         self._set_state(key, SESSION_PENDING_SETUP)
         return DISPATCH_ELICIT if self._sessions.find(key) is not NULL else DISPATCH_DROP
@@ -145,7 +135,6 @@ cdef class InterestTable:
         if session is not NULL and session.state != SESSION_PENDING_SETUP:
             return DISPATCH_DROP
         if session is NULL and not self._wanted(stream_id, session_id, stream.state):
-            self._set_state(key, SESSION_NO_INTEREST)
             return DISPATCH_DROP
         if self._active_sessions(stream_id) >= self._session_limit:
             return DISPATCH_LIMIT
@@ -208,12 +197,3 @@ cdef class InterestTable:
         cdef PointerEntry* session = self._sessions.put(key, MARK)
         if session is not NULL:
             session.state = state
-
-    cdef void _clear_no_interest(self, int32_t stream_id) noexcept nogil:
-        cdef int cursor = 0
-        cdef PointerEntry* session = self._sessions.next_entry(&cursor)
-        while session is not NULL:
-            if session.state == SESSION_NO_INTEREST and <int32_t>(session.key >> 32) == stream_id:
-                self._sessions.remove(session.key)
-                cursor = 0
-            session = self._sessions.next_entry(&cursor)

@@ -63,4 +63,5 @@ cdef class ImageLifecycle:
     cpdef void linger(self, int64_t now_ns) noexcept nogil
     cpdef bint linger_over(self, bint has_subscribers, int64_t now_ns) noexcept nogil
     cpdef void finish(self) noexcept nogil
+    cdef bint _enter_from(self, int32_t before, int32_t after, int64_t now_ns) noexcept nogil
     cdef void _enter(self, int32_t state, int64_t now_ns) noexcept nogil

@@ -6,7 +6,7 @@ cimport cython
 
 from enum import IntEnum
 
-from aerowire.memory.atomics cimport load_acquire_i32, load_relaxed_i64, store_relaxed_i64, store_release_i32
+from aerowire.memory.atomics cimport cas_i32, load_acquire_i32, load_relaxed_i64, store_relaxed_i64, store_release_i32
 
 
 class PublicationState(IntEnum):
@@ -100,17 +100,11 @@ cdef class ImageLifecycle:
 
     cpdef bint activate(self, int64_t now_ns) noexcept nogil:
         """The dispatcher delivers to it from now on. Receiver."""
-        if self._state != IMAGE_INIT:
-            return False
-        self._enter(IMAGE_ACTIVE, now_ns)
-        return True
+        return self._enter_from(IMAGE_INIT, IMAGE_ACTIVE, now_ns)
 
     cpdef bint drain(self, int64_t now_ns) noexcept nogil:
         """Nothing more is taken in; return False when it was past that already. Receiver or tracker."""
-        if self.state() > IMAGE_ACTIVE:
-            return False
-        self._enter(IMAGE_DRAINING, now_ns)
-        return True
+        return self._enter_from(IMAGE_ACTIVE, IMAGE_DRAINING, now_ns) or self._enter_from(IMAGE_INIT, IMAGE_DRAINING, now_ns)
 
     cpdef bint drain_time_over(self, int64_t now_ns) noexcept nogil:
         """Return True when a draining image has told the end of its stream often enough. Tracker."""
@@ -127,6 +121,13 @@ cdef class ImageLifecycle:
     cpdef void finish(self) noexcept nogil:
         """It is over. Tracker."""
         store_release_i32(&self._state, IMAGE_DONE)
+
+    cdef bint _enter_from(self, int32_t before, int32_t after, int64_t now_ns) noexcept nogil:
+        # Receiver and tracker may both want to, and neither may take back what the other did meanwhile.
+        if load_acquire_i32(&self._state) != before:
+            return False
+        store_relaxed_i64(&self._changed_ns, now_ns)
+        return cas_i32(&self._state, before, after)
 
     cdef void _enter(self, int32_t state, int64_t now_ns) noexcept nogil:
         store_relaxed_i64(&self._changed_ns, now_ns)

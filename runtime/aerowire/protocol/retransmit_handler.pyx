@@ -58,17 +58,6 @@ cdef class RetransmitHandler:
         action.expiry_ns = now_ns + delay_ns
         return NAK_SCHEDULED
 
-    cpdef void on_retransmit_received(self, int32_t term_id, int32_t term_offset) noexcept nogil:
-        """Another member of the group repaired this range: forget a delayed action for it."""
-        cdef int i
-        cdef RetransmitAction* action
-        for i in range(self._count):
-            action = &self._actions[i]
-            if action.state == RETRANSMIT_DELAYED and action.term_id == term_id and action.term_offset == term_offset:
-                action.state = RETRANSMIT_INACTIVE
-                self._active -= 1
-                return
-
     cpdef bint poll_resend(self, int64_t now_ns) noexcept nogil:
         """Return True when resend_* holds a range whose delay is over; call again until False. Ends lingering ranges."""
         cdef int i

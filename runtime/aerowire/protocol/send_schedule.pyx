@@ -19,7 +19,6 @@ cdef class SendSchedule:
         self._heartbeat_timeout_ns = heartbeat_timeout_ns
         self._last_setup_ns = now_ns - setup_timeout_ns
         self._last_sent_ns = now_ns - heartbeat_timeout_ns
-        self.last_status_message_ns = now_ns
 
     cpdef bint setup_due(self, int64_t now_ns) noexcept nogil:
         """Return True when a SETUP is to be sent now."""
@@ -40,15 +39,13 @@ cdef class SendSchedule:
         """Data or a heartbeat was sent."""
         self._last_sent_ns = now_ns
 
-    cpdef void on_status_message(self, int64_t now_ns) noexcept nogil:
+    cpdef void on_status_message(self) noexcept nogil:
         """A receiver reported: the connection is made."""
         self.has_initial_connection = True
-        self.last_status_message_ns = now_ns
 
-    cpdef void on_setup_elicited(self, int64_t now_ns) noexcept nogil:
+    cpdef void on_setup_elicited(self) noexcept nogil:
         """A receiver asked for a SETUP."""
         self.is_setup_elicited = True
-        self.last_status_message_ns = now_ns
 
     cpdef int64_t next_deadline_ns(self) noexcept nogil:
         """Return when a SETUP or heartbeat is due next."""
