@@ -142,6 +142,9 @@ cdef class DatagramPort:
         """Descriptor to wait on, or -1."""
         return self.file_descriptor()
 
+    def close(self) -> None:
+        """Release what the port holds; not while an agent uses it. A port that holds nothing has nothing to do."""
+
 
 cdef int _raise_if_negative(int result, what) except -1:
     if result < 0:

@@ -1,9 +1,7 @@
 from os import PathLike
 from typing import final
 
-from aerowire.base.ports import ClockPort, DatagramPort
-
-INTERFACES: tuple[str, ...]
+from aerowire.base.ports import ClockPort
 
 @final
 class CaptureWriter:
@@ -16,12 +14,3 @@ class CaptureWriter:
     def error(self) -> int: ...
     @property
     def path(self) -> str: ...
-
-@final
-class CaptureTap:
-    def __init__(self, writer: CaptureWriter, *, local: tuple[str, int], remote: tuple[str, int] | None = None) -> None: ...
-
-@final
-class CapturePort(DatagramPort):
-    def __init__(self, inner: DatagramPort, tap: CaptureTap) -> None: ...
-    def close(self) -> None: ...

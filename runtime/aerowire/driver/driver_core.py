@@ -79,7 +79,7 @@ class DriverCore:
         port = self.ports.open_socket(spec)
         if not loss and self.capture is None:
             return port
-        from aerowire.driver.capture import CapturePort, CaptureTap
+        from aerowire.driver.capture_port import CapturePort, CaptureTap
         from aerowire.driver.loss_port import LossPort
 
         local = port.local_address or (spec.bind.host, spec.bind.port)
@@ -89,10 +89,3 @@ class DriverCore:
             return LossPort(port, incoming=loss.incoming, outgoing=loss.outgoing, tap=tap)
         assert tap is not None
         return CapturePort(port, tap)
-
-    @staticmethod
-    def close_socket(port: DatagramPort) -> None:
-        """Close a socket that no endpoint owns yet; a port without close has nothing to release."""
-        close = getattr(port, "close", None)
-        if close is not None:
-            close()

@@ -42,6 +42,7 @@ class ChannelEndpoint:
     status_counter_id: int
     address_counter_id: int
     bound: SocketAddress
+    ports: WildcardPorts
     so_rcvbuf: int
     so_sndbuf: int
     is_closing: bool = False
@@ -109,7 +110,7 @@ class Endpoints:
         native = SendEndpoint(
             port, core.system, ttl=context.socket_multicast_ttl, group=channel.has_group_semantics, channel=channel.original
         )
-        entry = SendChannel(channel, port, status_id, address_id, bound, so_rcvbuf, so_sndbuf, native=native)
+        entry = SendChannel(channel, port, status_id, address_id, bound, ports, so_rcvbuf, so_sndbuf, native=native)
         core.sender.add_endpoint(native)
         self._senders[channel.canonical_form] = entry
         return entry
@@ -125,7 +126,8 @@ class Endpoints:
         so_sndbuf = channel.socket_sndbuf_length_or(context.socket_so_sndbuf)
         check_window_fits_rcvbuf(channel.original, params.receiver_window_length, so_rcvbuf, context.os_default_socket_rcvbuf_length)
         spec = SocketSpec(bind=channel.remote_data, connect=None, so_sndbuf=so_sndbuf, so_rcvbuf=so_rcvbuf)
-        port = self._open(spec, core.receiver_ports, core.receiver_loss)
+        ports = core.receiver_ports
+        port = self._open(spec, ports, core.receiver_loss)
         status_id, address_id, bound = self._counters(port, CounterType.RCV_CHANNEL, _RECEIVING, registration_id, channel)
         control = channel.local_control if channel.has_explicit_control else None
         native = ReceiveEndpoint(
@@ -138,7 +140,7 @@ class Endpoints:
             ttl=context.socket_multicast_ttl,
             channel=channel.original,
         )
-        entry = ReceiveChannel(channel, port, status_id, address_id, bound, so_rcvbuf, so_sndbuf, native=native)
+        entry = ReceiveChannel(channel, port, status_id, address_id, bound, ports, so_rcvbuf, so_sndbuf, native=native)
         core.receiver.add_endpoint(native)
         self._receivers[channel.canonical_form] = entry
         return entry
@@ -177,14 +179,14 @@ class Endpoints:
         entry = next((item for item in self._senders.values() if item.native is native), None)
         if entry is not None:
             del self._senders[entry.channel.canonical_form]
-            self._free(entry, self._core.sender_ports)
+            self._free(entry)
 
     def on_receiver_removed(self, native: object) -> None:
         """The receiver let go of an endpoint: close its socket."""
         entry = next((item for item in self._receivers.values() if item.native is native), None)
         if entry is not None:
             del self._receivers[entry.channel.canonical_form]
-            self._free(entry, self._core.receiver_ports)
+            self._free(entry)
 
     def receiver_of(self, native: object) -> ReceiveChannel | None:
         """Return the entry of a native endpoint."""
@@ -220,7 +222,7 @@ class Endpoints:
         except Exception:
             if status_id >= 0:
                 counters.manager.free(status_id)
-            self._core.close_socket(port)
+            port.close()
             raise
         counters.append_bound_address(status_id, str(bound))
         return status_id, address_id, bound
@@ -229,9 +231,9 @@ class Endpoints:
         entry.is_closing = True
         self._core.counters.manager.set_value(entry.status_counter_id, cnc.CHANNEL_STATUS_CLOSING)
 
-    def _free(self, entry: SendChannel | ReceiveChannel, ports: WildcardPorts) -> None:
+    def _free(self, entry: SendChannel | ReceiveChannel) -> None:
         entry.native.close()
-        ports.give_back(entry.bound.port)
+        entry.ports.give_back(entry.bound.port)
         for counter_id in entry.counter_ids:
             self._core.counters.manager.free(counter_id)
 

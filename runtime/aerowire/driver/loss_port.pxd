@@ -2,9 +2,8 @@
 
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from aerowire.base.address cimport Address
-from aerowire.base.ports cimport Datagram, DatagramPort
-from aerowire.driver.capture cimport CaptureTap
+from aerowire.base.ports cimport Datagram
+from aerowire.driver.capture_port cimport OuterPort
 from aerowire.system.random cimport SeededRandom
 
 cdef enum:
@@ -44,9 +43,7 @@ cdef class LossLane:
 
 
 @cython.final
-cdef class LossPort(DatagramPort):
-    cdef DatagramPort _inner
-    cdef CaptureTap _tap
+cdef class LossPort(OuterPort):
     cdef LossLane _incoming
     cdef LossLane _outgoing
 

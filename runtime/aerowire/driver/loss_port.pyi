@@ -1,7 +1,7 @@
 from typing import final
 
 from aerowire.base.ports import DatagramPort
-from aerowire.driver.capture import CaptureTap
+from aerowire.driver.capture_port import CaptureTap, OuterPort
 
 @final
 class LossRates:
@@ -19,11 +19,10 @@ class LossLane:
     def __init__(self, rates: LossRates | None = None) -> None: ...
 
 @final
-class LossPort(DatagramPort):
+class LossPort(OuterPort):
     def __init__(
         self, inner: DatagramPort, *, incoming: LossRates | None = None, outgoing: LossRates | None = None, tap: CaptureTap | None = None
     ) -> None: ...
-    def close(self) -> None: ...
     @property
     def batch_min(self) -> int: ...
     @property

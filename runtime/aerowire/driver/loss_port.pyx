@@ -12,7 +12,9 @@ cimport cython
 
 import os
 
-from aerowire.driver.capture cimport CAPTURE_DUPLICATE, CAPTURE_LOST, CAPTURE_PLAIN
+from aerowire.base.ports cimport Datagram, DatagramPort
+from aerowire.driver.capture_port cimport CaptureTap, OuterPort
+from aerowire.driver.capture_records cimport CAPTURE_DUPLICATE, CAPTURE_LOST, CAPTURE_PLAIN
 
 cdef int HELD_FOR_MAX = 4               # datagrams that overtake a held one
 cdef int IDLE_POLLS_MAX = 1000          # empty polls after which a held datagram comes out anyway
@@ -88,8 +90,11 @@ cdef class LossLane:
 
 
 @cython.final
-cdef class LossPort(DatagramPort):
-    """LossPort(inner, incoming=LossRates | None, outgoing=LossRates | None, tap=None); the tap records also what is lost here."""
+cdef class LossPort(OuterPort):
+    """LossPort(inner, incoming=LossRates | None, outgoing=LossRates | None, tap=None); the tap records also what is lost here.
+
+    A datagram still held back when it is closed is lost.
+    """
 
     def __cinit__(self, DatagramPort inner not None, *, LossRates incoming=None, LossRates outgoing=None, CaptureTap tap=None):
         self._inner = inner
@@ -104,7 +109,7 @@ cdef class LossPort(DatagramPort):
             if self._outgoing.drops():
                 items[i].result = items[i].length
                 if self._tap is not None:
-                    self._tap.record(True, CAPTURE_LOST, items[i].buffer, items[i].length, &items[i].address)
+                    self._tap.record(True, CAPTURE_LOST, &items[i])
                 continue
             if self._outgoing.holds(&items[i]):
                 items[i].result = items[i].length
@@ -122,8 +127,8 @@ cdef class LossPort(DatagramPort):
 
     cdef int _transmit(self, Datagram* item, int mark) noexcept nogil:
         cdef int taken = self._inner.send(item, 1)
-        if taken == 1 and self._tap is not None:
-            self._tap.record(True, mark, item.buffer, item.length, &item.address)
+        if taken == 1 and item.result >= item.length and self._tap is not None:
+            self._tap.record(True, mark, item)
         return taken
 
     cdef int receive(self, Datagram* items, int count) noexcept nogil:
@@ -144,16 +149,16 @@ cdef class LossPort(DatagramPort):
             item = &items[count - half + i]
             if self._incoming.drops():
                 if self._tap is not None:
-                    self._tap.record(False, CAPTURE_LOST, item.buffer, item.length, &item.address)
+                    self._tap.record(False, CAPTURE_LOST, item)
                 continue
             if self._tap is not None:
-                self._tap.record(False, CAPTURE_PLAIN, item.buffer, item.length, &item.address)
+                self._tap.record(False, CAPTURE_PLAIN, item)
             if self._incoming.holds(item):
                 continue
             out = self._fill(items, out, item)
             if out < count - half + i + 1 and self._incoming.duplicates():
                 if self._tap is not None:
-                    self._tap.record(False, CAPTURE_DUPLICATE, item.buffer, item.length, &item.address)
+                    self._tap.record(False, CAPTURE_DUPLICATE, item)
                 out = self._fill(items, out, item)
             if self._incoming.held_for and out < count - half + i + 1 and self._incoming.releases():
                 out = self._fill(items, out, &self._incoming.held)
@@ -169,23 +174,6 @@ cdef class LossPort(DatagramPort):
         items[index].buffer = buffer
         items[index].capacity = capacity
         return index + 1
-
-    cdef int file_descriptor(self) noexcept nogil:
-        return self._inner.file_descriptor()
-
-    cdef int copy_local_address(self, Address* out) noexcept nogil:
-        return self._inner.copy_local_address(out)
-
-    cdef int rebind(self, const Address* remote) noexcept nogil:
-        if self._tap is not None:
-            self._tap.set_remote(remote)
-        return self._inner.rebind(remote)
-
-    def close(self) -> None:
-        """Close the socket; a datagram still held is lost."""
-        close = getattr(self._inner, "close", None)
-        if close is not None:
-            close()
 
     @property
     def batch_min(self) -> int:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aerowire.base.channel_uri import SPY_PREFIX, ChannelUri
-from aerowire.base.errors import AerowireError, RegistrationError
+from aerowire.base.errors import AerowireError, RegistrationError, StorageSpaceError
 from aerowire.codecs.flyweights import commands
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.codecs.tables.errors import ErrorCode
@@ -80,11 +80,17 @@ class Registrar:
         self._pending: _Resolution | None = None
         self._is_stopping = threading.Event()
         self._flush_deadline_ns = 0
+        self._is_capture_over = core.capture is None
 
     def run(self) -> None:
         """Work until `stop()`; the body of the registrar's thread."""
         while not self._is_stopping.is_set():
-            if self.do_work() == 0:
+            try:
+                work = self.do_work()
+            except Exception as error:  # whatever it is, the other streams go on
+                self.core.errors.record(error)
+                work = 0
+            if work == 0:
                 self.core.events.wait(self._sleep_ns())
 
     def stop(self) -> None:
@@ -321,18 +327,24 @@ class Registrar:
         self.core.responses.error(correlation_id, code, text)
 
     def _flush_capture(self) -> None:
-        if self.core.capture is not None:
-            now_ns = self.core.ports.clock.now_ns()
-            if now_ns >= self._flush_deadline_ns:
-                self._flush_deadline_ns = now_ns + _CAPTURE_FLUSH_NS
-                self.core.capture.flush()
+        capture = self.core.capture
+        if capture is None or self._is_capture_over:
+            return
+        now_ns = self.core.ports.clock.now_ns()
+        if now_ns >= self._flush_deadline_ns:
+            self._flush_deadline_ns = now_ns + _CAPTURE_FLUSH_NS
+            try:
+                capture.flush()
+            except StorageSpaceError as error:
+                self._is_capture_over = True
+                self.core.errors.record(error)
 
     def _sleep_ns(self) -> int:
         if self._pending is None and self.core.to_driver.size > 0 and self.core.is_accepting_commands:
             return _SLEEP_NS_UNFINISHED
         if self.core.logs.pending or not self.core.is_accepting_commands:
             return _SLEEP_NS_BUSY
-        return _CAPTURE_FLUSH_NS if self.core.capture is not None else _SLEEP_NS_MAX
+        return _SLEEP_NS_MAX if self._is_capture_over else _CAPTURE_FLUSH_NS
 
 
 def _no_destinations(kind: str, registration_id: int) -> RegistrationError:

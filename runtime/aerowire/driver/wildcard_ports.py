@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 from aerowire.base.errors import ConfigurationError, PortInUseError
@@ -14,12 +15,12 @@ _PORT_MAX = 65535
 class WildcardPorts:
     """Hands out the ports of `low`..`high` in turn; without a range (0, 0) the system chooses.
 
-    Invariant: `_in_use` holds exactly the ports that were taken and not given back.
+    Invariant: `_in_use` counts how often each port was taken and not given back; several addresses may have the same.
     """
 
     low: int
     high: int
-    _in_use: set[int] = field(default_factory=set)
+    _in_use: Counter[int] = field(default_factory=Counter)
     _next: int = 0
 
     @classmethod
@@ -40,22 +41,22 @@ class WildcardPorts:
         """Return `address` with a port of the range if it has none; raises PortInUseError when all are taken."""
         if self.high == 0:
             return address
-        if address.port != 0:
-            self._in_use.add(address.port)
-            return address
-        return address.with_port(self._take_next())
+        taken = address if address.port != 0 else address.with_port(self._find_free())
+        self._in_use[taken.port] += 1
+        return taken
 
     def give_back(self, port: int) -> None:
-        """Make `port` available again; ports from outside the range are none of our business."""
-        self._in_use.discard(port)
+        """Undo one `take` of `port`; harmless for a port that the system chose."""
+        self._in_use[port] -= 1
+        if self._in_use[port] <= 0:
+            del self._in_use[port]
 
-    def _take_next(self) -> int:
+    def _find_free(self) -> int:
         count = self.high - self.low + 1
         start = self._next if self.low <= self._next <= self.high else self.low
         for step in range(count):
             port = self.low + (start - self.low + step) % count
             if port not in self._in_use:
-                self._in_use.add(port)
                 self._next = port + 1
                 return port
         raise PortInUseError(

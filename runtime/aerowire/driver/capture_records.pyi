@@ -1,0 +1,1 @@
+INTERFACES: tuple[str, ...]
