@@ -73,7 +73,7 @@ class Subscriber:
 class Node:
     """One driver's native objects, and a registrar's bare minimum."""
 
-    def __init__(self, clock: ManualClock, **options: int) -> None:
+    def __init__(self, clock: ManualClock, *, receiver_batch: int = 4, **options: int) -> None:
         self.clock = clock
         self.options = options
         self.regions = AnonymousRegions()
@@ -85,7 +85,7 @@ class Node:
         self.system = SystemCounters(self.counters)
         self.events = EventQueue()
         self.sender = Sender(clock=clock, system=self.system, events=self.events)
-        self.receiver = Receiver(clock=clock, system=self.system, events=self.events)
+        self.receiver = Receiver(clock=clock, system=self.system, events=self.events, batch=receiver_batch)
         self.tracker = Tracker(clock=clock, system=self.system, events=self.events, timer_interval_ns=10 * MS)
         self.invoker = AgentInvoker([self.tracker, self.sender, self.receiver], clock)
         self.invoker.start()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 
+import pytest
+
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.driver.events import EventType
 from aerowire.protocol.lifecycle import ImageState, PublicationState
@@ -154,3 +156,20 @@ def test_a_slow_subscriber_holds_the_sender_and_nothing_is_lost(world):
     assert subscriber.subscribers[0].fragments == messages
     assert subscriber.get(SystemCounter.FLOW_CONTROL_OVER_RUNS) == 0
     assert publisher.get(SystemCounter.SENDER_FLOW_CONTROL_LIMITS) > 0
+
+
+@pytest.mark.parametrize("batch", [1, 4])
+def test_a_receiver_takes_no_more_than_its_batch_at_once_and_sixteen_a_cycle(world, batch: int) -> None:
+    node = world.node(receiver_batch=batch)
+    port = world.network.open_port(("10.0.0.2", 40456))
+    node.receive_endpoint(port)
+    node.work()
+    world.network.open_port(("10.0.0.1", 0), ("10.0.0.2", 40456)).send_datagrams([(bytes(32), None)] * 40)
+    world.clock.advance(MS)
+    taken = []
+    for _ in range(5):
+        before = node.get(SystemCounter.BYTES_RECEIVED)
+        node.work()
+        taken.append((node.get(SystemCounter.BYTES_RECEIVED) - before) // 32)
+    assert taken == [1, 1, 16, 16, 6]
+    assert port.asked_max == batch

@@ -1,4 +1,10 @@
 from typing import final
 
+from aerowire.base.runner import NativeAgent
+
+class DriverAgent(NativeAgent):
+    @property
+    def free_commands(self) -> int: ...
+
 @final
 class PointerArray: ...

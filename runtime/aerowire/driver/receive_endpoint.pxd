@@ -3,31 +3,21 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from aerowire.base.address cimport Address
-from aerowire.base.ports cimport DatagramPort
-from aerowire.driver.events cimport EventQueue
-from aerowire.driver.system_counters cimport SystemCounters
+from aerowire.driver.channel_endpoint cimport ChannelEndpoint
 from aerowire.protocol.interest cimport InterestTable
 
 
 @cython.final
-cdef class ReceiveEndpoint:
+cdef class ReceiveEndpoint(ChannelEndpoint):
     """Its streams and sessions, on the receiver's thread."""
 
-    cdef DatagramPort _port
-    cdef SystemCounters _system
     cdef InterestTable interest
     cdef readonly int64_t receiver_id
     cdef readonly int64_t group_tag
     cdef readonly bint has_group_tag
-    cdef readonly int32_t ttl
-    cdef readonly str channel
     cdef Address multicast_control          # length 0: unicast, answers go to the source
     cdef Address explicit_control           # length 0: none
-    cdef EventQueue events                  # of the receiver that it was added to
     cdef int quiet_batch                    # datagrams asked for at once while little comes
-    cdef int64_t _last_error_ns
-    cdef int _last_error
-    cdef object __weakref__
 
     cdef bint send_frame(self, uint8_t* frame, int32_t length, const Address* to, int64_t now_ns) noexcept nogil
     cdef bint send_status_message(self, const Address* to, int32_t session_id, int32_t stream_id, int32_t term_id, int32_t term_offset,
@@ -40,4 +30,3 @@ cdef class ReceiveEndpoint:
                          int32_t text_length, int64_t now_ns) noexcept nogil
     cdef bint elicit_setup(self, const Address* to, int32_t session_id, int32_t stream_id, int64_t now_ns) noexcept nogil
     cdef const Address* control_of(self, const Address* source) noexcept nogil
-    cdef void report(self, int code, int64_t a, int64_t b, int64_t now_ns) noexcept nogil

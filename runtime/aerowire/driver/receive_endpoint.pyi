@@ -1,15 +1,14 @@
 from typing import final
 
 from aerowire.base.ports import DatagramPort
+from aerowire.driver.channel_endpoint import ChannelEndpoint
 from aerowire.driver.system_counters import SystemCounters
 
 @final
-class ReceiveEndpoint:
+class ReceiveEndpoint(ChannelEndpoint):
     receiver_id: int
     group_tag: int
     has_group_tag: bool
-    ttl: int
-    channel: str
     def __init__(
         self,
         port: DatagramPort,
@@ -23,8 +22,3 @@ class ReceiveEndpoint:
         ttl: int = 0,
         channel: str = "",
     ) -> None: ...
-    def close(self) -> None: ...
-    @property
-    def port(self) -> DatagramPort: ...
-    @property
-    def local_address(self) -> tuple[str, int] | None: ...

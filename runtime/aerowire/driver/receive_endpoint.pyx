@@ -1,6 +1,6 @@
 """A socket that images receive on, and from which their answers go out. It knows frames' forms and peers, not images."""
 
-from libc.stdint cimport INT64_MIN, int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
 cimport cython
@@ -10,33 +10,25 @@ from aerowire.base.ports cimport Datagram, DatagramPort
 from aerowire.codecs.native.counters cimport SYSTEM_COUNTER_ERROR_FRAMES_SENT, SYSTEM_COUNTER_SHORT_SENDS
 from aerowire.codecs.native.transport cimport ERROR_FRAME_LENGTH_MAX, GROUP_TAG_LENGTH, NAK_LENGTH, RTTM_LENGTH, SM_FLAGS_SEND_SETUP, STATUS_MESSAGE_LENGTH
 from aerowire.driver.events cimport ERROR_SEND_FAILED
+from aerowire.driver.system_counters cimport SystemCounters
 from aerowire.ipc.counters cimport counter_atomic_add
 from aerowire.protocol.frame_build cimport build_error, build_nak, build_rttm, build_status_message
 
-cdef int64_t ERROR_INTERVAL_NS = 1_000_000_000  # the same failure of one endpoint is reported at most this often
-
 
 @cython.final
-cdef class ReceiveEndpoint:
-    """One per canonical channel; `receiver_id` tells senders its receivers apart.
-
-    Created by the registrar, used by the receiver between add_endpoint and the event RECEIVE_ENDPOINT_REMOVED, then closed.
-    """
+cdef class ReceiveEndpoint(ChannelEndpoint):
+    """`receiver_id` tells senders their receivers apart. Used by the receiver until the event RECEIVE_ENDPOINT_REMOVED."""
 
     def __cinit__(self, DatagramPort port not None, SystemCounters system not None, *, int64_t receiver_id, group_tag=None,
                   stream_session_limit=None, multicast_control=None, explicit_control=None, int32_t ttl=0, str channel=""):
-        self._port = port
-        self._system = system
+        self._set_up(port, system, ttl, channel)
         self.interest = InterestTable(session_limit=stream_session_limit)
         self.receiver_id = receiver_id
         self.has_group_tag = group_tag is not None
         self.group_tag = 0 if group_tag is None else group_tag
-        self.ttl = ttl
         self.quiet_batch = getattr(port, "batch_min", 1)
-        self.channel = channel
         address_from(&self.multicast_control, multicast_control)
         address_from(&self.explicit_control, explicit_control)
-        self._last_error_ns = INT64_MIN // 2
 
     cdef bint send_frame(self, uint8_t* frame, int32_t length, const Address* to, int64_t now_ns) noexcept nogil:
         cdef Datagram item
@@ -85,27 +77,3 @@ cdef class ReceiveEndpoint:
         if self.multicast_control.length:
             return &self.multicast_control
         return source
-
-    cdef void report(self, int code, int64_t a, int64_t b, int64_t now_ns) noexcept nogil:
-        cdef int what = <int>(code * 4096 + a)
-        if self.events is None or (what == self._last_error and now_ns - self._last_error_ns < ERROR_INTERVAL_NS):
-            return
-        if self.events.report(<void*>self, code, a, b):
-            self._last_error = what
-            self._last_error_ns = now_ns
-
-    def close(self) -> None:
-        """Close the socket. Only after RECEIVE_ENDPOINT_REMOVED, or when the endpoint was never added to a receiver."""
-        close = getattr(self._port, "close", None)
-        if close is not None:
-            close()
-
-    @property
-    def port(self):
-        """The DatagramPort."""
-        return self._port
-
-    @property
-    def local_address(self):
-        """(host, port) that the socket is bound to."""
-        return self._port.local_address

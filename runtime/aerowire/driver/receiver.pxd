@@ -4,32 +4,26 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from aerowire.base.address cimport Address
 from aerowire.base.ports cimport ClockPort, DatagramBatch
-from aerowire.base.runner cimport NativeAgent
-from aerowire.driver.agent_base cimport PointerArray
-from aerowire.driver.commands cimport Command, CommandQueue
+from aerowire.driver.agent_base cimport DriverAgent, PointerArray
+from aerowire.driver.commands cimport Command
 from aerowire.driver.events cimport EventQueue
 from aerowire.driver.pending_setups cimport PendingSetups
 from aerowire.driver.publication_image cimport PublicationImage
 from aerowire.driver.receive_endpoint cimport ReceiveEndpoint
-from aerowire.driver.system_counters cimport DutyCycle, SystemCounters
+from aerowire.driver.system_counters cimport SystemCounters
 from aerowire.system.poller cimport PortPoller
 
 
 @cython.final
-cdef class Receiver(NativeAgent):
-    cdef ClockPort _clock
-    cdef SystemCounters _system
-    cdef EventQueue _events
-    cdef CommandQueue _commands
+cdef class Receiver(DriverAgent):
     cdef PortPoller _poller
     cdef PointerArray _images
-    cdef PointerArray _endpoints
     cdef PendingSetups _pending
     cdef DatagramBatch _batch
-    cdef DutyCycle _cycle
     cdef int64_t _busy_cycles           # cycles in a row that found datagrams
 
     cdef int _poll_datagrams(self, int64_t now_ns) noexcept nogil
+    cdef int _poll_socket(self, ReceiveEndpoint endpoint, int64_t now_ns, int64_t* bytes_received) noexcept nogil
     cdef void _on_datagram(self, ReceiveEndpoint endpoint, const uint8_t* frame, int32_t length, const Address* source, int64_t now_ns) noexcept nogil
     cdef void _on_data(self, ReceiveEndpoint endpoint, const uint8_t* frame, int32_t length, const Address* source, int64_t now_ns) noexcept nogil
     cdef void _on_setup(self, ReceiveEndpoint endpoint, const uint8_t* frame, const Address* source, int64_t now_ns) noexcept nogil
@@ -38,8 +32,6 @@ cdef class Receiver(NativeAgent):
     cdef int _serve_images(self, int64_t now_ns) noexcept nogil
     cdef void _release(self, PublicationImage image, int index, int64_t now_ns) noexcept nogil
     cdef int _check_pending_setups(self, int64_t now_ns) noexcept nogil
-    cdef int _take_commands(self, int64_t now_ns) noexcept nogil
-    cdef void _on_command(self, Command* command, int64_t now_ns) noexcept nogil
     cdef void _add_endpoint(self, ReceiveEndpoint endpoint, int64_t now_ns) noexcept nogil
     cdef void _remove_endpoint(self, ReceiveEndpoint endpoint) noexcept nogil
     cdef void _add_interest(self, ReceiveEndpoint endpoint, int32_t stream_id, int32_t session_id, bint all_sessions, int64_t now_ns) noexcept nogil

@@ -1,15 +1,17 @@
 from typing import final
 
 from aerowire.base.ports import ClockPort
-from aerowire.base.runner import NativeAgent
+from aerowire.driver.agent_base import DriverAgent
 from aerowire.driver.events import EventQueue
 from aerowire.driver.publication_image import PublicationImage
 from aerowire.driver.receive_endpoint import ReceiveEndpoint
 from aerowire.driver.system_counters import SystemCounters
 
 @final
-class Receiver(NativeAgent):
-    def __init__(self, *, clock: ClockPort, system: SystemCounters, events: EventQueue, cycle_threshold_ns: int = 100_000_000) -> None: ...
+class Receiver(DriverAgent):
+    def __init__(
+        self, *, clock: ClockPort, system: SystemCounters, events: EventQueue, batch: int = 4, cycle_threshold_ns: int = 100_000_000
+    ) -> None: ...
     @property
     def role_name(self) -> str: ...
     def add_endpoint(self, endpoint: ReceiveEndpoint) -> None: ...
@@ -20,5 +22,3 @@ class Receiver(NativeAgent):
     def remove_cool_down(self, endpoint: ReceiveEndpoint, session_id: int, stream_id: int) -> None: ...
     def remove_init_in_progress(self, endpoint: ReceiveEndpoint, session_id: int, stream_id: int) -> None: ...
     def reject_image(self, image: PublicationImage, reason: str) -> None: ...
-    @property
-    def free_commands(self) -> int: ...

@@ -1,13 +1,8 @@
-"""The agent that receives. Each cycle: commands, one batch from every socket that may have one, then every image's turn.
-
-One batch per socket and cycle: a stream in trouble does not hold up the others.
-"""
+"""The agent that receives. Each cycle: commands, a few batches from every socket that may have one, then every image's turn."""
 
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uintptr_t
 
 cimport cython
-
-from aerowire.driver.commands import AgentQueueFullError
 
 from aerowire.codecs.native.counters cimport (
     SYSTEM_COUNTER_BYTES_RECEIVED, SYSTEM_COUNTER_INVALID_PACKETS, SYSTEM_COUNTER_POSSIBLE_TTL_ASYMMETRY,
@@ -17,11 +12,11 @@ from aerowire.codecs.native.transport cimport (
     data_header_session_id, data_header_stream_id, frame_header_type, rttm_echo_timestamp_ns, rttm_flags, rttm_receiver_id,
     rttm_reception_delta_ns, rttm_session_id, rttm_stream_id, setup_active_term_id, setup_flags, setup_initial_term_id, setup_mtu,
     setup_session_id, setup_stream_id, setup_term_length, setup_term_offset, setup_ttl)
-from aerowire.driver.agent_base cimport COMMANDS_PER_CYCLE, PORTS_PER_CYCLE
-from aerowire.driver.commands cimport command_clear
-from aerowire.driver.events cimport ERROR_RECEIVE_FAILED, ERROR_SESSION_LIMIT, ERROR_TABLE_FULL, EVENT_CREATE_IMAGE, EVENT_RECEIVE_ENDPOINT_REMOVED, EventRecord
+from aerowire.driver.agent_base cimport BATCH_MAX, PORTS_PER_CYCLE
+from aerowire.driver.events cimport (
+    ERROR_RECEIVE_FAILED, ERROR_SESSION_LIMIT, ERROR_TABLE_FULL, EVENT_CREATE_IMAGE, EVENT_RECEIVE_ENDPOINT_REMOVED, EventRecord)
 from aerowire.driver.pending_setups cimport PENDING_SETUP_TIMEOUT_NS, PendingSetup
-from aerowire.driver.system_counters cimport duty_cycle_measure, duty_cycle_start
+from aerowire.driver.system_counters cimport duty_cycle_measure
 from aerowire.ipc.counters cimport counter_add, counter_atomic_add, counter_increment
 from aerowire.protocol.frames cimport frame_is_valid, setup_is_valid
 from aerowire.protocol.interest cimport (
@@ -35,37 +30,32 @@ cdef enum:
     OPERATION_ADD_IMAGE = 5
     OPERATION_FORGET_SESSION = 6
 
-cdef int DATAGRAMS_PER_POLL = 16            # from one socket in one cycle
+cdef int DATAGRAMS_PER_CYCLE = 16           # from one socket, in batches: a stream in trouble does not hold up the others
 cdef int DATAGRAM_CAPACITY = 65536          # bytes: the largest datagram
 
 
 @cython.final
-cdef class Receiver(NativeAgent):
-    """Aeron: Receiver and DataPacketDispatcher. The add, remove and reject methods belong to the registrar, the rest to the agent's thread."""
+cdef class Receiver(DriverAgent):
+    """Aeron: Receiver and DataPacketDispatcher. The add, remove and reject methods belong to the registrar, the rest to the agent's thread.
 
-    def __cinit__(self, *, ClockPort clock not None, SystemCounters system not None, EventQueue events not None,
+    `batch` bounds how many datagrams are taken from a socket at once.
+    """
+
+    def __cinit__(self, *, ClockPort clock not None, SystemCounters system not None, EventQueue events not None, int batch=4,
                   int64_t cycle_threshold_ns=100_000_000):
-        self._clock = clock
-        self._system = system
-        self._events = events
-        self._commands = CommandQueue()
-        self._commands._failed_offers = system.address[SYSTEM_COUNTER_RECEIVER_PROXY_FAILS]
+        if not 1 <= batch <= BATCH_MAX:
+            raise ValueError(f"receiver's batch: expected 1 to {BATCH_MAX}, actual {batch}")
+        self._set_up(clock, system, events, SYSTEM_COUNTER_RECEIVER_PROXY_FAILS, SYSTEM_COUNTER_RECEIVER_MAX_CYCLE_TIME,
+                     SYSTEM_COUNTER_RECEIVER_CYCLE_TIME_THRESHOLD_EXCEEDED, cycle_threshold_ns)
         self._poller = PortPoller()
         self._images = PointerArray()
-        self._endpoints = PointerArray()
         self._pending = PendingSetups()
-        self._batch = DatagramBatch(DATAGRAMS_PER_POLL, DATAGRAM_CAPACITY)
-        self._cycle.threshold_ns = cycle_threshold_ns
-        self._cycle.cycle_time_max = system.address[SYSTEM_COUNTER_RECEIVER_MAX_CYCLE_TIME]
-        self._cycle.cycle_time_exceeded = system.address[SYSTEM_COUNTER_RECEIVER_CYCLE_TIME_THRESHOLD_EXCEEDED]
+        self._batch = DatagramBatch(batch, DATAGRAM_CAPACITY)
 
     @property
     def role_name(self) -> str:
         """Aeron's name of the role."""
         return "receiver"
-
-    cdef void on_start(self) noexcept nogil:
-        duty_cycle_start(&self._cycle, self._clock.nano_time())
 
     cdef int do_work(self, int64_t now_ns, int64_t epoch_ms) noexcept nogil:
         cdef int work_count
@@ -92,25 +82,33 @@ cdef class Receiver(NativeAgent):
     cdef int _poll_datagrams(self, int64_t now_ns) noexcept nogil:
         cdef void* tokens[PORTS_PER_CYCLE]
         cdef int ready = self._poller.ready(tokens, PORTS_PER_CYCLE)
-        cdef int received, i, j
+        cdef int taken, i
         cdef int work_count = 0
         cdef int64_t bytes_received = 0
-        cdef int fullest = 0
         for i in range(ready):
-            received = (<ReceiveEndpoint>tokens[i])._port.receive(self._batch.items, self._batch.count if self._busy_cycles > 1 else (<ReceiveEndpoint>tokens[i]).quiet_batch)
-            if received < 0:
-                (<ReceiveEndpoint>tokens[i]).report(ERROR_RECEIVE_FAILED, -received, 0, now_ns)
-                continue
-            for j in range(received):
-                bytes_received += self._batch.items[j].length
-                self._on_datagram(<ReceiveEndpoint>tokens[i], self._batch.items[j].buffer, self._batch.items[j].length,
-                                  &self._batch.items[j].address, now_ns)
-            work_count += received
-            fullest = received if received > fullest else fullest
-        self._busy_cycles = self._busy_cycles + 1 if fullest > 0 else 0     # a batch costs its set-up even when empty
+            taken = self._poll_socket(<ReceiveEndpoint>tokens[i], now_ns, &bytes_received)
+            work_count += taken
+        self._busy_cycles = self._busy_cycles + 1 if work_count > 0 else 0     # a batch costs its set-up even when empty
         if bytes_received:
             counter_add(self._system.address[SYSTEM_COUNTER_BYTES_RECEIVED], bytes_received)
         return work_count
+
+    cdef int _poll_socket(self, ReceiveEndpoint endpoint, int64_t now_ns, int64_t* bytes_received) noexcept nogil:
+        cdef bint is_busy = self._busy_cycles > 1
+        cdef int count = self._batch.count if is_busy or endpoint.quiet_batch > self._batch.count else endpoint.quiet_batch
+        cdef int taken = 0
+        cdef int received = count
+        cdef int j
+        while received == count and taken < DATAGRAMS_PER_CYCLE and (is_busy or taken == 0):
+            received = endpoint._port.receive(self._batch.items, count)
+            if received < 0:
+                endpoint.report(ERROR_RECEIVE_FAILED, -received, 0, now_ns)
+                break
+            for j in range(received):
+                bytes_received[0] += self._batch.items[j].length
+                self._on_datagram(endpoint, self._batch.items[j].buffer, self._batch.items[j].length, &self._batch.items[j].address, now_ns)
+            taken += received
+        return taken
 
     cdef void _on_datagram(self, ReceiveEndpoint endpoint, const uint8_t* frame, int32_t length, const Address* source, int64_t now_ns) noexcept nogil:
         cdef int frame_type
@@ -229,15 +227,6 @@ cdef class Receiver(NativeAgent):
 
     # ---- commands
 
-    cdef int _take_commands(self, int64_t now_ns) noexcept nogil:
-        cdef Command command
-        cdef int taken = 0
-        while taken < COMMANDS_PER_CYCLE and self._events.can_answer() and self._commands.poll(&command):
-            self._on_command(&command, now_ns)
-            self._commands.taken()
-            taken += 1
-        return taken
-
     cdef void _on_command(self, Command* command, int64_t now_ns) noexcept nogil:
         if command.operation == OPERATION_ADD_ENDPOINT:
             self._add_endpoint(<ReceiveEndpoint>command.subject, now_ns)
@@ -253,8 +242,9 @@ cdef class Receiver(NativeAgent):
             (<ReceiveEndpoint>command.subject).interest.forget_session(command.a, command.b, <int>command.value)
 
     cdef void _add_endpoint(self, ReceiveEndpoint endpoint, int64_t now_ns) noexcept nogil:
-        self._endpoints.add(<void*>endpoint)
-        self._poller.attach(endpoint._port, <void*>endpoint)
+        cdef int outcome = self._poller.attach(endpoint._port, <void*>endpoint)
+        if outcome < 0:
+            endpoint.report(ERROR_RECEIVE_FAILED, -outcome, 0, now_ns)
         if endpoint.explicit_control.length:
             self._pending.add(<void*>endpoint, 0, 0, True, &endpoint.explicit_control, now_ns)
             endpoint.elicit_setup(&endpoint.explicit_control, 0, 0, now_ns)
@@ -266,7 +256,6 @@ cdef class Receiver(NativeAgent):
                 self._pending.remove_at(i)
             i -= 1
         self._poller.detach(endpoint._port)
-        self._endpoints.remove(<void*>endpoint)
         self._events.offer(EVENT_RECEIVE_ENDPOINT_REMOVED, <void*>endpoint, 0, 0)
 
     cdef void _add_interest(self, ReceiveEndpoint endpoint, int32_t stream_id, int32_t session_id, bint all_sessions, int64_t now_ns) noexcept nogil:
@@ -295,8 +284,11 @@ cdef class Receiver(NativeAgent):
                     and (<PublicationImage>self._images.items[i]).stream_id == image.stream_id
                     and (<PublicationImage>self._images.items[i]).session_id == image.session_id):
                 (<PublicationImage>self._images.items[i]).stop_status_messages()
-        self._images.add(<void*>image)
-        if image._endpoint.interest.add_image(image.stream_id, image.session_id, <uintptr_t><void*>image):
+        if not self._images.add(<void*>image):
+            image._endpoint.report(ERROR_TABLE_FULL, image.stream_id, image.session_id, now_ns)
+            image.deactivate(now_ns)
+            image.receiver_release()
+        elif image._endpoint.interest.add_image(image.stream_id, image.session_id, <uintptr_t><void*>image):
             image.activate(now_ns)
         else:
             image.deactivate(now_ns)
@@ -335,24 +327,3 @@ cdef class Receiver(NativeAgent):
     def reject_image(self, PublicationImage image not None, str reason not None) -> None:
         """Answer the sender of an image with error frames until it dies of silence."""
         image.reject(reason)
-
-    @property
-    def free_commands(self) -> int:
-        """Commands that can be added before the queue is full."""
-        return self._commands.free_slots()
-
-    def _put(self, int operation, subject, int32_t a=0, int32_t b=0, *, bint flag=False, int64_t value=0, bint hold=False):
-        cdef Command command
-        command_clear(&command, operation, <void*>subject)
-        command.a = a
-        command.b = b
-        command.flag = flag
-        command.value = value
-        if hold:
-            self._events.hold(subject)
-        try:
-            self._commands.put(&command, subject)
-        except AgentQueueFullError:
-            if hold:
-                self._events.let_go(subject)
-            raise

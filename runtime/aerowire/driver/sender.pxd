@@ -4,27 +4,20 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from aerowire.base.address cimport Address
 from aerowire.base.ports cimport ClockPort, DatagramBatch
-from aerowire.base.runner cimport NativeAgent
-from aerowire.driver.agent_base cimport PointerArray
-from aerowire.driver.commands cimport Command, CommandQueue
+from aerowire.driver.agent_base cimport DriverAgent, PointerArray
+from aerowire.driver.commands cimport Command
 from aerowire.driver.events cimport EventQueue
 from aerowire.driver.network_publication cimport NetworkPublication
 from aerowire.driver.send_endpoint cimport SendEndpoint
-from aerowire.driver.system_counters cimport DutyCycle, SystemCounters
+from aerowire.driver.system_counters cimport SystemCounters
 from aerowire.system.poller cimport PortPoller
 
 
 @cython.final
-cdef class Sender(NativeAgent):
-    cdef ClockPort _clock
-    cdef SystemCounters _system
-    cdef EventQueue _events
-    cdef CommandQueue _commands
+cdef class Sender(DriverAgent):
     cdef PortPoller _poller
     cdef PointerArray _publications
-    cdef PointerArray _endpoints
     cdef DatagramBatch _batch
-    cdef DutyCycle _cycle
     cdef int _round_robin
     cdef int _poll_ratio
     cdef int _sends_since_poll
@@ -34,8 +27,8 @@ cdef class Sender(NativeAgent):
     cdef bint _blocked                      # some publication has data but no window
     cdef int64_t _bytes_resent
 
-    cdef int _take_commands(self, int64_t now_ns) noexcept nogil
-    cdef void _on_command(self, Command* command, int64_t now_ns) noexcept nogil
+    cdef void _add_endpoint(self, SendEndpoint endpoint, int64_t now_ns) noexcept nogil
+    cdef void _add_publication(self, NetworkPublication publication, int64_t key, int64_t now_ns) noexcept nogil
     cdef void _remove_endpoint(self, SendEndpoint endpoint) noexcept nogil
     cdef int64_t _send_all(self, int64_t now_ns) noexcept nogil
     cdef int64_t _send_one(self, NetworkPublication publication, int64_t now_ns) noexcept nogil

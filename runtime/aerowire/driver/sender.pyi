@@ -1,14 +1,14 @@
 from typing import final
 
 from aerowire.base.ports import ClockPort
-from aerowire.base.runner import NativeAgent
+from aerowire.driver.agent_base import DriverAgent
 from aerowire.driver.events import EventQueue
 from aerowire.driver.network_publication import NetworkPublication
 from aerowire.driver.send_endpoint import SendEndpoint
 from aerowire.driver.system_counters import SystemCounters
 
 @final
-class Sender(NativeAgent):
+class Sender(DriverAgent):
     def __init__(
         self,
         *,
@@ -16,6 +16,7 @@ class Sender(NativeAgent):
         system: SystemCounters,
         events: EventQueue,
         poll_ratio: int = 6,
+        batch: int = 4,
         status_message_timeout_ns: int = 200_000_000,
         cycle_threshold_ns: int = 100_000_000,
     ) -> None: ...
@@ -25,5 +26,3 @@ class Sender(NativeAgent):
     def remove_endpoint(self, endpoint: SendEndpoint) -> None: ...
     def add_publication(self, publication: NetworkPublication) -> None: ...
     def remove_publication(self, publication: NetworkPublication) -> None: ...
-    @property
-    def free_commands(self) -> int: ...

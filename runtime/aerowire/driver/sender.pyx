@@ -4,8 +4,6 @@ from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t
 
 cimport cython
 
-from aerowire.driver.commands import AgentQueueFullError
-
 from aerowire.codecs.native.counters cimport (
     SYSTEM_COUNTER_BYTES_SENT, SYSTEM_COUNTER_ERROR_FRAMES_RECEIVED, SYSTEM_COUNTER_INVALID_PACKETS, SYSTEM_COUNTER_NAK_MESSAGES_RECEIVED,
     SYSTEM_COUNTER_SENDER_CYCLE_TIME_THRESHOLD_EXCEEDED, SYSTEM_COUNTER_SENDER_MAX_CYCLE_TIME, SYSTEM_COUNTER_SENDER_PROXY_FAILS,
@@ -14,10 +12,9 @@ from aerowire.codecs.native.transport cimport (
     FRAME_TYPE_ERR, FRAME_TYPE_NAK, FRAME_TYPE_RTTM, FRAME_TYPE_SM, SM_FLAGS_SEND_SETUP, TERM_LENGTH_MAX, error_frame_session_id,
     error_frame_stream_id, frame_header_type, nak_session_id, nak_stream_id, rttm_session_id, rttm_stream_id, status_message_flags,
     status_message_session_id, status_message_stream_id)
-from aerowire.driver.agent_base cimport COMMANDS_PER_CYCLE, PORTS_PER_CYCLE
-from aerowire.driver.commands cimport command_clear
-from aerowire.driver.events cimport ERROR_RECEIVE_FAILED, EVENT_SEND_ENDPOINT_REMOVED
-from aerowire.driver.system_counters cimport duty_cycle_measure, duty_cycle_start
+from aerowire.driver.agent_base cimport BATCH_MAX, PORTS_PER_CYCLE
+from aerowire.driver.events cimport ERROR_RECEIVE_FAILED, ERROR_TABLE_FULL, EVENT_SEND_ENDPOINT_REMOVED
+from aerowire.driver.system_counters cimport duty_cycle_measure
 from aerowire.ipc.counters cimport counter_add, counter_atomic_add, counter_get_relaxed, counter_increment
 from aerowire.protocol.frames cimport error_frame_is_valid, frame_is_valid, nak_is_valid, status_message_is_valid
 from aerowire.protocol.pointer_map cimport PointerEntry, pair_key
@@ -28,43 +25,35 @@ cdef enum:
     OPERATION_ADD_PUBLICATION = 3
     OPERATION_REMOVE_PUBLICATION = 4
 
-cdef int ANSWERS_PER_POLL = 8               # frames taken from one socket per poll
 cdef int64_t IDLE_POLL_INTERVAL_NS = 40_000 # a spinning sender with nothing to send asks its sockets no more often: a look costs 0.5 us
 cdef int ANSWER_CAPACITY = 65536            # bytes: the largest datagram, so that a long one is seen as what it is
 
 
 @cython.final
-cdef class Sender(NativeAgent):
+cdef class Sender(DriverAgent):
     """Aeron: Sender. The add and remove methods belong to the registrar, everything else to the agent's thread.
 
-    Answers are read when a publication waits for its receiver, every 40 us while nothing is sent, after `poll_ratio` busy cycles, half a status interval after the last time, or when the
-    socket refused a datagram; so a full-rate sender still hears its receivers.
+    Answers are read when a publication waits for its receiver, every 40 us while nothing is sent, after `poll_ratio` busy cycles, half a
+    status interval after the last time, or when the socket refused a datagram; so a full-rate sender still hears its receivers. `batch`
+    bounds how many are taken from a socket at once.
     """
 
-    def __cinit__(self, *, ClockPort clock not None, SystemCounters system not None, EventQueue events not None, int poll_ratio=6,
+    def __cinit__(self, *, ClockPort clock not None, SystemCounters system not None, EventQueue events not None, int poll_ratio=6, int batch=4,
                   int64_t status_message_timeout_ns=200_000_000, int64_t cycle_threshold_ns=100_000_000):
-        self._clock = clock
-        self._system = system
-        self._events = events
-        self._commands = CommandQueue()
-        self._commands._failed_offers = system.address[SYSTEM_COUNTER_SENDER_PROXY_FAILS]
+        if not 1 <= batch <= BATCH_MAX:
+            raise ValueError(f"sender's batch: expected 1 to {BATCH_MAX}, actual {batch}")
+        self._set_up(clock, system, events, SYSTEM_COUNTER_SENDER_PROXY_FAILS, SYSTEM_COUNTER_SENDER_MAX_CYCLE_TIME,
+                     SYSTEM_COUNTER_SENDER_CYCLE_TIME_THRESHOLD_EXCEEDED, cycle_threshold_ns)
         self._poller = PortPoller()
         self._publications = PointerArray()
-        self._endpoints = PointerArray()
-        self._batch = DatagramBatch(ANSWERS_PER_POLL, ANSWER_CAPACITY)
+        self._batch = DatagramBatch(batch, ANSWER_CAPACITY)
         self._poll_ratio = poll_ratio
         self._poll_interval_ns = status_message_timeout_ns >> 1
-        self._cycle.threshold_ns = cycle_threshold_ns
-        self._cycle.cycle_time_max = system.address[SYSTEM_COUNTER_SENDER_MAX_CYCLE_TIME]
-        self._cycle.cycle_time_exceeded = system.address[SYSTEM_COUNTER_SENDER_CYCLE_TIME_THRESHOLD_EXCEEDED]
 
     @property
     def role_name(self) -> str:
         """Aeron's name of the role."""
         return "sender"
-
-    cdef void on_start(self) noexcept nogil:
-        duty_cycle_start(&self._cycle, self._clock.nano_time())
 
     cdef int do_work(self, int64_t now_ns, int64_t epoch_ms) noexcept nogil:
         cdef int work_count
@@ -126,7 +115,7 @@ cdef class Sender(NativeAgent):
         for i in range(ready):
             received = (<SendEndpoint>tokens[i])._port.receive(self._batch.items, self._batch.count)
             if received < 0:
-                (<SendEndpoint>tokens[i]).report(ERROR_RECEIVE_FAILED, -received, now_ns)
+                (<SendEndpoint>tokens[i]).report(ERROR_RECEIVE_FAILED, -received, 0, now_ns)
                 continue
             for j in range(received):
                 self._on_datagram(<SendEndpoint>tokens[i], self._batch.items[j].buffer, self._batch.items[j].length,
@@ -190,42 +179,39 @@ cdef class Sender(NativeAgent):
 
     # ---- commands
 
-    cdef int _take_commands(self, int64_t now_ns) noexcept nogil:
-        cdef Command command
-        cdef int taken = 0
-        while taken < COMMANDS_PER_CYCLE and self._events.can_answer() and self._commands.poll(&command):
-            self._on_command(&command, now_ns)
-            self._commands.taken()
-            taken += 1
-        return taken
-
     cdef void _on_command(self, Command* command, int64_t now_ns) noexcept nogil:
         if command.operation == OPERATION_ADD_ENDPOINT:
-            self._endpoints.add(command.subject)
-            self._poller.attach((<SendEndpoint>command.subject)._port, command.subject)
+            self._add_endpoint(<SendEndpoint>command.subject, now_ns)
         elif command.operation == OPERATION_REMOVE_ENDPOINT:
             self._remove_endpoint(<SendEndpoint>command.subject)
         elif command.operation == OPERATION_ADD_PUBLICATION:
-            self._publications.add(command.subject)
-            (<NetworkPublication>command.subject)._endpoint.publications.put(pair_key(command.a, command.b), command.subject)
+            self._add_publication(<NetworkPublication>command.subject, pair_key(command.a, command.b), now_ns)
         elif command.operation == OPERATION_REMOVE_PUBLICATION:
             self._publications.remove(command.subject)
             (<NetworkPublication>command.subject)._endpoint.publications.remove(pair_key(command.a, command.b))
             (<NetworkPublication>command.subject).sender_release()
 
+    cdef void _add_endpoint(self, SendEndpoint endpoint, int64_t now_ns) noexcept nogil:
+        cdef int outcome = self._poller.attach(endpoint._port, <void*>endpoint)
+        if outcome < 0:
+            endpoint.report(ERROR_RECEIVE_FAILED, -outcome, 0, now_ns)
+
+    cdef void _add_publication(self, NetworkPublication publication, int64_t key, int64_t now_ns) noexcept nogil:
+        if not self._publications.add(<void*>publication) or publication._endpoint.publications.put(key, <void*>publication) is NULL:
+            publication._endpoint.report(ERROR_TABLE_FULL, publication.stream_id, publication.session_id, now_ns)
+
     cdef void _remove_endpoint(self, SendEndpoint endpoint) noexcept nogil:
         self._poller.detach(endpoint._port)
-        self._endpoints.remove(<void*>endpoint)
         self._events.offer(EVENT_SEND_ENDPOINT_REMOVED, <void*>endpoint, 0, 0)
 
     def add_endpoint(self, SendEndpoint endpoint not None) -> None:
         """Read answers from an endpoint from now on. Held until SEND_ENDPOINT_REMOVED."""
         endpoint.events = self._events
-        self._put(OPERATION_ADD_ENDPOINT, endpoint, 0, 0, hold=True)
+        self._put(OPERATION_ADD_ENDPOINT, endpoint, hold=True)
 
     def remove_endpoint(self, SendEndpoint endpoint not None) -> None:
         """Use an endpoint no more; its publications were removed before. Answered by SEND_ENDPOINT_REMOVED."""
-        self._put(OPERATION_REMOVE_ENDPOINT, endpoint, 0, 0)
+        self._put(OPERATION_REMOVE_ENDPOINT, endpoint)
 
     def add_publication(self, NetworkPublication publication not None) -> None:
         """Send a publication from now on. Held until PUBLICATION_REMOVED."""
@@ -234,22 +220,3 @@ cdef class Sender(NativeAgent):
     def remove_publication(self, NetworkPublication publication not None) -> None:
         """Send a publication no more; the tracker answers with PUBLICATION_REMOVED."""
         self._put(OPERATION_REMOVE_PUBLICATION, publication, publication.stream_id, publication.session_id)
-
-    @property
-    def free_commands(self) -> int:
-        """Commands that can be added before the queue is full."""
-        return self._commands.free_slots()
-
-    def _put(self, int operation, subject, int32_t a, int32_t b, *, bint hold=False):
-        cdef Command command
-        command_clear(&command, operation, <void*>subject)
-        command.a = a
-        command.b = b
-        if hold:
-            self._events.hold(subject)
-        try:
-            self._commands.put(&command, subject)
-        except AgentQueueFullError:
-            if hold:
-                self._events.let_go(subject)
-            raise

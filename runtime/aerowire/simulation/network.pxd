@@ -53,6 +53,7 @@ cdef class SimulatedPort(DatagramPort):
     cdef bint _cut
     cdef Packet* _heap
     cdef int _queued
+    cdef readonly int asked_max          # the most datagrams that one receive asked for
 
     cdef bint push(self, Packet* packet) noexcept nogil
     cdef void pop(self, Packet* packet) noexcept nogil

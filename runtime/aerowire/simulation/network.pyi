@@ -19,6 +19,7 @@ class SimulatedNetwork:
 
 @final
 class SimulatedPort(DatagramPort):
+    asked_max: int
     def cut(self, off: bool = True) -> None: ...
     def close(self) -> None: ...
     @property

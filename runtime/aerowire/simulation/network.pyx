@@ -181,6 +181,7 @@ cdef class SimulatedPort(DatagramPort):
         cdef Packet packet
         cdef int received = 0
         cdef int64_t now_ns = self._network._clock.nano_time()
+        self.asked_max = max(self.asked_max, count)
         while received < count and self._queued and self._heap[0].due_ns <= now_ns:
             self.pop(&packet)
             items[received].length = packet.length if packet.length < items[received].capacity else items[received].capacity
