@@ -92,6 +92,14 @@ def test_another_process_gets_the_same_options_by_properties() -> None:
         ({"driver_termination_validator": "com.acme.Mine"}, "aeron.driver.termination.validator", "not one of"),
         ({"congestion_control_supplier": "com.acme.Mine"}, "aeron.CongestionControl.supplier", "not one of"),
         ({"driver_resolver_name": "me"}, "aeron.driver.resolver.name", "not supported"),
+        ({"image_liveness_timeout_ns": "-1s"}, "aeron.image.liveness.timeout", "out of range"),
+        ({"low_file_store_warning_threshold": -1}, "aeron.low.file.store.warning.threshold", "out of range"),
+        ({"sender_io_vector_capacity": 17}, "aeron.sender.io.vector.capacity", "out of range"),
+        ({"receiver_io_vector_capacity": 0}, "aeron.receiver.io.vector.capacity", "out of range"),
+        ({"network_publication_max_messages_per_send": 17}, "aeron.network.publication.max.messages.per.send", "out of range"),
+        ({"send_to_status_poll_ratio": 0}, "aeron.send.to.status.poll.ratio", "out of range"),
+        ({"driver_stream_session_limit": 0}, "aeron.driver.stream.session.limit", "out of range"),
+        ({"debug_send_data_loss_rate": 1.5}, "aeron.debug.send.data.loss.rate", "out of range"),
     ],
 )
 def test_refuses_a_value_and_names_the_option(options: dict[str, object], where: str, part: str) -> None:
@@ -100,6 +108,26 @@ def test_refuses_a_value_and_names_the_option(options: dict[str, object], where:
     assert caught.value.where in {where, OPTIONS[where].property if where in OPTIONS else where}
     assert caught.value.expected is not None
     assert caught.value.actual is not None
+
+
+def test_another_process_is_told_what_its_environment_would_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AERON_MTU_LENGTH", "8192")
+    context = Context(environ={}, max_resend=OPTIONS["max_resend"].default)
+    assert context.to_properties()["aeron.mtu.length"] == str(OPTIONS["mtu_length"].default)
+    assert context.to_properties()["aeron.max.resend"] == str(OPTIONS["max_resend"].default)
+    assert Context(properties=context.to_properties()).mtu_length == context.mtu_length == 1408
+
+
+def test_options_that_decide_nothing_are_named_with_the_reason() -> None:
+    context = Context(environ={}, nak_multicast_group_size=20, use_windows_high_res_timer=False, mtu_length=1408)
+    (only,) = context.options_without_effect()
+    assert only.startswith("aeron.nak.multicast.group.size: multicast")
+
+
+def test_threads_of_several_agents_run_where_the_official_driver_puts_them() -> None:
+    context = Context(environ={}, conductor_cpu_affinity=1, sender_cpu_affinity=2, driver_native_resource_agent_cpu_affinity=3)
+    roles = ("conductor", "shared", "sender", "sharednetwork", "receiver", "registrar")
+    assert [context.cpu_affinity(role) for role in roles] == [1, 1, 2, 2, None, 3]
 
 
 def test_names_an_unknown_option_and_the_nearest_one() -> None:

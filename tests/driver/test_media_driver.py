@@ -21,6 +21,7 @@ from aerowire.base.errors import (
     ConfigurationError,
     DriverError,
     ForeignDirectoryError,
+    StorageSpaceError,
     UnknownOptionError,
 )
 from aerowire.codecs.flyweights.cnc import CncHeaderEncoder
@@ -28,6 +29,7 @@ from aerowire.codecs.flyweights.commands import CommandType
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.driver import MediaDriver
 from aerowire.ipc.cnc import CncFile
+from aerowire.ipc.error_log import read_errors
 
 OPTIONS: dict[str, Any] = {"environ": {}, "threading_mode": "INVOKER", "term_buffer_length": "64k"}
 
@@ -207,6 +209,58 @@ class TestEmbedded:
         go_on.set()
         client.take(CommandType.ON_SUBSCRIPTION_READY, subscription)
         assert client.system(SystemCounter.NAME_RESOLVER_MAX_TIME) > 40_000_000
+
+    @pytest.mark.parametrize(
+        ("mode", "naming", "names"),
+        [
+            ("DEDICATED", "classic", {"sender", "receiver", "conductor", "registrar"}),
+            ("DEDICATED", "new", {"aeron-md-snd", "aeron-md-rcv", "aeron-md-cnd", "aeron-md-reg"}),
+            ("SHARED_NETWORK", "new", {"aeron-md-net", "aeron-md-cnd", "aeron-md-reg"}),
+            ("SHARED", "classic", {"[conductor, sen", "registrar"}),
+            ("SHARED", "new", {"aeron-md-shd", "aeron-md-reg"}),
+        ],
+    )
+    def test_the_system_knows_threads_by_their_names(self, aeron_dir: str, mode: str, naming: str, names: set[str]) -> None:
+        before = set(Path("/proc/self/task").iterdir())
+        with launch(aeron_dir, threading_mode=mode, thread_naming=naming):
+            deadline = time.monotonic() + 5
+            while names != (found := {Path(task, "comm").read_text().strip() for task in set(Path("/proc/self/task").iterdir()) - before}):
+                assert time.monotonic() < deadline, found
+                time.sleep(0.005)
+
+    def test_a_thread_runs_on_the_processor_it_was_given(self, aeron_dir: str) -> None:
+        cpu = max(os.sched_getaffinity(0))
+        with launch(aeron_dir, threading_mode="SHARED", thread_naming="new", conductor_cpu_affinity=cpu):
+            (task,) = [entry for entry in Path("/proc/self/task").iterdir() if Path(entry, "comm").read_text().strip() == "aeron-md-shd"]
+            assert os.sched_getaffinity(int(task.name)) == {cpu}
+
+    def test_a_processor_that_is_not_there_is_told_and_not_fatal(self, aeron_dir: str) -> None:
+        with launch(aeron_dir, threading_mode="SHARED", conductor_cpu_affinity=4_000), cnc_of(aeron_dir) as cnc:
+            assert [error.text for error in read_errors(cnc.error_log_buffer) if "affinity" in error.text]
+
+    def test_an_idle_strategy_with_too_many_arguments_is_refused(self, aeron_dir: str) -> None:
+        with pytest.raises(ConfigurationError, match="no such arguments"):
+            launch(aeron_dir, sender_idle_strategy="noop", sender_idle_strategy_init_args="1 2")
+
+    def test_a_full_disk_ends_the_capture_and_not_the_driver(self, launch: Callable[..., Any], tmp_path: Path) -> None:
+        pipe = tmp_path / "capture.pcapng"
+        os.mkfifo(pipe)
+        reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+        client = launch(threading_mode="SHARED", capture=pipe)
+        client.driver._invoker = Waiter()
+        os.close(reader)  # from now on each write fails, as on a disk without room
+        client.add_publication("aeron:udp?endpoint=127.0.0.1:9", 10)
+        client.take(CommandType.ON_PUBLICATION_READY)
+        client.work_until(lambda: client.system(SystemCounter.ERRORS) > 0)
+        client.add_publication("aeron:ipc", 11)
+        client.take(CommandType.ON_PUBLICATION_READY)
+        with pytest.raises(StorageSpaceError, match="capture ended"):
+            client.driver.check_capture()
+
+    def test_options_without_effect_stand_in_the_error_log(self, aeron_dir: str) -> None:
+        with launch(aeron_dir, cubic_congestion_control_tcp_mode=True), cnc_of(aeron_dir) as cnc:
+            (error,) = read_errors(cnc.error_log_buffer)
+            assert "option without effect: aeron.CubicCongestionControl.tcpMode" in error.text
 
     def test_launch_embedded_has_a_directory_of_its_own(self) -> None:
         with MediaDriver.launch_embedded(**OPTIONS) as one, MediaDriver.launch_embedded(**OPTIONS) as two:

@@ -10,10 +10,13 @@ from typing import Any
 
 import pytest
 
+from aerowire.base.errors import PortInUseError
 from aerowire.codecs.flyweights import commands
 from aerowire.codecs.flyweights.commands import CommandType
 from aerowire.codecs.tables.counters import CounterType, SystemCounter
 from aerowire.codecs.tables.errors import ErrorCode
+from aerowire.driver.socket_address import SocketAddress
+from aerowire.driver.wildcard_ports import WildcardPorts
 from aerowire.ipc.error_log import read_errors
 from aerowire.logbuffer.log import LogBuffers
 from tests.support.processes import free_port
@@ -192,6 +195,18 @@ class TestIpc:
         assert (fields["end_of_stream_position"], fields["response_correlation_id"]) == (2**63 - 1, -1)
         assert (fields["socket_rcvbuf_length"], fields["untethered_resting_timeout_ns"]) == (0, 10_000_000_000)
 
+    @pytest.mark.parametrize(("options", "is_whole"), [({}, False), ({"pre_touch_mapped_memory": True}, True)])
+    def test_a_log_has_all_its_pages_when_it_is_touched_before_use(
+        self, launch: Callable[..., Any], options: dict[str, bool], is_whole: bool
+    ) -> None:
+        client = launch(**options)
+        ready = client.take(CommandType.ON_PUBLICATION_READY, client.add_publication("aeron:ipc?sparse=true", 10))
+        status = Path(ready.log_file).stat()
+        assert (status.st_blocks * 512 >= status.st_size) == is_whole
+        log = LogBuffers.map(ready.log_file)
+        assert log.metadata_fields()["sparse"] == (not is_whole)
+        log.close()
+
 
 class TestUdp:
     def test_a_stream_arrives_at_its_subscriber(self, client: Any) -> None:
@@ -282,6 +297,26 @@ class TestUdp:
         remove_subscription(client, first)
         client.work_until(lambda: not any(label.startswith("rcv-") for label in client.labels()))
         client.take(CommandType.ON_SUBSCRIPTION_READY, client.add_subscription(UDP, 10))
+
+    def test_a_port_stays_taken_while_another_address_has_it(self) -> None:
+        ports = WildcardPorts.parse("option", "5000 5001")
+        one, two = SocketAddress("127.0.0.1", 5000), SocketAddress("127.0.0.2", 5000)
+        ports.take(one)
+        ports.take(two)
+        ports.give_back(5000)
+        assert ports.take(SocketAddress("127.0.0.1", 0)).port == 5001
+        with pytest.raises(PortInUseError, match="no port of the wildcard range"):
+            ports.take(SocketAddress("127.0.0.1", 0))
+        ports.give_back(5000)
+        assert ports.take(SocketAddress("127.0.0.1", 0)).port == 5000
+
+    def test_a_socket_that_cannot_be_opened_gives_back_no_other_s_port(self, launch: Callable[..., Any]) -> None:
+        low = free_port()
+        client = launch(receiver_wildcard_port_range=f"{low} {low}")
+        client.take(CommandType.ON_SUBSCRIPTION_READY, client.add_subscription(UDP, 10))
+        client.error_of(client.add_subscription(f"aeron:udp?endpoint=localhost:{low}", 10))
+        _, text = client.error_of(client.add_subscription(UDP, 11))
+        assert "no port of the wildcard range is free" in text
 
     def test_induced_loss_keeps_a_setup_from_its_receiver(self, launch: Callable[..., Any]) -> None:
         client = launch(debug_send_data_loss_rate=1.0)

@@ -27,21 +27,13 @@ cdef class AgentInvoker:
     cdef ClockPort _clock
     cdef int _state
     cdef int64_t _cycles
-    cdef int64_t* _cycle_time_max                           # optional counters, see track_cycle_time
-    cdef int64_t* _cycle_time_exceeded
-    cdef int64_t _cycle_threshold_ns
-    cdef int64_t _cycle_started_ns
-    cdef object _cycle_holder
     cdef object __weakref__
 
     cdef int run_once(self) noexcept nogil                  # one duty cycle of all agents at the clock's time
     cdef int run_at(self, int64_t now_ns, int64_t epoch_ms) noexcept nogil
-    # Count like Aeron's duty-cycle stall tracker: max cycle time (ns) and cycles longer than the threshold. `holder` keeps the counters mapped.
     cdef void _start_all(self) noexcept nogil
     cdef void _close_all(self) noexcept nogil
-    cdef void _measure(self, int64_t now_ns) noexcept nogil
     cdef int64_t _next_deadline(self) noexcept nogil
-    cdef void track_cycle_time(self, int64_t* cycle_time_max, int64_t* cycle_time_exceeded, int64_t threshold_ns, object holder)
 
 
 @cython.final

@@ -5,6 +5,8 @@ from typing import Self, final
 from aerowire.base.idle import IdleStrategy
 from aerowire.base.ports import ClockPort
 
+def name_thread(name: str) -> None: ...
+
 class NativeAgent:
     @property
     def role_name(self) -> str: ...

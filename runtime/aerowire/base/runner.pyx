@@ -3,7 +3,6 @@
 Knows agents, a clock and an idle strategy; nothing of what the agents do.
 """
 
-from cpython.ref cimport PyObject
 from libc.stdint cimport INT64_MAX, int32_t, int64_t
 from libc.stdlib cimport calloc, free
 
@@ -16,9 +15,24 @@ from aerowire.base.errors import AerowireError
 from aerowire.base.fork import forked, poison
 from aerowire.base.idle cimport IdleStrategy
 from aerowire.base.ports cimport ClockPort
-from aerowire.base.atomics cimport load_acquire_i32, load_relaxed_i64, store_relaxed_i64, store_release_i32, store_release_i64
+from aerowire.base.atomics cimport load_acquire_i32, load_relaxed_i64, store_relaxed_i64, store_release_i32
+
+cdef extern from *:
+    """
+    #ifndef _GNU_SOURCE
+    #define _GNU_SOURCE
+    #endif
+    #include <pthread.h>
+    #ifdef __linux__
+    static inline int aw_name_thread(const char *name) { return pthread_setname_np(pthread_self(), name); }
+    #else
+    static inline int aw_name_thread(const char *name) { (void)name; return 0; }
+    #endif
+    """
+    int aw_name_thread(const char* name) nogil
 
 STOP_TIMEOUT_S = 5.0        # how long exit waits for an agent whose cycle hangs
+NATIVE_NAME_LENGTH_MAX = 15 # of a thread, in octets: the kernel's limit
 
 cdef enum State:
     STATE_NEW = 0
@@ -67,12 +81,6 @@ cdef class AgentInvoker:
     def __dealloc__(self):
         free(self._native)
 
-    cdef void track_cycle_time(self, int64_t* cycle_time_max, int64_t* cycle_time_exceeded, int64_t threshold_ns, object holder):
-        self._cycle_time_max = cycle_time_max
-        self._cycle_time_exceeded = cycle_time_exceeded
-        self._cycle_threshold_ns = threshold_ns
-        self._cycle_holder = holder
-
     cdef int run_once(self) noexcept nogil:
         return self.run_at(self._clock.nano_time(), self._clock.epoch_ms())
 
@@ -80,25 +88,13 @@ cdef class AgentInvoker:
         cdef int work = 0
         cdef int index
         store_relaxed_i64(&self._cycles, self._cycles + 1)
-        if self._cycle_time_max != NULL:
-            self._measure(now_ns)
         for index in range(self._count):
             work += (<NativeAgent>self._native[index]).do_work(now_ns, epoch_ms)
         return work
 
-    cdef void _measure(self, int64_t now_ns) noexcept nogil:
-        # Aeron: DutyCycleStallTracker
-        cdef int64_t elapsed = now_ns - self._cycle_started_ns
-        self._cycle_started_ns = now_ns
-        if elapsed > load_relaxed_i64(self._cycle_time_max):
-            store_release_i64(self._cycle_time_max, elapsed)
-        if elapsed > self._cycle_threshold_ns:
-            store_release_i64(self._cycle_time_exceeded, load_relaxed_i64(self._cycle_time_exceeded) + 1)
-
     cdef void _start_all(self) noexcept nogil:
         cdef int index
         self._state = STATE_STARTED
-        self._cycle_started_ns = self._clock.nano_time()
         for index in range(self._count):
             (<NativeAgent>self._native[index]).on_start()
 
@@ -176,13 +172,19 @@ cdef class AgentInvoker:
         self.close()
 
 
+def name_thread(str name):
+    """Give the calling thread its name in the operating system's lists; what does not fit is cut."""
+    cdef bytes text = name.encode("ascii", "replace")[:NATIVE_NAME_LENGTH_MAX]
+    aw_name_thread(text)
+
+
 _running = weakref.WeakSet()
 
 
 cdef class AgentRunner:
     """One daemon thread that runs agents without the interpreter lock until told to stop.
 
-    Changed by: start() and stop(), from any other thread.  `cpu` pins the thread.  Stopped at interpreter exit.
+    Changed by: start() and stop(), from any other thread.  `role_name` is the thread's name, `cpu` pins it.  Stopped at interpreter exit.
     """
 
     def __init__(self, agents, ClockPort clock not None, IdleStrategy idle not None, *, role_name=None, cpu=None):
@@ -197,7 +199,7 @@ cdef class AgentRunner:
         if self._thread is not None:
             raise AerowireError("agent runner was already started", where=self._role_name)
         begun = threading.Event()
-        self._thread = threading.Thread(target=self._run, args=(begun,), name=f"aerowire-{self._role_name}", daemon=True)
+        self._thread = threading.Thread(target=self._run, args=(begun,), name=self._role_name, daemon=True)
         _running.add(self)
         poison(self)
         self._thread.start()
@@ -205,6 +207,7 @@ cdef class AgentRunner:
         return self
 
     def _run(self, begun):
+        name_thread(self._role_name)
         if self._cpu is not None:
             try:
                 os.sched_setaffinity(0, {self._cpu})

@@ -109,6 +109,8 @@ def _build(context: Context, ports: Ports, resolver: Executor | None, on_termina
     _allocate_system_counters(context, counters)
     loss_region = ports.regions.create(directory / LOSS_REPORT_FILE_NAME, _loss_report_length(context), sparse=False)
     errors = ErrorRecorder(DistinctErrorLog(cnc.error_log_buffer), AtomicCounter(counters, SystemCounter.ERRORS), ports.clock)
+    for text in context.options_without_effect():
+        errors.warn(f"option without effect: {text}")
     capture = _open_capture(context, ports)
     core, agents = _build_core(context, ports, cnc, counters, errors, LossReport(loss_region), capture)
     mapped = AtomicCounter(counters, SystemCounter.BYTES_CURRENTLY_MAPPED)
@@ -146,10 +148,17 @@ def _build_core(
         system=system,
         events=events,
         poll_ratio=context.send_to_status_poll_ratio,
+        batch=context.sender_io_vector_capacity,
         status_message_timeout_ns=context.rcv_status_message_timeout_ns,
         cycle_threshold_ns=context.driver_sender_cycle_threshold_ns,
     )
-    receiver = Receiver(clock=ports.clock, system=system, events=events, cycle_threshold_ns=context.driver_receiver_cycle_threshold_ns)
+    receiver = Receiver(
+        clock=ports.clock,
+        system=system,
+        events=events,
+        batch=context.receiver_io_vector_capacity,
+        cycle_threshold_ns=context.driver_receiver_cycle_threshold_ns,
+    )
     tracker = Tracker(
         clock=ports.clock,
         system=system,

@@ -4,45 +4,54 @@ from __future__ import annotations
 
 import enum
 import os
-import socket
 from collections.abc import Callable, Mapping
 
-from aerowire.base import units
 from aerowire.base.directory import default_aeron_dir
-from aerowire.base.errors import ConfigurationError
 from aerowire.base.options import resolve_options
-from aerowire.codecs.flyweights import cnc, transport
 from aerowire.codecs.tables.options import OPTIONS
-from aerowire.driver.wildcard_ports import WildcardPorts
+from aerowire.driver.option_checks import ALLOW_TERMINATION, check_options
+from aerowire.system.udp import probe_socket_buffers
 
 TerminationValidator = Callable[[str, bytes], bool]
 
 _SCOPES = ("driver", "aerowire")
 
-# Official suppliers that this driver's own behaviour stands for; another class name cannot be obeyed and is refused.
-_KNOWN_CLASSES: Mapping[str, tuple[str, ...]] = {
-    "unicast_flow_control_supplier": ("io.aeron.driver.DefaultUnicastFlowControlSupplier", "aeron_unicast_flow_control_strategy_supplier"),
-    "unicast_flow_control_strategy": ("io.aeron.driver.UnicastFlowControl",),
-    "multicast_flow_control_supplier": (
-        "io.aeron.driver.DefaultMulticastFlowControlSupplier",
-        "aeron_max_multicast_flow_control_strategy_supplier",
+# Threads that run several agents have no processor of their own to name: each goes where the official driver puts it.
+_AFFINITY_OF = {"shared": "conductor", "sharednetwork": "sender", "registrar": "driver_native_resource_agent"}
+
+
+# Options that are read, so that the same files and environments serve all drivers, but decide nothing here.
+_WITHOUT_EFFECT: Mapping[str, tuple[str, ...]] = {
+    "multicast and groups of receivers are not supported": (
+        "nak_multicast_group_size",
+        "nak_multicast_max_backoff_ns",
+        "flow_control_sm_application_specific_feedback",
+        "flow_control_group_tag",
+        "flow_control_group_min_size",
+        "flow_control_receiver_timeout_ns",
     ),
-    "multicast_flow_control_strategy": ("io.aeron.driver.MaxMulticastFlowControl",),
-    "congestion_control_supplier": (
-        "io.aeron.driver.DefaultCongestionControlSupplier",
-        "aeron_static_window_congestion_control_strategy_supplier",
-        "aeron_congestion_control_default_strategy_supplier",
+    "congestion control other than static is not supported": (
+        "cubic_congestion_control_measure_rtt",
+        "cubic_congestion_control_initial_rtt_ns",
+        "cubic_congestion_control_tcp_mode",
     ),
-    "send_channel_endpoint_supplier": ("io.aeron.driver.DefaultSendChannelEndpointSupplier",),
-    "receive_channel_endpoint_supplier": ("io.aeron.driver.DefaultReceiveChannelEndpointSupplier",),
-    "name_resolver_supplier": ("default",),
+    "names are resolved once, when a channel is added": (
+        "name_resolver_init_args",
+        "driver_resolver_bootstrap_neighbor",
+        "driver_reresolution_check_interval_ns",
+        "driver_resolver_neighbor_timeout_ns",
+        "driver_resolver_self_resolution_interval_ns",
+        "driver_resolver_neighbor_resolution_interval_ns",
+        "driver_resolver_bootstrap_neighbor_resolution_interval_ns",
+    ),
+    "spies are not supported": ("spies_simulate_connection",),
+    "files are made and freed by the registrar, which sleeps until it is woken": (
+        "driver_native_resource_agent_idle_strategy",
+        "driver_native_resource_agent_idle_strategy_init_args",
+    ),
+    "there are no experimental features": ("enable_experimental_features",),
+    "it is for Windows": ("use_windows_high_res_timer",),
 }
-
-_ALLOW = ("io.aeron.driver.DefaultAllowTerminationValidator", "allow")
-_DENY = ("io.aeron.driver.DefaultDenyTerminationValidator", "deny")
-
-_COUNTERS_LENGTH_MIN = 1024 * 1024
-_COUNTERS_LENGTH_MAX = 500 * 1024 * 1024
 
 
 class ThreadingMode(enum.Enum):
@@ -114,7 +123,11 @@ class Context:
     unicast_flow_control_rrwm: int
     multicast_flow_control_rrwm: int
     receiver_group_tag: int | None
+    thread_naming: str
     send_to_status_poll_ratio: int
+    sender_io_vector_capacity: int
+    receiver_io_vector_capacity: int
+    pre_touch_mapped_memory: bool
     driver_resource_free_limit: int
     network_publication_max_messages_per_send: int
     driver_conductor_cycle_threshold_ns: int
@@ -146,10 +159,11 @@ class Context:
         self.aeron_dir: str = str(self._values["dir"] or default_aeron_dir())
         self.threading_mode = ThreadingMode(self._values["threading_mode"])
         self.capture = None if capture is None else os.fspath(capture)
-        self.os_default_socket_sndbuf_length, self.os_max_socket_sndbuf_length = _probe_socket_length(socket.SO_SNDBUF)
-        self.os_default_socket_rcvbuf_length, self.os_max_socket_rcvbuf_length = _probe_socket_length(socket.SO_RCVBUF)
+        buffers = probe_socket_buffers()
+        self.os_default_socket_sndbuf_length, self.os_max_socket_sndbuf_length = buffers.send_default, buffers.send_max
+        self.os_default_socket_rcvbuf_length, self.os_max_socket_rcvbuf_length = buffers.receive_default, buffers.receive_max
         self._validator = termination_validator
-        self._validate()
+        check_options(self, self._values, has_own_validator=termination_validator is not None)
 
     @property
     def options(self) -> Mapping[str, object]:
@@ -172,185 +186,37 @@ class Context:
         return str(self._values[f"{role}_idle_strategy"]), tuple(arguments.replace(",", " ").split())
 
     def cpu_affinity(self, role: str) -> int | None:
-        """Return the processor that an agent is bound to, or None."""
-        cpu = self._values.get(f"{role}_cpu_affinity", -1)
-        return cpu if isinstance(cpu, int) and cpu >= 0 else None
+        """Return the processor that a role's thread is bound to, or None; roles as for `idle_strategy`, and registrar."""
+        cpu = int(self.number(f"{_AFFINITY_OF.get(role, role)}_cpu_affinity"))
+        return cpu if cpu >= 0 else None
+
+    def options_without_effect(self) -> list[str]:
+        """Return the properties that somebody set and this driver has no use for, each with the reason."""
+        return [
+            f"{OPTIONS[name].property}: {reason}"
+            for reason, names in _WITHOUT_EFFECT.items()
+            for name in names
+            if name in self._values.given and self._values[name] != OPTIONS[name].default
+        ]
 
     def allows_termination(self, token: bytes) -> bool:
         """Return whether a client with `token` may end the driver."""
         if self._validator is not None:
             return self._validator(self.aeron_dir, token)
-        return self.driver_termination_validator in _ALLOW
+        return self.driver_termination_validator in ALLOW_TERMINATION
 
     def to_properties(self) -> dict[str, str]:
-        """Return the options that differ from their defaults as properties, for another process."""
+        """Return the options as properties, for another process: what differs from the defaults, or from that process's environment."""
         result: dict[str, str] = {}
         for name, value in self._values.items():
             option = OPTIONS[name]
-            if value is not None and value != option.default and option.default_of is None:
+            is_told = name in self._values.given or bool(os.environ.get(option.env))
+            if value is not None and (is_told or (value != option.default and option.default_of is None)):
                 result[option.property] = str(value).lower() if isinstance(value, bool) else _property_text(name, value)
-        if self.untethered_linger_timeout_ns != -1:
-            result[_name("untethered_linger_timeout_ns")] = f"{self.untethered_linger_timeout_ns}ns"
-        result[_name("dir")] = self.aeron_dir
+        result[OPTIONS["dir"].property] = self.aeron_dir
         return result
-
-    def _validate(self) -> None:
-        self._check_range("conductor_buffer_length", OPTIONS["conductor_buffer_length"].default, units.INT32_MAX)
-        self._check_ring_capacity("conductor_buffer_length", cnc.RingTrailerDecoder.ENCODED_LENGTH)
-        self._check_range("clients_buffer_length", OPTIONS["clients_buffer_length"].default, units.INT32_MAX)
-        self._check_ring_capacity("clients_buffer_length", cnc.BroadcastTrailerDecoder.ENCODED_LENGTH)
-        self._check_range("counters_buffer_length", _COUNTERS_LENGTH_MIN, _COUNTERS_LENGTH_MAX)
-        self._check_range("error_buffer_length", OPTIONS["error_buffer_length"].default, units.INT32_MAX)
-        self._check_range("loss_report_buffer_length", OPTIONS["loss_report_buffer_length"].default, units.INT32_MAX)
-        self._check_range("file_page_size", transport.PAGE_SIZE_MIN, transport.PAGE_SIZE_MAX)
-        self._check_power_of_two("file_page_size")
-        for name in ("term_buffer_length", "ipc_term_buffer_length"):
-            self._check_range(name, transport.TERM_LENGTH_MIN, transport.TERM_LENGTH_MAX)
-            self._check_power_of_two(name)
-        for name in ("publication_term_window_length", "ipc_publication_term_window_length"):
-            self._check_range(name, 0, transport.TERM_LENGTH_MAX)
-        for name in ("mtu_length", "ipc_mtu_length"):
-            self._check_range(name, transport.MTU_MIN, transport.MAX_UDP_PAYLOAD)
-            self._check_multiple(name, transport.FRAME_ALIGNMENT)
-        for name in (
-            "unicast_flow_control_rrwm",
-            "multicast_flow_control_rrwm",
-            "nak_unicast_retry_delay_ratio",
-            "driver_resource_free_limit",
-        ):
-            self._check_range(name, 1, units.INT32_MAX)
-        self._check_range("max_resend", 1, _MAX_RESEND_MAX)
-        self._check_range("nak_unicast_delay_ns", OPTIONS["nak_unicast_delay_ns"].default, units.INT64_MAX)
-        self._check_timeouts()
-        self._check_session_ids()
-        self._check_sockets()
-        self._check_classes()
-        WildcardPorts.parse(_name("sender_wildcard_port_range"), self.sender_wildcard_port_range)
-        WildcardPorts.parse(_name("receiver_wildcard_port_range"), self.receiver_wildcard_port_range)
-
-    def _check_timeouts(self) -> None:
-        self._check_range("timer_interval_ns", 1, units.INT64_MAX)
-        self._check_more_than("publication_unblock_timeout_ns", "client_liveness_timeout_ns")
-        self._check_more_than("client_liveness_timeout_ns", "timer_interval_ns")
-        for name in ("untethered_window_limit_timeout_ns", "untethered_resting_timeout_ns"):
-            self._check_more_than(name, "timer_interval_ns")
-        if self.untethered_linger_timeout_ns != -1:
-            self._check_more_than("untethered_linger_timeout_ns", "timer_interval_ns")
-
-    def _check_session_ids(self) -> None:
-        low, high = self.publication_reserved_session_id_low, self.publication_reserved_session_id_high
-        self._check_range("publication_reserved_session_id_low", units.INT32_MIN, units.INT32_MAX)
-        self._check_range("publication_reserved_session_id_high", units.INT32_MIN, units.INT32_MAX)
-        if low > high or high - low > units.INT32_MAX:
-            raise ConfigurationError(
-                "the range of reserved session ids is impossible",
-                where=_name("publication_reserved_session_id_low"),
-                expected="low <= high and fewer than 2^31 ids",
-                actual=f"{low} to {high}",
-            )
-
-    def _check_sockets(self) -> None:
-        sndbuf = self.socket_so_sndbuf or self.os_default_socket_sndbuf_length
-        if self.mtu_length > sndbuf:
-            raise ConfigurationError(
-                "the MTU is longer than SO_SNDBUF",
-                where=_name("mtu_length"),
-                expected=f"at most {sndbuf}",
-                actual=self.mtu_length,
-                hint=f"raise {_name('socket_so_sndbuf')}",
-            )
-        rcvbuf = self.socket_so_rcvbuf or self.os_default_socket_rcvbuf_length
-        if self.rcv_initial_window_length > rcvbuf:
-            raise ConfigurationError(
-                "the initial window is longer than SO_RCVBUF",
-                where=_name("rcv_initial_window_length"),
-                expected=f"at most {rcvbuf}",
-                actual=self.rcv_initial_window_length,
-                hint=f"raise {_name('socket_so_rcvbuf')}",
-            )
-        if self.mtu_length > self.rcv_initial_window_length:
-            raise ConfigurationError(
-                "the MTU is longer than the initial window",
-                where=_name("mtu_length"),
-                expected=f"at most {self.rcv_initial_window_length}",
-                actual=self.mtu_length,
-            )
-
-    def _check_classes(self) -> None:
-        for name, known in _KNOWN_CLASSES.items():
-            value = self._values.get(name)
-            if value and value not in known:
-                raise ConfigurationError(
-                    "a supplier is not one of this driver's", where=_name(name), expected=" | ".join(known), actual=value
-                )
-        if self._validator is None and self.driver_termination_validator not in _ALLOW + _DENY:
-            raise ConfigurationError(
-                "a termination validator is not one of this driver's",
-                where=_name("driver_termination_validator"),
-                expected=" | ".join(_ALLOW + _DENY),
-                actual=self.driver_termination_validator,
-            )
-        if self.driver_resolver_name or self.driver_resolver_interface:
-            raise ConfigurationError(
-                "name resolution between drivers: not supported",
-                where=_name("driver_resolver_name"),
-                expected="no resolver name and interface",
-                actual=self.driver_resolver_name or self.driver_resolver_interface,
-            )
-
-    def _check_range(self, name: str, low: object, high: int) -> None:
-        value = getattr(self, name)
-        assert isinstance(low, int)
-        if not low <= value <= high:
-            raise ConfigurationError(f"{_name(name)} is out of range", where=_name(name), expected=f"{low} to {high}", actual=value)
-
-    def _check_power_of_two(self, name: str) -> None:
-        value = getattr(self, name)
-        if value & (value - 1):
-            raise ConfigurationError(f"{_name(name)} is not a power of two", where=_name(name), expected="a power of two", actual=value)
-
-    def _check_ring_capacity(self, name: str, trailer_length: int) -> None:
-        capacity = getattr(self, name) - trailer_length
-        if capacity & (capacity - 1):
-            raise ConfigurationError(
-                f"{_name(name)} has no usable capacity",
-                where=_name(name),
-                expected=f"a power of two plus {trailer_length} bytes of trailer",
-                actual=getattr(self, name),
-            )
-
-    def _check_multiple(self, name: str, of: int) -> None:
-        value = getattr(self, name)
-        if value % of:
-            raise ConfigurationError(f"{_name(name)} is not aligned", where=_name(name), expected=f"a multiple of {of}", actual=value)
-
-    def _check_more_than(self, name: str, other: str) -> None:
-        value, floor = getattr(self, name), getattr(self, other)
-        if value <= floor:
-            raise ConfigurationError(
-                f"{_name(name)} is too short",
-                where=_name(name),
-                expected=f"more than {_name(other)}={units.format_duration(floor)}",
-                actual=units.format_duration(value),
-            )
-
-
-# A retransmit handler has a fixed number of places.
-_MAX_RESEND_MAX = 256
-
-
-def _name(option: str) -> str:
-    return OPTIONS[option].property
 
 
 def _property_text(name: str, value: object) -> str:
     # A bare number is read in the option's own unit, which need not be nanoseconds.
     return f"{value}ns" if OPTIONS[name].kind == "duration_ns" else str(value)
-
-
-def _probe_socket_length(option: int) -> tuple[int, int]:
-    """Return the default and the largest length of a socket's buffer, as the system tells them."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        default = probe.getsockopt(socket.SOL_SOCKET, option)
-        probe.setsockopt(socket.SOL_SOCKET, option, units.INT32_MAX)
-        return default, probe.getsockopt(socket.SOL_SOCKET, option)

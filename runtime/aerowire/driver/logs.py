@@ -106,6 +106,8 @@ class LogStore:
         context = self._context
         length = log_file_length(spec.term_length, context.file_page_size)
         self._check_storage(length)
+        # Touching a page takes room for it, so a log that is to be touched gets its room first: a full disk is then an error, not a crash.
+        is_sparse = spec.is_sparse and not context.pre_touch_mapped_memory
         path = str(Path(context.aeron_dir) / directory / f"{identity}{_SUFFIX}")
         sockets = {
             "os_default_socket_sndbuf_length": context.os_default_socket_sndbuf_length,
@@ -122,13 +124,15 @@ class LogStore:
             stream_id=spec.stream_id,
             correlation_id=identity,
             page_size=context.file_page_size,
-            sparse=spec.is_sparse,
+            sparse=is_sparse,
             term_id=spec.term_id,
             term_offset=spec.term_offset,
             regions=self._regions,
             **sockets,
             **spec.metadata,
         )
+        if not is_sparse and buffers.region is not None:
+            buffers.region.pre_touch(self._regions.page_size)
         self._mapped_bytes.add(length)
         return Log(buffers, path, length)
 

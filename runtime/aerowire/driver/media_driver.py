@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Self
 
 from aerowire.base import fork, units
 from aerowire.base.directory import SHARED_MEMORY
-from aerowire.base.errors import ClosedError
+from aerowire.base.errors import ClosedError, ConfigurationError
 from aerowire.base.idle import idle_strategy
-from aerowire.base.runner import AgentInvoker, AgentRunner
+from aerowire.base.runner import AgentInvoker, AgentRunner, name_thread
 from aerowire.codecs.tables.options import OPTIONS
 from aerowire.driver.composition import DriverParts, build_driver
 from aerowire.driver.context import Context, ThreadingMode
@@ -33,6 +33,26 @@ if TYPE_CHECKING:
     from aerowire.driver.spawned import SpawnedDriver
 
 _IDLE_ROLES = ("sender", "receiver", "conductor", "sharednetwork", "shared")
+
+# Names of threads by role and form, as the official drivers have them; the registrar is ours.
+_THREAD_NAMES: Mapping[str, Mapping[str, str]] = {
+    "classic": {
+        "sender": "sender",
+        "receiver": "receiver",
+        "conductor": "conductor",
+        "sharednetwork": "[sender, receiver]",
+        "shared": "[conductor, sender, receiver]",
+        "registrar": "registrar",
+    },
+    "new": {
+        "sender": "aeron-md-snd",
+        "receiver": "aeron-md-rcv",
+        "conductor": "aeron-md-cnd",
+        "sharednetwork": "aeron-md-net",
+        "shared": "aeron-md-shd",
+        "registrar": "aeron-md-reg",
+    },
+}
 
 # Agents poll their stop flag every cycle; a longer wait means that one is stuck in the kernel.
 _STOP_TIMEOUT_S = 5.0
@@ -206,29 +226,44 @@ class MediaDriver:
 
     def _start_threads(self, idles: Mapping[str, IdleStrategy]) -> None:
         sender, receiver, tracker = self._agents
-        groups: dict[ThreadingMode, list[tuple[str, str, list[NativeAgent]]]] = {
-            ThreadingMode.DEDICATED: [
-                ("aeron-md-snd", "sender", [sender]),
-                ("aeron-md-rcv", "receiver", [receiver]),
-                ("aeron-md-cnd", "conductor", [tracker]),
-            ],
-            ThreadingMode.SHARED_NETWORK: [
-                ("aeron-md-net", "sharednetwork", [sender, receiver]),
-                ("aeron-md-cnd", "conductor", [tracker]),
-            ],
-            ThreadingMode.SHARED: [("aeron-md-shd", "shared", [sender, receiver, tracker])],
+        groups: dict[ThreadingMode, dict[str, list[NativeAgent]]] = {
+            ThreadingMode.DEDICATED: {"sender": [sender], "receiver": [receiver], "conductor": [tracker]},
+            ThreadingMode.SHARED_NETWORK: {"sharednetwork": [sender, receiver], "conductor": [tracker]},
+            ThreadingMode.SHARED: {"shared": [sender, receiver, tracker]},
         }
-        for thread_name, role, agents in groups[self._context.threading_mode]:
-            runner = AgentRunner(agents, self._ports.clock, idles[role], role_name=thread_name, cpu=self._context.cpu_affinity(role))
+        names = _THREAD_NAMES[self._context.thread_naming]
+        for role, agents in groups[self._context.threading_mode].items():
+            runner = AgentRunner(agents, self._ports.clock, idles[role], role_name=names[role], cpu=self._cpu_of(role))
             self._runners.append(runner)
             runner.start()
-        self._thread = threading.Thread(target=self._parts.registrar.run, name="aeron-md-reg", daemon=True)
+        cpu = self._cpu_of("registrar")
+        self._thread = threading.Thread(target=self._run_registrar, args=(names["registrar"], cpu), name=names["registrar"], daemon=True)
         self._thread.start()
 
+    def _run_registrar(self, name: str, cpu: int | None) -> None:
+        name_thread(name)
+        if cpu is not None:
+            os.sched_setaffinity(0, {cpu})
+        self._parts.registrar.run()
+
+    def _cpu_of(self, role: str) -> int | None:
+        # Called BEFORE the registrar's thread runs, which owns the error log from then on.
+        cpu = self._context.cpu_affinity(role)
+        if cpu is None or cpu in os.sched_getaffinity(0):
+            return cpu
+        self._parts.registrar.core.errors.warn(f"unable to apply affinity: role={role} cpu={cpu}; this process may not use it")
+        return None
+
     def _idle(self, role: str) -> IdleStrategy:
-        name, arguments = self._context.idle_strategy(role)
+        name, texts = self._context.idle_strategy(role)
         where = OPTIONS[f"{role}_idle_strategy_init_args"].property
-        return idle_strategy(name, *(units.parse_duration_ns(where, text) for text in arguments))
+        arguments = [units.parse_duration_ns(where, text) for text in texts]
+        try:
+            return idle_strategy(name, *arguments)
+        except TypeError as error:
+            raise ConfigurationError(
+                "an idle strategy has no such arguments", where=where, expected=f"those of {name}", actual=f"{' '.join(texts)}: {error}"
+            ) from None
 
 
 def random_aeron_dir() -> str:

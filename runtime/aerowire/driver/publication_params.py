@@ -11,8 +11,8 @@ from aerowire.base.errors import ChannelValueError
 from aerowire.codecs.flyweights import transport
 from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.driver.context import Context
+from aerowire.driver.option_checks import MAX_RESEND_MAX
 
-MAX_RESEND_MAX = 256
 RESPONSE_CORRELATION_ID_NONE = -1
 RESPONSE_CORRELATION_ID_PROTOTYPE = -2
 
