@@ -28,6 +28,8 @@ cdef class KeepaliveAgent(NativeAgent):
     cdef int64_t _last_service_ns
     cdef int64_t _last_keepalive_ns
     cdef int64_t _heartbeat_age_ms
+    cdef int64_t _beat_seen_ms          # the driver's last heartbeat
+    cdef int64_t _beat_ms               # between its last two, at most the timeout
     cdef int64_t _service_gap_ns
     cdef int32_t _heartbeat_counter_id
     cdef int32_t _liveness

@@ -5,6 +5,8 @@ process for dead. It writes the client's heartbeat counter, reads the driver's h
 said something. Aeron: ClientConductor.checkLiveness.
 """
 
+from aerowire.codecs.tables.options import OPTIONS
+
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
@@ -17,6 +19,9 @@ from aerowire.ipc.ring_buffer cimport ManyToOneRingBuffer
 from aerowire.memory.atomics cimport load_acquire_i32, load_acquire_i64, load_relaxed_i64, store_relaxed_i64, store_release_i32
 from aerowire.memory.region cimport BufferView, borrow
 from aerowire.system.wakeup cimport Wakeup
+
+# A beat may be late by this share of what lies between two: a timeout no longer than that is not missed by a beat in time.
+cdef int LATE_BEAT_SHARE = 8
 
 OK = LIVENESS_OK
 DRIVER_TIMEOUT = LIVENESS_DRIVER_TIMEOUT
@@ -43,6 +48,7 @@ cdef class KeepaliveAgent(NativeAgent):
         self._interval_ns = interval_ns
         self._service_timeout_ns = service_timeout_ns
         self._heartbeat_counter_id = -1
+        self._beat_ms = min(OPTIONS["timer_interval_ns"].default // 1_000_000, driver_timeout_ms)   # until two beats were seen
 
     @property
     def role_name(self):
@@ -104,7 +110,11 @@ cdef class KeepaliveAgent(NativeAgent):
         cdef int64_t heartbeat_ms = self._ring.consumer_heartbeat()
         if heartbeat_ms == CONSUMER_HEARTBEAT_CLOSED:
             return LIVENESS_DRIVER_SHUTDOWN
-        if epoch_ms - heartbeat_ms > self._driver_timeout_ms:
+        if heartbeat_ms != self._beat_seen_ms:
+            if self._beat_seen_ms != 0:
+                self._beat_ms = min(heartbeat_ms - self._beat_seen_ms, self._driver_timeout_ms)
+            self._beat_seen_ms = heartbeat_ms
+        if epoch_ms - heartbeat_ms > self._driver_timeout_ms + max(self._beat_ms, 0) // LATE_BEAT_SHARE:
             store_relaxed_i64(&self._heartbeat_age_ms, epoch_ms - heartbeat_ms)
             return LIVENESS_DRIVER_TIMEOUT
         return LIVENESS_OK
