@@ -241,6 +241,17 @@ def test_a_static_counter_is_found_again_and_stays(aeron: Aeron, driver: FakeDri
     assert CommandType.REMOVE_COUNTER not in {command for command, _ in driver.commands}
 
 
+def test_a_counter_that_cannot_be_made_fails_its_command_and_is_given_back(aeron: Aeron, driver: FakeDriver) -> None:
+    pending = aeron.async_add_counter(1000, "mine")
+    outside = commands.CounterUpdateEncoder.encode(correlation_id=pending.correlation_id, counter_id=1 << 20)
+    driver.transmitter.transmit(CommandType.ON_COUNTER_READY, outside)
+    assert pending.poll()
+    with pytest.raises(ValueError, match="counter 1048576 is outside the counters buffer"):
+        pending.result()
+    driver.invoke()
+    assert commands.RemoveCounterDecoder(driver.last(CommandType.REMOVE_COUNTER)).registration_id == pending.correlation_id
+
+
 def test_asks_for_a_free_session_id(aeron: Aeron) -> None:
     assert aeron.next_session_id(10) == -42
 

@@ -161,9 +161,17 @@ def test_a_late_subscriber_joins_where_the_stream_stands(aeron: Aeron, reader: R
         send(publication, b"early")
         assert reader.read(1) == [b"early"]
         late = Reader(aeron, reader.channel)
-        with late.subscription:
+
+        def joins_where_the_stream_stands() -> bool:
+            """Try anew: a subscriber that comes before the driver has noted what was read joins where the slowest reader stood."""
+            nonlocal late
+            late.subscription.close()
+            late = Reader(aeron, reader.channel)
             assert wait_for(lambda: late.subscription.is_connected, LIMIT_NS)
-            assert late.subscription.images[0].join_position == publication.position
+            return bool(late.subscription.images[0].join_position == publication.position)
+
+        assert wait_for(joins_where_the_stream_stands, LIMIT_NS)
+        with late.subscription:
             send(publication, b"after")
             assert late.read(1) == [b"after"]
             assert reader.read(1) == [b"after"]

@@ -25,6 +25,7 @@ from aerowire.base.errors import (
 )
 from aerowire.client import Aeron, FragmentAssembler, wait_for
 from aerowire.codecs.flyweights import cnc
+from aerowire.codecs.flyweights.commands import CommandType
 from aerowire.driver.media_driver import MediaDriver
 
 if TYPE_CHECKING:
@@ -76,6 +77,17 @@ def test_images_come_without_the_user_doing_anything(driver: FakeDriver) -> None
         aeron.add_publication(CHANNEL, 10)
         assert came.wait(5)
         assert subscription.is_connected
+
+
+def test_a_message_that_cannot_be_read_is_reported_and_the_next_one_handled(driver: FakeDriver) -> None:
+    errors: list[BaseException] = []
+    with driver.background(), Aeron.connect(driver.directory, error_handler=errors.append) as aeron:
+        aeron.add_subscription(CHANNEL, 10)
+        driver.transmitter.transmit(CommandType.ON_AVAILABLE_IMAGE, b"short")
+        assert wait_for(lambda: len(errors) == 1, LIMIT_NS)
+        subscription = aeron.async_add_subscription(CHANNEL, 11)
+        assert wait_for(lambda: subscription.is_done, LIMIT_NS)  # by the conductor's own thread: nobody polls
+        assert not aeron.is_closed
 
 
 def test_a_call_that_holds_the_interpreter_does_not_end_the_client(aeron_dir: Path, start_driver: type[FakeDriver]) -> None:
@@ -143,8 +155,9 @@ def test_a_forked_child_owns_nothing(real_driver: MediaDriver) -> None:
         publication = aeron.add_publication(CHANNEL, 20)
         subscription = aeron.add_subscription(CHANNEL, 20)
         counter = aeron.add_counter(1000, "forked")
-        assert wait_for(lambda: publication.is_connected and subscription.is_connected, LIMIT_NS)
-        claim = publication.try_claim(4)
+        while not (claim := publication.try_claim(4)):
+            time.sleep(0)  # the driver lets nothing start until it has seen the subscriber
+        assert wait_for(lambda: subscription.is_connected, LIMIT_NS)
         read_end, write_end = os.pipe()
         child = os.fork()
         if child == 0:

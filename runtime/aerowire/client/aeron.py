@@ -22,6 +22,7 @@ from aerowire.client.conductor import ClientConductor
 from aerowire.client.connecting import connect_to_driver
 from aerowire.client.context import ClientContext, ConcludedContext
 from aerowire.client.driver_proxy import DriverProxy
+from aerowire.client.handlers import AVAILABLE_COUNTER, CLOSE, UNAVAILABLE_COUNTER
 from aerowire.client.keepalive import KeepaliveAgent
 from aerowire.system.clock import SystemClock
 from aerowire.system.wakeup import Wakeup
@@ -188,27 +189,27 @@ class Aeron:
 
     def add_available_counter_handler(self, handler: CounterHandler) -> int:
         """Call `handler(counters_reader, registration_id, counter_id)` for each counter that appears; returns a number to remove it by."""
-        return self._conductor.add_handler("available_counter", handler)
+        return self._conductor.handlers.add(AVAILABLE_COUNTER, handler)
 
     def remove_available_counter_handler(self, handler_id: int) -> bool:
         """Remove a handler by its number; returns whether it was there."""
-        return self._conductor.remove_handler("available_counter", handler_id)
+        return self._conductor.handlers.remove(AVAILABLE_COUNTER, handler_id)
 
     def add_unavailable_counter_handler(self, handler: CounterHandler) -> int:
         """Call `handler(counters_reader, registration_id, counter_id)` for each counter that goes; returns a number to remove it by."""
-        return self._conductor.add_handler("unavailable_counter", handler)
+        return self._conductor.handlers.add(UNAVAILABLE_COUNTER, handler)
 
     def remove_unavailable_counter_handler(self, handler_id: int) -> bool:
         """Remove a handler by its number; returns whether it was there."""
-        return self._conductor.remove_handler("unavailable_counter", handler_id)
+        return self._conductor.handlers.remove(UNAVAILABLE_COUNTER, handler_id)
 
     def add_close_handler(self, handler: Callable[[], object]) -> int:
         """Call `handler()` when the client closes; returns a number to remove it by."""
-        return self._conductor.add_handler("close", handler)
+        return self._conductor.handlers.add(CLOSE, handler)
 
     def remove_close_handler(self, handler_id: int) -> bool:
         """Remove a handler by its number; returns whether it was there."""
-        return self._conductor.remove_handler("close", handler_id)
+        return self._conductor.handlers.remove(CLOSE, handler_id)
 
     # ---- the client itself
 

@@ -1,0 +1,196 @@
+"""What becomes of the driver's messages: answers complete commands and make handles, events add and end images.
+
+Under the conductor's lock. Knows no layouts and sends nothing but what takes back an answer that nobody wants. Aeron: DriverEventsListener.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from aerowire.client import endings, state
+from aerowire.client.counter import Counter
+from aerowire.client.handlers import AVAILABLE_COUNTER, UNAVAILABLE_COUNTER
+from aerowire.client.image import Image
+from aerowire.client.publication import ExclusivePublication, Publication
+from aerowire.client.refusals import refusal
+
+if TYPE_CHECKING:
+    from aerowire.client.conductor import ClientConductor
+    from aerowire.client.context import ConcludedContext
+    from aerowire.client.driver_events import PublicationErrorFrame
+    from aerowire.client.driver_proxy import DriverProxy
+    from aerowire.client.handlers import Handlers
+    from aerowire.client.mapped_logs import MappedLogs
+    from aerowire.client.resources import Request, Resource, Resources
+    from aerowire.ipc.counters import CountersReader
+
+
+class Answers:
+    """The listener of one client's DriverEvents."""
+
+    def __init__(
+        self,
+        conductor: ClientConductor,
+        context: ConcludedContext,
+        proxy: DriverProxy,
+        counters: CountersReader,
+        *,
+        resources: Resources,
+        logs: MappedLogs,
+        handlers: Handlers,
+    ) -> None:
+        self._conductor = conductor
+        self._context = context
+        self._proxy = proxy
+        self._counters = counters
+        self._resources = resources
+        self._logs = logs
+        self._handlers = handlers
+
+    def on_error(self, correlation_id: int, error_code: int, text: str) -> None:
+        request = self._resources.take_request(correlation_id)
+        if request is not None:
+            self._resources.drop_subscription(correlation_id)
+            request.pending.fail(refusal(error_code, text, request.pending.what))
+
+    def on_publication_ready(
+        self,
+        correlation_id: int,
+        registration_id: int,
+        session_id: int,
+        stream_id: int,
+        position_limit_id: int,
+        channel_status_id: int,
+        log_file: str,
+        *,
+        exclusive: bool,
+    ) -> None:
+        request = self._wanted(correlation_id)
+        if request is None:
+            return
+        kind = ExclusivePublication if exclusive else Publication
+        self._fulfil(
+            request,
+            lambda: kind(
+                self._conductor,
+                self._logs.map(registration_id, log_file),
+                self._counters,
+                channel=request.channel,
+                stream_id=stream_id,
+                session_id=session_id,
+                registration_id=correlation_id,
+                original_registration_id=registration_id,
+                position_limit_id=position_limit_id,
+                channel_status_id=channel_status_id,
+            ),
+            lambda: self._proxy.remove_publication(correlation_id, revoke=False),
+        )
+
+    def on_subscription_ready(self, correlation_id: int, channel_status_id: int) -> None:
+        request = self._wanted(correlation_id)
+        subscription = self._resources.subscription(correlation_id)
+        if request is not None and subscription is not None:
+            subscription._set_channel_status_id(channel_status_id)
+            request.pending.complete(subscription)
+
+    def on_available_image(
+        self,
+        correlation_id: int,
+        session_id: int,
+        stream_id: int,
+        subscription_id: int,
+        position_id: int,
+        log_file: str,
+        source_identity: str,
+    ) -> None:
+        subscription = self._resources.subscription(subscription_id)
+        if subscription is None:
+            return
+        try:
+            image = Image(
+                subscription,
+                self._logs.map(correlation_id, log_file),
+                self._counters,
+                correlation_id=correlation_id,
+                session_id=session_id,
+                stream_id=stream_id,
+                subscriber_position_id=position_id,
+                source_identity=source_identity,
+            )
+        except Exception as error:
+            self._handlers.report(error)
+            return
+        subscription._add_image(image)
+        self._handlers.call(subscription.available_image_handler, image)
+
+    def on_unavailable_image(self, correlation_id: int, subscription_id: int) -> None:
+        subscription = self._resources.subscription(subscription_id)
+        image = None if subscription is None else subscription._remove_image(correlation_id)
+        if subscription is not None and image is not None:
+            image._end(state.UNAVAILABLE)
+            self._logs.linger(image, self._context.resource_linger_duration_ns)
+            self._handlers.call(subscription.unavailable_image_handler, image)
+
+    def on_operation_success(self, correlation_id: int) -> None:
+        self._complete(correlation_id, None)
+
+    def on_counter_ready(self, correlation_id: int, counter_id: int) -> None:
+        request = self._wanted(correlation_id)
+        if request is not None:
+            self._fulfil(
+                request,
+                lambda: Counter(self._conductor, self._counters, counter_id=counter_id, registration_id=correlation_id),
+                lambda: self._proxy.remove_counter(correlation_id),
+            )
+        self._handlers.announce(AVAILABLE_COUNTER, self._counters, correlation_id, counter_id)
+
+    def on_static_counter(self, correlation_id: int, counter_id: int) -> None:
+        request = self._wanted(correlation_id)
+        if request is not None:
+            self._fulfil(request, lambda: self._static_counter(counter_id))
+
+    def on_unavailable_counter(self, registration_id: int, counter_id: int) -> None:
+        self._handlers.announce(UNAVAILABLE_COUNTER, self._counters, registration_id, counter_id)
+
+    def on_client_timeout(self, client_id: int) -> None:
+        if client_id == self._proxy.client_id:
+            self._conductor.terminate(endings.dropped_by_driver(self._context))
+
+    def on_publication_error(self, frame: PublicationErrorFrame) -> None:
+        handler = self._context.publication_error_frame_handler
+        if handler is not None and self._resources.has_publication(frame.registration_id):
+            self._handlers.call(handler, frame)
+
+    def on_next_available_session_id(self, correlation_id: int, session_id: int) -> None:
+        self._complete(correlation_id, session_id)
+
+    def _fulfil(self, request: Request, make: Callable[[], Resource], take_back: Callable[[], object] | None = None) -> None:
+        """Complete a command with the handle that `make` returns; when that fails, the command fails and the driver takes its part back."""
+        try:
+            resource = make()
+        except Exception as error:
+            request.pending.fail(error)
+            if take_back is not None:
+                self._conductor.tell(take_back)
+            return
+        self._resources.add(request.pending.correlation_id, resource)
+        request.pending.complete(resource)
+
+    def _complete(self, correlation_id: int, value: object) -> None:
+        request = self._resources.take_request(correlation_id)
+        if request is not None:
+            request.pending.complete(value)
+
+    def _wanted(self, correlation_id: int) -> Request | None:
+        """Return the command that an answer is for; None when it is not ours, or given up: then what the driver made is taken back."""
+        request = self._resources.take_request(correlation_id)
+        if request is not None and request.undo is not None:
+            undo = request.undo
+            self._conductor.tell(lambda: undo(correlation_id))
+            return None
+        return request
+
+    def _static_counter(self, counter_id: int) -> Counter:
+        registration_id = self._counters.registration_id(counter_id)
+        return Counter(self._conductor, self._counters, counter_id=counter_id, registration_id=registration_id, is_static=True)

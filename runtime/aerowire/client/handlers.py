@@ -1,0 +1,78 @@
+"""The application's handlers: what it wants to be told of counters and of the client's end, and of errors that no caller can be given.
+
+A handler that fails ends nothing: what it raises is reported like any other error.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from aerowire.base.errors import AerowireError
+
+if TYPE_CHECKING:
+    from aerowire.client.context import ConcludedContext
+
+Handler = Callable[..., object]
+
+LOGGER_NAME = "aerowire.client"
+AVAILABLE_COUNTER, UNAVAILABLE_COUNTER, CLOSE = "available_counter", "unavailable_counter", "close"
+
+
+class Handlers:
+    """Handlers by the kind of event. Any thread; they are called in the order in which they were added."""
+
+    def __init__(self, context: ConcludedContext) -> None:
+        self._error_handler = context.error_handler
+        self._handlers: dict[str, dict[int, Handler]] = {AVAILABLE_COUNTER: {}, UNAVAILABLE_COUNTER: {}, CLOSE: {}}
+        self._numbers = itertools.count(1)
+        for kind, handler in (
+            (AVAILABLE_COUNTER, context.available_counter_handler),
+            (UNAVAILABLE_COUNTER, context.unavailable_counter_handler),
+            (CLOSE, context.close_handler),
+        ):
+            if handler is not None:
+                self.add(kind, handler)
+
+    def add(self, kind: str, handler: Handler) -> int:
+        """Add a handler for AVAILABLE_COUNTER, UNAVAILABLE_COUNTER or CLOSE; return the number to remove it by."""
+        number = next(self._numbers)
+        self._handlers[kind][number] = handler
+        return number
+
+    def remove(self, kind: str, number: int) -> bool:
+        """Remove a handler; return whether it was there."""
+        return self._handlers[kind].pop(number, None) is not None
+
+    def announce(self, kind: str, *arguments: object) -> None:
+        """Call every handler for a kind of event."""
+        for handler in list(self._handlers[kind].values()):
+            self.call(handler, *arguments)
+
+    def announce_close(self) -> None:
+        """Call the handlers for CLOSE, which happens once."""
+        self.announce(CLOSE)
+        self._handlers[CLOSE].clear()
+
+    def call(self, handler: Handler | None, *arguments: object) -> None:
+        """Call a handler if there is one; report what it raises."""
+        if handler is None:
+            return
+        try:
+            handler(*arguments)
+        except Exception as error:
+            self.report(error)
+
+    def report(self, error: BaseException) -> None:
+        """Hand an error that no caller can be given to the error handler, or to the log."""
+        import logging
+
+        logger = logging.getLogger(LOGGER_NAME)
+        if self._error_handler is None:
+            logger.error("%s: %s", type(error).__name__, error, exc_info=None if isinstance(error, AerowireError) else error)
+            return
+        try:
+            self._error_handler(error)
+        except Exception:
+            logger.exception("the error handler failed")

@@ -1,0 +1,63 @@
+"""The logs that a client has mapped, and how long one that is given up stays mapped. Aeron: ClientConductor, logBuffers and linger.
+
+Knows nothing of who reads or writes them. Under the conductor's lock.
+"""
+
+from __future__ import annotations
+
+import time
+import weakref
+
+from aerowire.codecs.flyweights.logbuffer import PARTITION_COUNT
+from aerowire.codecs.flyweights.transport import PAGE_SIZE_MIN
+from aerowire.logbuffer.log import LogBuffers
+
+# A log that an explicit close frees stays mapped this long: another thread may be in the middle of it. Aeron: EXPLICIT_CLOSE_LINGER_NS.
+CLOSE_LINGER_NS = 1_000_000_000
+
+
+class MappedLogs:
+    """Maps each log once for all that use it. Invariant: a log is mapped while a handle or a lingering holder refers to it."""
+
+    def __init__(self, *, touches: bool) -> None:
+        self._touches = touches
+        self._logs: weakref.WeakValueDictionary[int, LogBuffers] = weakref.WeakValueDictionary()
+        self._lingering: list[tuple[int, object]] = []
+
+    def map(self, registration_id: int, log_file: str) -> LogBuffers:
+        """Return the log of a stream; raises what mapping its file raises."""
+        logs = self._logs.get(registration_id)
+        if logs is None:
+            logs = LogBuffers.map(log_file)
+            if self._touches:
+                _touch(logs)
+            self._logs[registration_id] = logs
+        return logs
+
+    def linger(self, holder: object, duration_ns: int = CLOSE_LINGER_NS) -> None:
+        """Keep what refers to a log for some time more."""
+        self._lingering.append((time.monotonic_ns() + duration_ns, holder))
+
+    def release_due(self) -> int:
+        """Let go of what has lingered long enough; return how much that was."""
+        if not self._lingering:
+            return 0
+        now_ns = time.monotonic_ns()
+        kept = [entry for entry in self._lingering if entry[0] > now_ns]
+        released = len(self._lingering) - len(kept)
+        self._lingering = kept
+        return released
+
+    def deadline_ns(self) -> int | None:
+        """Return when (monotonic ns) the next lingering log is due; None when there is none."""
+        return min((deadline for deadline, _ in self._lingering), default=None)
+
+    def release_all(self) -> None:
+        """Let go of everything that lingers, at once."""
+        self._lingering.clear()
+
+
+def _touch(logs: LogBuffers) -> None:
+    """Bring every page of a log into memory, so that no message waits for one."""
+    for index in range(PARTITION_COUNT):
+        bytes(logs.term_view(index)[::PAGE_SIZE_MIN])

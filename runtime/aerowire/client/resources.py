@@ -1,0 +1,112 @@
+"""What a client has asked its driver for, and what it got. Aeron: ClientConductor's resourceByRegIdMap.
+
+Knows how each kind of handle ends; knows neither commands nor what the driver says. Under the conductor's lock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from aerowire.base.errors import AerowireError, ClosedError
+from aerowire.client import state
+from aerowire.client.publication import ExclusivePublication, Publication
+from aerowire.client.subscription import Subscription
+
+if TYPE_CHECKING:
+    from aerowire.client.counter import Counter
+    from aerowire.client.handlers import Handlers
+    from aerowire.client.mapped_logs import MappedLogs
+    from aerowire.client.waiting import Pending
+
+Resource: TypeAlias = "Publication | ExclusivePublication | Subscription | Counter"
+
+
+@dataclass(frozen=True)
+class Request:
+    """A command without an answer. `undo` takes back what the driver makes although nobody wants it any more; None: still wanted."""
+
+    pending: Pending[object]
+    channel: str = ""
+    undo: Callable[[int], object] | None = None
+
+
+class Resources:
+    """Open handles and unanswered commands by registration or correlation id. Invariant: a handle in the table is open."""
+
+    def __init__(self, logs: MappedLogs, handlers: Handlers) -> None:
+        self._logs = logs
+        self._handlers = handlers
+        self._resources: dict[int, Resource] = {}
+        self._requests: dict[int, Request] = {}
+
+    def expect(self, request: Request) -> None:
+        """Note a command that was sent."""
+        self._requests[request.pending.correlation_id] = request
+
+    def take_request(self, correlation_id: int) -> Request | None:
+        """Return the command that an answer is for and forget it; None when it is not one of this client's."""
+        return self._requests.pop(correlation_id, None)
+
+    def add(self, registration_id: int, resource: Resource) -> None:
+        """Note a handle by the id that the driver's messages call it by."""
+        self._resources[registration_id] = resource
+
+    def subscription(self, registration_id: int) -> Subscription | None:
+        """Return an open subscription."""
+        found = self._resources.get(registration_id)
+        return found if isinstance(found, Subscription) else None
+
+    def has_publication(self, original_registration_id: int) -> bool:
+        """Return whether there is an open handle of a publication, by the id of its first one."""
+        return any(
+            isinstance(resource, Publication | ExclusivePublication) and resource.original_registration_id == original_registration_id
+            for resource in self._resources.values()
+        )
+
+    def forget(self, resource: Resource) -> bool:
+        """Take an open handle out of the table and end it; False when it has ended before."""
+        if resource.is_closed:
+            return False
+        self._resources = {key: other for key, other in self._resources.items() if other is not resource}
+        resource._end(state.CLOSED)
+        return True
+
+    def drop_subscription(self, registration_id: int) -> bool:
+        """End a subscription that is not answered for, and its images; return whether there was one."""
+        subscription = self.subscription(registration_id)
+        if subscription is None or not self.forget(subscription):
+            return False
+        self.end_images(subscription)
+        return True
+
+    def end_images(self, subscription: Subscription, final: int = state.CLOSED, failure: AerowireError | None = None) -> None:
+        """End a subscription's images and tell its handler."""
+        images = subscription._remove_images()
+        for image in images:
+            image._end(final, failure)
+            self._logs.linger(image)
+        for image in images:
+            self._handlers.call(subscription.unavailable_image_handler, image)
+
+    def end_all(self, final: int, failure: AerowireError | None) -> None:
+        """End every handle and fail every command: the client is closed, or `failure` ended it."""
+        resources, self._resources = list(self._resources.values()), {}
+        requests, self._requests = list(self._requests.values()), {}
+        for resource in resources:
+            resource._end(final, failure)
+        for request in requests:
+            if not request.pending.is_done:
+                request.pending.fail(state.failure_copy(failure) if failure else ClosedError("the client is closed"))
+        for resource in resources:
+            if isinstance(resource, Subscription):
+                self.end_images(resource, final, failure)
+
+    def mark_forked(self) -> None:
+        """In the child of a fork: every handle is a copy."""
+        for resource in self._resources.values():
+            if isinstance(resource, Subscription):
+                for image in resource.images:
+                    image._end(state.FORKED)
+            resource._end(state.FORKED)
