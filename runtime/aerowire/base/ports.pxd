@@ -33,6 +33,15 @@ cdef struct Datagram:
     Address address         # send: destination (length 0: the connected peer); receive: source
 
 
+# A datagram to send to the port's own peer.
+cdef inline void datagram_to_peer(Datagram* item, uint8_t* buffer, int32_t length) noexcept nogil:
+    item.buffer = buffer
+    item.length = length
+    item.segment_size = 0
+    item.result = 0
+    item.address.length = 0
+
+
 cdef class DatagramPort:
     cdef object __weakref__
 

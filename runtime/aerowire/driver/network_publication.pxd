@@ -87,7 +87,4 @@ cdef class NetworkPublication:
     cdef int64_t _resend(self, int32_t term_id, int32_t term_offset, int32_t length, int64_t now_ns) noexcept nogil
     cdef void _count_limit(self) noexcept nogil
     cdef bint _has_subscribers(self) noexcept nogil
-    cdef void _update_connected(self, bint connected) noexcept nogil
-    cdef void _clean_to(self, int64_t position) noexcept nogil
     cdef void _drain(self, int64_t now_ns) noexcept nogil
-    cdef void _publish_end(self) noexcept nogil

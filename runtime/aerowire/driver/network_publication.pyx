@@ -8,6 +8,7 @@ from libc.string cimport memcpy
 
 cimport cython
 
+from aerowire.base.ports cimport Datagram, datagram_to_peer
 from aerowire.codecs.native.counters cimport (
     SYSTEM_COUNTER_HEARTBEATS_SENT, SYSTEM_COUNTER_PUBLICATIONS_REVOKED, SYSTEM_COUNTER_RETRANSMIT_OVERFLOW, SYSTEM_COUNTER_RETRANSMITS_SENT,
     SYSTEM_COUNTER_RETRANSMITTED_BYTES, SYSTEM_COUNTER_SENDER_FLOW_CONTROL_LIMITS, SYSTEM_COUNTER_UNBLOCKED_PUBLICATIONS)
@@ -18,11 +19,11 @@ from aerowire.codecs.native.transport cimport (
     error_frame_receiver_id, nak_length, nak_term_id, nak_term_offset, rttm_echo_timestamp_ns, rttm_flags, rttm_receiver_id,
     status_message_consumption_term_id, status_message_consumption_term_offset, status_message_flags, status_message_receiver_id)
 from aerowire.driver.events cimport EVENT_PUBLICATION_DONE, EVENT_PUBLICATION_ERROR, EVENT_PUBLICATION_LINGER, EVENT_PUBLICATION_REMOVED, EventRecord
-from aerowire.driver.publication_support cimport position_address, possibly_blocked
+from aerowire.driver.publication_support cimport clean_towards, position_address, possibly_blocked, publish_end, show_connected
 from aerowire.ipc.counters cimport CountersReader, counter_add, counter_get, counter_get_relaxed, counter_increment, counter_set
 from aerowire.logbuffer.descriptor cimport (
     compute_max_message_length, compute_position, compute_term_id, compute_term_offset, index_by_position)
-from aerowire.logbuffer.rebuild cimport clean_block, unblock_log
+from aerowire.logbuffer.rebuild cimport unblock_log
 from aerowire.logbuffer.scan cimport scan_for_availability
 from aerowire.memory.atomics cimport load_acquire_i32, store_release_i32
 from aerowire.protocol.delay cimport StaticDelay
@@ -128,11 +129,7 @@ cdef class NetworkPublication:
                 available = -padding        # only its header is in the window: the receiver would drop it
             if available <= 0:
                 break
-            items[count].buffer = term + offset
-            items[count].length = available
-            items[count].segment_size = 0
-            items[count].result = 0
-            items[count].address.length = 0
+            datagram_to_peer(&items[count], term + offset, available)
             offset += available + padding
             window -= available + padding
             end += available + padding
@@ -200,7 +197,7 @@ cdef class NetworkPublication:
         self._schedule.on_status_message()
         counter_set(self._sender_limit, self._flow_control.on_status_message(frame, length, position, counter_get_relaxed(self._sender_limit),
                                                                              now_ns))
-        self._update_connected(self._has_subscribers() and self.lifecycle.state() == PUBLICATION_ACTIVE)
+        show_connected(self._log, self._has_subscribers() and self.lifecycle.state() == PUBLICATION_ACTIVE)
 
     cdef void on_setup_elicited(self, const uint8_t* frame, int32_t length, int64_t now_ns) noexcept nogil:
         if not load_acquire_i32(&self._end_of_stream):
@@ -240,11 +237,7 @@ cdef class NetworkPublication:
                 available = scan_for_availability(term, self.term_length, term_offset, length if length < self.mtu else self.mtu, &padding)
                 if available <= 0:
                     break
-                items[count].buffer = term + term_offset
-                items[count].length = available
-                items[count].segment_size = 0
-                items[count].result = 0
-                items[count].address.length = 0
+                datagram_to_peer(&items[count], term + term_offset, available)
                 spans[count] = available + padding
                 term_offset += spans[count]
                 length -= spans[count]
@@ -308,16 +301,16 @@ cdef class NetworkPublication:
             limit = sender_position + self._window_length
             if limit <= counter_get_relaxed(self._publisher_limit):
                 return 0
-            self._clean_to(sender_position - self.term_length)
+            self._clean_position = clean_towards(self._log, self._clean_position, sender_position - self.term_length)
             term_gap = compute_term_id(limit, self.bits, self.initial_term_id) - compute_term_id(self._clean_position, self.bits,
                                                                                                  self.initial_term_id)
             if term_gap < 2 or (term_gap == 2 and compute_term_offset(self._clean_position, self.term_length) != 0):
                 counter_set(self._publisher_limit, limit)
             return 1
         if counter_get_relaxed(self._publisher_limit) > sender_position:
-            self._update_connected(False)
+            show_connected(self._log, False)
             counter_set(self._publisher_limit, sender_position)
-            self._clean_to(sender_position - self.term_length)
+            self._clean_position = clean_towards(self._log, self._clean_position, sender_position - self.term_length)
             return 1
         return 0
 
@@ -326,13 +319,13 @@ cdef class NetworkPublication:
         cdef int64_t producer_position
         if state == PUBLICATION_ACTIVE:
             if self._log.is_revoked():
-                self._publish_end()
-                self._update_connected(False)
+                publish_end(self._log, self._publisher_limit)
+                show_connected(self._log, False)
                 store_release_i32(&self._end_of_stream, True)
                 self.lifecycle.on_revoked(now_ns)
                 counter_increment(self._system.address[SYSTEM_COUNTER_PUBLICATIONS_REVOKED])
             else:
-                self._update_connected(self._has_subscribers())
+                show_connected(self._log, self._has_subscribers())
                 producer_position = self._log.producer_position()
                 counter_set(self._publisher_position, producer_position)
                 if not self.is_exclusive and self._unblock.poll_unblock(
@@ -369,33 +362,13 @@ cdef class NetworkPublication:
 
     cdef void on_closed(self) noexcept nogil:
         cdef bint revoked = self._log.is_revoked()
-        self._publish_end()
+        publish_end(self._log, self._publisher_limit)
         if not revoked and counter_get(self._sender_position) >= self._log.producer_position():
             store_release_i32(&self._end_of_stream, True)
         self.lifecycle.on_closed(revoked)
 
-    cdef void _publish_end(self) noexcept nogil:
-        cdef int64_t position = self._log.producer_position()
-        counter_set(self._publisher_limit, position)
-        self._log.set_end_of_stream_position(position)
-
     cdef bint _has_subscribers(self) noexcept nogil:
         return load_acquire_i32(&self._has_receivers) and self._flow_control.has_required_receivers()
-
-    cdef void _update_connected(self, bint connected) noexcept nogil:
-        if self._log.is_connected() != connected:
-            self._log.set_connected(connected)
-
-    cdef void _clean_to(self, int64_t position) noexcept nogil:
-        cdef int64_t clean = self._clean_position
-        cdef int32_t offset
-        cdef int64_t length = position - clean
-        if length > 0:
-            offset = compute_term_offset(clean, self.term_length)
-            if length > self.term_length - offset:
-                length = self.term_length - offset
-            clean_block(self._log.term_address(index_by_position(clean, self.bits)), offset, <int32_t>length)
-            self._clean_position = clean + length
 
     # ---- registrar
 

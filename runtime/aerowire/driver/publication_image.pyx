@@ -1,7 +1,7 @@
 """A received stream. The receiver's half inserts packets and answers the sender; the tracker's half finds loss, consumption and the end.
 
-The halves share counters and two small records guarded by change numbers: what to tell the sender, and which gap to ask for. Nothing
-here allocates or takes the interpreter lock after construction.
+The halves share counters and two records of news (image_news): what to tell the sender, and which gap to ask for. Nothing here
+allocates or takes the interpreter lock after construction.
 """
 
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t
@@ -9,7 +9,7 @@ from libc.string cimport memcpy
 
 cimport cython
 
-from aerowire.base.address cimport Address, address_from
+from aerowire.base.address cimport Address
 from aerowire.codecs.native.counters cimport (
     SYSTEM_COUNTER_FLOW_CONTROL_OVER_RUNS, SYSTEM_COUNTER_FLOW_CONTROL_UNDER_RUNS, SYSTEM_COUNTER_HEARTBEATS_RECEIVED,
     SYSTEM_COUNTER_INVALID_PACKETS, SYSTEM_COUNTER_LOSS_GAP_FILLS, SYSTEM_COUNTER_NAK_MESSAGES_SENT,
@@ -19,15 +19,14 @@ from aerowire.codecs.native.logbuffer cimport END_OF_STREAM_POSITION_UNSET
 from aerowire.codecs.native.transport cimport (
     DATA_FLAGS_EOS, DATA_FLAGS_REVOKED, SM_FLAGS_EOS, data_header_flags, data_header_term_id, data_header_term_offset)
 from aerowire.driver.events cimport EVENT_IMAGE_DONE, EVENT_IMAGE_LINGER, EVENT_IMAGE_REMOVED
-from aerowire.driver.publication_support cimport position_address
+from aerowire.driver.image_news cimport loss_news_number, loss_news_read, loss_news_tell, status_news_number, status_news_read, status_news_tell
+from aerowire.driver.publication_support cimport clean_towards, position_address
 from aerowire.ipc.counters cimport CountersReader, counter_atomic_add, counter_get, counter_get_relaxed, counter_increment, counter_propose_max, counter_set
-from aerowire.ipc.loss_report cimport loss_entry_observe
+from aerowire.ipc.loss_report cimport LossReport
 from aerowire.logbuffer.descriptor cimport compute_position, compute_term_id, compute_term_offset, index_by_position, index_by_term
-from aerowire.logbuffer.rebuild cimport clean_block, fill_gap, rebuild_insert
+from aerowire.logbuffer.rebuild cimport fill_gap, rebuild_insert
 from aerowire.logbuffer.scan cimport scan_for_gap
-from aerowire.memory.atomics cimport (
-    acquire_fence, load_acquire_i32, load_acquire_i64, load_relaxed_i32, load_relaxed_i64, release_fence, store_relaxed_i32,
-    store_relaxed_i64, store_release_i32, store_release_i64)
+from aerowire.memory.atomics cimport load_acquire_i32, load_relaxed_i32, store_release_i32
 from aerowire.protocol.delay cimport DelayGenerator, StaticDelay
 from aerowire.protocol.frames cimport PACKET_HEARTBEAT, PACKET_INVALID, data_packet_length
 from aerowire.protocol.lifecycle cimport IMAGE_ACTIVE, IMAGE_DONE, IMAGE_DRAINING, IMAGE_INIT, IMAGE_LINGER
@@ -50,9 +49,6 @@ cdef class PublicationImage:
                   int64_t image_liveness_timeout_ns=10_000_000_000, int64_t status_message_timeout_ns=200_000_000,
                   LossReport loss_report=None, str source_identity=""):
         cdef int64_t position
-        cdef Address control
-        if not 0 <= transport_index < IMAGE_TRANSPORTS_MAX:
-            raise ValueError(f"transport index: expected 0 to {IMAGE_TRANSPORTS_MAX - 1}, actual {transport_index}")
         self._log = log
         self._log_holder = log.hold()
         self._endpoint = endpoint
@@ -63,12 +59,6 @@ cdef class PublicationImage:
         self.stream_id = stream_id
         self.initial_term_id = initial_term_id
         self.source_identity = source_identity
-        self._source = source_identity.encode("ascii", "replace")
-        self._channel = endpoint.channel.encode("ascii", "replace")
-        self._source_text = self._source
-        self._channel_text = self._channel
-        self._source_length = <int32_t>len(self._source)
-        self._channel_length = <int32_t>len(self._channel)
         self.term_length = log.term_length
         self.bits = log.bits
         self._reliable = reliable
@@ -81,15 +71,11 @@ cdef class PublicationImage:
         self.lifecycle = ImageLifecycle(status_message_timeout_ns=status_message_timeout_ns, liveness_timeout_ns=image_liveness_timeout_ns,
                                         now_ns=now_ns)
         self._rebuilding = True
-        self._sm_position = position
-        self._sm_window = congestion_control.initial_window_length()
+        self._status_news.position = position
+        self._status_news.window = congestion_control.initial_window_length()
         self._window = ReceiveWindow(position=position, term_length=self.term_length, max_window_length=congestion_control.max_window_length())
         self._status = StatusTimer(timeout_ns=status_message_timeout_ns, now_ns=now_ns)
-        address_from(&control, control_address)
-        self._connections[transport_index].control = control
-        self._connections[transport_index].last_activity_ns = now_ns
-        self._connections[transport_index].known = True
-        self._connection_count = transport_index + 1
+        self._transports = ImageTransports(index=transport_index, control_address=control_address, now_ns=now_ns)
         self._last_packet_ns = now_ns
         self._subscribers = SubscriberPositions()
         self._consumption = ConsumptionSchedule(position=position, window_length=congestion_control.initial_window_length())
@@ -97,8 +83,8 @@ cdef class PublicationImage:
             delay = StaticDelay(nak_delay_ns, 100 * nak_delay_ns if nak_retry_ns is None else nak_retry_ns)
         self._loss = LossDetector(delay if reliable else StaticDelay(0))
         self._clean_position = position
-        self._loss_report = loss_report
-        self._reported_term_id = initial_term_id
+        self._losses = LossAccount(loss_report, session_id=session_id, stream_id=stream_id, initial_term_id=initial_term_id,
+                                   channel=endpoint.channel, source=source_identity)
         for counter_id, registration_id in subscriber_position_ids:
             if counters.value_address(counter_id) is NULL or not self._subscribers.add(counters.value_address(counter_id), counter_id, registration_id):
                 raise IndexError(f"subscriber position counter id: expected 0 to {counters.capacity - 1}, actual {counter_id}")
@@ -125,7 +111,7 @@ cdef class PublicationImage:
         verdict = self._window.classify_data(position, covered)
         if verdict == WINDOW_ACCEPT:
             self._last_packet_ns = now_ns
-            self._track_connection(transport_index, source, now_ns)
+            self._transports.track(transport_index, source, now_ns)
             rebuild_insert(self._log.term_address(index_by_position(position, self.bits)), term_offset, packet, length)
             counter_propose_max(self._hwm_position, position + covered)
         elif verdict == WINDOW_OVER_RUN:
@@ -133,12 +119,9 @@ cdef class PublicationImage:
         else:
             counter_increment(self._system.address[SYSTEM_COUNTER_FLOW_CONTROL_UNDER_RUNS])
             if verdict == WINDOW_RECENT:
-                self._track_connection(transport_index, source, now_ns)
+                self._transports.track(transport_index, source, now_ns)
 
     cdef void _on_heartbeat(self, const uint8_t* packet, int64_t position, int transport_index, const Address* source, int64_t now_ns) noexcept nogil:
-        cdef ImageConnection* connection
-        cdef int64_t end = 0
-        cdef int i
         cdef int verdict = self._window.classify_heartbeat(position)
         if verdict == WINDOW_OVER_RUN:
             counter_increment(self._system.address[SYSTEM_COUNTER_FLOW_CONTROL_OVER_RUNS])
@@ -147,44 +130,20 @@ cdef class PublicationImage:
             counter_increment(self._system.address[SYSTEM_COUNTER_FLOW_CONTROL_UNDER_RUNS])
             return
         self._last_packet_ns = now_ns
-        connection = self._track_connection(transport_index, source, now_ns)
+        self._transports.track(transport_index, source, now_ns)
         if data_header_flags(packet) & DATA_FLAGS_EOS:
-            connection.end_position = position
-            connection.ended = True
-            if not self._end_of_stream and self._all_ended():
-                for i in range(self._connection_count):
-                    if self._connections[i].known and self._connections[i].end_position > end:
-                        end = self._connections[i].end_position
+            self._transports.end(transport_index, position)
+            if not self._end_of_stream and self._transports.all_ended():
                 if data_header_flags(packet) & DATA_FLAGS_REVOKED:
                     self._log.set_revoked()
                     counter_increment(self._system.address[SYSTEM_COUNTER_PUBLICATION_IMAGES_REVOKED])
-                self._log.set_end_of_stream_position(end)
+                self._log.set_end_of_stream_position(self._transports.end_position())
                 self._end_of_stream = True
         counter_propose_max(self._hwm_position, position)
         counter_increment(self._system.address[SYSTEM_COUNTER_HEARTBEATS_RECEIVED])
 
     cdef void add_connection(self, int transport_index, const Address* source, int64_t now_ns) noexcept nogil:
-        self._track_connection(transport_index, source, now_ns)
-
-    cdef ImageConnection* _track_connection(self, int transport_index, const Address* source, int64_t now_ns) noexcept nogil:
-        cdef ImageConnection* connection
-        if transport_index >= IMAGE_TRANSPORTS_MAX:
-            transport_index = 0
-        connection = &self._connections[transport_index]
-        if transport_index >= self._connection_count:
-            self._connection_count = transport_index + 1
-        if not connection.known:
-            connection.control = source[0]
-            connection.known = True
-        connection.last_activity_ns = now_ns
-        return connection
-
-    cdef bint _all_ended(self) noexcept nogil:
-        cdef int i
-        for i in range(self._connection_count):
-            if self._connections[i].known and not self._connections[i].ended:
-                return False
-        return True
+        self._transports.track(transport_index, source, now_ns)
 
     # ---- receiver: life
 
@@ -213,7 +172,7 @@ cdef class PublicationImage:
             self.lifecycle.drain(now_ns)
         work_count = self._send_status(now_ns) + self._send_loss(now_ns)
         if self._congestion_control.should_measure_rtt(now_ns):
-            self._endpoint.send_rttm(&self._connections[0].control, 0, self.session_id, self.stream_id, now_ns, now_ns)
+            self._endpoint.send_rttm(&self._transports.items[0].control, 0, self.session_id, self.stream_id, now_ns, now_ns)
             self._congestion_control.on_rtt_measurement_sent(now_ns)
             work_count += 1
         return work_count
@@ -240,9 +199,9 @@ cdef class PublicationImage:
     # ---- receiver: answers
 
     cdef int _send_status(self, int64_t now_ns) noexcept nogil:
-        cdef int64_t change = load_acquire_i64(&self._end_sm_change)
+        cdef int64_t change = status_news_number(&self._status_news)
         cdef int64_t position
-        cdef int32_t window
+        cdef int32_t window, active
         cdef int i
         if load_relaxed_i32(&self._end_asked) and not self._telling_end:
             self._telling_end = True
@@ -250,57 +209,43 @@ cdef class PublicationImage:
         if load_acquire_i32(&self._rejected):
             if not self._status.timed_out(now_ns):
                 return 0
-            for i in range(self._connection_count):
-                if self._connections[i].known:
-                    self._endpoint.send_error(&self._connections[i].control, self.session_id, self.stream_id, ERROR_CODE_IMAGE_REJECTED,
+            for i in range(self._transports.count):
+                if self._transports.items[i].known:
+                    self._endpoint.send_error(&self._transports.items[i].control, self.session_id, self.stream_id, ERROR_CODE_IMAGE_REJECTED,
                                               self._rejection, self._rejection_length, now_ns)
             self._status.on_sent(self._status.last_change, now_ns)
             return 1
         if not self._status.due(change, now_ns):
             return 0
-        position = load_relaxed_i64(&self._sm_position)
-        window = load_relaxed_i32(&self._sm_window)
-        acquire_fence()
-        if change != load_relaxed_i64(&self._begin_sm_change):
+        if not status_news_read(&self._status_news, change, &position, &window):
             return 1
-        for i in range(self._connection_count):
-            if self._connections[i].known:
-                self._endpoint.send_status_message(&self._connections[i].control, self.session_id, self.stream_id,
+        for i in range(self._transports.count):
+            if self._transports.items[i].known:
+                self._endpoint.send_status_message(&self._transports.items[i].control, self.session_id, self.stream_id,
                                                    compute_term_id(position, self.bits, self.initial_term_id),
                                                    compute_term_offset(position, self.term_length), window,
                                                    SM_FLAGS_EOS if self._telling_end else 0, now_ns)
         counter_increment(self._system.address[SYSTEM_COUNTER_STATUS_MESSAGES_SENT])
         self._window.on_status_message_sent(position)
         self._status.on_sent(change, now_ns)
-        self._count_transports(now_ns)
-        return 1
-
-    cdef void _count_transports(self, int64_t now_ns) noexcept nogil:
-        cdef int32_t active = 0
-        cdef int i
-        for i in range(self._connection_count):
-            if self._connections[i].known and self._connections[i].last_activity_ns + self._liveness_timeout_ns - now_ns > 0:
-                active += 1
+        active = self._transports.active_count(self._liveness_timeout_ns, now_ns)
         if self._log.active_transport_count() != active:
             self._log.set_active_transport_count(active)
+        return 1
 
     cdef int _send_loss(self, int64_t now_ns) noexcept nogil:
-        cdef int64_t change = load_acquire_i64(&self._end_loss_change)
+        cdef int64_t change = loss_news_number(&self._loss_news)
         cdef int32_t term_id, term_offset, length
         cdef int i
         if change == self._last_loss_change or self._log.is_revoked():
             return 0
-        term_id = load_relaxed_i32(&self._loss_term_id)
-        term_offset = load_relaxed_i32(&self._loss_term_offset)
-        length = load_relaxed_i32(&self._loss_length)
-        acquire_fence()
-        if change != load_relaxed_i64(&self._begin_loss_change):
+        if not loss_news_read(&self._loss_news, change, &term_id, &term_offset, &length):
             return 1
         self._last_loss_change = change
         if self._reliable:
-            for i in range(self._connection_count):
-                if self._connections[i].known:
-                    self._endpoint.send_nak(&self._connections[i].control, self.session_id, self.stream_id, term_id, term_offset, length, now_ns)
+            for i in range(self._transports.count):
+                if self._transports.items[i].known:
+                    self._endpoint.send_nak(&self._transports.items[i].control, self.session_id, self.stream_id, term_id, term_offset, length, now_ns)
             counter_increment(self._system.address[SYSTEM_COUNTER_NAK_MESSAGES_SENT])
             counter_increment(self._naks_sent)
         elif fill_gap(self._log.metadata, self._log.term_address(index_by_term(self.initial_term_id, term_id)), term_id, term_offset, length):
@@ -329,48 +274,18 @@ cdef class PublicationImage:
             if found < limit:
                 loss_found = self._loss.on_gap(compute_term_id(rebuilt, self.bits, self.initial_term_id), found, gap_length, now_ns)
                 if self._loss.poll_report(now_ns):
-                    self._schedule_loss(epoch_ms)
+                    loss_news_tell(&self._loss_news, self._loss.term_id, self._loss.term_offset, self._loss.length)
+                    self._losses.on_gap(self._loss.term_id, self._loss.term_offset, self._loss.length, epoch_ms)
             else:
                 self._loss.on_no_gap()
         counter_propose_max(self._rebuild_position, rebuilt)
         window = self._congestion_control.on_track_rebuild(now_ns, slowest, self._consumption.position, hwm, rebuild, rebuilt, loss_found, &force)
         if slowest != INT64_MAX and self._consumption.poll_change(slowest, window, force):
-            self._clean_to(slowest - self.term_length)      # BEFORE the sender is told that it may go on
-            self._schedule_status(slowest, window)
+            # BEFORE the sender is told that it may go on
+            self._clean_position = clean_towards(self._log, self._clean_position, slowest - self.term_length)
+            status_news_tell(&self._status_news, slowest, window)
             return 1
         return 0
-
-    cdef void _schedule_status(self, int64_t position, int32_t window) noexcept nogil:
-        cdef int64_t change = self._begin_sm_change + 1
-        store_relaxed_i64(&self._begin_sm_change, change)
-        release_fence()
-        store_relaxed_i64(&self._sm_position, position)
-        store_relaxed_i32(&self._sm_window, window)
-        store_release_i64(&self._end_sm_change, change)
-
-    cdef void _schedule_loss(self, int64_t epoch_ms) noexcept nogil:
-        cdef int64_t change = self._begin_loss_change + 1
-        cdef int32_t end = self._loss.term_offset + self._loss.length
-        store_relaxed_i64(&self._begin_loss_change, change)
-        release_fence()
-        store_relaxed_i32(&self._loss_term_id, self._loss.term_id)
-        store_relaxed_i32(&self._loss_term_offset, self._loss.term_offset)
-        store_relaxed_i32(&self._loss_length, self._loss.length)
-        store_release_i64(&self._end_loss_change, change)
-        if self._loss.term_id != self._reported_term_id or self._loss.term_offset >= self._reported_end:
-            self._report_loss(self._loss.length, epoch_ms)
-        elif end > self._reported_end:
-            self._report_loss(end - self._reported_end, epoch_ms)
-
-    cdef void _report_loss(self, int64_t bytes_lost, int64_t epoch_ms) noexcept nogil:
-        # Each lost byte once, however often it is asked for. Aeron: PublicationImage.reportLoss.
-        self._reported_term_id = self._loss.term_id
-        self._reported_end = self._loss.term_offset + self._loss.length
-        if self._loss_entry is not NULL:
-            loss_entry_observe(self._loss_entry, bytes_lost, epoch_ms)
-        elif self._loss_report is not None:
-            self._loss_entry = self._loss_report.create_entry(bytes_lost, epoch_ms, self.session_id, self.stream_id, self._channel_text,
-                                                              self._channel_length, self._source_text, self._source_length)
 
     cdef bint on_time_event(self, int64_t now_ns, EventQueue events) noexcept nogil:
         cdef int state = self.lifecycle.state()
@@ -417,17 +332,6 @@ cdef class PublicationImage:
 
     cdef bint _is_drained(self) noexcept nogil:
         return self._subscribers.all_reached(counter_get_relaxed(self._rebuild_position))
-
-    cdef void _clean_to(self, int64_t position) noexcept nogil:
-        cdef int64_t clean = self._clean_position
-        cdef int64_t length = position - clean
-        cdef int32_t offset
-        if length > 0:
-            offset = compute_term_offset(clean, self.term_length)
-            if length > self.term_length - offset:
-                length = self.term_length - offset
-            clean_block(self._log.term_address(index_by_position(clean, self.bits)), offset, <int32_t>length)
-            self._clean_position = clean + length
 
     # ---- registrar
 

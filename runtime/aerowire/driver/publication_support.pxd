@@ -1,9 +1,10 @@
-# What the two kinds of publications share.
+# What publications and images share.
 
 from libc.stdint cimport int32_t, int64_t
-from aerowire.ipc.counters cimport CountersReader
-from aerowire.logbuffer.descriptor cimport active_term_count
+from aerowire.ipc.counters cimport CountersReader, counter_set
+from aerowire.logbuffer.descriptor cimport active_term_count, compute_term_offset, index_by_position
 from aerowire.logbuffer.log cimport LogBuffers
+from aerowire.logbuffer.rebuild cimport clean_block
 
 # Address of a counter, set to a first value. Raises IndexError for an id that cannot be.
 cdef int64_t* position_address(CountersReader counters, int32_t counter_id, int64_t value) except NULL
@@ -11,3 +12,26 @@ cdef int64_t* position_address(CountersReader counters, int32_t counter_id, int6
 # Whether consumers have something ahead that does not come: a claim without an end, or a term that was not rotated.
 cdef inline bint possibly_blocked(LogBuffers log, int64_t producer_position, int64_t consumer_position) noexcept nogil:
     return active_term_count(log.metadata) != <int32_t>(consumer_position >> log.bits) or producer_position > consumer_position
+
+# Zero the log from `clean` up to `position` or the term's end, whichever comes first; returns how far it is clean now.
+cdef inline int64_t clean_towards(LogBuffers log, int64_t clean, int64_t position) noexcept nogil:
+    cdef int64_t length = position - clean
+    cdef int32_t offset
+    if length <= 0:
+        return clean
+    offset = compute_term_offset(clean, log.term_length)
+    if length > log.term_length - offset:
+        length = log.term_length - offset
+    clean_block(log.term_address(index_by_position(clean, log.bits)), offset, <int32_t>length)
+    return clean + length
+
+# Tell publishers whether somebody listens.
+cdef inline void show_connected(LogBuffers log, bint connected) noexcept nogil:
+    if log.is_connected() != connected:
+        log.set_connected(connected)
+
+# Nothing more is taken: the limit and the end are where the producer is.
+cdef inline void publish_end(LogBuffers log, int64_t* publisher_limit) noexcept nogil:
+    cdef int64_t position = log.producer_position()
+    counter_set(publisher_limit, position)
+    log.set_end_of_stream_position(position)

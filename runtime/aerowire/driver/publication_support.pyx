@@ -1,4 +1,4 @@
-"""What the two kinds of publications share: counters found by id."""
+"""What publications and images share: counters found by id."""
 
 from libc.stdint cimport int32_t, int64_t
 

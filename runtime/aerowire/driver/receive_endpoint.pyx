@@ -1,12 +1,11 @@
 """A socket that images receive on, and from which their answers go out. It knows frames' forms and peers, not images."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.string cimport memset
 
 cimport cython
 
 from aerowire.base.address cimport Address, address_from
-from aerowire.base.ports cimport Datagram, DatagramPort
+from aerowire.base.ports cimport Datagram, DatagramPort, datagram_to_peer
 from aerowire.codecs.native.counters cimport SYSTEM_COUNTER_ERROR_FRAMES_SENT, SYSTEM_COUNTER_SHORT_SENDS
 from aerowire.codecs.native.transport cimport ERROR_FRAME_LENGTH_MAX, GROUP_TAG_LENGTH, NAK_LENGTH, RTTM_LENGTH, SM_FLAGS_SEND_SETUP, STATUS_MESSAGE_LENGTH
 from aerowire.driver.events cimport ERROR_SEND_FAILED
@@ -33,9 +32,7 @@ cdef class ReceiveEndpoint(ChannelEndpoint):
     cdef bint send_frame(self, uint8_t* frame, int32_t length, const Address* to, int64_t now_ns) noexcept nogil:
         cdef Datagram item
         cdef int sent
-        memset(&item, 0, sizeof(Datagram))
-        item.buffer = frame
-        item.length = length
+        datagram_to_peer(&item, frame, length)
         item.address = to[0]
         sent = self._port.send(&item, 1)
         if sent < 0:

@@ -1,12 +1,11 @@
 """A socket that publications of one channel send on. It knows bytes and peers, not what the frames mean."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.string cimport memset
 
 cimport cython
 
 from aerowire.codecs.native.counters cimport SYSTEM_COUNTER_SHORT_SENDS
-from aerowire.base.ports cimport Datagram, DatagramPort
+from aerowire.base.ports cimport Datagram, DatagramPort, datagram_to_peer
 from aerowire.driver.events cimport ERROR_SEND_FAILED
 from aerowire.driver.system_counters cimport SystemCounters
 from aerowire.ipc.counters cimport counter_atomic_add
@@ -39,7 +38,5 @@ cdef class SendEndpoint(ChannelEndpoint):
     cdef bint send_frame(self, uint8_t* frame, int32_t length, int64_t now_ns) noexcept nogil:
         cdef Datagram item
         cdef int64_t bytes_sent = 0
-        memset(&item, 0, sizeof(Datagram))
-        item.buffer = frame
-        item.length = length
+        datagram_to_peer(&item, frame, length)
         return self.send(&item, 1, &bytes_sent, now_ns) == 1
