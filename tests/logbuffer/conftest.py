@@ -1,19 +1,5 @@
-"""Unpacks the official driver's files once."""
+"""The official driver's files."""
 
-from __future__ import annotations
+from tests.support.snapshots import snapshots
 
-import tarfile
-from pathlib import Path
-
-import pytest
-
-ARCHIVE = Path(__file__).parents[1] / "data" / "snapshots" / "official-c-driver.tar.xz"
-
-
-@pytest.fixture(scope="session")
-def snapshots(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Directory with the files of two official drivers and what the official tools said of them."""
-    directory = tmp_path_factory.mktemp("snapshots")
-    with tarfile.open(ARCHIVE) as archive:
-        archive.extractall(directory, filter="data")
-    return directory
+__all__ = ["snapshots"]

@@ -164,6 +164,10 @@ class Endpoints:
     def release_sender(self, entry: SendChannel) -> None:
         """A publication is gone; the last one takes the endpoint along. Call AFTER the sender was told to remove the publication."""
         entry.publication_count -= 1
+        self.close_sender_if_unused(entry)
+
+    def close_sender_if_unused(self, entry: SendChannel) -> None:
+        """Close an endpoint that no publication uses."""
         if entry.publication_count <= 0 and not entry.is_closing:
             self._begin_close(entry)
             self._core.sender.remove_endpoint(entry.native)

@@ -21,7 +21,8 @@ from aerowire.driver.clients import UserCounters
 from aerowire.driver.endpoints import Endpoints
 from aerowire.driver.error_recorder import describe, is_storage_error
 from aerowire.driver.images import Images
-from aerowire.driver.publications import Publication, Publications
+from aerowire.driver.publication_factory import Publication
+from aerowire.driver.publications import Publications
 from aerowire.driver.registrar_events import EVENT_HANDLERS
 from aerowire.driver.sessions import Sessions
 from aerowire.driver.socket_address import is_numeric
