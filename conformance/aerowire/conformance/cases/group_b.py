@@ -39,8 +39,8 @@ def b01(bench: Bench) -> None:
     "B02",
     requirement="A SETUP describes the stream exactly as the channel asked for it.",
     source="Aeron: NetworkPublication.setupMessageCheck; PublicationParams",
-    stimulus="a publication with session-id, init-term-id, term-id, term-offset, term-length and mtu in its channel",
-    expected="a SETUP of 40 bytes with these values, flags 0 and ttl 0",
+    stimulus="a unicast publication with session-id, init-term-id, term-id, term-offset, term-length, mtu and ttl in its channel",
+    expected="a SETUP of 40 bytes with these values and flags 0, but ttl 0: a time to live is multicast's",
 )
 def b02(bench: Bench) -> None:
     """SETUP fields are the channel's."""
@@ -48,7 +48,7 @@ def b02(bench: Bench) -> None:
     term_id, term_offset, term_length, mtu = initial_term_id + 4, 1024, 2 * TERM_LENGTH, 1344
     sink = bench.publish(
         f"session-id={session_id}|init-term-id={initial_term_id}|term-id={term_id}|term-offset={term_offset}"
-        f"|term-length={term_length}|mtu={mtu}"
+        f"|term-length={term_length}|mtu={mtu}|ttl=5"
     )
     arrival = sink.wire.expect(frames.is_setup, "a SETUP", within_ms=CONDUCTOR_MS)
     setup = arrival.first
@@ -116,7 +116,7 @@ def b06(bench: Bench) -> None:
     requirement="A status message with flag 0x80 brings a SETUP, though no sooner than 100 ms after the last.",
     source="Aeron: NetworkPublication.triggerSendSetupFrame; NetworkPublication.setupMessageCheck",
     stimulus="a connected publication without SETUPs, then a status message with flag 0x80",
-    expected="one SETUP",
+    expected="one SETUP, and no second one in the next 350 ms",
     bound="100 ms + 20 ms",
 )
 def b07(bench: Bench) -> None:
@@ -127,6 +127,8 @@ def b07(bench: Bench) -> None:
     mark = sink.wire.mark()
     asked_ns = sink.send(sink.frames.elicit(sink.receiver_id))
     sink.wire.expect(frames.is_setup, "an elicited SETUP", within_ms=SETUP_PERIOD_MS + TIMER_TOLERANCE_MS, start=mark, since_ns=asked_ns)
+    answers = sink.wire.collect(3.5 * SETUP_PERIOD_MS, match=frames.is_setup, start=mark)
+    check_equal("SETUP frames for one request", len(answers), 1)
 
 
 @case(
@@ -221,7 +223,13 @@ def b18(bench: Bench) -> None:
     sink.publish([b"x" * 100])
     sent = sink.publication.position
     heard_ns = sink.send_status(sent)
-    bench.pause(timeout_ms - 100)
+    bench.expect(
+        lambda: sink.publication.limit == sent + TERM_LENGTH // 2,
+        f"pub-lmt half a term beyond {sent}",
+        within_ms=CONDUCTOR_MS,
+        actual=lambda: f"pub-lmt = {sink.publication.limit}",
+    )
+    bench.pause(timeout_ms - 100 - (time.monotonic_ns() - heard_ns) / 1e6)
     early = not sink.publication.log.is_connected
     elapsed_ms = (time.monotonic_ns() - heard_ns) / 1e6
     if early and elapsed_ms < timeout_ms:
@@ -234,6 +242,7 @@ def b18(bench: Bench) -> None:
         within_ms=CONDUCTOR_MS,
         actual=lambda: f"pub-lmt = {sink.publication.limit}",
     )
+    check_equal("snd-pos", sink.counter(CounterType.SND_POS), sent)
 
 
 CASES: tuple[Case, ...] = (b01, b02, b05, b06, b07, b08, b12, b14, b18)

@@ -55,16 +55,17 @@ class Published:
     requirement="A NAK brings exactly the frames that it names, unchanged.",
     source="Aeron: RetransmitHandler.onNak; NetworkPublication.resend",
     stimulus="a NAK for three of ten frames that were sent",
-    expected="these three frames again, byte for byte, no others; RETRANSMITS_SENT + 1",
+    expected="these three frames again, byte for byte, no others; RETRANSMITS_SENT + 1, RETRANSMITTED_BYTES + their length",
     bound="5 ms",
 )
 def f01(bench: Bench) -> None:
     """Retransmission of exactly what is missing."""
     published = Published(bench)
-    before = bench.count(SystemCounter.RETRANSMITS_SENT)
+    before = bench.counts(SystemCounter.RETRANSMITS_SENT, SystemCounter.RETRANSMITTED_BYTES)
     asked_ns = published.nak(4, 3)
     published.expect_resent(4, 3, within_ms=REACTION_MS, since_ns=asked_ns)
-    bench.expect_count(SystemCounter.RETRANSMITS_SENT, before + 1)
+    bench.expect_count(SystemCounter.RETRANSMITS_SENT, before[SystemCounter.RETRANSMITS_SENT] + 1)
+    bench.expect_count(SystemCounter.RETRANSMITTED_BYTES, before[SystemCounter.RETRANSMITTED_BYTES] + 3 * FRAME)
 
 
 @case(
@@ -79,9 +80,12 @@ def f02(bench: Bench) -> None:
     """No second retransmission while the first lingers."""
     linger_ms = bench.option_ns("retransmit_unicast_linger_ns") / 1e6
     published = Published(bench)
+    heard = bench.count(SystemCounter.NAK_MESSAGES_RECEIVED)
     published.nak(2)
     published.nak(2)
     published.sink.wire.collect(SILENCE_MS, start=published.mark)
+    # Both were heard: the silence after the first answer is not deafness.
+    bench.expect_count(SystemCounter.NAK_MESSAGES_RECEIVED, heard + 2)
     resent = published.resent()
     if not resent:
         raise Finding("one retransmission", "none")
@@ -124,7 +128,9 @@ def f07(bench: Bench) -> None:
     """No retransmission of the future."""
     published = Published(bench)
     invalid = bench.count(SystemCounter.INVALID_PACKETS)
+    heard = bench.count(SystemCounter.NAK_MESSAGES_RECEIVED)
     published.nak(10)
+    bench.expect_count(SystemCounter.NAK_MESSAGES_RECEIVED, heard + 1)
     published.sink.wire.expect_none(frames.is_data, "data for a NAK at the sender's position", for_ms=SILENCE_MS, start=published.mark)
     mark = published.sink.wire.mark()
     published.nak(9)

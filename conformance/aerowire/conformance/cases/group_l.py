@@ -109,7 +109,7 @@ def l03(bench: Bench) -> None:
     requirement="A receiver that has everything up to the end of the stream says so with flag 0x40 in its status messages.",
     source="Aeron: PublicationImage.checkEosForDrainTransition; PublicationImage.sendPendingStatusMessage",
     stimulus="a stream of three frames, then a heartbeat with flag 0x20 at its end",
-    expected="status messages with flag 0x40",
+    expected="status messages with flag 0x40; the end's position in the image's log",
     bound="200 ms + 20 ms",
 )
 def l08(bench: Bench) -> None:

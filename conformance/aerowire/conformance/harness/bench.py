@@ -152,6 +152,11 @@ class Bench:
         text = self.peer.properties.get(option.property)
         return parse_duration_ns(text) if text is not None else int(str(option.default))
 
+    def option_int(self, name: str) -> int:
+        """Return an integer option of the driver in force."""
+        option = OPTIONS[name]
+        return int(self.peer.properties.get(option.property) or str(option.default))
+
     # -- waiting ----------------------------------------------------------------------------------------------------
 
     def wait_until(self, condition: Callable[[], bool], within_ms: float) -> bool:

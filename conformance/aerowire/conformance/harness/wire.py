@@ -6,6 +6,7 @@ Knows sockets and clocks; what a frame means is the caller's business, but for p
 from __future__ import annotations
 
 import contextlib
+import functools
 import select
 import socket
 import struct
@@ -21,6 +22,12 @@ if TYPE_CHECKING:
 # Linux: nanosecond receive times in ancillary data. A late harness still sees when the datagram came.
 SO_TIMESTAMPNS = 35
 TIMESPEC = struct.Struct("@qq")
+# Linux: the network device confirms each departure on the socket's error queue (transmit time stamps, without the payload).
+SO_TIMESTAMPING = 37
+DEPARTURE_STAMPS = 1 << 1 | 1 << 4 | 1 << 11
+DEPARTURE_TIMEOUT_S = 0.1
+# Room for both kinds of stamp and the error queue's record.
+ANCILLARY_MAX = 256
 RECEIVE_BUFFER = 4 * 1024 * 1024
 DATAGRAM_MAX = 65_536
 # How long to wait for a reaction after its bound has passed: it separates "late" from "never".
@@ -69,9 +76,11 @@ class Wire:
     """
 
     def __init__(self, host: str = "127.0.0.1", *, idle: Callable[[], None] | None = None) -> None:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        self._socket = socket.socket(family, socket.SOCK_DGRAM)
+        self._socket = open_socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER)
+        self._is_confirmed = confirms_departures()
+        if self._is_confirmed:
+            self._socket.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPING, DEPARTURE_STAMPS)
         self._is_stamped = True
         try:
             self._socket.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
@@ -98,7 +107,10 @@ class Wire:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
     def send(self, payload: bytes, to: Address) -> int:
-        """Send one datagram; return the monotonic time just after it left. Raises NotSent when it did not."""
+        """Send one datagram; return the monotonic time just after it left.
+
+        Raises NotSent when the socket did not take it, or took it and the network device never saw it.
+        """
         deadline = time.monotonic() + 1.0
         while True:
             try:
@@ -114,7 +126,10 @@ class Wire:
                 raise NotSent("the datagram to leave the socket", f"sendto {to}: {error}") from None
             if sent != len(payload):
                 raise NotSent("the datagram to leave the socket", f"{sent} of {len(payload)} bytes were taken")
-            return time.monotonic_ns()
+            left_ns = time.monotonic_ns()
+            if self._is_confirmed and not has_departed(self._socket):
+                raise NotSent("the datagram to leave the socket", "the socket took it, the network device never saw it")
+            return left_ns
 
     def mark(self) -> int:
         """Read what is pending and return the index of the next arrival."""
@@ -126,7 +141,7 @@ class Wire:
         count = 0
         while True:
             try:
-                payload, ancillary, _, source = self._socket.recvmsg(DATAGRAM_MAX, 64)
+                payload, ancillary, _, source = self._socket.recvmsg(DATAGRAM_MAX, ANCILLARY_MAX)
             except BlockingIOError:
                 return count
             except ConnectionRefusedError:
@@ -205,6 +220,39 @@ class Wire:
                     age: int = time.time_ns() - (seconds * 1_000_000_000 + nanos)
                     return now - max(0, min(age, 5_000_000_000))
         return now
+
+
+def open_socket(family: int) -> socket.socket:
+    """Return a new UDP socket."""
+    return socket.socket(family, socket.SOCK_DGRAM)
+
+
+def has_departed(sender: socket.socket) -> bool:
+    """Take the confirmation of the last datagram off the error queue; return False when none comes."""
+    deadline = time.monotonic() + DEPARTURE_TIMEOUT_S
+    while True:
+        try:
+            sender.recvmsg(0, ANCILLARY_MAX, socket.MSG_ERRQUEUE)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.0002)
+        else:
+            return True
+
+
+@functools.cache
+def confirms_departures() -> bool:
+    """Say whether this kernel confirms the departure of a datagram on loopback; where it does not, the socket's word must do."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        probe.setblocking(False)
+        try:
+            probe.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPING, DEPARTURE_STAMPS)
+            probe.sendto(b"probe", probe.getsockname())
+        except OSError:
+            return False
+        return has_departed(probe)
 
 
 def free_port(host: str = "127.0.0.1") -> int:
