@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
@@ -13,9 +15,12 @@ from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.conformance.catalogue import GROUPS, UnknownCaseError, all_cases, select
 from aerowire.conformance.harness.bench import Bench
 from aerowire.conformance.harness.client import CommandRefused
+from aerowire.conformance.harness.cnc import CncFile
 from aerowire.conformance.harness.load import LoadGauge
+from aerowire.conformance.main import started
 from aerowire.conformance.model import Case, Finding, NotSent, NotSupported, Result, TimingMiss, Verdict, is_older, parse_release
 from aerowire.conformance.peers.base import Peer
+from aerowire.conformance.peers.drivers import AerowirePeer, short_timers
 from aerowire.conformance.report import exit_code, summary, to_document, write_report
 from aerowire.conformance.runner import Runner
 
@@ -80,19 +85,14 @@ def raising(*errors: Exception | None) -> Callable[[Bench], None]:
 
 
 @pytest.fixture
-def judge(make_fake: Callable[..., Peer], shm_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
-    """Run a made-up case on the fake driver, on a machine that is quiet or loaded as told."""
+def judge(driver: Peer, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+    """Run a made-up case on a driver that is as old as told, on a machine that is quiet or loaded as told."""
 
     def run(case: Case, *, load: str | None = None, release: str | None = None) -> Result:
         monkeypatch.setattr(LoadGauge, "reason_since", lambda *_: load)
         monkeypatch.setattr("aerowire.conformance.runner.RETRY_PAUSE_S", 0.0)
-        peer = make_fake(shm_path)
-        peer.release = release
-        peer.start()
-        try:
-            return Runner(peer, seed=1).run([case])[0]
-        finally:
-            peer.stop()
+        monkeypatch.setattr(driver, "release", release)
+        return Runner(driver, seed=1).run([case])[0]
 
     return run
 
@@ -134,15 +134,17 @@ def test_older_driver_that_breaks_a_newer_rule_is_unsupported(judge: Callable[..
     assert result.notes == ["the rule holds since 1.53; this driver is 1.51.0"]
 
 
-def test_dead_driver_fails_the_case(judge: Callable[..., Result], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("aerowire.conformance.peers.base.Peer.restart", lambda _: False)
-
+def test_dead_driver_fails_the_case_and_is_started_anew_for_the_next() -> None:
     def kill(bench: Bench) -> None:
-        bench.peer.stop()
+        os.kill(CncFile(bench.peer.directory, timeout_s=1.0).pid, signal.SIGKILL)
+        assert bench.wait_until(lambda: not bench.peer.is_alive(), 5_000)
 
-    result = judge(make_case(kill))
-    assert result.verdict is Verdict.FAIL
-    assert "its process is gone" in result.actual
+    with started(AerowirePeer(short_timers())) as peer:
+        dead, alive = Runner(peer, seed=1).run([make_case(kill), make_case(raising(None))])
+    assert dead.verdict is Verdict.FAIL
+    assert dead.actual == "the driver ended: it passed the case, but its process is gone"
+    assert "exit code -9" in "".join(dead.notes)
+    assert alive.verdict is Verdict.PASS
 
 
 @pytest.mark.parametrize(("text", "numbers"), [("1.53.0-SNAPSHOT", (1, 53, 0)), ("1.51", (1, 51)), ("x", ())])

@@ -54,7 +54,7 @@ def test_late_is_told_from_missing(pair: tuple[Wire, Wire], monkeypatch: pytest.
     with pytest.raises(TimingMiss, match=r"within 5 ms; got it came after \d+"):
         two.expect(frames.is_setup, "a SETUP", within_ms=5)
     timer.join()
-    with pytest.raises(Finding, match="a NAK within 5 ms; got SETUP"):
+    with pytest.raises(Finding, match="a NAK within 5 ms; got it did not come; instead: SETUP"):
         two.expect(frames.is_nak, "a NAK", within_ms=5)
 
 

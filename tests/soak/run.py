@@ -22,7 +22,7 @@ from tests.soak.catalogue import BARS
 ROOT = Path(__file__).resolve().parents[2]
 STATE = ROOT / "soak" / "state.json"
 # What a part's outcome depends on.
-SOURCES = ("spec", "generated", "runtime", "conformance", "benchmarks", "tests/soak", "tests/support")
+SOURCES = ("spec", "generated", "runtime", "conformance", "benchmarks", "tests/soak", "tests/support", "tests/conformance")
 
 
 def source_digest() -> str:

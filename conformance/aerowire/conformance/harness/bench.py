@@ -253,8 +253,8 @@ class Source:
         image.publish()
 
     def stream_counter(self, type_id: CounterType) -> int:
-        """Return a counter of this session's image."""
-        return self._bench.client.stream_counter(type_id, self.frames.session_id)
+        """Return a counter of this session's image, which must have been announced."""
+        return self._bench.client.stream_counter(type_id, self.images()[0].correlation_id)
 
 
 class Sink:
@@ -308,8 +308,8 @@ class Sink:
         return self.publication.log.is_connected and self.publication.limit > self.publication.position
 
     def counter(self, type_id: CounterType) -> int:
-        """Return a counter of the publication's stream."""
-        return self._bench.client.stream_counter(type_id, self.frames.session_id)
+        """Return a counter of the publication."""
+        return self._bench.client.stream_counter(type_id, self.publication.registration_id)
 
     def publish(self, messages: list[bytes], *, mark: int | None = None) -> list[Arrival]:
         """Append messages and wait until the driver has sent them.

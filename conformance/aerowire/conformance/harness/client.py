@@ -213,11 +213,11 @@ class Client:
         """Return the value of a system counter."""
         return self.counters.value(counter)
 
-    def stream_counter(self, type_id: CounterType, session_id: int, *, registration_id: int | None = None) -> int:
-        """Return the value of a stream's counter. Raises Deviation when there is none."""
-        found = self.counters.find(type_id, session_id=session_id, registration_id=registration_id)
+    def stream_counter(self, type_id: CounterType, registration_id: int) -> int:
+        """Return the value of a counter of the image or publication registered so. Raises Deviation when there is none."""
+        found = self.counters.find(type_id, registration_id=registration_id)
         if found is None:
-            raise Deviation(f"a {type_id.name} counter for session {session_id}", "no such counter")
+            raise Deviation(f"a {type_id.name} counter with registration id {registration_id}", "no such counter")
         return self.counters.value(found.id)
 
     def driver_errors(self) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from aerowire.codecs.flyweights.cnc import CounterMetadataDecoder, CounterState, CounterValueDecoder, StreamCounterKeyDecoder
+from aerowire.codecs.flyweights.cnc import CounterMetadataDecoder, CounterState, CounterValueDecoder
 from aerowire.codecs.tables.counters import CounterType
 from aerowire.conformance.harness.memory import Mapping
 
@@ -72,14 +72,9 @@ class CountersReader:
             if state == CounterState.ALLOCATED:
                 yield self.describe(counter_id)
 
-    def find(self, type_id: CounterType, *, registration_id: int | None = None, session_id: int | None = None) -> Counter | None:
-        """Return the first counter of a type, with a registration, and of a stream's session, where given."""
+    def find(self, type_id: CounterType, *, registration_id: int) -> Counter | None:
+        """Return the counter of a type with a registration."""
         for counter in self.all():
-            if counter.type_id != type_id:
-                continue
-            if registration_id is not None and counter.registration_id != registration_id:
-                continue
-            if session_id is not None and StreamCounterKeyDecoder(counter.key).session_id != session_id:
-                continue
-            return counter
+            if counter.type_id == type_id and counter.registration_id == registration_id:
+                return counter
         return None

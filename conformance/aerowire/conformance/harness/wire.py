@@ -183,14 +183,14 @@ class Wire:
                     return arrival
                 index += 1
             if not self.wait(bound_ns + int(PATIENCE_S * 1e9)):
-                raise Finding(f"{what} within {within_ms:g} ms", self.summary(start) or "nothing on the wire")
+                raise Finding(f"{what} within {within_ms:g} ms", f"it did not come; instead: {self.summary(start) or 'nothing'}")
 
     def expect_none(self, match: Match, what: str, *, for_ms: float, start: int | None = None) -> None:
-        """Watch for `for_ms` and raise Finding when a matching frame comes (or came since `start`)."""
+        """Watch for `for_ms` and raise Finding when a matching frame or no frame at all comes (or came since `start`)."""
         index = self.mark() if start is None else start
         self.collect(for_ms)
         for arrival in self.arrivals[index:]:
-            if arrival.frames and match(arrival.first):
+            if not arrival.frames or match(arrival.first):
                 raise Finding(f"no {what}", f"{arrival!r}")
 
     def collect(self, for_ms: float, *, match: Match | None = None, start: int | None = None, until: Match | None = None) -> list[Arrival]:

@@ -1,7 +1,8 @@
-"""The whole catalogue, the golden captures and a bombardment against this distribution's own driver."""
+"""The whole catalogue, the golden captures and a bombardment against this distribution's driver and the official one."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,9 +10,10 @@ import pytest
 
 from aerowire.conformance.catalogue import all_cases
 from aerowire.conformance.fuzz import fuzz
-from aerowire.conformance.model import Case, Verdict
-from aerowire.conformance.peers.base import Peer
-from aerowire.conformance.peers.drivers import AerowirePeer, short_timers
+from aerowire.conformance.main import started
+from aerowire.conformance.model import Case, Verdict, is_older
+from aerowire.conformance.peers.base import Peer, PeerError
+from aerowire.conformance.peers.drivers import AerowirePeer, JavaPeer, short_timers
 from aerowire.conformance.replay import Impairment, replay_file
 from aerowire.conformance.runner import Runner
 
@@ -37,19 +39,26 @@ UNICAST = (
     "ipv6_loopback",
     "unreliable_gap_fill",
 )
+# The first release that judges the values of a frame, and not its header alone.
+VALIDATION_SINCE = "1.53"
 IMPAIRMENTS = ("", "loss=0.05,seed=7", "loss=0.1,reorder=0.1,duplicate=0.1,seed=8")
 
 
-@pytest.fixture(scope="module")
-def driver() -> Iterator[Peer]:
-    """One driver for all tests of the module; the cases are independent."""
-    peer = AerowirePeer(short_timers())
-    peer.start()
-    try:
-        peer.await_ready()
+@pytest.fixture(scope="module", params=["aerowire", pytest.param("java", marks=pytest.mark.interop)])
+def driver(request: pytest.FixtureRequest) -> Iterator[Peer]:
+    """One driver for all tests of the module: ours, and the official one, which is the oracle of the suite itself."""
+    with started(official_peer() if request.param == "java" else AerowirePeer(short_timers())) as peer:
         yield peer
-    finally:
-        peer.stop()
+
+
+def official_peer() -> Peer:
+    """The jar's driver; without Java or the jar its tests are skipped with the reason."""
+    if shutil.which("java") is None:
+        pytest.skip("no java command")
+    try:
+        return JavaPeer(short_timers())
+    except PeerError as error:
+        pytest.skip(str(error))
 
 
 @pytest.mark.parametrize("case", all_cases(), ids=lambda case: case.id)
@@ -57,7 +66,8 @@ def test_driver_keeps_the_rule(driver: Peer, case: Case, seed: int) -> None:
     result = Runner(driver, seed=seed).run([case])[0]
     if result.verdict is Verdict.INCONCLUSIVE:
         pytest.skip(f"inconclusive: {result.actual}; {result.notes}")
-    assert result.verdict is Verdict.PASS, result.to_dict()
+    is_due = not is_older(driver.release, case.since)
+    assert result.verdict is Verdict.PASS or (result.verdict is Verdict.UNSUPPORTED and not is_due), result.to_dict()
 
 
 @pytest.mark.parametrize("impairment", IMPAIRMENTS, ids=lambda text: text or "clean")
@@ -74,14 +84,11 @@ def test_driver_delivers_a_capture_at_its_own_pace(driver: Peer) -> None:
     assert outcome.is_pass, outcome.to_dict()
 
 
-def test_driver_bears_malformed_datagrams(driver: Peer, seed: int) -> None:
-    outcome = fuzz(driver, count=1_500, seed=seed)
+@pytest.mark.parametrize("count", [1_500, pytest.param(10_000, marks=pytest.mark.soak)])
+def test_driver_bears_malformed_datagrams(driver: Peer, count: int, seed: int) -> None:
+    if is_older(driver.release, VALIDATION_SINCE):
+        pytest.skip(f"drivers before {VALIDATION_SINCE} do not look into frames; this one is {driver.release}")
+    outcome = fuzz(driver, count=count, seed=seed)
     assert outcome.is_pass, outcome.to_dict()
-    assert outcome.sent == 1_500
-    assert outcome.invalid_counted == outcome.invalid_expected > 1_000
-
-
-@pytest.mark.soak
-def test_driver_bears_ten_thousand_malformed_datagrams(driver: Peer, seed: int) -> None:
-    outcome = fuzz(driver, count=10_000, seed=seed)
-    assert outcome.is_pass, outcome.to_dict()
+    assert outcome.sent == count
+    assert outcome.invalid_counted == outcome.invalid_expected > count * 2 // 3
