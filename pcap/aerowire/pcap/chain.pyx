@@ -9,6 +9,15 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy
 
 
+cdef enum:
+    RECORD_LENGTH_MIN = 16      # a header alone
+    BLOCK_LENGTH_MIN = 12       # type and both lengths
+    SECTION_BLOCK = 0x0A0D0D0A
+
+ctypedef int64_t (*Follow)(const uint8_t* data, int64_t* position, int64_t end, bint little_endian, int64_t length_max, int64_t* found,
+                           bint* implausible) noexcept nogil
+
+
 cdef inline uint32_t read_u32(const uint8_t* at, bint little_endian) noexcept nogil:
     cdef uint32_t value
     memcpy(&value, at, 4)
@@ -22,16 +31,16 @@ cdef int64_t follow_records(const uint8_t* data, int64_t* position, int64_t end,
     cdef int64_t count = 0
     cdef int64_t at = position[0]
     cdef int64_t length
-    while at <= end - 16:
+    while at <= end - RECORD_LENGTH_MIN:
         length = read_u32(data + at + 8, little_endian)
         if length > length_max:
             implausible[0] = True
             break
-        if at + 16 + length > end:
+        if at + RECORD_LENGTH_MIN + length > end:
             break
         found[count] = at
         count += 1
-        at += 16 + length
+        at += RECORD_LENGTH_MIN + length
     position[0] = at
     return count
 
@@ -41,11 +50,11 @@ cdef int64_t follow_blocks(const uint8_t* data, int64_t* position, int64_t end, 
     cdef int64_t count = 0
     cdef int64_t at = position[0]
     cdef int64_t length
-    while at <= end - 12:
-        if read_u32(data + at, little_endian) == 0x0A0D0D0A:
+    while at <= end - BLOCK_LENGTH_MIN:
+        if read_u32(data + at, little_endian) == SECTION_BLOCK:
             break
         length = read_u32(data + at + 4, little_endian)
-        if length > length_max or length < 12 or (length & 3) != 0:
+        if length > length_max or length < BLOCK_LENGTH_MIN or (length & 3) != 0:
             implausible[0] = True
             break
         if at + length > end:
@@ -59,27 +68,23 @@ cdef int64_t follow_blocks(const uint8_t* data, int64_t* position, int64_t end, 
 
 def walk_records(const uint8_t[::1] buffer not None, int64_t start, int64_t end, bint little_endian, int64_t length_max):
     """Follow classic records from `start`; return (offsets of whole records, where the walk stopped, whether a length above `length_max` stopped it)."""
-    cdef bint implausible = False
-    cdef int64_t position = start, count = 0
-    if end > buffer.shape[0] or start < 0:
-        raise ValueError(f"walk of [{start}, {end}) leaves a buffer of {buffer.shape[0]} bytes")
-    found = np.empty(max(0, end - start) // 16 + 1, dtype=np.int64)
-    cdef int64_t[::1] view = found
-    if start < end:
-        with nogil:
-            count = follow_records(&buffer[0], &position, end, little_endian, length_max, &view[0], &implausible)
-    return found[:count].copy(), position, bool(implausible)
+    return walk(follow_records, RECORD_LENGTH_MIN, buffer, start, end, little_endian, length_max)
 
 
 def walk_blocks(const uint8_t[::1] buffer not None, int64_t start, int64_t end, bint little_endian, int64_t length_max):
     """Follow pcapng blocks from `start` to the next section header; return as `walk_records` does."""
+    return walk(follow_blocks, BLOCK_LENGTH_MIN, buffer, start, end, little_endian, length_max)
+
+
+cdef tuple walk(Follow follow, int64_t length_min, const uint8_t[::1] buffer, int64_t start, int64_t end, bint little_endian,
+                int64_t length_max):
     cdef bint implausible = False
     cdef int64_t position = start, count = 0
     if end > buffer.shape[0] or start < 0:
         raise ValueError(f"walk of [{start}, {end}) leaves a buffer of {buffer.shape[0]} bytes")
-    found = np.empty(max(0, end - start) // 12 + 1, dtype=np.int64)
+    found = np.empty(max(0, end - start) // length_min + 1, dtype=np.int64)
     cdef int64_t[::1] view = found
     if start < end:
         with nogil:
-            count = follow_blocks(&buffer[0], &position, end, little_endian, length_max, &view[0], &implausible)
+            count = follow(&buffer[0], &position, end, little_endian, length_max, &view[0], &implausible)
     return found[:count].copy(), position, bool(implausible)

@@ -47,6 +47,27 @@ def add_arguments(parser: argparse.ArgumentParser, *, messages: int, warmup: int
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
 
 
+def add_command(
+    subparsers: argparse._SubParsersAction[argparse.ArgumentParser],
+    name: str,
+    *,
+    help: str,
+    description: str,
+    epilog: str,
+    add: Callable[[argparse.ArgumentParser], None],
+    run: Callable[[argparse.Namespace], int],
+) -> None:
+    """Add a measuring subcommand; `add` adds its arguments, to which come --dir and -D."""
+    from aerowire.tools.arguments import add_directory_arguments
+
+    parser = subparsers.add_parser(
+        name, help=help, description=description, epilog=epilog, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add(parser)
+    add_directory_arguments(parser)
+    parser.set_defaults(run=run)
+
+
 @dataclasses.dataclass(frozen=True)
 class Setting:
     """Where a measurement ran: what is printed beside its numbers."""
@@ -82,6 +103,13 @@ def measure(arguments: argparse.Namespace, plan: Plan, run: Callable[[Plan], dic
         placed = dataclasses.replace(plan, aeron_dir=setting.aeron_dir)
         results = [run(placed) for _ in range(arguments.runs)]
     return {name: statistics.median(result[name] for result in results) for name in results[0]}, setting
+
+
+def measure_and_report(arguments: argparse.Namespace, plan: Plan, run: Callable[[Plan], dict[str, float]]) -> int:
+    """Measure, print the numbers and return the exit code."""
+    result, setting = measure(arguments, plan, run)
+    report(arguments, plan, result, setting)
+    return 0
 
 
 @contextlib.contextmanager

@@ -28,18 +28,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the `ping` subcommand."""
-    from aerowire.tools.arguments import add_directory_arguments
+    from aerowire.tools import measuring
 
-    parser = subparsers.add_parser(
-        "ping",
-        help="measure round trips",
-        description="Measure how long a message takes there and back.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    description = "Measure how long a message takes there and back."
+    measuring.add_command(
+        subparsers, "ping", help="measure round trips", description=description, epilog=EXAMPLES, add=add_arguments, run=run
     )
-    add_arguments(parser)
-    add_directory_arguments(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -48,6 +42,4 @@ def run(arguments: argparse.Namespace) -> int:
     from aerowire.tools.measure import measure_latency
 
     plan = measuring.plan_of(arguments, reply_channel=arguments.reply_channel, one_thread=arguments.one_thread)
-    result, setting = measuring.measure(arguments, plan, measure_latency)
-    measuring.report(arguments, plan, result, setting)
-    return 0
+    return measuring.measure_and_report(arguments, plan, measure_latency)

@@ -26,18 +26,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the `throughput` subcommand."""
-    from aerowire.tools.arguments import add_directory_arguments
+    from aerowire.tools import measuring
 
-    parser = subparsers.add_parser(
-        "throughput",
-        help="measure messages a second",
-        description="Measure how many messages a second go from one process to another.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    description = "Measure how many messages a second go from one process to another."
+    measuring.add_command(
+        subparsers, "throughput", help="measure messages a second", description=description, epilog=EXAMPLES, add=add_arguments, run=run
     )
-    add_arguments(parser)
-    add_directory_arguments(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -46,6 +40,4 @@ def run(arguments: argparse.Namespace) -> int:
     from aerowire.tools.measure import measure_throughput
 
     plan = measuring.plan_of(arguments)
-    result, setting = measuring.measure(arguments, plan, measure_throughput)
-    measuring.report(arguments, plan, result, setting)
-    return 0
+    return measuring.measure_and_report(arguments, plan, measure_throughput)
