@@ -141,6 +141,19 @@ def test_wakeup_is_one_bit() -> None:
         wakeup.notify()
 
 
+def test_a_wakeup_is_drained_whole_whichever_of_its_two_steps_was_seen() -> None:
+    with Wakeup() as wakeup:
+        os.write(wakeup.fileno(), (1).to_bytes(8, sys.byteorder))  # the descriptor is readable, the bit not set: half a signal
+        assert wakeup.wait(5)
+        assert not wakeup.drain()
+        assert not wakeup.wait(0)
+        wakeup.notify()
+        os.read(wakeup.fileno(), 8)  # the other half: the bit is set, the descriptor is empty
+        assert wakeup.drain()
+        wakeup.notify()
+        assert wakeup.wait(5)
+
+
 def test_wakeup_ends_a_sleep_in_another_thread() -> None:
     with Wakeup() as wakeup:
         timer = threading.Timer(0.02, wakeup.notify)

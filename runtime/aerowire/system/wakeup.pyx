@@ -29,7 +29,7 @@ cdef enum:
 
 
 cdef class Wakeup:
-    """Invariant: the descriptor is readable only while _signalled is 1, or for the moment between the two steps of signal()."""
+    """Invariant: while _signalled is 1 the descriptor is readable, but for the moments between the two steps of signal() and of drain()."""
 
     def __init__(self):
         self._read_fd = -1
@@ -79,12 +79,12 @@ cdef class Wakeup:
 
     def drain(self) -> bool:
         """Forget the signal; True when there was one. Look for events AFTER this."""
+        # The descriptor is emptied FIRST: a signal in between finds the bit still set and is forgotten with it, and its event is
+        # found by the look that follows. The other way round the bit could stay set over an empty descriptor, and wake nobody again.
         cdef uint64_t buffer[8]
         self._check_open()
-        if exchange_i32(&self._signalled, 0) == 0:
-            return False
         read(self._read_fd, buffer, sizeof(buffer))
-        return True
+        return exchange_i32(&self._signalled, 0) != 0
 
     @property
     def signalled(self) -> bool:
