@@ -92,6 +92,7 @@ def test_another_process_gets_the_same_options_by_properties() -> None:
         ({"driver_termination_validator": "com.acme.Mine"}, "aeron.driver.termination.validator", "not one of"),
         ({"congestion_control_supplier": "com.acme.Mine"}, "aeron.CongestionControl.supplier", "not one of"),
         ({"driver_resolver_name": "me"}, "aeron.driver.resolver.name", "not supported"),
+        ({"tether_subscriptions": False}, "aeron.tether.subscriptions", "not supported"),
         ({"image_liveness_timeout_ns": "-1s"}, "aeron.image.liveness.timeout", "out of range"),
         ({"low_file_store_warning_threshold": -1}, "aeron.low.file.store.warning.threshold", "out of range"),
         ({"sender_io_vector_capacity": 17}, "aeron.sender.io.vector.capacity", "out of range"),

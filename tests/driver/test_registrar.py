@@ -6,6 +6,7 @@ import struct
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,6 +16,8 @@ from aerowire.codecs.flyweights import commands
 from aerowire.codecs.flyweights.commands import CommandType
 from aerowire.codecs.tables.counters import CounterType, SystemCounter
 from aerowire.codecs.tables.errors import ErrorCode
+from aerowire.driver.events import Event, EventType, NativeErrorCode
+from aerowire.driver.registrar_events import EVENT_HANDLERS
 from aerowire.driver.socket_address import SocketAddress
 from aerowire.driver.wildcard_ports import WildcardPorts
 from aerowire.ipc.error_log import read_errors
@@ -433,6 +436,9 @@ class TestErrors:
             ("aeron-spy:aeron:udp?endpoint=127.0.0.1:1", ErrorCode.NOT_SUPPORTED, "spy"),
             ("aeron:udp?control-mode=manual", ErrorCode.NOT_SUPPORTED, "multi-destination"),
             ("aeron:udp?endpoint=127.0.0.1:0|cc=cubic", ErrorCode.NOT_SUPPORTED, "cubic"),
+            ("aeron:udp?endpoint=127.0.0.1:0|control-mode=response", ErrorCode.NOT_SUPPORTED, "response"),
+            ("aeron:udp?endpoint=127.0.0.1:0|tether=false", ErrorCode.NOT_SUPPORTED, "tether=false"),
+            ("aeron:ipc?tether=false", ErrorCode.NOT_SUPPORTED, "tether=false"),
             ("aeron:udp?endpoint=127.0.0.1:0|control=127.0.0.1:0", ErrorCode.GENERIC_ERROR, "port 0"),
             ("aeron:udp?endpoint=127.0.0.1:0|media-rcv-ts-offset=0", ErrorCode.INVALID_CHANNEL, "media timestamps"),
             ("aeron:udp?endpoint=127.0.0.1:0|so-rcvbuf=16k", ErrorCode.GENERIC_ERROR, "SO_RCVBUF"),
@@ -442,6 +448,15 @@ class TestErrors:
     def test_a_bad_subscription_is_answered(self, client: Any, channel: str, code: ErrorCode, part: str) -> None:
         found, text = client.error_of(client.add_subscription(channel, 10))
         assert (found, part in text) == (code, True), text
+
+    def test_sessions_that_a_peer_makes_up_are_one_entry_of_the_error_log(self, client: Any) -> None:
+        endpoint = SimpleNamespace(channel="aeron:udp?endpoint=127.0.0.1:1")
+        for session_id in range(100):
+            values = [NativeErrorCode.SESSION_LIMIT, 10, session_id]
+            event = Event(EventType.NATIVE_ERROR, endpoint, values, None, None, "")
+            EVENT_HANDLERS[EventType.NATIVE_ERROR](client.driver.registrar, event)
+        (error,) = read_errors(client.cnc.error_log_buffer)
+        assert (error.observation_count, error.text) == (100, f"session limit: stream 10 session 0 at {endpoint.channel}")
 
     def test_a_busy_port_says_so(self, client: Any) -> None:
         import socket

@@ -45,6 +45,11 @@ _WITHOUT_EFFECT: Mapping[str, tuple[str, ...]] = {
         "driver_resolver_bootstrap_neighbor_resolution_interval_ns",
     ),
     "spies are not supported": ("spies_simulate_connection",),
+    "streams wait for all their subscribers": (
+        "untethered_window_limit_timeout_ns",
+        "untethered_linger_timeout_ns",
+        "untethered_resting_timeout_ns",
+    ),
     "files are made and freed by the registrar, which sleeps until it is woken": (
         "driver_native_resource_agent_idle_strategy",
         "driver_native_resource_agent_idle_strategy_init_args",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
 from aerowire.base.errors import AerowireError, StorageSpaceError
@@ -23,13 +24,15 @@ class ErrorRecorder:
         self._counter = counter
         self._clock = clock
 
-    def record(self, error: BaseException | str) -> None:
+    def record(self, error: BaseException | str, *, key: Hashable = None) -> None:
         """Count `error` and note it in the error log.
 
-        Errors of one kind at one place are one entry, whatever number they name, so that no client can fill the log.
+        Errors of one kind at one place are one entry, whatever number they name, so that neither clients nor peers can fill the
+        log; `key` tells the kind and place of an error whose text holds more than them.
         """
         text = error if isinstance(error, str) else describe(error)
-        key = (type(error), error.what, str(error.where)) if isinstance(error, AerowireError) else text
+        if key is None:
+            key = (type(error), error.what, str(error.where)) if isinstance(error, AerowireError) else text
         self._counter.increment()
         if not self._log.record(text, self._clock.now_ms(), key=key):
             print(f"aerowire driver: the error log is full; lost: {text}", file=sys.stderr)

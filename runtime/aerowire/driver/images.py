@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from aerowire.driver.driver_core import DriverCore
     from aerowire.driver.endpoints import Endpoints, ReceiveChannel
     from aerowire.driver.events import Event
-    from aerowire.driver.subscriptions import Subscription, Subscriptions
+    from aerowire.driver.links import Subscription
+    from aerowire.driver.subscriptions import Subscriptions
 
 _IMAGE_COUNTERS = (CounterType.RCV_HWM, CounterType.RCV_POS, CounterType.RCV_NAKS_SENT)
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Self
 
 from aerowire.base import fork, units
 from aerowire.base.directory import SHARED_MEMORY
-from aerowire.base.errors import ClosedError, ConfigurationError
+from aerowire.base.errors import ClosedError, ConfigurationError, DriverTimeoutError
 from aerowire.base.idle import idle_strategy
 from aerowire.base.runner import AgentInvoker, AgentRunner, name_thread
 from aerowire.codecs.tables.options import OPTIONS
@@ -187,7 +187,10 @@ class MediaDriver:
             self._parts.capture.flush()
 
     def close(self) -> None:
-        """Stop the agents, free every file, and say that the driver has ended. Harmless when done twice."""
+        """Stop the agents, free every file, and say that the driver has ended. Harmless when done twice.
+
+        Raises DriverTimeoutError when a thread is stuck; its memory is then left to it until the process ends.
+        """
         with self._lock:
             if self._is_closed:
                 return
@@ -195,14 +198,22 @@ class MediaDriver:
         self._termination.set()
         atexit.unregister(self.close)
         self._parts.registrar.stop()
+        stuck: list[str] = []
         if self._thread is not None:
             self._thread.join(_STOP_TIMEOUT_S)
-        for runner in self._runners:
-            runner.stop(_STOP_TIMEOUT_S)
+            stuck += [self._thread.name] if self._thread.is_alive() else []
+        stuck += [runner.role_name for runner in self._runners if not runner.stop(_STOP_TIMEOUT_S)]
         if self._agent_invoker is not None:
             self._agent_invoker.close()
         if self._resolver is not None:
             self._resolver.shutdown(wait=False, cancel_futures=True)
+        if stuck:
+            raise DriverTimeoutError(
+                "threads of the driver did not stop",
+                where=self.aeron_dir,
+                expected=f"an end within {_STOP_TIMEOUT_S} s",
+                actual=", ".join(stuck),
+            )
         self._parts.close()
 
     def __enter__(self) -> Self:

@@ -207,6 +207,13 @@ class _Checks:
         for name, known in _KNOWN_CLASSES.items():
             if self._values[name]:
                 self._check_one_of(name, known, "a supplier")
+        if not self._values["tether_subscriptions"]:
+            raise ConfigurationError(
+                "subscriptions that a stream does not wait for: not supported",
+                where=_property("tether_subscriptions"),
+                expected="true",
+                actual="false",
+            )
         resolver = self._values["driver_resolver_name"] or self._values["driver_resolver_interface"]
         if resolver:
             raise ConfigurationError(

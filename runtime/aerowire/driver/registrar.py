@@ -21,12 +21,14 @@ from aerowire.driver.clients import UserCounters
 from aerowire.driver.endpoints import Endpoints
 from aerowire.driver.error_recorder import describe, is_storage_error
 from aerowire.driver.images import Images
+from aerowire.driver.links import Subscription
 from aerowire.driver.publication_factory import Publication
 from aerowire.driver.publications import Publications
 from aerowire.driver.registrar_events import EVENT_HANDLERS
 from aerowire.driver.sessions import Sessions
 from aerowire.driver.socket_address import is_numeric
-from aerowire.driver.subscriptions import Subscription, Subscriptions, is_ipc_channel, refuse_spy
+from aerowire.driver.subscription_checks import is_ipc_channel, refuse_spy
+from aerowire.driver.subscriptions import Subscriptions
 from aerowire.driver.udp_channel import UdpChannel, names_to_resolve
 
 if TYPE_CHECKING:

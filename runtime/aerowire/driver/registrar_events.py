@@ -84,7 +84,8 @@ def _on_publication_error(registrar: Registrar, event: Event) -> None:
     host, port = event.source_address or ("0.0.0.0", 0)
     registrar.core.errors.record(
         f"onPublicationError: registrationId={publication.registration_id}, sessionId={publication.session_id}, "
-        f"streamId={publication.stream_id}, receiverId={event.receiver_id}, errorCode={event.error_code}, errorMessage={event.message}"
+        f"streamId={publication.stream_id}, receiverId={event.receiver_id}, errorCode={event.error_code}, errorMessage={event.message}",
+        key=(event.type, publication.registration_id, event.error_code),
     )
     registrar.core.responses.publication_error(
         publication.registration_id,
@@ -101,7 +102,8 @@ def _on_publication_error(registrar: Registrar, event: Event) -> None:
 
 
 def _on_native_error(registrar: Registrar, event: Event) -> None:
-    registrar.core.errors.record(event.describe())
+    # `a` is an errno or a stream; `b` would be a session, of which a peer can make up as many as it likes.
+    registrar.core.errors.record(event.describe(), key=(event.type, event.code, event.a, getattr(event.subject, "channel", None)))
 
 
 def _ignore(_registrar: Registrar, _event: Event) -> None:

@@ -6,110 +6,25 @@ A link has a position counter. The tracker decides where a late subscriber joins
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING
 
-from aerowire.base.channel_uri import MEDIA_IPC, ChannelUri
-from aerowire.base.errors import ChannelError, ChannelValueError, RegistrationError
+from aerowire.base.channel_uri import ChannelUri
+from aerowire.base.errors import RegistrationError
 from aerowire.codecs.flyweights import cnc
 from aerowire.codecs.tables.counters import CounterType
 from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.driver.endpoints import conflict
+from aerowire.driver.links import Link, LinkTable, Source, Subscription
 from aerowire.driver.network_publication import NetworkPublication
-from aerowire.driver.publication_checks import not_supported
+from aerowire.driver.subscription_checks import check_network, check_supported
 from aerowire.driver.subscription_params import SubscriptionParams
-from aerowire.driver.udp_channel import TIMESTAMP_OFFSET_NONE, ControlMode, UdpChannel
+from aerowire.driver.udp_channel import UdpChannel
 
 if TYPE_CHECKING:
     from aerowire.driver.driver_core import DriverCore
     from aerowire.driver.endpoints import Endpoints, ReceiveChannel
     from aerowire.driver.ipc_publication import IpcPublication
     from aerowire.driver.publication_image import PublicationImage
-
-
-_Key = TypeVar("_Key")
-
-
-class Source(Protocol):
-    """A stream that subscriptions can be linked to: an image, or a publication of this driver."""
-
-    @property
-    def source_id(self) -> int: ...
-    @property
-    def native(self) -> IpcPublication | NetworkPublication | PublicationImage: ...
-    @property
-    def session_id(self) -> int: ...
-    @property
-    def stream_id(self) -> int: ...
-    @property
-    def log_path(self) -> str: ...
-    @property
-    def source_identity(self) -> str: ...
-
-
-@dataclass(slots=True, eq=False)
-class Subscription:
-    """A client's subscription; `endpoint` is None for IPC."""
-
-    registration_id: int
-    client_id: int
-    channel: str
-    stream_id: int
-    params: SubscriptionParams
-    endpoint: ReceiveChannel | None
-
-    def wants(self, session_id: int, stream_id: int) -> bool:
-        """Return whether a stream is one that was subscribed to."""
-        return stream_id == self.stream_id and self.params.session_id in {None, session_id}
-
-
-@dataclass(slots=True, eq=False)
-class Link:
-    """A subscription's place in one source.
-
-    Invariant: the position counter is allocated, and the source's native object alive, as long as the link is in
-    `Subscriptions`; `is_available` says that the client has been told of the image and not yet of its end; `unanswered`
-    counts what the tracker was asked about it and has not answered.
-    """
-
-    subscription: Subscription
-    source: Source
-    position_id: int
-    unanswered: int = 0
-    is_available: bool = False
-    is_ended: bool = False
-
-
-@dataclass(slots=True)
-class _LinkTable:
-    """Links by position, by source and by subscription. Invariant: a link is in all three or in none."""
-
-    by_position: dict[int, Link] = field(default_factory=dict)
-    _by_source: dict[Source, dict[int, Link]] = field(default_factory=dict)
-    _by_subscription: dict[Subscription, dict[int, Link]] = field(default_factory=dict)
-
-    def add(self, link: Link) -> None:
-        self.by_position[link.position_id] = link
-        self._by_source.setdefault(link.source, {})[link.position_id] = link
-        self._by_subscription.setdefault(link.subscription, {})[link.position_id] = link
-
-    def remove(self, link: Link) -> None:
-        del self.by_position[link.position_id]
-        _remove(self._by_source, link.source, link.position_id)
-        _remove(self._by_subscription, link.subscription, link.position_id)
-
-    def of_source(self, source: Source) -> list[Link]:
-        return list(self._by_source.get(source, {}).values())
-
-    def of_subscription(self, subscription: Subscription) -> list[Link]:
-        return list(self._by_subscription.get(subscription, {}).values())
-
-
-def _remove(table: dict[_Key, dict[int, Link]], key: _Key, position_id: int) -> None:
-    links = table[key]
-    del links[position_id]
-    if not links:
-        del table[key]
 
 
 class Subscriptions:
@@ -119,7 +34,7 @@ class Subscriptions:
         self._core = core
         self._endpoints = endpoints
         self._subscriptions: dict[int, Subscription] = {}
-        self._links = _LinkTable()
+        self._links = LinkTable()
         self._free_when_answered: dict[Source, Callable[[], None]] = {}
 
     def __iter__(self) -> Iterator[Subscription]:
@@ -130,17 +45,17 @@ class Subscriptions:
         uri = ChannelUri.parse(channel)
         self._core.clients.get_or_add(client_id)
         params = SubscriptionParams.of(uri, self._core.context)
-        if params.is_response:
-            raise not_supported("response channels", uri, "control-mode=response")
+        check_supported(uri, params)
         subscription = self._add(registration_id, client_id, channel, stream_id, params, None)
         self._core.responses.subscription_ready(registration_id, cnc.CHANNEL_STATUS_NO_ID_ALLOCATED)
         return subscription
 
     def add_network(self, channel: UdpChannel, stream_id: int, registration_id: int, client_id: int) -> Subscription:
         """Make a UDP subscription and tell the receiver of it; the caller links it to images."""
-        _check_network(channel)
+        check_network(channel)
         self._core.clients.get_or_add(client_id)
         params = SubscriptionParams.of(channel.uri, self._core.context)
+        check_supported(channel.uri, params)
         self._check_clash(channel, stream_id, params)
         endpoint = self._endpoints.open_receiver(channel, params, registration_id)
         subscription = self._add(registration_id, client_id, channel.original, stream_id, params, endpoint)
@@ -337,42 +252,3 @@ def _linkable(source: Source) -> IpcPublication | PublicationImage:
     native = source.native
     assert not isinstance(native, NetworkPublication), "nobody is linked to a network publication: spies are refused"
     return native
-
-
-def refuse_spy(channel: str) -> ChannelError:
-    """Return the error of a spy subscription."""
-    return not_supported("spy subscriptions", ChannelUri.parse(channel), "aeron-spy")
-
-
-def is_ipc_channel(channel: str) -> bool:
-    """Return whether a command's channel is IPC by its beginning, which decides who parses it. Aeron: ClientCommandAdapter."""
-    return channel.startswith(f"aeron:{MEDIA_IPC}")
-
-
-def _check_network(channel: UdpChannel) -> None:
-    if channel.is_multicast:
-        raise not_supported("multicast", channel.uri, "a multicast endpoint")
-    if channel.control_mode is ControlMode.MANUAL:
-        raise not_supported("multi-destination subscriptions", channel.uri, "control-mode=manual")
-    if channel.control_mode is ControlMode.RESPONSE:
-        raise not_supported("response channels", channel.uri, "control-mode=response")
-    if channel.uri.get("cc") == "cubic":
-        raise not_supported("congestion control other than static", channel.uri, "cc=cubic")
-    if channel.channel_rcv_timestamp_offset != TIMESTAMP_OFFSET_NONE:
-        raise not_supported("channel timestamps", channel.uri, "channel-rcv-ts-offset")
-    if "media-rcv-ts-offset" in channel.uri:
-        raise ChannelValueError(
-            "media timestamps are not supported",
-            where=channel.original,
-            expected="no media-rcv-ts-offset",
-            actual=f"media-rcv-ts-offset={channel.uri.get('media-rcv-ts-offset')}",
-            error_code=ErrorCode.INVALID_CHANNEL,
-        )
-    if channel.has_explicit_control and channel.local_control.port == 0:
-        raise ChannelValueError(
-            "the control address of a subscription has port 0",
-            where=channel.original,
-            expected="control=host:port with a port",
-            actual=f"control={channel.uri.get('control')}",
-            error_code=ErrorCode.GENERIC_ERROR,
-        )
