@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from aerowire.base.errors import ConfigurationError, UnknownOptionError
-from aerowire.base.options import read_properties_file
+from aerowire.base.options import parse_definitions, read_properties_file
 from aerowire.codecs.tables.options import OPTIONS
 from aerowire.driver.context import Context, ThreadingMode
 
@@ -139,7 +139,19 @@ def test_names_an_unknown_option_and_the_nearest_one() -> None:
 
 
 def test_properties_of_other_components_are_left_to_them() -> None:
-    assert Context(environ={}, properties={"aeron.archive.dir": "x", "java.io.tmpdir": "/tmp"}).mtu_length == 1408
+    others = {"aeron.archive.dir": "x", "aeron.fallback.logger": "stderr", "java.io.tmpdir": "/tmp", "some.other": "1"}
+    assert Context(environ={}, properties=others).mtu_length == 1408
+
+
+def test_what_the_command_line_defines_is_an_option_or_java_s() -> None:
+    given = ["agrona.disable.bounds.checks=true", "aeron.sample.messages=10", "aeron.mtu.length=4k"]
+    assert parse_definitions(given) == {"agrona.disable.bounds.checks": "true", "aeron.sample.messages": "10", "aeron.mtu.length": "4k"}
+    with pytest.raises(UnknownOptionError, match=r"did you mean 'aeron\.mtu\.length'"):
+        parse_definitions(["mtu.length=4k"])
+
+
+def test_environment_variables_that_no_option_has_are_somebody_else_s() -> None:
+    assert Context(environ={"AERON_NO_SUCH": "1", "AERON_MTU_LENGTH": "4k"}).mtu_length == 4096
 
 
 def test_reads_java_properties_files(tmp_path: Path) -> None:

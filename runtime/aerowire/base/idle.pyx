@@ -6,6 +6,8 @@ Aeron: Configuration.agentIdleStrategy, aeron_agent.c.  An instance belongs to o
 from libc.stdint cimport int64_t
 from posix.time cimport nanosleep, timespec
 
+import difflib
+
 from aerowire.base.errors import ConfigurationError
 from aerowire.base.atomics cimport cpu_relax
 
@@ -184,17 +186,27 @@ _NAMES = {
     BackoffIdleStrategy: ("backoff", "BackoffIdleStrategy", "aeron_idle_strategy_backoff"),
 }
 _STRATEGIES = {name: strategy for strategy, names in _NAMES.items() for name in names}
+_ARGUMENT_LIMITS = {SleepingIdleStrategy: 1, SleepingMillisIdleStrategy: 1, BackoffIdleStrategy: len(BACKOFF_DEFAULTS)}
 IDLE_STRATEGY_NAMES = tuple(names[0] for names in _NAMES.values())
 
 
-def idle_strategy(str name, *arguments) -> IdleStrategy:
+def idle_strategy(str name, *arguments, where=None) -> IdleStrategy:
     """Make the strategy called `name`: an alias of Aeron's, its class name (with package or without), its C name, or ours.
 
     `arguments` are the strategy's own: a period in ns (sleep-ns) or ms (sleep-ms); spins, yields, shortest and longest park
-    in ns (backoff).  ConfigurationError when the name is not known.
+    in ns (backoff).  ConfigurationError, with `where` the name came from, when the
+    name is not known, or an argument is out of range or too many.
     """
     strategy = _STRATEGIES.get(name.rpartition(".")[2])
     if strategy is None:
-        raise ConfigurationError("unknown idle strategy", expected=f"one of {', '.join(IDLE_STRATEGY_NAMES)}", actual=repr(name),
-                                 hint="backoff spares the processor, noop and spin take all of one")
-    return strategy(*arguments)
+        close = difflib.get_close_matches(name, list(_STRATEGIES), n=1)
+        raise ConfigurationError("unknown idle strategy", where=where, expected=f"one of {', '.join(IDLE_STRATEGY_NAMES)}", actual=repr(name),
+                                 hint=f"did you mean '{close[0]}'?" if close else "backoff spares the processor, noop and spin take all of one")
+    limit = _ARGUMENT_LIMITS.get(strategy, 0)
+    if len(arguments) > limit:
+        raise ConfigurationError("an idle strategy has no such arguments", where=where, expected=f"at most {limit} of {name}",
+                                 actual=" ".join(map(str, arguments)))
+    try:
+        return strategy(*arguments)
+    except ConfigurationError as error:
+        raise ConfigurationError(error.what, where=where, expected=error.expected, actual=error.actual) from None

@@ -21,7 +21,26 @@ OptionValue: TypeAlias = "int | float | bool | str | None"
 PROPERTY_PREFIX = "aeron."
 
 # Components whose properties stand in the same files and command lines; each reads its own.
-_OTHER_COMPONENTS = ("aeron.archive.", "aeron.cluster.", "aeron.event.", "aeron.sample.", "aeron.samples.", "aeron.spy.", "aeron.test.")
+_OTHER_COMPONENTS = (
+    "aeron.archive.",
+    "aeron.cluster.",
+    "aeron.event.",
+    "aeron.log.inspector.",
+    "aeron.sample.",
+    "aeron.samples.",
+    "aeron.spy.",
+    "aeron.stress.",
+    "aeron.test.",
+)
+# Known to the official driver only: what they set there has no counterpart here.
+_OFFICIAL_ONLY = (
+    "aeron.debug.timeout",
+    "aeron.fallback.logger",
+    "aeron.secure.random.algorithm",
+    "aeron.PreferredMulticastFlowControl.asf",
+)
+# What else stands behind -D where the official driver is started: options of the Java machine and of its libraries.
+_JAVA_PREFIXES = ("agrona.", "com.", "io.", "java.", "javax.", "jdk.", "org.", "sun.")
 
 
 class ResolvedOptions(dict[str, OptionValue]):
@@ -65,18 +84,24 @@ def check_properties(properties: Mapping[str, str]) -> None:
     """Raise UnknownOptionError for an `aeron.*` property that no option and no other component has."""
     known = {option.property for option in OPTIONS.values()}
     for name in properties:
-        if name.startswith(PROPERTY_PREFIX) and name not in known and not name.startswith(_OTHER_COMPONENTS):
+        if name.startswith(PROPERTY_PREFIX) and name not in known and not name.startswith(_OTHER_COMPONENTS) and name not in _OFFICIAL_ONLY:
             raise _unknown(name, known)
 
 
 def parse_definitions(definitions: Iterable[str]) -> dict[str, str]:
-    """Turn `name=value` texts, as they stand behind -D, into properties."""
+    """Turn `name=value` texts, as they stand behind -D, into properties.
+
+    Raises ConfigurationError for a text of another form and UnknownOptionError for a name that is neither an `aeron.*` property nor Java's.
+    """
     properties: dict[str, str] = {}
     for text in definitions:
         name, separator, value = text.partition("=")
         if not separator or not name:
             raise ConfigurationError("a property definition is malformed", where="-D", expected="name=value", actual=repr(text))
-        properties[name.strip()] = value.strip()
+        name = name.strip()
+        if not name.startswith((PROPERTY_PREFIX, *_JAVA_PREFIXES)):
+            raise _unknown(name, [option.property for option in OPTIONS.values()])
+        properties[name] = value.strip()
     return properties
 
 
@@ -93,12 +118,6 @@ def read_properties_file(path: str | os.PathLike[str]) -> dict[str, str]:
             "a properties file cannot be read", where=source, expected="a readable file", actual=error.strerror or str(error)
         ) from None
     return dict(_split_property(line) for line in _logical_lines(text))
-
-
-def known_properties(properties: Mapping[str, str]) -> dict[str, str]:
-    """Return those of `properties` that an option has: what is left out is for the caller to mention."""
-    known = {option.property for option in OPTIONS.values()}
-    return {name: value for name, value in properties.items() if name in known}
 
 
 def _value(name: str, given: Mapping[str, OptionValue], chain: tuple[str, ...]) -> OptionValue:
@@ -184,7 +203,10 @@ def _expected(option: Option) -> str:
 
 
 def _unknown(name: str, known: Iterable[str]) -> UnknownOptionError:
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    names = list(known)
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.6) or difflib.get_close_matches(
+        PROPERTY_PREFIX + name, names, n=1, cutoff=0.6
+    )
     return UnknownOptionError(
         "there is no such option",
         where=name,

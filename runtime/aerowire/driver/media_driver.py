@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Self
 
 from aerowire.base import fork, units
 from aerowire.base.directory import SHARED_MEMORY
-from aerowire.base.errors import ClosedError, ConfigurationError, DriverTimeoutError
+from aerowire.base.errors import ClosedError, DriverTimeoutError
 from aerowire.base.idle import idle_strategy
 from aerowire.base.runner import AgentInvoker, AgentRunner, name_thread
 from aerowire.codecs.tables.options import OPTIONS
@@ -266,15 +266,9 @@ class MediaDriver:
         return None
 
     def _idle(self, role: str) -> IdleStrategy:
-        name, texts = self._context.idle_strategy(role)
-        where = OPTIONS[f"{role}_idle_strategy_init_args"].property
-        arguments = [units.parse_duration_ns(where, text) for text in texts]
-        try:
-            return idle_strategy(name, *arguments)
-        except TypeError as error:
-            raise ConfigurationError(
-                "an idle strategy has no such arguments", where=where, expected=f"those of {name}", actual=f"{' '.join(texts)}: {error}"
-            ) from None
+        name, arguments = self._context.idle_strategy(role)
+        where = OPTIONS[f"{role}_idle_strategy{'_init_args' if arguments else ''}"].property
+        return idle_strategy(name, *(units.parse_duration_ns(where, text) for text in arguments), where=where)
 
 
 def random_aeron_dir() -> str:
