@@ -66,6 +66,14 @@ def test_an_unknown_command_is_a_usage_error() -> None:
         (("driver", "-Dmtu.length=4k"), "did you mean 'aeron.mtu.length'"),
         (("driver", "-Dterm.bufer.length=64k"), "did you mean 'aeron.term.buffer.length'"),
         (("stat", "-Ddir=/nonexistent"), "did you mean 'aeron.dir'"),
+        (("driver", "-Daeron.threading.mode=INVOKER"), "a driver without threads needs a program that invokes it"),
+        (("driver", "-Daeron.debug.send.data.loss.rate=2"), "aeron.debug.send.data.loss.rate is out of range"),
+        (("driver", "--dir", "/proc/no/such"), "the driver directory cannot be made; at /proc/no/such"),
+        (("driver", "--dir", __file__), "the driver directory is a file"),
+        (("stat", "--dir", __file__), "cnc.dat"),
+        (("publish", "aeron:ipc", "1", "--dir", __file__), "the driver's file cannot be reached; at "),
+        (("ping", "--batch", "0"), "at --batch; expected at least 1; got 0"),
+        (("ping", "--runs", "0"), "at --runs; expected at least 1; got 0"),
         (("driver", "--idle", "bakoff"), "at aeron.sender.idle.strategy; expected one of noop"),
         (("driver", "--idle", "bakoff"), "did you mean 'backoff'"),
         (("driver", "-Daeron.shared.idle.strategy.init.args=1 2 3 4 5"), "at aeron.shared.idle.strategy.init.args; expected at most 4"),
@@ -81,6 +89,30 @@ def test_a_mistake_is_one_line_and_exit_code_2(capsys: pytest.CaptureFixture[str
     assert part in err
     assert err.count("\n") == 1
     assert err.startswith("aerowire: ")
+
+
+def test_the_driver_lists_its_options(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "driver", "--options")
+    assert code == 0
+    assert "aeron.term.buffer.length=16m\n    Term length of network publications.\n" in out
+    assert "aeron.dir.delete.on.start=false\n" in out
+
+
+@pytest.mark.parametrize("arguments", [[], ["pcap"], ["fly"], ["driver", "--no-such"]])
+def test_usage_goes_to_standard_error(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "usage: aerowire" in err
+
+
+def test_output_that_cannot_be_written_is_told(running: MediaDriver) -> None:
+    command = [sys.executable, "-m", "aerowire.tools.main", "stat", "--dir", running.aeron_dir]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (2, "aerowire: No space left on device\n")
 
 
 def test_stat_prints_every_counter(capsys: pytest.CaptureFixture[str], running: MediaDriver) -> None:

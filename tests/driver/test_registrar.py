@@ -467,6 +467,18 @@ class TestErrors:
             code, text = client.error_of(client.add_subscription(f"aeron:udp?endpoint=127.0.0.1:{port}", 10))
         assert (code, str(port) in text) == (ErrorCode.GENERIC_ERROR, True), text
 
+    def test_a_port_that_a_channel_was_given_is_shared_by_tag_only(self, client: Any) -> None:
+        # As the official driver has it: the name of a channel with an open port is its own, whatever port it gets.
+        first = client.take(CommandType.ON_SUBSCRIPTION_READY, client.add_subscription(f"{UDP}|tags=7", 10))
+        bound = client.cnc.counters_reader().label(first.channel_status_counter_id).rpartition(" ")[2]
+        code, text = client.error_of(client.add_subscription(f"aeron:udp?endpoint={bound}", 11))
+        assert (code, "address already in use" in text) == (ErrorCode.GENERIC_ERROR, True), text
+        assert f"{UDP}|tags=7 of this driver has it" in text
+        code, text = client.error_of(client.add_subscription(f"aeron:udp?endpoint={bound}|tags=7", 11))
+        assert (code, "tag matches a channel of another endpoint" in text) == (ErrorCode.INVALID_CHANNEL, True), text
+        second = client.take(CommandType.ON_SUBSCRIPTION_READY, client.add_subscription("aeron:udp?tags=7", 11))
+        assert second.channel_status_counter_id == first.channel_status_counter_id
+
     def test_destinations_are_refused_with_their_own_code(self, client: Any) -> None:
         publication = client.add_publication("aeron:ipc", 10)
         subscription = client.add_subscription("aeron:ipc", 10)

@@ -234,4 +234,6 @@ def _check_parameter(uri: str, key: str, value: str) -> None:
 
 
 def _error(what: str, where: str, expected: str, actual: object, *, hint: str | None = None) -> ChannelError:
-    return ChannelError(what, where=where, expected=expected, actual=actual, hint=hint, error_code=ErrorCode.INVALID_CHANNEL)
+    return ChannelError(
+        what, where=where or "an empty channel", expected=expected, actual=actual, hint=hint, error_code=ErrorCode.INVALID_CHANNEL
+    )

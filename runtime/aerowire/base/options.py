@@ -212,7 +212,7 @@ def _unknown(name: str, known: Iterable[str]) -> UnknownOptionError:
         where=name,
         expected="the name of an option",
         actual=repr(name),
-        hint=f"did you mean '{close[0]}'?" if close else "see `aerowire driver --help`",
+        hint=f"did you mean '{close[0]}'?" if close else "`aerowire driver --options` lists them",
     )
 
 

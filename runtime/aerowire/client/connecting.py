@@ -13,6 +13,7 @@ from aerowire.base.errors import (
     DriverNotReadyError,
     DriverShutdownError,
     DriverTimeoutError,
+    StorageError,
     TruncatedFileError,
 )
 from aerowire.client.waiting import wait_for
@@ -72,6 +73,14 @@ def connect_to_driver(aeron_dir: str, timeout_ns: int, invoke: Callable[[], int]
                 hint=f"start one with `aerowire driver --dir {aeron_dir}`, or say where it is: --dir, aeron.dir or AERON_DIR",
             )
             return False
+        except (NotADirectoryError, PermissionError) as error:
+            raise StorageError(
+                "the driver's file cannot be reached",
+                where=path,
+                expected="a driver's directory that this user may enter",
+                actual=error.strerror,
+                hint="check the spelling, and owner and permissions of the directory",
+            ) from None
         except _PASSING as error:
             problem = error
             if cnc is not None:

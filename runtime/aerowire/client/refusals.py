@@ -61,6 +61,9 @@ _CLASSES: dict[int, type[RegistrationError]] = {
 # Codes that stand for several mistakes; the official drivers tell them apart in the text only.
 _BY_TEXT: tuple[tuple[int | None, str, type[RegistrationError]], ...] = (
     (None, "address already in use", RefusedPortError),
+    (None, "no port of the wildcard range", RefusedPortError),
+    (None, "cannot bind udp socket", RefusedSocketError),
+    (None, "cannot assign requested address", RefusedSocketError),
     (None, "unknownhost", RefusedHostError),
     (None, "unresolved", RefusedHostError),
     (None, "unable to allocate counter", RefusedCounterError),

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aerowire.base.directory import CNC_FILE_NAME
-from aerowire.base.errors import ActiveDriverError, DriverDirectoryMissingError, ForeignDirectoryError
+from aerowire.base.errors import ActiveDriverError, DriverDirectoryMissingError, ForeignDirectoryError, StorageError
 from aerowire.codecs.flyweights import cnc as cnc_layout
 from aerowire.driver.logs import IMAGES_DIRECTORY, PUBLICATIONS_DIRECTORY
 from aerowire.ipc.cnc import CncFile
@@ -56,8 +56,17 @@ def prepare_directory(context: Context, clock: ClockPort) -> None:
         if not context.dir_delete_on_start:
             _check_unused(directory, context, clock)
         delete_files(directory)
-    (directory / PUBLICATIONS_DIRECTORY).mkdir(parents=True, exist_ok=True)
-    (directory / IMAGES_DIRECTORY).mkdir(exist_ok=True)
+    try:
+        (directory / PUBLICATIONS_DIRECTORY).mkdir(parents=True, exist_ok=True)
+        (directory / IMAGES_DIRECTORY).mkdir(exist_ok=True)
+    except OSError as error:
+        raise StorageError(
+            "the driver directory cannot be made",
+            where=directory,
+            expected="a directory that can be written to",
+            actual=error.strerror or str(error),
+            hint="choose another aeron.dir",
+        ) from None
 
 
 def delete_files(directory: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
-from aerowire.base.errors import ChannelError, ChannelValueError, RegistrationError
+from aerowire.base.errors import ChannelError, ChannelValueError, PortInUseError, RegistrationError
 from aerowire.codecs.flyweights import cnc
 from aerowire.codecs.tables.counters import CounterType
 from aerowire.codecs.tables.errors import ErrorCode
@@ -127,7 +127,10 @@ class Endpoints:
         check_window_fits_rcvbuf(channel.original, params.receiver_window_length, so_rcvbuf, context.os_default_socket_rcvbuf_length)
         spec = SocketSpec(bind=channel.remote_data, connect=None, so_sndbuf=so_sndbuf, so_rcvbuf=so_rcvbuf)
         ports = core.receiver_ports
-        port = self._open(spec, ports, core.receiver_loss)
+        try:
+            port = self._open(spec, ports, core.receiver_loss)
+        except PortInUseError as error:
+            raise self._naming_holder(error, channel.remote_data) from None
         status_id, address_id, bound = self._counters(port, CounterType.RCV_CHANNEL, _RECEIVING, registration_id, channel)
         control = channel.local_control if channel.has_explicit_control else None
         native = ReceiveEndpoint(
@@ -212,6 +215,15 @@ class Endpoints:
         except Exception:
             ports.give_back(bind.port)
             raise
+
+    def _naming_holder(self, error: PortInUseError, wanted: SocketAddress) -> PortInUseError:
+        """Return the error; where a channel of this driver that left its port open has it, with the one way to share such a port."""
+        for entry in self._receivers.values():
+            if entry.bound == wanted and entry.channel.has_wildcard_port:
+                holder = entry.channel.original
+                hint = f"{holder} of this driver has it; to share it give that channel tags=N and subscribe to aeron:udp?tags=N"
+                return PortInUseError(error.what, where=error.where, actual=error.actual, hint=hint, error_code=error.error_code)
+        return error
 
     def _counters(
         self, port: DatagramPort, counter_type: CounterType, direction: str, registration_id: int, channel: UdpChannel

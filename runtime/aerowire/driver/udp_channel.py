@@ -72,6 +72,11 @@ class UdpChannel:
         return self.control_mode.is_multi_destination
 
     @property
+    def has_wildcard_port(self) -> bool:
+        """Whether the port is for the system, or the driver's range, to choose."""
+        return self.remote_data.port == 0
+
+    @property
     def has_group_semantics(self) -> bool:
         return self.is_multicast or self.is_multi_destination
 

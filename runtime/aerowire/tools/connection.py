@@ -19,6 +19,10 @@ _ENDINGS = (ClientTimeoutError, DriverShutdownError, DriverTimeoutError)
 def connect(name: str, *, aeron_dir: str | None = None, properties: Mapping[str, str] | None = None) -> Aeron:
     """Connect to the driver; errors that no call raises are a line on standard error, after the command's `name`."""
     from aerowire.client import Aeron
+    from aerowire.system.bus_error import explain_bus_errors
+    from aerowire.tools.exit_codes import USAGE
+
+    explain_bus_errors(USAGE)
 
     def tell(error: BaseException) -> None:
         if not isinstance(error, _ENDINGS):

@@ -9,8 +9,13 @@ import signal
 import stat
 import sys
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from aerowire.tools.arguments import add_directory_arguments, properties_of
+
+if TYPE_CHECKING:
+    from aerowire.codecs.tables.options import Option
+    from aerowire.driver.context import Context
 
 _THREADING = ("dedicated", "shared_network", "shared")
 _IDLE_ROLES = ("sender", "receiver", "conductor", "shared", "sharednetwork")
@@ -27,7 +32,7 @@ Examples:
 
 Options are Aeron's: aeron.* properties from files, then -D, which is stronger; for what neither says the environment
 (aeron.term.buffer.length is AERON_TERM_BUFFER_LENGTH), then the default. An aeron.* property that nobody has is an error.
--Daeron.print.configuration=true prints what came of it.
+--options lists them all; -Daeron.print.configuration=true prints what came of it.
 
 Exit codes: 0 ended by Ctrl-C, SIGTERM or a client; 1 the capture is not complete; 2 usage, or the driver cannot start.
 """
@@ -49,6 +54,7 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     parser.add_argument("--capture", metavar="FILE", help="write every datagram to FILE (.pcapng, or .pcap)")
     parser.add_argument("--delete-on-start", action="store_true", help="remove what another driver left, even a live one")
     parser.add_argument("--delete-on-shutdown", action="store_true", help="remove the directory at the end")
+    parser.add_argument("--options", action="store_true", help="list all options with their defaults, and end")
     parser.add_argument("--spawned", action="store_true", help=argparse.SUPPRESS)
     parser.set_defaults(run=run, is_endless=lambda _arguments: True)
 
@@ -73,15 +79,22 @@ class _StopPipe:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run a driver; returns 0 when it was ended in order, 1 when its capture is not complete."""
+    if arguments.options:
+        _list_options()
+        return 0
     # BEFORE the driver starts: whoever sees its directory may already want it to end.
     stop = _StopPipe()
     from aerowire.base.errors import AerowireError
     from aerowire.driver.context import Context
     from aerowire.driver.media_driver import MediaDriver
     from aerowire.driver.spawned import ERROR_MARK
+    from aerowire.system.bus_error import explain_bus_errors
+    from aerowire.tools.exit_codes import USAGE
 
+    explain_bus_errors(USAGE)
     try:
         context = Context(properties=_properties(arguments), capture=arguments.capture)
+        _check_runs_by_itself(context)
         driver = MediaDriver(context)
     except AerowireError as error:
         if arguments.spawned:
@@ -104,6 +117,28 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _list_options() -> None:
+    from aerowire.codecs.tables.options import OPTIONS
+
+    for option in OPTIONS.values():
+        if "driver" in option.scopes:
+            default = f"that of {OPTIONS[option.default_of].property}" if option.default_of else _written(option)
+            print(f"{option.property}={default}\n    {option.description}")
+
+
+def _written(option: Option) -> str:
+    from aerowire.base.units import format_duration, format_size
+
+    value = option.default
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int) and option.kind in {"size", "duration_ns"}:
+        return format_size(value) if option.kind == "size" else format_duration(value)
+    return str(value)
+
+
 def _properties(arguments: argparse.Namespace) -> dict[str, str]:
     from aerowire.codecs.tables.options import OPTIONS
 
@@ -118,6 +153,21 @@ def _properties(arguments: argparse.Namespace) -> dict[str, str]:
     if arguments.delete_on_shutdown:
         properties[OPTIONS["dir_delete_on_shutdown"].property] = "true"
     return properties
+
+
+def _check_runs_by_itself(context: Context) -> None:
+    from aerowire.base.errors import ConfigurationError
+    from aerowire.codecs.tables.options import OPTIONS
+    from aerowire.driver.context import ThreadingMode
+
+    if context.threading_mode is ThreadingMode.INVOKER:
+        raise ConfigurationError(
+            "a driver without threads needs a program that invokes it",
+            where=OPTIONS["threading_mode"].property,
+            expected=" | ".join(_THREADING).upper(),
+            actual=context.threading_mode.value,
+            hint="INVOKER is for MediaDriver.launch() within a program",
+        )
 
 
 def _spawner(arguments: argparse.Namespace) -> list[int]:

@@ -26,6 +26,8 @@ from aerowire.base.interruption import deferred
 SINGLE, BATCH = "single", "batch"
 PEERS = ("aerowire", "pyzmq")
 READY = "ready"
+# What the other end says before it ends early: its error, for the measuring end to tell.
+ERROR_MARK = "!"
 # Messages of an offer_many: enough that the call itself does not count, few enough for the nearest caches.
 BATCH_COUNT = 1024
 # A driver that datagrams pass through, and the two ends.
@@ -59,9 +61,10 @@ class Plan:
 
     def check(self) -> None:
         """Raise ConfigurationError for a plan that cannot be carried out."""
-        for name, low in (("length", 0), ("messages", 1), ("warmup", 0), ("batch_count", 1)):
-            if getattr(self, name) < low:
-                raise ConfigurationError(f"--{name} is out of range", expected=f"at least {low}", actual=getattr(self, name))
+        figures = (("--length", self.length, 0), ("--messages", self.messages, 1), ("--warmup", self.warmup, 0))
+        for argument, value, low in (*figures, ("--batch", self.batch_count, 1)):
+            if value < low:
+                raise ConfigurationError("a figure is out of range", where=argument, expected=f"at least {low}", actual=value)
 
     @classmethod
     def from_json(cls, text: str) -> Plan:
@@ -193,6 +196,8 @@ def _read(process: subprocess.Popen[str], role: str) -> str:
     output: IO[str] | None = process.stdout
     assert output is not None
     line = output.readline().strip()
+    if line.startswith(ERROR_MARK):
+        raise AerowireError(line.removeprefix(ERROR_MARK))
     if not line:
         raise AerowireError("the other end of a measurement ended early", where=role, actual=f"exit code {process.wait(STALL_LIMIT_S)}")
     return line
@@ -210,7 +215,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             else:
                 print(peer.receive(plan), flush=True)
     except AerowireError as error:
-        print(f"{role}: {error}", file=sys.stderr)
+        print(f"{ERROR_MARK}{error}", flush=True)
         return 1
     return 0
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from aerowire.base.errors import AerowireError
+from aerowire.base.errors import ConfigurationError
 from aerowire.tools.measure import BATCH, BATCH_COUNT, PEERS, SINGLE, Plan
 
 IPC_CHANNEL = "aeron:ipc?term-length=4m"
@@ -98,7 +98,7 @@ def measure(arguments: argparse.Namespace, plan: Plan, run: Callable[[Plan], dic
     """Run the plan `--runs` times beside a driver; return the median of each number, and the setting."""
     plan.check()
     if arguments.runs < 1:
-        raise AerowireError("--runs is out of range", expected="at least 1", actual=arguments.runs)
+        raise ConfigurationError("a figure is out of range", where="--runs", expected="at least 1", actual=arguments.runs)
     with driver_scope(arguments, plan) as setting:
         placed = dataclasses.replace(plan, aeron_dir=setting.aeron_dir)
         results = [run(placed) for _ in range(arguments.runs)]
