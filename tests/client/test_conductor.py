@@ -6,6 +6,7 @@ import contextlib
 import logging
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,6 +20,7 @@ from aerowire.base.errors import (
     ClosedError,
     ConfigurationError,
     CountersFullError,
+    DriverDirectoryMissingError,
     DriverShutdownError,
     DriverTimeoutError,
     PortInUseError,
@@ -29,7 +31,16 @@ from aerowire.base.errors import (
     UnknownHostError,
     UnknownOptionError,
 )
-from aerowire.client import Aeron, ClientContext, Counter, Image, Pending, PublicationErrorFrame, Subscription
+from aerowire.client import (
+    Aeron,
+    ClientContext,
+    Counter,
+    Image,
+    Pending,
+    PublicationErrorFrame,
+    Subscription,
+    request_driver_termination,
+)
 from aerowire.client.refusals import refusal
 from aerowire.codecs.flyweights import cnc, commands
 from aerowire.codecs.flyweights.commands import CommandType
@@ -259,6 +270,23 @@ def test_a_counter_that_cannot_be_made_fails_its_command_and_is_given_back(aeron
 
 def test_asks_for_a_free_session_id(aeron: Aeron) -> None:
     assert aeron.next_session_id(10) == -42
+
+
+def test_a_correlation_id_is_nobody_elses(aeron: Aeron, connect: Callable[..., Aeron]) -> None:
+    other = connect()
+    ids = [aeron.client_id, other.client_id, aeron.next_correlation_id(), other.next_correlation_id(), aeron.next_correlation_id()]
+    assert len(set(ids)) == len(ids)
+
+
+def test_asks_a_driver_to_end_with_a_token(driver: FakeDriver, tmp_path: Path) -> None:
+    request_driver_termination(driver.directory, b"secret")
+    driver.invoke()
+    assert bytes(commands.TerminateDriverDecoder(driver.last(CommandType.TERMINATE_DRIVER)).token) == b"secret"
+    driver.ring.consumer_heartbeat_ms = cnc.CONSUMER_HEARTBEAT_CLOSED
+    with pytest.raises(DriverShutdownError):
+        request_driver_termination(driver.directory)
+    with pytest.raises(DriverDirectoryMissingError, match=str(tmp_path)):
+        request_driver_termination(tmp_path)
 
 
 def test_shows_its_life_and_its_name(connect: Callable[..., Aeron], driver: FakeDriver) -> None:

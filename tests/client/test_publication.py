@@ -260,8 +260,9 @@ def test_a_claim_takes_no_more_than_it_has(opened: Opened) -> None:
     with publication.try_claim(4) as claim:
         with pytest.raises(ValueError, match="do not fit"):
             claim.put_bytes(b"abcde")
-        with pytest.raises(ValueError, match="do not fit"):
-            claim.put_bytes(b"a", 4)
+        for outside in (4, 3, -1, 2**63 - 1):
+            with pytest.raises(ValueError, match="do not fit"):
+                claim.put_bytes(b"ab", outside)
 
 
 def test_fragments_carry_begin_and_end(opened: Opened) -> None:

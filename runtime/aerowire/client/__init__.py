@@ -29,6 +29,7 @@ from aerowire.client.publication import (
     error_string,
 )
 from aerowire.client.subscription import Subscription
+from aerowire.client.termination import request_driver_termination
 from aerowire.client.waiting import Pending, wait_for
 
 __all__ = [
@@ -52,5 +53,6 @@ __all__ = [
     "PublicationErrorFrame",
     "Subscription",
     "error_string",
+    "request_driver_termination",
     "wait_for",
 ]

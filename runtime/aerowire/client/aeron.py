@@ -161,6 +161,11 @@ class Aeron:
             unavailable_image_handler or self._context.unavailable_image_handler,
         )
 
+    def next_correlation_id(self) -> int:
+        """Return a number that no other command or client of this driver has or gets."""
+        self._conductor.ensure_open()
+        return self._conductor.next_correlation_id()
+
     def next_session_id(self, stream_id: int, *, timeout_ns: int | None = None) -> int:
         """Ask the driver for a session id that nobody uses on the stream."""
         return self._conductor.wait(self._conductor.start_next_session_id(stream_id), timeout_ns)

@@ -132,7 +132,7 @@ cdef class BufferClaim:
         self.require_open()
         PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
         try:
-            if offset < 0 or offset + view.len > self._length:
+            if offset < 0 or view.len > self._length or offset > self._length - view.len:
                 raise ValueError(f"{view.len} bytes at {offset} do not fit into a claim of {self._length}")
             memcpy(self._frame + DATA_HEADER_LENGTH + offset, view.buf, view.len)
         finally:

@@ -76,6 +76,10 @@ class ClientConductor:
         """Number by which the driver knows this client."""
         return self._proxy.client_id
 
+    def next_correlation_id(self) -> int:
+        """Return a number that nobody else who talks to this driver has."""
+        return self._proxy.next_correlation_id()
+
     @property
     def is_closed(self) -> bool:
         """Whether the client was closed, or has ended."""

@@ -18,7 +18,6 @@ from aerowire.codecs.flyweights.commands import (
     AddStaticCounterEncoder,
     AddSubscriptionEncoder,
     ClientCloseEncoder,
-    ClientKeepaliveEncoder,
     CommandType,
     GetNextAvailableSessionIdEncoder,
     RemoveCounterEncoder,
@@ -49,6 +48,10 @@ class DriverProxy:
     def __init__(self, ring: Ring) -> None:
         self._ring = ring
         self.client_id = ring.next_correlation_id()
+
+    def next_correlation_id(self) -> int:
+        """Return a number that no other command to this driver has."""
+        return self._ring.next_correlation_id()
 
     def add_publication(self, channel: str, stream_id: int) -> int:
         """Ask for a publication shared with all who ask for the same channel and stream."""
@@ -128,10 +131,6 @@ class DriverProxy:
         correlation_id = self._ring.next_correlation_id()
         body = GetNextAvailableSessionIdEncoder.encode(client_id=self.client_id, correlation_id=correlation_id, stream_id=stream_id)
         return self._write(CommandType.GET_NEXT_AVAILABLE_SESSION_ID, correlation_id, body)
-
-    def client_keepalive(self) -> None:
-        """Tell the driver that this client is there, before it has any resource."""
-        self._ring.write(CommandType.CLIENT_KEEPALIVE, ClientKeepaliveEncoder.encode(client_id=self.client_id))
 
     def client_close(self) -> int:
         """Take leave: the driver drops all that this client has."""

@@ -29,17 +29,17 @@ from aerowire.memory.region cimport Region
 _MTU_MIN = DATA_HEADER_LENGTH    # images are made with whatever their SETUP said
 
 
-def check_term_length(length) -> int:
+def check_term_length(length, where=None) -> int:
     """Return `length` if it can be a term's; ConfigurationError otherwise."""
     if not TERM_LENGTH_MIN <= length <= TERM_LENGTH_MAX or length & (length - 1):
-        raise ConfigurationError("bad term length", expected=f"a power of two from {TERM_LENGTH_MIN} to {TERM_LENGTH_MAX}", actual=length)
+        raise ConfigurationError("bad term length", where=where, expected=f"a power of two from {TERM_LENGTH_MIN} to {TERM_LENGTH_MAX}", actual=length)
     return length
 
 
-def check_page_size(size) -> int:
+def check_page_size(size, where=None) -> int:
     """Return `size` if it can be a file's page size; ConfigurationError otherwise."""
     if not PAGE_SIZE_MIN <= size <= PAGE_SIZE_MAX or size & (size - 1):
-        raise ConfigurationError("bad page size", expected=f"a power of two from {PAGE_SIZE_MIN} to {PAGE_SIZE_MAX}", actual=size)
+        raise ConfigurationError("bad page size", where=where, expected=f"a power of two from {PAGE_SIZE_MIN} to {PAGE_SIZE_MAX}", actual=size)
     return size
 
 
@@ -65,17 +65,17 @@ cdef class LogBuffers:
         LogMetadata by its name in the specification.  regions: a RegionPort, the file system without one.  Raises
         StorageSpaceError, ConfigurationError.
         """
-        check_term_length(term_length)
-        check_page_size(page_size)
+        check_term_length(term_length, path)
+        check_page_size(page_size, path)
         if mtu_length < _MTU_MIN:
-            raise ConfigurationError("bad MTU", expected=f">= {_MTU_MIN}", actual=mtu_length)
+            raise ConfigurationError("bad MTU", where=path, expected=f">= {_MTU_MIN}", actual=mtu_length)
         if not 0 <= term_offset <= term_length or term_offset % DATA_HEADER_LENGTH:
-            raise ConfigurationError("bad first term offset", expected=f"a multiple of {DATA_HEADER_LENGTH} up to {term_length}",
-                                     actual=term_offset)
+            raise ConfigurationError("bad first term offset", where=path, actual=term_offset,
+                                     expected=f"a multiple of {DATA_HEADER_LENGTH} up to {term_length}")
         unknown = set(metadata) - _SETTABLE
         if unknown:
-            raise ConfigurationError("unknown log metadata", expected=f"fields among {', '.join(sorted(_SETTABLE))}",
-                                     actual=", ".join(sorted(unknown)))
+            raise ConfigurationError("unknown log metadata", where=path, actual=", ".join(sorted(unknown)),
+                                     expected=f"fields among {', '.join(sorted(_SETTABLE))}")
         length = log_file_length(term_length, page_size)
         region = Region.create_file(path, length, sparse) if regions is None else regions.create(path, length, sparse=sparse)
         cdef LogBuffers log = LogBuffers.__new__(LogBuffers)
@@ -266,26 +266,32 @@ cdef class LogBuffers:
 
     @property
     def length_of_term(self) -> int:
+        """Bytes of a term."""
         return self.term_length
 
     @property
     def mtu(self) -> int:
+        """Longest datagram of the stream in bytes, its frame header included."""
         return self.mtu_length
 
     @property
     def first_term_id(self) -> int:
+        """Term that the stream began in."""
         return self.initial_term_id
 
     @property
     def path(self):
+        """Where the file is."""
         return self._path
 
     @property
     def region(self):
+        """The mapping; None once closed."""
         return self._region
 
     @property
     def closed(self) -> bool:
+        """Whether this handle was closed."""
         return self._region is None
 
     def close(self) -> None:

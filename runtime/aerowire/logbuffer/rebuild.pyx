@@ -136,6 +136,6 @@ def unblock(LogBuffers logs not None, int64_t blocked_position) -> bool:
 
 def clean(uint8_t[::1] term, int32_t offset, int32_t length) -> None:
     """Zero a range of at least 8 bytes, its first 8 bytes last."""
-    if offset < 0 or offset + length > term.shape[0] or length < <int32_t>sizeof(int64_t):
+    if offset < 0 or length < <int32_t>sizeof(int64_t) or offset > term.shape[0] - length:
         raise ValueError(f"cannot clean {length} bytes at {offset} of {term.shape[0]}")
     clean_block(&term[0], offset, length)

@@ -82,10 +82,6 @@ class DynamicView:
             return "()"
         return '""' if self.encoding else 'b""'
 
-    @property
-    def takes_rest(self) -> bool:
-        return self.kind == "var" and self.prefix is None and self.length_field is None
-
 
 @dataclass(frozen=True)
 class Declaration:
