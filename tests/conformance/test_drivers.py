@@ -10,7 +10,7 @@ import pytest
 
 from aerowire.conformance.catalogue import all_cases
 from aerowire.conformance.fuzz import fuzz
-from aerowire.conformance.main import started
+from aerowire.conformance.command_line import started
 from aerowire.conformance.model import Case, Verdict, is_older
 from aerowire.conformance.peers.base import Peer, PeerError
 from aerowire.conformance.peers.drivers import AerowirePeer, JavaPeer, short_timers
