@@ -1,7 +1,7 @@
 """What the driver's agents share: their set-up, their commands, and an array of borrowed pointers."""
 
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport free, realloc
+from libc.stdlib cimport free
 from libc.string cimport memmove
 
 cimport cython
@@ -10,6 +10,7 @@ from aerowire.driver.commands import AgentQueueFullError
 
 from aerowire.driver.commands cimport command_clear
 from aerowire.driver.system_counters cimport duty_cycle_start
+from aerowire.memory.growing cimport grow
 
 
 cdef class DriverAgent(NativeAgent):
@@ -82,15 +83,8 @@ cdef class PointerArray:
         free(self.items)
 
     cdef bint add(self, void* item) noexcept nogil:
-        cdef int capacity
-        cdef void** items
-        if self.count == self._capacity:
-            capacity = self._capacity * 2 if self._capacity else 8
-            items = <void**>realloc(self.items, capacity * sizeof(void*)) if capacity <= STREAMS_MAX else NULL
-            if items is NULL:
-                return False
-            self.items = items
-            self._capacity = capacity
+        if self.count == self._capacity and not grow(<void**>&self.items, &self._capacity, sizeof(void*), STREAMS_MAX):
+            return False
         self.items[self.count] = item
         self.count += 1
         return True

@@ -1,9 +1,11 @@
 """Clients and their heartbeat counters, for the tracker to look at."""
 
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport free, realloc
+from libc.stdlib cimport free
 
 cimport cython
+
+from aerowire.memory.growing cimport grow
 
 
 @cython.final
@@ -14,15 +16,8 @@ cdef class ClientLiveness:
         free(self._clients)
 
     cdef bint add(self, int64_t client_id, int64_t* heartbeat, int32_t counter_id) noexcept nogil:
-        cdef int capacity
-        cdef ClientRecord* clients
-        if self.count == self._capacity:
-            capacity = self._capacity * 2 if self._capacity else 8
-            clients = <ClientRecord*>realloc(self._clients, capacity * sizeof(ClientRecord)) if capacity <= CLIENTS_MAX else NULL
-            if clients is NULL:
-                return False
-            self._clients = clients
-            self._capacity = capacity
+        if self.count == self._capacity and not grow(<void**>&self._clients, &self._capacity, sizeof(ClientRecord), CLIENTS_MAX):
+            return False
         self._clients[self.count].client_id = client_id
         self._clients[self.count].heartbeat = heartbeat
         self._clients[self.count].counter_id = counter_id

@@ -46,6 +46,3 @@ cdef class IpcPublication:
     cdef int64_t link_subscriber(self, int32_t counter_id, int64_t registration_id) noexcept nogil
     cdef bint unlink_subscriber(self, int32_t counter_id) noexcept nogil
     cdef bint _is_drained(self) noexcept nogil
-    cdef void _update_connected(self) noexcept nogil
-    cdef void _clean_to(self, int64_t position) noexcept nogil
-    cdef void _publish_end(self) noexcept nogil

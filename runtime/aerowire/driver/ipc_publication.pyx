@@ -7,10 +7,9 @@ cimport cython
 from aerowire.codecs.native.counters cimport SYSTEM_COUNTER_PUBLICATIONS_REVOKED, SYSTEM_COUNTER_UNBLOCKED_PUBLICATIONS
 from aerowire.codecs.native.logbuffer cimport END_OF_STREAM_POSITION_UNSET
 from aerowire.driver.events cimport EVENT_PUBLICATION_DONE, EVENT_PUBLICATION_LINGER, EVENT_PUBLICATION_REMOVED
-from aerowire.driver.publication_support cimport position_address, possibly_blocked
+from aerowire.driver.publication_support cimport clean_towards, position_address, possibly_blocked, publish_end, show_connected
 from aerowire.ipc.counters cimport CountersReader, counter_get_relaxed, counter_increment, counter_set
-from aerowire.logbuffer.descriptor cimport compute_term_offset, index_by_position
-from aerowire.logbuffer.rebuild cimport clean_block, unblock_log
+from aerowire.logbuffer.rebuild cimport unblock_log
 from aerowire.memory.atomics cimport load_relaxed_i64, store_relaxed_i64
 from aerowire.protocol.lifecycle cimport PUBLICATION_ACTIVE, PUBLICATION_DONE, PUBLICATION_DRAINING, PUBLICATION_LINGER
 
@@ -65,7 +64,7 @@ cdef class IpcPublication:
                 return 0
             self._trip_limit = self._consumer_position
             counter_set(self._publisher_limit, self._consumer_position)
-            self._clean_to(self._consumer_position)
+            self._clean_position = clean_towards(self._log, self._clean_position, self._consumer_position)
             return 1
         slowest = self._subscribers.least(INT64_MAX)
         fastest = self._subscribers.greatest(self._consumer_position)
@@ -74,7 +73,7 @@ cdef class IpcPublication:
         limit = slowest + self._window_length
         if limit < self._trip_limit:
             return 0
-        self._clean_to(slowest)             # BEFORE the limit lets a publisher in
+        self._clean_position = clean_towards(self._log, self._clean_position, slowest)      # BEFORE the limit lets a publisher in
         counter_set(self._publisher_limit, limit)
         self._trip_limit = limit + self._trip_gain
         return 1
@@ -84,12 +83,12 @@ cdef class IpcPublication:
         cdef int64_t producer_position
         if state == PUBLICATION_ACTIVE:
             if self._log.is_revoked():
-                self._publish_end()
+                publish_end(self._log, self._publisher_limit)
                 self._log.set_connected(False)
                 self.lifecycle.on_revoked(now_ns)
                 counter_increment(self._system.address[SYSTEM_COUNTER_PUBLICATIONS_REVOKED])
             else:
-                self._update_connected()
+                show_connected(self._log, self._subscribers.count > 0)
                 producer_position = self._log.producer_position()
                 counter_set(self._publisher_position, producer_position)
                 if not self.is_exclusive and self._unblock.poll_unblock(
@@ -115,7 +114,7 @@ cdef class IpcPublication:
         return False
 
     cdef void on_closed(self) noexcept nogil:
-        self._publish_end()
+        publish_end(self._log, self._publisher_limit)
         self.lifecycle.on_closed(self._log.is_revoked())
 
     cdef int64_t link_subscriber(self, int32_t counter_id, int64_t registration_id) noexcept nogil:
@@ -127,7 +126,7 @@ cdef class IpcPublication:
         counter_set(value, position)
         if not self._subscribers.add(value, counter_id, registration_id):
             return -1
-        self._update_connected()
+        show_connected(self._log, self._subscribers.count > 0)
         return position
 
     cdef bint unlink_subscriber(self, int32_t counter_id) noexcept nogil:
@@ -135,32 +134,11 @@ cdef class IpcPublication:
         store_relaxed_i64(&self._consumer_position, self._subscribers.greatest(self._consumer_position))
         removed = self._subscribers.remove(counter_id)
         if self.lifecycle.state() < PUBLICATION_DONE:   # else the log may be gone
-            self._update_connected()
+            show_connected(self._log, self._subscribers.count > 0)
         return removed
 
     cdef bint _is_drained(self) noexcept nogil:
         return self._subscribers.all_reached(self._log.producer_position())
-
-    cdef void _update_connected(self) noexcept nogil:
-        cdef bint connected = self._subscribers.count > 0
-        if self._log.is_connected() != connected:
-            self._log.set_connected(connected)
-
-    cdef void _clean_to(self, int64_t position) noexcept nogil:
-        cdef int64_t clean = self._clean_position
-        cdef int64_t length = position - clean
-        cdef int32_t offset
-        if length > 0:
-            offset = compute_term_offset(clean, self.term_length)
-            if length > self.term_length - offset:
-                length = self.term_length - offset
-            clean_block(self._log.term_address(index_by_position(clean, self.bits)), offset, <int32_t>length)
-            self._clean_position = clean + length
-
-    cdef void _publish_end(self) noexcept nogil:
-        cdef int64_t position = self._log.producer_position()
-        counter_set(self._publisher_limit, position)
-        self._log.set_end_of_stream_position(position)
 
     def revoke(self) -> None:
         """Mark the stream as revoked: nothing is drained. Then close it."""

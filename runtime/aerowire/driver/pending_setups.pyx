@@ -1,9 +1,11 @@
 """Set-ups that a receiver asked for and waits for. Aeron: PendingSetupMessageFromSource."""
 
 from libc.stdint cimport INT64_MAX, int32_t, int64_t
-from libc.stdlib cimport free, realloc
+from libc.stdlib cimport free
 
 cimport cython
+
+from aerowire.memory.growing cimport grow
 
 
 @cython.final
@@ -14,15 +16,8 @@ cdef class PendingSetups:
         free(self._items)
 
     cdef bint add(self, void* endpoint, int32_t session_id, int32_t stream_id, bint periodic, const Address* control, int64_t now_ns) noexcept nogil:
-        cdef int capacity
-        cdef PendingSetup* items
-        if self.count == self._capacity:
-            capacity = self._capacity * 2 if self._capacity else 16
-            items = <PendingSetup*>realloc(self._items, capacity * sizeof(PendingSetup)) if capacity <= PENDING_SETUPS_MAX else NULL
-            if items is NULL:
-                return False
-            self._items = items
-            self._capacity = capacity
+        if self.count == self._capacity and not grow(<void**>&self._items, &self._capacity, sizeof(PendingSetup), PENDING_SETUPS_MAX):
+            return False
         self._items[self.count].endpoint = endpoint
         self._items[self.count].asked_ns = now_ns
         self._items[self.count].session_id = session_id

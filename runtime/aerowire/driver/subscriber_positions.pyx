@@ -1,9 +1,11 @@
 """The positions of a stream's local subscribers, as addresses of their counters."""
 
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport free, realloc
+from libc.stdlib cimport free
 
 cimport cython
+
+from aerowire.memory.growing cimport grow
 
 cdef int SUBSCRIBERS_MAX = 65536            # of one stream: as many as there can be counters
 
@@ -16,15 +18,8 @@ cdef class SubscriberPositions:
         free(self._items)
 
     cdef bint add(self, int64_t* value, int32_t counter_id, int64_t registration_id) noexcept nogil:
-        cdef int capacity
-        cdef SubscriberPosition* items
-        if self.count == self._capacity:
-            capacity = self._capacity * 2 if self._capacity else 2
-            items = <SubscriberPosition*>realloc(self._items, capacity * sizeof(SubscriberPosition)) if capacity <= SUBSCRIBERS_MAX else NULL
-            if items is NULL:
-                return False
-            self._items = items
-            self._capacity = capacity
+        if self.count == self._capacity and not grow(<void**>&self._items, &self._capacity, sizeof(SubscriberPosition), SUBSCRIBERS_MAX):
+            return False
         self._items[self.count].value = value
         self._items[self.count].counter_id = counter_id
         self._items[self.count].registration_id = registration_id

@@ -23,4 +23,3 @@ cdef class ReceiverLiveness:
     cpdef bint on_remote_close(self, int64_t receiver_id) noexcept nogil
     cpdef int on_idle(self, int64_t now_ns, int64_t timeout_ns) noexcept nogil
     cpdef int64_t next_deadline_ns(self, int64_t timeout_ns) noexcept nogil
-    cdef bint _grow(self) noexcept nogil

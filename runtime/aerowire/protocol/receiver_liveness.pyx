@@ -1,9 +1,11 @@
 """Which receivers a sender heard from lately: a publication is connected while there is one."""
 
 from libc.stdint cimport INT64_MAX, int64_t
-from libc.stdlib cimport free, realloc
+from libc.stdlib cimport free
 
 cimport cython
+
+from aerowire.memory.growing cimport grow
 
 
 @cython.final
@@ -20,7 +22,7 @@ cdef class ReceiverLiveness:
             if self._records[i].receiver_id == receiver_id:
                 self._records[i].last_heard_ns = now_ns
                 return False
-        if self.count == self._capacity and not self._grow():
+        if self.count == self._capacity and not grow(<void**>&self._records, &self._capacity, sizeof(ReceiverRecord), RECEIVERS_MAX):
             return False
         self._records[self.count].receiver_id = receiver_id
         self._records[self.count].last_heard_ns = now_ns
@@ -56,15 +58,3 @@ cdef class ReceiverLiveness:
             if self._records[i].last_heard_ns + timeout_ns < deadline:
                 deadline = self._records[i].last_heard_ns + timeout_ns
         return deadline
-
-    cdef bint _grow(self) noexcept nogil:
-        cdef int capacity = self._capacity * 2 if self._capacity else 4
-        cdef ReceiverRecord* records
-        if capacity > RECEIVERS_MAX:
-            return False
-        records = <ReceiverRecord*>realloc(self._records, capacity * sizeof(ReceiverRecord))
-        if records is NULL:
-            return False
-        self._records = records
-        self._capacity = capacity
-        return True

@@ -4,6 +4,12 @@ cimport cython
 from aerowire.base.ports cimport DatagramPort
 
 
+cdef struct WatchedPort:
+    void* port                  # borrowed DatagramPort
+    void* token
+    int descriptor              # -1: none
+
+
 @cython.final
 cdef class PortPoller:
     """add(port, token) / remove(port), both on the polling thread or before it starts; len(poller). A token is a borrowed pointer.
@@ -16,13 +22,10 @@ cdef class PortPoller:
     cdef int _walk_limit
     cdef int _next
     cdef int _silent            # ports without a descriptor
-    cdef void** _ports          # borrowed DatagramPort*
-    cdef void** _tokens
-    cdef int* _descriptors
+    cdef WatchedPort* _watched
     cdef object _holders
     cdef void* _events
 
-    cdef int _grow(self) noexcept nogil
     # nogil forms for agents whose arrays hold borrowed pointers: the caller keeps the port alive. attach: 0 or a negative errno;
     # detach: 1, or 0 when it was not there.
     cdef int attach(self, DatagramPort port, void* token) noexcept nogil

@@ -5,12 +5,13 @@ Asking a few sockets in turn costs less than asking the system which to ask; ask
 
 from libc.errno cimport ENOMEM, errno
 from libc.stdint cimport uint32_t
-from libc.stdlib cimport calloc, free, realloc
+from libc.stdlib cimport calloc, free
 
 import os
 
 from aerowire.base.errors import SocketError
 from aerowire.base.ports cimport DatagramPort
+from aerowire.memory.growing cimport grow
 
 cdef extern from "<sys/epoll.h>" nogil:
     ctypedef union epoll_data_t:
@@ -30,6 +31,7 @@ WALK_LIMIT = 5          # ports up to which every one is asked, as Aeron's drive
 
 cdef enum:
     EVENTS_MAX = 64     # ports reported by one epoll call; the next call reports the others first
+    WATCHED_MAX = 1 << 20   # more than a process may have descriptors
 
 
 cdef class PortPoller:
@@ -51,15 +53,13 @@ cdef class PortPoller:
     def __dealloc__(self):
         if self._epoll >= 0:
             close(self._epoll)
-        free(self._ports)
-        free(self._tokens)
-        free(self._descriptors)
+        free(self._watched)
         free(self._events)
 
     cdef int attach(self, DatagramPort port, void* token) noexcept nogil:
         cdef epoll_event event
         cdef int fd = port.file_descriptor()
-        if self._count == self._capacity and self._grow() < 0:
+        if self._count == self._capacity and not grow(<void**>&self._watched, &self._capacity, sizeof(WatchedPort), WATCHED_MAX):
             return -ENOMEM
         if fd >= 0:
             event.events = EPOLLIN
@@ -68,9 +68,9 @@ cdef class PortPoller:
                 return -errno
         else:
             self._silent += 1
-        self._ports[self._count] = <void*>port
-        self._tokens[self._count] = token
-        self._descriptors[self._count] = fd
+        self._watched[self._count].port = <void*>port
+        self._watched[self._count].token = token
+        self._watched[self._count].descriptor = fd
         self._count += 1
         return 0
 
@@ -78,33 +78,14 @@ cdef class PortPoller:
         cdef epoll_event event
         cdef int index
         for index in range(self._count):
-            if self._ports[index] == <void*>port:
-                if self._descriptors[index] >= 0:
-                    epoll_ctl(self._epoll, EPOLL_CTL_DEL, self._descriptors[index], &event)     # fails if the socket is closed: gone
+            if self._watched[index].port == <void*>port:
+                if self._watched[index].descriptor >= 0:
+                    epoll_ctl(self._epoll, EPOLL_CTL_DEL, self._watched[index].descriptor, &event)     # fails if the socket is closed: gone
                 else:
                     self._silent -= 1
                 self._count -= 1
-                self._ports[index] = self._ports[self._count]
-                self._tokens[index] = self._tokens[self._count]
-                self._descriptors[index] = self._descriptors[self._count]
+                self._watched[index] = self._watched[self._count]
                 return 1
-        return 0
-
-    cdef int _grow(self) noexcept nogil:
-        cdef int capacity = max(8, self._capacity * 2)
-        cdef void* ports = realloc(self._ports, capacity * sizeof(void*))
-        if ports == NULL:
-            return -1
-        self._ports = <void**>ports
-        cdef void* tokens = realloc(self._tokens, capacity * sizeof(void*))
-        if tokens == NULL:
-            return -1
-        self._tokens = <void**>tokens
-        cdef void* descriptors = realloc(self._descriptors, capacity * sizeof(int))
-        if descriptors == NULL:
-            return -1
-        self._descriptors = <int*>descriptors
-        self._capacity = capacity
         return 0
 
     cdef int ready(self, void** tokens, int capacity) noexcept nogil:
@@ -119,8 +100,8 @@ cdef class PortPoller:
             for index in range(self._count):
                 if found == capacity:
                     break
-                if walk or self._descriptors[(self._next + index) % self._count] < 0:
-                    tokens[found] = self._tokens[(self._next + index) % self._count]
+                if walk or self._watched[(self._next + index) % self._count].descriptor < 0:
+                    tokens[found] = self._watched[(self._next + index) % self._count].token
                     found += 1
             self._next += 1
         if walk or found == capacity:
