@@ -194,15 +194,17 @@ class TestEmbedded:
 
         from aerowire.driver.ports import Ports
 
-        go_on = threading.Event()
+        asked, go_on = threading.Event(), threading.Event()
 
         def slow(_host: str, /) -> str:
+            asked.set()
             go_on.wait(5)
             return "127.0.0.1"
 
         client = launch(threading_mode="SHARED", ports=dataclasses.replace(Ports.system(), resolver=slow))
         client.driver._invoker = Waiter()
         subscription = client.add_subscription("aeron:udp?endpoint=somewhere:0", 10)
+        assert asked.wait(5)
         time.sleep(0.05)
         before = client.cnc.heartbeat_ms
         client.work_until(lambda: client.cnc.heartbeat_ms > before)

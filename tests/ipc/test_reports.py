@@ -67,7 +67,7 @@ def test_loss_is_summed_per_entry() -> None:
         LossEntry(2, 150, 10, 20, -1, 2, "aeron:udp?endpoint=x", "127.0.0.1:1"),
         LossEntry(1, 1, 30, 30, 3, 4, "aeron:ipc", "aeron:ipc"),
     ]
-    with pytest.raises(ValueError, match="no loss entry"):
+    with pytest.raises(ValueError, match="loss entry: expected one that create returned"):
         report.observe(7, 1, 1)
 
 

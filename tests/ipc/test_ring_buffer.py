@@ -75,7 +75,7 @@ def test_bad_types_and_lengths_are_refused() -> None:
     buffer, _ = ring()
     assert buffer.max_message_length == 128
     for kind, length in ((0, 1), (-1, 1), (1, 129)):
-        with pytest.raises(ValueError, match=r"type|fit"):
+        with pytest.raises(ValueError, match=r"expected (more than 0|at most)"):
             buffer.offer(kind, bytes(length))
     assert buffer.offer(1, bytes(128))
     for length in (TRAILER, TRAILER + 1000, 10):
@@ -94,7 +94,7 @@ def test_claim_commit_and_abort() -> None:
     buffer.claimed(second)[:] = b"second ...".ljust(10)
     buffer.commit(second)
     assert buffer.poll() == [(TYPE + 1, b"second ..."), (TYPE + 2, b"third mess")]
-    with pytest.raises(ValueError, match="not claimed"):
+    with pytest.raises(ValueError, match="expected a claimed one"):
         buffer.commit(second)
 
 

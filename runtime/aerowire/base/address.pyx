@@ -18,7 +18,7 @@ cdef int address_from(Address* out, object value) except -1:
     host, port = value[0], value[1]
     scope = value[3] if len(value) > 3 else 0
     if not 0 <= port <= 0xFFFF:
-        raise ValueError(f"port out of range: {port}")
+        raise ValueError(f"port: expected 0 to 65535, actual {port}")
     if ":" in host:
         host, _, zone = host.partition("%")
         if zone and not scope:

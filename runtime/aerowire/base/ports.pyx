@@ -163,7 +163,7 @@ cdef class DatagramBatch:
         cdef int index
         cdef void* memory = NULL
         if count <= 0 or capacity <= 0:
-            raise ValueError(f"a batch needs a positive count and capacity, got {count} and {capacity}")
+            raise ValueError(f"batch: expected a positive count and capacity, actual {count} and {capacity}")
         self.items = <Datagram*>calloc(count, sizeof(Datagram))
         if self.items == NULL or posix_memalign(&memory, CACHE_LINE, stride * count) != 0:
             raise MemoryError(f"datagram batch of {count} x {capacity} bytes")

@@ -197,7 +197,8 @@ cdef class AgentRunner:
         """Start the thread; return when the agents have begun.  Once."""
         self._check_fork()
         if self._thread is not None:
-            raise AerowireError("agent runner was already started", where=self._role_name)
+            raise AerowireError("agent runner was already started", where=self._role_name, expected="one start", actual="another",
+                                hint="make another runner")
         begun = threading.Event()
         self._thread = threading.Thread(target=self._run, args=(begun,), name=self._role_name, daemon=True)
         _running.add(self)

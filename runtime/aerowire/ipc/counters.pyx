@@ -98,7 +98,7 @@ cdef class CountersReader:
 
     cdef int32_t _check(self, int32_t counter_id) except -1:
         if not 0 <= counter_id < self.capacity:
-            raise ValueError(f"counter id {counter_id} out of range, there are {self.capacity}")
+            raise ValueError(f"counter id: expected 0 to {self.capacity - 1}, actual {counter_id}")
         return counter_id
 
     # -- Python faces --------------------------------------------------------------------------------------------------------------
@@ -219,7 +219,7 @@ cdef class CountersManager(CountersReader):
         """Give a counter back; its id may be used again after the reuse timeout."""
         cdef uint8_t* record = self._metadata_record(self._check(counter_id))
         if self.counter_state(counter_id) != COUNTER_STATE_ALLOCATED:
-            raise ValueError(f"counter {counter_id} is not allocated")
+            raise ValueError(f"counter {counter_id}: expected an allocated one, actual state {self.counter_state(counter_id)}")
         store_release_i64(record + COUNTER_METADATA_FREE_FOR_REUSE_DEADLINE_MS_OFFSET, self._now_ms() + self._reuse_timeout_ms)
         store_release_i32(record + COUNTER_METADATA_STATE_OFFSET, COUNTER_STATE_RECLAIMED)
         memset(record + COUNTER_METADATA_KEY_OFFSET, 0, COUNTER_KEY_LENGTH_MAX)
@@ -253,7 +253,7 @@ cdef class CountersManager(CountersReader):
             return 0
         view = key
         if view.shape[0] > COUNTER_KEY_LENGTH_MAX:
-            raise ValueError(f"counter key of {view.shape[0]} bytes, at most {COUNTER_KEY_LENGTH_MAX} fit")
+            raise ValueError(f"counter key: expected at most {COUNTER_KEY_LENGTH_MAX} bytes, actual {view.shape[0]}")
         if view.shape[0]:
             memcpy(area, &view[0], view.shape[0])
         return 0

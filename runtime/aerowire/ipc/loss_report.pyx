@@ -87,7 +87,7 @@ cdef class LossReport:
     def observe(self, int64_t entry, int64_t bytes_lost, int64_t epoch_ms) -> None:
         """Add an observation to an entry of create()."""
         if not 0 <= entry < self._next_offset or entry % LOSS_RECORD_ALIGNMENT:
-            raise ValueError(f"no loss entry at {entry}")
+            raise ValueError(f"loss entry: expected one that create returned, actual {entry}")
         loss_entry_observe(self.address + entry, bytes_lost, epoch_ms)
 
 

@@ -299,16 +299,16 @@ cdef class ManyToOneRingBuffer:
 
     cdef int _check(self, int32_t message_type, int32_t length) except -1:
         if message_type <= 0:
-            raise ValueError(f"message type must be > 0, got {message_type}")
+            raise ValueError(f"message type: expected more than 0, actual {message_type}")
         if not 0 <= length <= self.message_length_max:
-            raise ValueError(f"message of {length} bytes, at most {self.message_length_max} fit")
+            raise ValueError(f"message: expected at most {self.message_length_max} bytes, actual {length}")
         return 0
 
     cdef int32_t _check_claimed(self, int32_t index) except -1:
         if not RING_RECORD_BODY_OFFSET <= index <= self.capacity or index % RING_RECORD_ALIGNMENT:
-            raise ValueError(f"no claimed record at index {index}")
+            raise ValueError(f"claimed record: expected an index that try_claim returned, actual {index}")
         if load_acquire_i32(self.address + index - RING_RECORD_BODY_OFFSET + RING_RECORD_LENGTH_OFFSET) >= 0:
-            raise ValueError(f"the record at index {index} is not claimed or already committed")
+            raise ValueError(f"record at index {index}: expected a claimed one, actual one that is committed or was never claimed")
         return index
 
 

@@ -311,7 +311,7 @@ cdef class UdpPort(DatagramPort):
     def socket(self):
         """The Python socket, for options; reading or writing it bypasses the port."""
         if self._socket is None:
-            raise ClosedError("datagram port is closed")
+            raise ClosedError("datagram port is closed", where="UdpPort.socket", expected="an open port")
         return self._socket
 
     @property

@@ -110,7 +110,7 @@ cdef class Wakeup:
 
     cdef int _check_open(self) except -1:
         if self._read_fd < 0:
-            raise ClosedError("wake-up is closed")
+            raise ClosedError("wake-up is closed", where="Wakeup", expected="an open one")
         return 0
 
     def __dealloc__(self):
