@@ -5,16 +5,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
+from aerowire.conformance import replay
 from aerowire.conformance.catalogue import select
+from aerowire.conformance.fuzz import FuzzOutcome
 from aerowire.conformance.model import Case, Result, Verdict
 from aerowire.conformance.peers.base import Peer
+from aerowire.conformance.replay import ReplayOutcome
 from aerowire.conformance.runner import Runner
 from tests.conformance.injector import Fault, Swallower, inject, swallow
 
 # A starved machine may be late in its own way; the fault is found each time, by its words in one of these.
 ATTEMPTS = 3
+# A replay that an injector keeps from moving need not be watched for long.
+STALL_NS = 500_000_000
 
 
 def check_found(driver: Peer, fault: Fault, seed: int) -> None:
@@ -28,6 +35,19 @@ def check_found(driver: Peer, fault: Fault, seed: int) -> None:
         if fault.expected in result.expected and fault.actual in result.actual:
             return
     raise AssertionError(f"expected {fault.expected!r} and {fault.actual!r} in the verdict, got {result.to_dict()}")
+
+
+def check_finding(outcome_of: Callable[[], ReplayOutcome | FuzzOutcome], fault: Fault) -> None:
+    """Check that a replay or a bombardment finds `fault` for the right reason."""
+    for _ in range(ATTEMPTS):
+        with pytest.MonkeyPatch.context() as patch:
+            inject(patch, fault)
+            patch.setattr(replay, "STALL_NS", STALL_NS)
+            outcome = outcome_of()
+        assert outcome.verdict is Verdict.FAIL, outcome.to_dict()
+        if fault.actual in "\n".join(outcome.lines()):
+            return
+    raise AssertionError(f"expected {fault.actual!r} among the findings, got {outcome.to_dict()}")
 
 
 def check_swallowed(driver: Peer, case: Case, seed: int, *, at_most: int) -> int:

@@ -23,6 +23,7 @@ from aerowire.codecs.flyweights.transport import (
 )
 from aerowire.codecs.tables.counters import CounterType, SystemCounter
 from aerowire.conformance.harness.ring import align
+from aerowire.conformance.rules import is_valid_frame
 from tests.conformance.injector import (
     Count,
     Fault,
@@ -146,6 +147,10 @@ def is_fill(datagram: bytes) -> bool:
 
 def is_early_nak(datagram: bytes) -> bool:
     return is_nak(datagram) and read(datagram).term_offset == 10 * PUBLISHED_FRAME
+
+
+def is_no_frame(datagram: bytes) -> bool:
+    return not is_valid_frame(datagram)
 
 
 def is_negative(datagram: bytes) -> bool:
@@ -365,6 +370,7 @@ SETUP_FIELDS = (
 )
 SENDER_SETUP = (
     Fault("B01", "says SETUP once", "SETUP every 98 to 120 ms", "0 intervals", says=drop(is_setup, after=1)),
+    Fault("B01", "begins late", "the first SETUP within 200 ms", "it came after", says=delay(is_setup, 250)),
     Fault("B01", "doubles the rate", "SETUP every 98 to 120 ms", "ms", says=repeat(is_setup, 50)),
     Fault("B01", "halves the rate", "SETUP", "20", says=every_other(is_setup)),
     Fault("B01", "sends heartbeats", "SETUP frames only", "DATA[", says=replace(is_setup, same, heartbeat_of)),

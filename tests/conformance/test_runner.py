@@ -13,11 +13,11 @@ import pytest
 
 from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.conformance.catalogue import GROUPS, UnknownCaseError, all_cases, select
+from aerowire.conformance.command_line import started
 from aerowire.conformance.harness.bench import Bench
 from aerowire.conformance.harness.client import CommandRefused
 from aerowire.conformance.harness.cnc import CncFile
 from aerowire.conformance.harness.load import LoadGauge
-from aerowire.conformance.command_line import started
 from aerowire.conformance.model import Case, Finding, NotSent, NotSupported, Result, TimingMiss, Verdict, is_older, parse_release
 from aerowire.conformance.peers.base import Peer
 from aerowire.conformance.peers.drivers import AerowirePeer, short_timers

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.conformance.catalogue import all_cases
+from aerowire.conformance.fuzz import fuzz
 from aerowire.conformance.harness.wire import confirms_departures
-from aerowire.conformance.model import Case
+from aerowire.conformance.model import Case, Verdict
 from aerowire.conformance.peers.base import Peer
-from tests.conformance.breaking import check_found, check_swallowed
-from tests.conformance.faults import FAULTS
-from tests.conformance.injector import Fault
+from aerowire.conformance.replay import replay_file
+from tests.conformance.breaking import check_finding, check_found, check_swallowed
+from tests.conformance.faults import FAULTS, doubled, flipped, frozen, is_data, is_no_frame, is_setup
+from tests.conformance.injector import Fault, answer, drop, edit, read, replace, swallow
 
+CAPTURE = Path(__file__).parents[1] / "data" / "captures" / "unicast_simple.pcap"
 # The plainest way to break each rule; the soak bar tries them all.
 FIRST = {fault.case_id: fault for fault in reversed(FAULTS)}
 # These only listen.
 SILENT = {"B01", "B02"}
+
+
+def is_first_frame(datagram: bytes) -> bool:
+    return is_data(datagram) and read(datagram).term_offset == 0
 
 
 def test_every_case_has_faults_of_different_names() -> None:
@@ -26,6 +36,42 @@ def test_every_case_has_faults_of_different_names() -> None:
 @pytest.mark.parametrize("fault", [FIRST[case.id] for case in all_cases()], ids=str)
 def test_broken_rule_fails_its_case_for_the_right_reason(driver: Peer, fault: Fault, seed: int) -> None:
     check_found(driver, fault, seed)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault("replay", "delivers other bytes", "", "was delivered changed", hears=replace(is_data, flipped)),
+        Fault("replay", "loses a frame for ever", "", "delivery stopped at position 0", hears=drop(is_first_frame)),
+        Fault("replay", "joins elsewhere", "", "the image joins at 32", hears=edit(is_setup, term_offset=32)),
+        Fault("replay", "makes no image", "", "no image within", hears=drop(is_setup)),
+    ],
+    ids=str,
+)
+def test_replay_finds_a_driver_that_breaks_the_stream(driver: Peer, fault: Fault) -> None:
+    check_finding(lambda: replay_file(driver, CAPTURE), fault)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault("fuzz", "counts twice", "", "INVALID_PACKETS up by", counts=doubled(SystemCounter.INVALID_PACKETS)),
+        Fault("fuzz", "counts none", "", "INVALID_PACKETS up by", counts=frozen(SystemCounter.INVALID_PACKETS)),
+        Fault("fuzz", "answers", "", "no reply to malformed datagrams", hears=answer(is_no_frame, lambda _: b"huh")),
+        Fault("fuzz", "loses its stream", "", "0 came, the first 0 of them as sent", hears=drop(is_data, after=3)),
+    ],
+    ids=str,
+)
+def test_fuzz_finds_a_driver_that_breaks_a_rule(driver: Peer, fault: Fault, seed: int) -> None:
+    check_finding(lambda: fuzz(driver, count=200, seed=seed), fault)
+
+
+@pytest.mark.skipif(not confirms_departures(), reason="this kernel does not confirm departures")
+def test_swallowed_replay_and_fuzz_are_inconclusive(driver: Peer, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    swallow(monkeypatch)
+    outcomes = replay_file(driver, CAPTURE), fuzz(driver, count=100, seed=seed)
+    assert [outcome.verdict for outcome in outcomes] == [Verdict.INCONCLUSIVE] * 2
+    assert not any(outcome.is_pass for outcome in outcomes)
 
 
 @pytest.mark.skipif(not confirms_departures(), reason="this kernel does not confirm departures")

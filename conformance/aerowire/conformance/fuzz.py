@@ -18,7 +18,7 @@ from aerowire.conformance.harness.bench import CONDUCTOR_MS, Bench, Sink, Source
 from aerowire.conformance.harness.client import Image
 from aerowire.conformance.harness.wire import Wire
 from aerowire.conformance.malformed import Generator, Malformed
-from aerowire.conformance.model import Deviation, Finding, is_older
+from aerowire.conformance.model import Deviation, Finding, NotSent, Verdict, is_older
 from aerowire.conformance.peers.base import Peer
 from aerowire.conformance.rules import Effect, Endpoint, KnownStream
 
@@ -43,28 +43,37 @@ class FuzzOutcome:
     errors_logged: int = 0
     finding: str = ""
     unsupported: str = ""
+    inconclusive: str = ""
 
     @property
     def is_pass(self) -> bool:
         """Whether the driver bore it (or cannot be held to the rules)."""
-        return not self.finding
+        return self.verdict in (Verdict.PASS, Verdict.UNSUPPORTED)
+
+    @property
+    def verdict(self) -> Verdict:
+        """What came of it, in a word."""
+        if self.finding:
+            return Verdict.FAIL
+        if self.inconclusive:
+            return Verdict.INCONCLUSIVE
+        return Verdict.UNSUPPORTED if self.unsupported else Verdict.PASS
 
     def to_dict(self) -> dict[str, object]:
         """Return plain values for JSON."""
-        verdict = "fail" if self.finding else "unsupported" if self.unsupported else "pass"
-        return {"verdict": verdict} | {name: getattr(self, name) for name in FuzzOutcome.__slots__}
+        return {"verdict": self.verdict.value} | {name: getattr(self, name) for name in FuzzOutcome.__slots__}
 
     def lines(self) -> Iterator[str]:
         """Yield a report for people."""
         if self.unsupported:
             yield f"unsupported  {self.unsupported}"
             return
-        yield f"{'FAIL' if self.finding else 'pass'}  {self.sent} malformed datagrams sent, seed {self.seed}"
+        yield f"{'FAIL' if self.finding else self.verdict.value}  {self.sent} malformed datagrams sent, seed {self.seed}"
         yield f"  by frame type  {', '.join(f'{kind} {number}' for kind, number in self.by_kind.items())}"
         yield f"  invalid packets  {self.invalid_counted} counted, {self.invalid_expected} expected; {self.ignored} to be ignored"
         yield f"  streams in progress  {self.messages_delivered} messages delivered both ways; errors logged {self.errors_logged}"
-        if self.finding:
-            yield f"  {self.finding}"
+        if self.finding or self.inconclusive:
+            yield f"  {self.finding or self.inconclusive}"
 
 
 def fuzz(peer: Peer, *, count: int, seed: int, progress: Callable[[str], None] | None = None) -> FuzzOutcome:
@@ -76,8 +85,10 @@ def fuzz(peer: Peer, *, count: int, seed: int, progress: Callable[[str], None] |
     try:
         with Bench(peer, f"fuzz:{seed}") as bench:
             Bombardment(bench, outcome).run(progress)
+    except NotSent as deviation:
+        outcome.inconclusive = str(deviation)
     except Deviation as deviation:
-        outcome.finding = f"expected {deviation.expected}; got {deviation.actual}"
+        outcome.finding = str(deviation)
     if not peer.is_alive():
         outcome.finding = f"the driver died after {outcome.sent} datagrams; {peer.diagnostics()}"
     if progress is not None:

@@ -31,6 +31,7 @@ from aerowire.conformance.harness.bench import Bench
 from aerowire.conformance.harness.capture import read_datagrams
 from aerowire.conformance.harness.client import Image
 from aerowire.conformance.harness.log import HEADER_LENGTH, Fragment
+from aerowire.conformance.model import Deviation, NotSent, Verdict
 from aerowire.conformance.peers.base import Peer
 from aerowire.conformance.streams import CapturedStream, find_streams, is_end_of_stream, next_position
 
@@ -92,11 +93,14 @@ class StreamOutcome:
     duration_s: float = 0.0
     content_sha256: str = ""
     finding: str = ""
+    inconclusive: str = ""
 
     @property
-    def is_pass(self) -> bool:
-        """Whether everything arrived as it should."""
-        return not self.finding
+    def verdict(self) -> Verdict:
+        """Whether everything arrived as it should, or the harness could not even send it."""
+        if self.inconclusive:
+            return Verdict.INCONCLUSIVE
+        return Verdict.FAIL if self.finding else Verdict.PASS
 
 
 @dataclass(slots=True)
@@ -112,13 +116,19 @@ class ReplayOutcome:
     @property
     def is_pass(self) -> bool:
         """Whether every stream passed."""
-        return all(stream.is_pass for stream in self.streams)
+        return self.verdict is Verdict.PASS
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst of the streams' verdicts."""
+        verdicts = {stream.verdict for stream in self.streams}
+        return next((verdict for verdict in (Verdict.FAIL, Verdict.INCONCLUSIVE) if verdict in verdicts), Verdict.PASS)
 
     def to_dict(self) -> dict[str, object]:
         """Return plain values for JSON."""
         return {
             "file": self.file,
-            "verdict": "pass" if self.is_pass else "fail",
+            "verdict": self.verdict.value,
             "datagrams_read": self.datagrams_read,
             "datagrams_skipped": self.datagrams_skipped,
             "datagrams_replayed": sum(stream.datagrams_sent for stream in self.streams),
@@ -126,7 +136,7 @@ class ReplayOutcome:
             "bytes_delivered": sum(stream.bytes_delivered for stream in self.streams),
             "impairment": {name: getattr(self.impairment, name) for name in ("loss", "duplicate", "reorder", "seed")},
             "streams": [
-                {name: getattr(stream, name) for name in StreamOutcome.__slots__} | {"verdict": "pass" if stream.is_pass else "fail"}
+                {name: getattr(stream, name) for name in StreamOutcome.__slots__} | {"verdict": stream.verdict.value}
                 for stream in self.streams
             ],
         }
@@ -135,7 +145,7 @@ class ReplayOutcome:
         """Yield a report for people."""
         yield f"{self.file}: {self.datagrams_read} datagrams read, {self.datagrams_skipped} of no sender"
         for stream in self.streams:
-            verdict = "pass" if stream.is_pass else "FAIL"
+            verdict = "FAIL" if stream.verdict is Verdict.FAIL else stream.verdict.value
             kind = "" if stream.is_reliable else ", unreliable"
             yield (
                 f"  {verdict}  session {stream.session_id} stream {stream.stream_id}{kind}: {stream.datagrams_sent} datagrams sent, "
@@ -143,8 +153,8 @@ class ReplayOutcome:
                 f"{stream.frames_delivered} of {stream.frames_expected} frames, {stream.messages_delivered} messages, "
                 f"{stream.bytes_delivered} bytes delivered in {stream.duration_s:.1f} s"
             )
-            if stream.finding:
-                yield f"        {stream.finding}"
+            if stream.finding or stream.inconclusive:
+                yield f"        {stream.finding or stream.inconclusive}"
 
 
 def replay_file(
@@ -166,11 +176,19 @@ def replay_file(
         raise ReplayError(f"{path}: no stream with a SETUP and data among {len(datagrams)} UDP datagrams")
     outcome = ReplayOutcome(path.name, len(datagrams), skipped, impairment or Impairment())
     for number, stream in enumerate(streams):
-        with Bench(peer, f"replay:{outcome.impairment.seed}:{number}") as bench:
-            replay = StreamReplay(
-                bench, stream, impairment=outcome.impairment, is_cut=limit is not None, is_paced=is_paced, progress=progress
-            )
-            outcome.streams.append(replay.run())
+        played = StreamOutcome(stream.session_id, stream.stream_id)
+        outcome.streams.append(played)
+        try:
+            with Bench(peer, f"replay:{outcome.impairment.seed}:{number}") as bench:
+                is_cut = limit is not None
+                replay = StreamReplay(
+                    bench, stream, played, impairment=outcome.impairment, is_cut=is_cut, is_paced=is_paced, progress=progress
+                )
+                replay.run()
+        except NotSent as deviation:
+            played.inconclusive = str(deviation)
+        except Deviation as deviation:
+            played.finding = str(deviation)
     if progress is not None:
         progress("")
     return outcome
@@ -183,6 +201,7 @@ class StreamReplay:
         self,
         bench: Bench,
         stream: CapturedStream,
+        outcome: StreamOutcome,
         *,
         impairment: Impairment,
         is_cut: bool = False,
@@ -199,7 +218,8 @@ class StreamReplay:
         # A capture cut short lacks repairs of its last losses; a whole one that lacks them was never repaired.
         is_reliable = is_cut or end == stream.content_end()
         self._end = end if is_reliable else stream.content_end()
-        self.outcome = StreamOutcome(stream.session_id, stream.stream_id, is_reliable)
+        self.outcome = outcome
+        outcome.is_reliable = is_reliable
         self._expected = [at for at in sorted(stream.content) if at < self._end and self._is_data(at)]
         self.outcome.frames_expected = len(self._expected)
         self._sent = deque(item for item in stream.sent if item.type != FrameType.SETUP and item.end <= self._end)
@@ -215,7 +235,7 @@ class StreamReplay:
         params = "" if is_reliable else "reliable=false"
         self._subscription = bench.subscribe(params, host=self._wire.host, stream_id=stream.stream_id)
 
-    def run(self) -> StreamOutcome:
+    def run(self) -> None:
         """Replay until everything was delivered, something was wrong, or nothing moves any more."""
         started = time.monotonic_ns()
         moved = last_sent = started
@@ -230,13 +250,18 @@ class StreamReplay:
             self._on_arrivals()
             if self._deliver():
                 moved = now
-            if self._send_some(now - started, first_captured):
+            captured_ns = first_captured + now - started
+            if self._resend:
+                # A repair moves nothing until it is delivered: a driver that asks for ever is stuck too.
+                self._answer(*self._resend.popleft())
+            elif self._send_some(captured_ns):
                 last_sent = moved = now
-            elif self._limit >= 0 and now - last_sent >= HEARTBEAT_PERIOD_NS:
-                self._emit(self._heartbeat())
-                last_sent = now
             else:
                 self._wire.wait(now + 500_000)
+                moved = now if self._is_early(captured_ns) else moved
+            if self._limit >= 0 and now - last_sent >= HEARTBEAT_PERIOD_NS:
+                self._emit(self._heartbeat())
+                last_sent = now
             if now - moved > STALL_NS:
                 self.outcome.finding = self._stuck()
             if self._progress is not None and self.outcome.frames_delivered - shown >= 500:
@@ -246,7 +271,6 @@ class StreamReplay:
         self.outcome.content_sha256 = self._digest.hexdigest()
         if not self.outcome.finding:
             self._finish()
-        return self.outcome
 
     # -- subscriber -------------------------------------------------------------------------------------------------
 
@@ -334,17 +358,17 @@ class StreamReplay:
             elif (at, nak.length) not in self._resend:
                 self._resend.append((at, nak.length))
 
-    def _send_some(self, elapsed_ns: int, first_captured: int) -> bool:
-        if self._resend:
-            self._answer(*self._resend.popleft())
-            return True
+    def _is_early(self, captured_ns: int) -> bool:
+        """Say whether the next datagram's time has not come yet."""
+        return self._is_paced and bool(self._sent) and self._sent[0].time_ns > captured_ns
+
+    def _send_some(self, captured_ns: int) -> bool:
         count = 0
         while self._sent and count < BURST:
             item = self._sent[0]
-            is_due = not self._is_paced or item.time_ns - first_captured <= elapsed_ns
             # A revocation ends the image at once, so it waits for what was sent before it.
             is_premature = bool(item.flags & DataFlags.REVOKED) and item.position == item.end and not self._is_delivered()
-            if item.end > self._limit or not is_due or is_premature:
+            if item.end > self._limit or self._is_early(captured_ns) or is_premature:
                 break
             self._sent.popleft()
             if self._emit(item.payload):

@@ -107,7 +107,8 @@ class Bench:
         probe = Source(self, subscription, initial_term_id=0, mtu=DEFAULT_MTU)
         for _ in range(PROBES):
             probe.send(probe.frames.data(0, b"probe"))
-            if probe.wire.collect(PROBE_MS, until=frames.is_elicit):
+            # From the start: a driver may answer before the send returns.
+            if probe.wire.collect(PROBE_MS, start=0, match=frames.is_elicit, until=frames.is_elicit):
                 return
 
     def source(self, subscription: Subscription, *, initial_term_id: int | None = None, mtu: int = DEFAULT_MTU) -> Source:
