@@ -70,6 +70,27 @@ class TestDirectory:
             with cnc_of(aeron_dir) as cnc:
                 assert cnc.heartbeat_ms > 0
 
+    def test_of_drivers_that_start_together_one_lives(self, aeron_dir: str) -> None:
+        drivers: list[MediaDriver] = []
+        refused: list[ActiveDriverError] = []
+        together = threading.Barrier(4)
+
+        def start() -> None:
+            together.wait()
+            try:
+                drivers.append(launch(aeron_dir))
+            except ActiveDriverError as error:
+                refused.append(error)
+
+        starting = [threading.Thread(target=start) for _ in range(together.parties)]
+        for thread in starting:
+            thread.start()
+        for thread in starting:
+            thread.join()
+        assert (len(drivers), len(refused)) == (1, 3)
+        with drivers[0], cnc_of(aeron_dir) as cnc:
+            assert cnc.heartbeat_ms > 0
+
     def test_a_clean_directory_is_taken_over_at_once(self, aeron_dir: str) -> None:
         launch(aeron_dir).close()
         Path(aeron_dir, "publications", "7.logbuffer").write_bytes(b"stale")
@@ -121,6 +142,15 @@ class TestDirectory:
             cnc.to_driver.consumer_heartbeat_ms = int(time.time() * 1000)
         with launch(aeron_dir, dir_delete_on_start=True):
             pass
+
+    def test_a_start_in_progress_is_waited_for(self, aeron_dir: str) -> None:
+        Path(aeron_dir).mkdir()
+        header = bytearray(CncHeaderEncoder.ENCODED_LENGTH)
+        CncHeaderEncoder(header, 0).pid = os.getppid()
+        Path(aeron_dir, "cnc.dat").write_bytes(header)
+        with pytest.raises(ActiveDriverError, match=f"pid {os.getppid()}, not ready"):
+            launch(aeron_dir, driver_timeout_ns="50ms", timer_interval_ns="10ms")
+        assert Path(aeron_dir, "cnc.dat").read_bytes() == header
 
     @pytest.mark.parametrize("content", [b"", bytes(64), bytes(4096)])
     def test_a_half_made_cnc_file_blocks_nobody(self, aeron_dir: str, content: bytes) -> None:

@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING
 
 from aerowire.base import units
 from aerowire.base.directory import CNC_FILE_NAME
+from aerowire.base.errors import ActiveDriverError, StorageError
 from aerowire.codecs.flyweights import cnc as cnc_layout
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.codecs.tables.options import OPTIONS
 from aerowire.driver.agent_gates import ReceiverGate, SenderGate, TrackerGate
 from aerowire.driver.clients import Clients
+from aerowire.driver.directory_lock import directory_lock
 from aerowire.driver.driver_core import DriverCore, InducedLoss
-from aerowire.driver.driver_directory import LOSS_REPORT_FILE_NAME, delete_files, prepare_directory
+from aerowire.driver.driver_directory import LOSS_REPORT_FILE_NAME, delete_directory, directory_for_start
 from aerowire.driver.error_recorder import ErrorRecorder
 from aerowire.driver.events import EventQueue
 from aerowire.driver.logs import LogStore
@@ -46,6 +48,8 @@ if TYPE_CHECKING:
 
 # Events are posted once in a stream's life; agents hold back what does not fit.
 _EVENT_CAPACITY = 1024
+# A driver that is just looking whose the directory is holds it for a moment; one that starts in it deletes its files itself.
+_SHUTDOWN_LOCK_TIMEOUT_NS = 200_000_000
 
 
 @dataclass(slots=True)
@@ -66,22 +70,33 @@ class DriverParts:
         self.registrar.close()
         if self.capture is not None:
             self.capture.close()
+        if self.context.dir_delete_on_shutdown:
+            # The lock keeps a driver from starting AFTER the last word, which lets it, and BEFORE the deletion, which would hit its files.
+            directory = Path(self.context.aeron_dir)
+            try:
+                with directory_lock(directory, self.registrar.core.ports.clock, timeout_ns=_SHUTDOWN_LOCK_TIMEOUT_NS):
+                    self._say_ended()
+                    delete_directory(directory)
+            except (ActiveDriverError, StorageError):
+                self._say_ended()
+        else:
+            self._say_ended()
+
+    def _say_ended(self) -> None:
         self.cnc.to_driver.consumer_heartbeat_ms = cnc_layout.CONSUMER_HEARTBEAT_CLOSED
         self.cnc.close()
-        if self.context.dir_delete_on_shutdown:
-            delete_files(Path(self.context.aeron_dir))
 
 
 def build_driver(
     context: Context, ports: Ports, *, resolver: Executor | None = None, on_terminate: Callable[[], None] | None = None
 ) -> DriverParts:
     """Prepare the directory and build a driver in it; `on_terminate` is called when a client may end it."""
-    prepare_directory(context, ports.clock)
-    try:
-        return _build(context, ports, resolver, on_terminate)
-    except BaseException:
-        delete_files(Path(context.aeron_dir))
-        raise
+    with directory_for_start(context, ports.clock):
+        try:
+            return _build(context, ports, resolver, on_terminate)
+        except BaseException:
+            delete_directory(Path(context.aeron_dir))
+            raise
 
 
 def _build(context: Context, ports: Ports, resolver: Executor | None, on_terminate: Callable[[], None] | None) -> DriverParts:

@@ -9,12 +9,15 @@ import os
 import shutil
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aerowire.base.directory import CNC_FILE_NAME
-from aerowire.base.errors import ActiveDriverError, DriverDirectoryMissingError, ForeignDirectoryError, StorageError
+from aerowire.base.errors import ActiveDriverError, DriverDirectoryMissingError, ForeignDirectoryError
 from aerowire.codecs.flyweights import cnc as cnc_layout
+from aerowire.driver.directory_lock import directory_lock, make_directory
 from aerowire.driver.logs import IMAGES_DIRECTORY, PUBLICATIONS_DIRECTORY
 from aerowire.ipc.cnc import CncFile
 from aerowire.ipc.error_log import read_errors
@@ -31,12 +34,14 @@ _ENTRIES = (CNC_FILE_NAME, LOSS_REPORT_FILE_NAME, PUBLICATIONS_DIRECTORY, IMAGES
 # A driver whose process is not to be seen may run in another namespace. It is taken for dead when its heartbeat has stood
 # still for so many of our timer intervals; a timer that is late once is not enough.
 _MISSED_HEARTBEATS = 2
-_HEARTBEAT_LOOK_S = 0.01
+_LOOK_S = 0.01
 
 
-def prepare_directory(context: Context, clock: ClockPort) -> None:
+@contextmanager
+def directory_for_start(context: Context, clock: ClockPort) -> Iterator[None]:
     """Make the directory ready for a new driver: check whose it is, save what the last one said, remove its files.
 
+    No other driver of this implementation starts in it before the block has ended, by when the cnc file must be published.
     Where the last driver's process is gone, waits until its heartbeat has stood still for two timer intervals at most.
     Raises ActiveDriverError when a live driver owns it, ForeignDirectoryError when nothing says that it is a driver's.
     """
@@ -49,38 +54,34 @@ def prepare_directory(context: Context, clock: ClockPort) -> None:
             actual="a file",
             hint="choose another aeron.dir",
         )
-    if directory.is_dir():
-        if context.dir_warn_if_exists:
-            print(f"WARNING: {directory} exists", file=sys.stderr)
+    if directory.is_dir() and context.dir_warn_if_exists:
+        print(f"WARNING: {directory} exists", file=sys.stderr)
+    with directory_lock(directory, clock, timeout_ns=context.driver_timeout_ns):
         _check_ours(directory)
         if not context.dir_delete_on_start:
             _check_unused(directory, context, clock)
-        delete_files(directory)
-    try:
-        (directory / PUBLICATIONS_DIRECTORY).mkdir(parents=True, exist_ok=True)
-        (directory / IMAGES_DIRECTORY).mkdir(exist_ok=True)
-    except OSError as error:
-        raise StorageError(
-            "the driver directory cannot be made",
-            where=directory,
-            expected="a directory that can be written to",
-            actual=error.strerror or str(error),
-            hint="choose another aeron.dir",
-        ) from None
+        _delete_files(directory)
+        make_directory(directory / PUBLICATIONS_DIRECTORY)
+        make_directory(directory / IMAGES_DIRECTORY)
+        yield
 
 
-def delete_files(directory: Path) -> None:
+def delete_directory(directory: Path) -> None:
     """Delete what drivers make in `directory`, and the directory itself when nothing else is in it."""
+    _delete_files(directory)
+    try:
+        directory.rmdir()
+    except OSError:
+        return  # somebody keeps something else here
+
+
+def _delete_files(directory: Path) -> None:
     for name in _ENTRIES:
         path = directory / name
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path, ignore_errors=True)
         else:
             path.unlink(missing_ok=True)
-    try:
-        directory.rmdir()
-    except OSError:
-        return  # somebody keeps something else here
 
 
 def _check_ours(directory: Path) -> None:
@@ -98,6 +99,7 @@ def _check_ours(directory: Path) -> None:
 
 def _check_unused(directory: Path, context: Context, clock: ClockPort) -> None:
     path = directory / CNC_FILE_NAME
+    _wait_until_finished(path, context, clock)
     if _is_unfinished(path):
         return
     try:
@@ -128,20 +130,40 @@ def _is_alive(file: CncFile, context: Context, clock: ClockPort) -> bool:
         return True
     deadline_ms = min(heartbeat_ms, now_ms) + min(timeout_ms, _MISSED_HEARTBEATS * context.timer_interval_ns // 1_000_000)
     while file.heartbeat_ms == heartbeat_ms and clock.now_ms() <= deadline_ms:
-        time.sleep(_HEARTBEAT_LOOK_S)
+        time.sleep(_LOOK_S)
     return file.heartbeat_ms not in (heartbeat_ms, cnc_layout.CONSUMER_HEARTBEAT_CLOSED)
 
 
+def _wait_until_finished(path: Path, context: Context, clock: ClockPort) -> None:
+    """Let another driver finish its start. One that died while it made its files leaves a short file, or one without a version."""
+    deadline_ms = clock.now_ms() + context.driver_timeout_ns // 1_000_000
+    while _is_unfinished(path):
+        pid = _header_of(path).pid
+        if pid == os.getpid() or not process_is_running(pid):
+            return
+        if clock.now_ms() > deadline_ms:
+            raise ActiveDriverError(
+                "a driver is being started in the directory",
+                where=path.parent,
+                expected=f"a complete {CNC_FILE_NAME} within {context.driver_timeout_ns / 1e9:g} s",
+                actual=f"pid {pid}, not ready",
+                hint="stop it, choose another aeron.dir, or set aeron.dir.delete.on.start=true",
+            )
+        time.sleep(_LOOK_S)
+
+
 def _is_unfinished(path: Path) -> bool:
-    # A driver that died while it made its files leaves a short file, or one whose version was never set.
+    return _header_of(path).version == cnc_layout.CNC_NOT_READY
+
+
+def _header_of(path: Path) -> cnc_layout.CncHeaderDecoder:
+    """Return what stands in the file's header, with zeros for what does not."""
+    length = cnc_layout.CncHeaderDecoder.ENCODED_LENGTH
     try:
         with path.open("rb") as file:
-            start = file.read(cnc_layout.CncHeaderDecoder.ENCODED_LENGTH)
+            return cnc_layout.CncHeaderDecoder(file.read(length).ljust(length, b"\0"))
     except FileNotFoundError:
-        return True
-    if len(start) < cnc_layout.CncHeaderDecoder.ENCODED_LENGTH:
-        return not any(start)
-    return cnc_layout.CncHeaderDecoder(start).version == cnc_layout.CNC_NOT_READY
+        return cnc_layout.CncHeaderDecoder(bytes(length))
 
 
 def _save_errors(directory: Path, file: CncFile) -> None:

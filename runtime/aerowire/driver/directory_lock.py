@@ -1,0 +1,84 @@
+"""One driver at a time starts in a directory. The lock is the directory's own: it leaves no file behind, and ends with its process.
+
+Drivers of other implementations do not know it; what they show is in their cnc file.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aerowire.base.errors import ActiveDriverError, StorageError
+
+if TYPE_CHECKING:
+    from aerowire.base.ports import ClockPort
+
+_LOOK_S = 0.01
+
+
+@contextmanager
+def directory_lock(directory: Path, clock: ClockPort, *, timeout_ns: int) -> Iterator[None]:
+    """Make the directory and hold it. Raises ActiveDriverError when another driver's start takes too long, StorageError."""
+    deadline_ms = clock.now_ms() + timeout_ns // 1_000_000
+    while (descriptor := _try_lock(directory)) is None:
+        if clock.now_ms() > deadline_ms:
+            raise ActiveDriverError(
+                "another driver is being started in the directory",
+                where=directory,
+                expected=f"the end of its start within {timeout_ns / 1e9:g} s",
+                actual="it holds the directory",
+                hint="stop it, or choose another aeron.dir",
+            )
+        time.sleep(_LOOK_S)
+    try:
+        yield
+    finally:
+        # A process forked meanwhile has the descriptor too: only an explicit release ends the lock for both.
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+        os.close(descriptor)
+
+
+def make_directory(directory: Path) -> None:
+    """Make a directory and those above it. Raises StorageError."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _storage_error(directory, error) from None
+
+
+def _try_lock(directory: Path) -> int | None:
+    """Return a descriptor that holds the directory; None while another one holds it, or has just deleted it."""
+    make_directory(directory)
+    try:
+        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _storage_error(directory, error) from None
+    is_ours = False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        is_ours = os.path.samestat(os.fstat(descriptor), directory.stat())
+    except (BlockingIOError, FileNotFoundError):
+        is_ours = False
+    except OSError as error:
+        raise _storage_error(directory, error) from None
+    finally:
+        if not is_ours:
+            os.close(descriptor)
+    return descriptor if is_ours else None
+
+
+def _storage_error(directory: Path, error: OSError) -> StorageError:
+    return StorageError(
+        "the driver directory cannot be made",
+        where=directory,
+        expected="a directory that can be written to",
+        actual=error.strerror or str(error),
+        hint="choose another aeron.dir",
+    )
