@@ -14,6 +14,7 @@ from pathlib import Path
 from aerowire.conformance.errors import ConformanceError
 from aerowire.conformance.peers.base import Peer
 from aerowire.conformance.peers.drivers import AerowirePeer, CommandPeer, JavaPeer, RunningPeer, short_timers
+from aerowire.conformance.progress import LiveLine
 
 EXIT_FINDING = 1
 EXIT_USAGE = 2
@@ -248,14 +249,11 @@ def run_cases(options: argparse.Namespace) -> int:
     begun = time.monotonic()
     with started(make_peer(options)) as peer:
         header = {"driver": peer.name, "release": peer.release, "seed": seed}
-        if options.json:
-            results = Runner(peer, seed=seed).run(cases)
-        else:
-            terminal = Terminal(total=len(cases))
+        terminal = Terminal(total=len(cases), is_quiet=options.json)
+        if not options.json:
             print(f"{len(cases)} cases against driver {peer.name}, seed {seed}", flush=True)
-            runner = Runner(peer, seed=seed, on_start=terminal.on_start, on_result=terminal.on_result)
-            results = runner.run(cases)
-            terminal.on_end(results, time.monotonic() - begun)
+        results = Runner(peer, seed=seed, on_start=terminal.on_start, on_result=terminal.on_result).run(cases)
+        terminal.on_end(results, time.monotonic() - begun)
     if options.json:
         print(json.dumps(to_document(results, header), indent=2))
     if options.report is not None:
@@ -314,7 +312,7 @@ def replay_capture(options: argparse.Namespace) -> int:
             impairment=impairment,
             limit=options.limit,
             is_paced=options.pace == "captured",
-            progress=None if options.json else print_progress,
+            progress=LiveLine().show,
         )
     if options.json:
         print(json.dumps(outcome.to_dict(), indent=2))
@@ -332,17 +330,10 @@ def fuzz_driver(options: argparse.Namespace) -> int:
     if not options.json:
         print(f"{options.count} malformed datagrams, seed {seed}", flush=True)
     with started(make_peer(options)) as peer:
-        outcome = fuzz(peer, count=options.count, seed=seed, progress=None if options.json else print_progress)
+        outcome = fuzz(peer, count=options.count, seed=seed, progress=LiveLine().show)
     if options.json:
         print(json.dumps(outcome.to_dict(), indent=2))
     else:
         for line in outcome.lines():
             print(line)
     return 0 if outcome.is_pass else EXIT_FINDING
-
-
-def print_progress(text: str) -> None:
-    """Show progress on one line of a terminal; say nothing elsewhere."""
-    if sys.stdout.isatty():
-        sys.stdout.write(f"\r\x1b[K{text}")
-        sys.stdout.flush()

@@ -29,6 +29,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             # Whatever an interruption became on its way up, it is one.
             if not interruption.is_requested and not isinstance(error, KeyboardInterrupt):
                 raise
+            from aerowire.conformance.progress import LiveLine
+
+            LiveLine().clear()
             print("conformance: interrupted", file=sys.stderr)
             return EXIT_FINDING
 

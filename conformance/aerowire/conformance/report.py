@@ -11,6 +11,7 @@ from typing import TextIO
 
 from aerowire.conformance.catalogue import GROUPS
 from aerowire.conformance.model import Case, Result, Verdict
+from aerowire.conformance.progress import LiveLine
 
 COLOURS = {Verdict.PASS: "32", Verdict.FAIL: "31", Verdict.UNSUPPORTED: "33", Verdict.INCONCLUSIVE: "35"}
 
@@ -18,9 +19,12 @@ COLOURS = {Verdict.PASS: "32", Verdict.FAIL: "31", Verdict.UNSUPPORTED: "33", Ve
 class Terminal:
     """Prints one line a case as it ends, and the case under way where the output is a terminal."""
 
-    def __init__(self, stream: TextIO | None = None, *, total: int = 0) -> None:
+    def __init__(self, stream: TextIO | None = None, *, total: int = 0, is_quiet: bool = False) -> None:
+        """`is_quiet`: show the case under way and nothing else, for a run whose results go to a program."""
         self._stream = stream or sys.stdout
-        self._is_live = self._stream.isatty()
+        self._is_coloured = self._stream.isatty()
+        self._is_quiet = is_quiet
+        self._line = LiveLine()
         self._total = total
         self._done = 0
         self._group = ""
@@ -30,15 +34,12 @@ class Terminal:
         if case.group != self._group:
             self._group = case.group
             self._print(f"{case.group}  {GROUPS[case.group]}")
-        if self._is_live:
-            self._stream.write(f"\r  {case.id}  running  ({self._done + 1} of {self._total})")
-            self._stream.flush()
+        self._line.show(f"  {case.id}  running  ({self._done + 1} of {self._total})")
 
     def on_result(self, result: Result) -> None:
         """Show a verdict, and why where it is not a pass."""
         self._done += 1
-        if self._is_live:
-            self._stream.write("\r\x1b[K")
+        self._line.clear()
         case = result.case
         verdict = self._paint(f"{result.verdict.value:<12}", COLOURS[result.verdict])
         tries = f"  ({result.attempts} attempts)" if result.attempts > 1 else ""
@@ -57,11 +58,12 @@ class Terminal:
         self._print(f"{len(results)} cases in {duration_s:.0f} s: {counts}")
 
     def _paint(self, text: str, colour: str) -> str:
-        return f"\x1b[{colour}m{text}\x1b[0m" if self._is_live else text
+        return f"\x1b[{colour}m{text}\x1b[0m" if self._is_coloured else text
 
     def _print(self, line: str) -> None:
-        self._stream.write(line + "\n")
-        self._stream.flush()
+        if not self._is_quiet:
+            self._stream.write(line + "\n")
+            self._stream.flush()
 
 
 def summary(results: Sequence[Result]) -> dict[str, int]:

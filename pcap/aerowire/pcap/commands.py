@@ -10,6 +10,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -101,7 +102,8 @@ def run_summary(arguments: argparse.Namespace) -> int:
     from aerowire.pcap.summary import summarise
 
     try:
-        report = _with_spark(arguments) if arguments.engine == "spark" else summarise(arguments.file, arguments.ports)
+        with _working(f"reading {arguments.file}"):
+            report = _with_spark(arguments) if arguments.engine == "spark" else summarise(arguments.file, arguments.ports)
     except CaptureError as error:
         print(f"aerowire pcap: {error}", file=sys.stderr)
         return UNUSABLE
@@ -111,6 +113,18 @@ def run_summary(arguments: argparse.Namespace) -> int:
     else:
         _print_summary(report)
     return FINDING if report["corrupt_records"] or report["truncated_bytes"] else DONE
+
+
+@contextmanager
+def _working(text: str) -> Iterator[None]:
+    """Turn a spinner on standard error where that is a terminal."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(text):
+        yield
 
 
 def _with_spark(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -208,7 +222,8 @@ def run_frames(arguments: argparse.Namespace) -> int:
 
     capture = Capture(arguments.file, ports=arguments.ports)
     try:
-        table = capture.read()
+        with _working(f"reading {arguments.file}"):
+            table = capture.read()
     except CaptureError as error:
         print(f"aerowire pcap: {error}", file=sys.stderr)
         return UNUSABLE

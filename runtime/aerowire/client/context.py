@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
@@ -77,8 +78,13 @@ class ClientContext:
         known = {entry.name for entry in fields(cls)}
         for name in options:
             if name not in known:
+                close = difflib.get_close_matches(name, sorted(known), n=1)
                 raise UnknownOptionError(
-                    "a client has no such option", where="Aeron.connect", expected=", ".join(sorted(known)), actual=repr(name)
+                    "a client has no such option",
+                    where="Aeron.connect",
+                    expected=", ".join(sorted(known)),
+                    actual=repr(name),
+                    hint=f"did you mean '{close[0]}'?" if close else "see aerowire.client.ClientContext",
                 )
         return cls(**options)  # type: ignore[arg-type]
 

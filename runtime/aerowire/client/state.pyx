@@ -52,7 +52,9 @@ cdef class Handle:
             raise forked_error(self)
         if self._state == STATE_TERMINATED and self._failure is not None:
             raise failure_copy(self._failure)
-        raise self.closed_error()("already closed", where=self, expected="an open one")
+        raise self.closed_error()(
+            "already closed", where=self, expected="an open one", actual="closed by close(), with its client, or with its stream",
+            hint="add it again, to a client that is open; an image comes again with its publisher")
 
     cdef object closed_error(self):
         return ClosedError

@@ -84,8 +84,8 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     parser = subparsers.add_parser(
         "demo",
         help="a million messages over a lossy network, captured, read back and replayed",
-        description="Send a million messages from one driver to another over a lossy network, capture them, read the capture back with "
-        "Spark, replay its start through the conformance suite, and compare what all of them say.",
+        description="Send a million messages from one driver to another over a lossy network, capture them,\nread the capture back with "
+        "Spark, replay its start through the conformance suite,\nand compare what all of them say.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

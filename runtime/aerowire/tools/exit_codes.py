@@ -41,7 +41,8 @@ def exit_code_of(work: Callable[[], int], interruption: Interruption, name: str,
 def _interrupted(name: str, *, is_endless: bool) -> int:
     if is_endless:
         return DONE
-    print(f"{name}: interrupted", file=sys.stderr)
+    clear_line = "\r\033[K" if sys.stderr.isatty() else ""  # of what was under way
+    print(f"{clear_line}{name}: interrupted", file=sys.stderr)
     return FINDING
 
 

@@ -101,7 +101,11 @@ def measure(arguments: argparse.Namespace, plan: Plan, run: Callable[[Plan], dic
         raise ConfigurationError("a figure is out of range", where="--runs", expected="at least 1", actual=arguments.runs)
     with driver_scope(arguments, plan) as setting:
         placed = dataclasses.replace(plan, aeron_dir=setting.aeron_dir)
-        results = [run(placed) for _ in range(arguments.runs)]
+        results = []
+        for number in range(1, arguments.runs + 1):
+            _tell(f"measuring {plan.messages:,} messages, run {number} of {arguments.runs}")
+            results.append(run(placed))
+        _tell("")
     return {name: statistics.median(result[name] for result in results) for name in results[0]}, setting
 
 
@@ -110,6 +114,12 @@ def measure_and_report(arguments: argparse.Namespace, plan: Plan, run: Callable[
     result, setting = measure(arguments, plan, run)
     report(arguments, plan, result, setting)
     return 0
+
+
+def _tell(text: str) -> None:
+    """Show what is under way on one line of a terminal, written once: anything that moved would be measured too."""
+    if sys.stderr.isatty():
+        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
 
 
 @contextlib.contextmanager
