@@ -1,6 +1,7 @@
 """Cython `.pxd` modules: offsets, constants and inline accessors for the native core.
 
-Loads and stores go through memcpy, which compiles to one move and minds no alignment.
+Loads and stores go through memcpy, which compiles to one move and minds no alignment. The accessors are C functions that
+Cython only sees declared: as Cython functions they were half of what compiling a module cost, most of them unused in it.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class NamedNumber:
 class Accessor:
     name: str
     setter: str
-    offset: str
+    offset: int
     c_type: str
     description: str
     is_array: bool
@@ -64,6 +65,10 @@ class Packer:
     parts: tuple[BitAccessor, ...]
     arguments: tuple[str, ...]
 
+    @property
+    def parameters(self) -> str:
+        return ", ".join(f"{part.c_type} {argument}" for part, argument in zip(self.parts, self.arguments, strict=True))
+
 
 @dataclass(frozen=True)
 class RegionFunction:
@@ -83,6 +88,10 @@ class Block:
     packers: tuple[Packer, ...] = ()
     functions: tuple[RegionFunction, ...] = ()
 
+    @property
+    def has_functions(self) -> bool:
+        return bool(self.accessors or self.bit_accessors or self.packers or self.functions)
+
 
 class NativeTarget:
     """Renders one `.pxd` per schema and one per table with numbers."""
@@ -93,7 +102,7 @@ class NativeTarget:
         files = package_files(self.name, "Inline accessors for the native core; cimport them, there is nothing to import.")
         for schema in project.schemas:
             blocks = [_constants(schema), *map(_enum, schema.enums), *map(_set, schema.sets)]
-            blocks += [*map(_struct, schema.structs), *(_region(region) for region in schema.regions)]
+            blocks += [*map(_struct, schema.structs), *(_region(region, _prefix(schema.package)) for region in schema.regions)]
             files[module_path(self.name, schema.package, ".pxd")] = _module(f"{schema.package}.xml", schema.description, blocks)
         tables = project.tables
         if tables.counters is not None:
@@ -108,7 +117,12 @@ class NativeTarget:
 
 def _module(source: str, description: str, blocks: list[Block]) -> str:
     guard = source.removesuffix(".xml")
-    return render("native.pxd.j2", header=header(source), description=description, blocks=blocks, guard=guard)
+    return render("native.pxd.j2", header=header(source), description=description, blocks=blocks, guard=guard, prefix=_prefix(guard))
+
+
+def _prefix(package: str) -> str:
+    """What the C names of a package start with: C has one namespace for all of them."""
+    return f"aerowire_{package}_"
 
 
 def c_type(primitive: Primitive) -> str:
@@ -164,17 +178,17 @@ def _struct(struct: Struct) -> Block:
         title=struct.name,
         description=struct.description,
         numbers=tuple(numbers),
-        accessors=tuple(_accessor(function, prefix, field) for field in struct.fields),
+        accessors=tuple(_accessor(function, field) for field in struct.fields),
         bit_accessors=tuple(bits for field in struct.fields for bits in _bits(function, field)),
         packers=tuple(_packer(function, field) for field in struct.fields if field.bits),
     )
 
 
-def _accessor(function: str, prefix: str, field: Field) -> Accessor:
+def _accessor(function: str, field: Field) -> Accessor:
     return Accessor(
         name=f"{function}_{field.name}",
         setter=f"{function}_set_{field.name}",
-        offset=f"{prefix}_{field.name.upper()}_OFFSET",
+        offset=field.offset,
         c_type=c_type(field.primitive),
         description=field.description,
         is_array=field.count is not None,
@@ -203,14 +217,14 @@ def _packer(function: str, field: Field) -> Packer:
     return Packer(f"{function}_{field.name}_pack", c_type(field.primitive), f"uint{8 * field.primitive.size}_t", parts, arguments)
 
 
-def _length_term(section: Section) -> str:
-    base = str(section.constant) if section.field is None else f"<int64_t>{section.field}"
+def _length_term(section: Section, prefix: str) -> str:
+    base = str(section.constant) if section.field is None else section.field
     if section.times > 1:
         base = f"{section.times} * {base}"
-    return f"_align({base}, {section.align})" if section.align > 1 else base
+    return f"{prefix}align({base}, {section.align})" if section.align > 1 else base
 
 
-def _region(region: Region) -> Block:
+def _region(region: Region, prefix: str) -> Block:
     function = snake(region.name)
     parameters = ", ".join(f"int64_t {name}" for name in region.parameters)
     functions = []
@@ -218,8 +232,8 @@ def _region(region: Region) -> Block:
     for section in region.sections:
         name, sum_before = f"{function}_{section.name}_offset", " + ".join(terms) or "0"
         functions.append(RegionFunction(name, parameters, sum_before, f"where it starts: {section.description}"))
-        terms.append(_length_term(section))
+        terms.append(_length_term(section, prefix))
     total = " + ".join(terms)
-    total = f"_align({total}, {region.align})" if region.align else total
+    total = f"{prefix}align({total}, {region.align})" if region.align else total
     functions.append(RegionFunction(f"{function}_length", parameters, total, "length of the whole"))
     return Block(region.name, region.description, (), functions=tuple(functions))
