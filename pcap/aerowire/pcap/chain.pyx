@@ -5,6 +5,7 @@ It knows record headers only.  `chain_fallback` is the same in Python.
 
 import numpy as np
 
+from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy
 
@@ -66,25 +67,29 @@ cdef int64_t follow_blocks(const uint8_t* data, int64_t* position, int64_t end, 
     return count
 
 
-def walk_records(const uint8_t[::1] buffer not None, int64_t start, int64_t end, bint little_endian, int64_t length_max):
+def walk_records(buffer, int64_t start, int64_t end, bint little_endian, int64_t length_max):
     """Follow classic records from `start`; return (offsets of whole records, where the walk stopped, whether a length above `length_max` stopped it)."""
     return walk(follow_records, RECORD_LENGTH_MIN, buffer, start, end, little_endian, length_max)
 
 
-def walk_blocks(const uint8_t[::1] buffer not None, int64_t start, int64_t end, bint little_endian, int64_t length_max):
+def walk_blocks(buffer, int64_t start, int64_t end, bint little_endian, int64_t length_max):
     """Follow pcapng blocks from `start` to the next section header; return as `walk_records` does."""
     return walk(follow_blocks, BLOCK_LENGTH_MIN, buffer, start, end, little_endian, length_max)
 
 
-cdef tuple walk(Follow follow, int64_t length_min, const uint8_t[::1] buffer, int64_t start, int64_t end, bint little_endian,
-                int64_t length_max):
+cdef tuple walk(Follow follow, int64_t length_min, object buffer, int64_t start, int64_t end, bint little_endian, int64_t length_max):
     cdef bint implausible = False
     cdef int64_t position = start, count = 0
-    if end > buffer.shape[0] or start < 0:
-        raise ValueError(f"walk of [{start}, {end}) leaves a buffer of {buffer.shape[0]} bytes")
+    cdef Py_buffer source, offsets
     found = np.empty(max(0, end - start) // length_min + 1, dtype=np.int64)
-    cdef int64_t[::1] view = found
-    if start < end:
+    PyObject_GetBuffer(buffer, &source, PyBUF_SIMPLE)
+    try:
+        if end > source.len or start < 0:
+            raise ValueError(f"walk of [{start}, {end}) leaves a buffer of {source.len} bytes")
+        PyObject_GetBuffer(found, &offsets, PyBUF_WRITABLE)
         with nogil:
-            count = follow(&buffer[0], &position, end, little_endian, length_max, &view[0], &implausible)
+            count = follow(<const uint8_t*>source.buf, &position, end, little_endian, length_max, <int64_t*>offsets.buf, &implausible)
+        PyBuffer_Release(&offsets)
+    finally:
+        PyBuffer_Release(&source)
     return found[:count].copy(), position, bool(implausible)

@@ -114,14 +114,13 @@ cdef class DatagramPort:
 
     def send_datagrams(self, datagrams) -> int:
         """Send (payload, (host, port) | None) pairs in order; return how many the port took."""
-        cdef DatagramBatch batch = DatagramBatch(max(1, len(datagrams)), max((len(payload) for payload, _ in datagrams), default=1) or 1)
+        cdef list payloads = [bytes(payload) for payload, _ in datagrams]
+        cdef DatagramBatch batch = DatagramBatch(max(1, len(payloads)), max(map(len, payloads), default=1) or 1)
+        cdef bytes payload
         cdef int index = 0
-        cdef const uint8_t[::1] view
-        for payload, address in datagrams:
+        for payload, (_, address) in zip(payloads, datagrams):
             batch.items[index].length = <int32_t>len(payload)
-            if len(payload):
-                view = payload
-                memcpy(batch.items[index].buffer, &view[0], len(payload))
+            memcpy(batch.items[index].buffer, <const char*>payload, len(payload))
             address_from(&batch.items[index].address, address)
             index += 1
         return _raise_if_negative(self.send(batch.items, index), "send failed")

@@ -72,11 +72,12 @@ cdef class BroadcastTransmitter:
         store_release_i64(trailer + BROADCAST_TRAILER_TAIL_OFFSET, tail + aligned)
         return True
 
-    def transmit(self, int32_t message_type, const uint8_t[::1] body) -> None:
+    def transmit(self, int32_t message_type, body) -> None:
         """Send a message to all readers. ValueError for a type <= 0 or a body longer than max_message_length."""
-        cdef int32_t length = <int32_t>body.shape[0]
-        if not self.transmit_message(message_type, &body[0] if length else NULL, length):
-            raise ValueError(f"cannot broadcast type {message_type} of {length} bytes; types are > 0 and at most {self.message_length_max}"
+        cdef BufferView view
+        holder = borrow(body, &view, False)
+        if view.length > self.message_length_max or not self.transmit_message(message_type, view.address, <int32_t>view.length):
+            raise ValueError(f"cannot broadcast type {message_type} of {view.length} bytes; types are > 0 and at most {self.message_length_max}"
                              " bytes fit")
 
     @property

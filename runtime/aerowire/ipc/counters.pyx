@@ -244,18 +244,18 @@ cdef class CountersManager(CountersReader):
 
     cdef int _write_key(self, uint8_t* record, object key) except -1:
         cdef uint8_t* area = record + COUNTER_METADATA_KEY_OFFSET
-        cdef const unsigned char[::1] view
+        cdef BufferView view
         memset(area, 0, COUNTER_KEY_LENGTH_MAX)
         if key is None:
             return 0
         if callable(key):
-            key(memoryview(<uint8_t[:COUNTER_KEY_LENGTH_MAX]>area))
+            begin = area - self.metadata
+            key(memoryview(self._metadata_holder)[begin:begin + COUNTER_KEY_LENGTH_MAX])
             return 0
-        view = key
-        if view.shape[0] > COUNTER_KEY_LENGTH_MAX:
-            raise ValueError(f"counter key: expected at most {COUNTER_KEY_LENGTH_MAX} bytes, actual {view.shape[0]}")
-        if view.shape[0]:
-            memcpy(area, &view[0], view.shape[0])
+        holder = borrow(key, &view, False)
+        if view.length > COUNTER_KEY_LENGTH_MAX:
+            raise ValueError(f"counter key: expected at most {COUNTER_KEY_LENGTH_MAX} bytes, actual {view.length}")
+        memcpy(area, view.address, view.length)
         return 0
 
     cdef int _write_label(self, uint8_t* record, str label) except -1:

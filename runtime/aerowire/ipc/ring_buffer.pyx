@@ -219,7 +219,7 @@ cdef class ManyToOneRingBuffer:
     def claimed(self, int32_t index) -> memoryview:
         """Writable body of a claimed record. Not to be used after commit() or abort()."""
         cdef int32_t length = -load_acquire_i32(self.address + index - RING_RECORD_BODY_OFFSET + RING_RECORD_LENGTH_OFFSET)
-        return memoryview(self._holder_buffer())[index:index + length - RING_RECORD_BODY_OFFSET]
+        return memoryview(self._holder)[index:index + length - RING_RECORD_BODY_OFFSET]
 
     def commit(self, int32_t index) -> None:
         """Let the reader see a claimed record."""
@@ -229,11 +229,12 @@ cdef class ManyToOneRingBuffer:
         """Turn a claimed record into padding."""
         self.abort_record(self._check_claimed(index))
 
-    def offer(self, int32_t message_type, const uint8_t[::1] body) -> bool:
+    def offer(self, int32_t message_type, body) -> bool:
         """Write a message; False when there is no room now. ValueError for a type <= 0 or a body longer than message_length_max."""
-        cdef int32_t length = <int32_t>body.shape[0]
-        self._check(message_type, length)
-        return self.write_message(message_type, &body[0] if length else NULL, length)
+        cdef BufferView view
+        holder = borrow(body, &view, False)
+        self._check(message_type, view.length)
+        return self.write_message(message_type, view.address, <int32_t>view.length)
 
     def write(self, int32_t message_type, body) -> None:
         """Write a message or raise RingBufferFullError."""
@@ -294,10 +295,7 @@ cdef class ManyToOneRingBuffer:
         """Longest body."""
         return self.message_length_max
 
-    cdef object _holder_buffer(self):
-        return <uint8_t[:self.capacity]>self.address
-
-    cdef int _check(self, int32_t message_type, int32_t length) except -1:
+    cdef int _check(self, int32_t message_type, int64_t length) except -1:
         if message_type <= 0:
             raise ValueError(f"message type: expected more than 0, actual {message_type}")
         if not 0 <= length <= self.message_length_max:

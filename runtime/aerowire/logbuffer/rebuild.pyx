@@ -15,6 +15,7 @@ from aerowire.logbuffer.descriptor cimport (
 from aerowire.logbuffer.frame cimport frame_length_acquire, frame_length_release
 from aerowire.logbuffer.log cimport LogBuffers
 from aerowire.memory.atomics cimport load_acquire_i64, load_relaxed_i32, load_relaxed_i64, release_fence, store_release_i64
+from aerowire.memory.region cimport BufferView, borrow
 
 
 cdef bint rebuild_insert(uint8_t* term, int32_t offset, const uint8_t* packet, int32_t length) noexcept nogil:
@@ -111,11 +112,13 @@ cdef void clean_block(uint8_t* term, int32_t offset, int32_t length) noexcept no
 
 # -- Python faces --------------------------------------------------------------------------------------------------------------------
 
-def insert(uint8_t[::1] term, int32_t offset, const uint8_t[::1] packet) -> bool:
+def insert(term, int32_t offset, packet) -> bool:
     """Copy a datagram's frames into a term unless its first frame is there; the datagram holds whole aligned frames."""
-    if packet.shape[0] < DATA_HEADER_LENGTH or offset < 0 or offset + packet.shape[0] > term.shape[0]:
-        raise ValueError(f"{packet.shape[0]} bytes do not fit at {offset} of {term.shape[0]}")
-    return rebuild_insert(&term[0], offset, &packet[0], <int32_t>packet.shape[0])
+    cdef BufferView target, source
+    holders = borrow(term, &target, True), borrow(packet, &source, False)
+    if source.length < DATA_HEADER_LENGTH or offset < 0 or offset + source.length > target.length:
+        raise ValueError(f"{source.length} bytes do not fit at {offset} of {target.length}")
+    return rebuild_insert(target.address, offset, source.address, <int32_t>source.length)
 
 
 def fill(LogBuffers logs not None, int index, int32_t term_id, int32_t offset, int32_t length) -> bool:
@@ -134,8 +137,10 @@ def unblock(LogBuffers logs not None, int64_t blocked_position) -> bool:
     return unblock_log(logs, blocked_position)
 
 
-def clean(uint8_t[::1] term, int32_t offset, int32_t length) -> None:
+def clean(term, int32_t offset, int32_t length) -> None:
     """Zero a range of at least 8 bytes, its first 8 bytes last."""
-    if offset < 0 or length < <int32_t>sizeof(int64_t) or offset > term.shape[0] - length:
-        raise ValueError(f"cannot clean {length} bytes at {offset} of {term.shape[0]}")
-    clean_block(&term[0], offset, length)
+    cdef BufferView view
+    holder = borrow(term, &view, True)
+    if offset < 0 or length < <int32_t>sizeof(int64_t) or offset > view.length - length:
+        raise ValueError(f"cannot clean {length} bytes at {offset} of {view.length}")
+    clean_block(view.address, offset, length)

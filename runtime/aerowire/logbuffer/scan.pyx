@@ -8,6 +8,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from aerowire.codecs.native.transport cimport DATA_HEADER_LENGTH, FRAME_ALIGNMENT
 from aerowire.logbuffer.descriptor cimport align_frame
 from aerowire.logbuffer.frame cimport frame_is_padding, frame_length_acquire, guessed
+from aerowire.memory.region cimport BufferView, borrow
 
 
 cdef int32_t scan_for_availability(const uint8_t* term, int32_t term_length, int32_t offset, int32_t max_length,
@@ -73,38 +74,48 @@ cdef int32_t scan_for_gap(const uint8_t* term, int32_t offset, int32_t limit_off
 
 # -- Python faces --------------------------------------------------------------------------------------------------------------------
 
-def availability(const uint8_t[::1] term, int32_t offset, int32_t max_length) -> tuple:
+def availability(term, int32_t offset, int32_t max_length) -> tuple:
     """Return (bytes available, bytes of padding after them) of scan_for_availability."""
+    cdef BufferView view
+    holder = borrow(term, &view, False)
     cdef int32_t padding = 0
-    cdef int32_t available = scan_for_availability(&term[0], <int32_t>term.shape[0], offset, max_length, &padding)
+    cdef int32_t available = scan_for_availability(view.address, <int32_t>view.length, offset, max_length, &padding)
     return available, padding
 
 
-def block_end(const uint8_t[::1] term, int32_t offset, int32_t limit_offset) -> int:
+def block_end(term, int32_t offset, int32_t limit_offset) -> int:
     """Return the offset after the run of whole frames from `offset`."""
-    return scan_block(&term[0], offset, limit_offset)
+    cdef BufferView view
+    holder = borrow(term, &view, False)
+    return scan_block(view.address, offset, limit_offset)
 
 
-def contiguous_end(const uint8_t[::1] term, int32_t offset, int32_t limit_offset) -> int:
+def contiguous_end(term, int32_t offset, int32_t limit_offset) -> int:
     """Return how far committed frames reach without a hole."""
-    return scan_contiguous(&term[0], offset, limit_offset)
+    cdef BufferView view
+    holder = borrow(term, &view, False)
+    return scan_contiguous(view.address, offset, limit_offset)
 
 
-def gap(const uint8_t[::1] term, int32_t offset, int32_t limit_offset) -> tuple:
+def gap(term, int32_t offset, int32_t limit_offset) -> tuple:
     """Return (offset, length) of the first hole; the length is 0 when there is none."""
+    cdef BufferView view
+    holder = borrow(term, &view, False)
     cdef int32_t length = 0
-    cdef int32_t begin = scan_for_gap(&term[0], offset, limit_offset, &length)
+    cdef int32_t begin = scan_for_gap(view.address, offset, limit_offset, &length)
     return begin, length
 
 
-def frames(const uint8_t[::1] term, int32_t offset, int32_t limit_offset) -> list:
+def frames(term, int32_t offset, int32_t limit_offset) -> list:
     """Return (offset, frame length, is padding) of each committed frame in order, as a poll sees them."""
+    cdef BufferView view
+    holder = borrow(term, &view, False)
     cdef bint is_padding = False
     cdef int32_t next_offset = offset
     cdef const uint8_t* frame
     out = []
     while True:
-        frame = next_frame(&term[0], offset, limit_offset, &next_offset, &is_padding)
+        frame = next_frame(view.address, offset, limit_offset, &next_offset, &is_padding)
         if frame == NULL:
             return out
         out.append((offset, frame_length_acquire(frame), is_padding))

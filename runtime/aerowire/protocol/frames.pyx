@@ -5,6 +5,8 @@ A datagram that fails any of these is counted as invalid and dropped without a r
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
+from aerowire.memory.region cimport BufferView, borrow
+
 
 cdef int32_t data_packet_length(const uint8_t* packet, int32_t length, int32_t term_length) noexcept nogil:
     cdef int32_t term_offset = data_header_term_offset(packet)
@@ -34,31 +36,43 @@ cdef int32_t data_packet_length(const uint8_t* packet, int32_t length, int32_t t
     return PACKET_INVALID
 
 
-def is_valid_frame(const uint8_t[::1] packet) -> bool:
+def is_valid_frame(packet) -> bool:
     """Return whether a datagram passes the first layer."""
-    return packet.shape[0] > 0 and frame_is_valid(&packet[0], <int32_t>packet.shape[0])
+    cdef BufferView view
+    holder = borrow(packet, &view, False)
+    return view.length > 0 and frame_is_valid(view.address, <int32_t>view.length)
 
 
-def is_valid_setup(const uint8_t[::1] packet not None) -> bool:
+def is_valid_setup(packet) -> bool:
     """Return whether a SETUP frame (at least SETUP_LENGTH bytes) is consistent."""
-    return setup_is_valid(&packet[0])
+    cdef BufferView view
+    holder = borrow(packet, &view, False)
+    return setup_is_valid(view.address)
 
 
-def is_valid_status_message(const uint8_t[::1] packet not None, int32_t term_length) -> bool:
+def is_valid_status_message(packet, int32_t term_length) -> bool:
     """Return whether a status message fits a stream of this term length in bytes."""
-    return status_message_is_valid(&packet[0], term_length)
+    cdef BufferView view
+    holder = borrow(packet, &view, False)
+    return status_message_is_valid(view.address, term_length)
 
 
-def is_valid_nak(const uint8_t[::1] packet not None, int32_t term_length) -> bool:
+def is_valid_nak(packet, int32_t term_length) -> bool:
     """Return whether a NAK names a range inside a term of this length in bytes."""
-    return nak_is_valid(&packet[0], term_length)
+    cdef BufferView view
+    holder = borrow(packet, &view, False)
+    return nak_is_valid(view.address, term_length)
 
 
-def is_valid_error(const uint8_t[::1] packet not None) -> bool:
+def is_valid_error(packet) -> bool:
     """Return whether an ERR frame's text lies inside the frame."""
-    return error_frame_is_valid(&packet[0])
+    cdef BufferView view
+    holder = borrow(packet, &view, False)
+    return error_frame_is_valid(view.address)
 
 
-def packet_length(const uint8_t[::1] packet not None, int32_t term_length) -> int:
+def packet_length(packet, int32_t term_length) -> int:
     """Return the term bytes that a DATA/PAD datagram covers, 0 for a heartbeat, -1 for an invalid one."""
-    return data_packet_length(&packet[0], <int32_t>packet.shape[0], term_length)
+    cdef BufferView view
+    holder = borrow(packet, &view, False)
+    return data_packet_length(view.address, <int32_t>view.length, term_length)
