@@ -38,5 +38,5 @@ cdef class ManyToOneRingBuffer:
     cdef int _read_run(self, MessageHandler handler, void* context, int limit, bint* at_end) noexcept nogil
     cdef void _pad(self, int32_t index, int32_t length) noexcept nogil
     cdef bint _is_zero(self, int32_t begin, int32_t end) noexcept nogil
-    cdef int _check(self, int32_t message_type, int32_t length) except -1
+    cdef int _check(self, int32_t message_type, int64_t length) except -1
     cdef int32_t _check_claimed(self, int32_t index) except -1
