@@ -216,15 +216,9 @@ cdef class UdpPort(DatagramPort):
             received = recvmmsg(self._fd, headers.messages, count, MSG_DONTWAIT, NULL)
             if received >= 0:
                 break
-            if errno == EINTR:
-                continue
-            if errno == EAGAIN:
-                return 0
-            if errno == ECONNREFUSED and refusals < REFUSALS_MAX:
-                refusals += 1
-                self._refusals += 1
-                continue
-            return 0 if errno == ECONNREFUSED else -errno
+            received = self._failed_receive(errno, &refusals)
+            if received <= 0:
+                return received
         for index in range(received):
             items[index].length = <int32_t>headers.messages[index].msg_len
             items[index].segment_size = 0
@@ -237,6 +231,7 @@ cdef class UdpPort(DatagramPort):
         cdef socklen_t length = SOCKADDR_MAX
         cdef ssize_t received
         cdef int refusals = 0
+        cdef int outcome
         while True:
             received = recvfrom(self._fd, item.buffer, item.capacity, MSG_DONTWAIT, <sockaddr*>address_sockaddr(&item.address), &length)
             if received >= 0:
@@ -245,15 +240,19 @@ cdef class UdpPort(DatagramPort):
                 item.address.length = length
                 item.timestamp_ns = 0
                 return 1
-            if errno == EINTR:
-                continue
-            if errno == EAGAIN:
-                return 0
-            if errno == ECONNREFUSED and refusals < REFUSALS_MAX:
-                refusals += 1
-                self._refusals += 1
-                continue
-            return 0 if errno == ECONNREFUSED else -errno
+            outcome = self._failed_receive(errno, &refusals)
+            if outcome <= 0:
+                return outcome
+
+    cdef int _failed_receive(self, int error, int* refusals) noexcept nogil:
+        # 1: try again; 0: nothing is there now; else the negative error
+        if error == EINTR:
+            return 1
+        if error == ECONNREFUSED:
+            self._refusals += 1
+            refusals[0] += 1
+            return 1 if refusals[0] <= REFUSALS_MAX else 0
+        return 0 if error == EAGAIN else -error
 
     cdef int file_descriptor(self) noexcept nogil:
         return self._fd
