@@ -30,6 +30,7 @@ from aerowire.codecs.flyweights.commands import CommandType
 from aerowire.codecs.flyweights.logbuffer import LogMetadataEncoder
 from aerowire.codecs.tables.counters import CounterType
 from aerowire.codecs.tables.errors import ErrorCode
+from aerowire.driver.media_driver import MediaDriver
 from aerowire.ipc.cnc import CncFile
 from aerowire.logbuffer.log import LogBuffers
 
@@ -382,3 +383,9 @@ def connect(driver: FakeDriver) -> Iterator[Callable[..., Aeron]]:
 @pytest.fixture
 def aeron(connect: Callable[..., Aeron]) -> Aeron:
     return connect()
+
+
+@pytest.fixture(scope="module")
+def real_driver() -> Iterator[MediaDriver]:
+    with MediaDriver.launch_embedded(threading_mode="SHARED", term_buffer_length=65536, ipc_term_buffer_length=65536) as driver:
+        yield driver

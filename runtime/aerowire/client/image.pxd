@@ -3,6 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from aerowire.client.batch cimport BatchPool, FragmentBatch
 from aerowire.client.header cimport Header
+from aerowire.client.numbers cimport Numbers
 from aerowire.client.state cimport Handle
 from aerowire.codecs.native.logbuffer cimport PARTITION_COUNT
 from aerowire.ipc.counters cimport CountersReader
@@ -18,8 +19,10 @@ cdef class Image(Handle):
     cdef BatchPool _batches
     cdef tuple _views                   # a read-only memoryview of each term
     cdef Header _header
+    cdef Numbers _numbers               # offsets that handlers are called with
     cdef object _subscription           # weak
     cdef bint _is_polling
+    cdef bint _is_behind                # the last poll ended at its limit: there is more, and the writer is far enough ahead to read on
     cdef bint _is_lent                  # a block is out
     cdef int64_t _final_position
     cdef int64_t _final_end_of_stream_position

@@ -6,12 +6,14 @@ commands or threads: the conductor makes it and ends it. Every buffer that it ha
 
 cimport cython
 from cpython.object cimport PyObject
+from cpython.ref cimport Py_DECREF
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t
 
 from aerowire.client.assembler cimport FragmentAssembler
 from aerowire.client.batch cimport BatchPool, FragmentBatch
 from aerowire.client.buffers cimport NativeBuffer
 from aerowire.client.header cimport Header
+from aerowire.client.numbers cimport number_of, numbers_clear
 from aerowire.client.state cimport STATE_FORKED, STATE_OPEN, STATE_TERMINATED, STATE_UNAVAILABLE, Handle
 from aerowire.codecs.native.logbuffer cimport PARTITION_COUNT
 from aerowire.codecs.native.transport cimport (
@@ -30,7 +32,6 @@ import weakref
 from aerowire.base.errors import AerowireError, ClosedError
 
 cdef extern from "Python.h":
-    object PyLong_FromLong(long value)
     object PyObject_Vectorcall(object callable, PyObject** arguments, size_t count, PyObject* names)
     size_t PY_VECTORCALL_ARGUMENTS_OFFSET
 
@@ -84,6 +85,9 @@ cdef class Image(Handle):
         self._header.bits = logs.bits
         self._header._hold = mapping
         self._header._image = self
+
+    def __dealloc__(self):
+        numbers_clear(&self._numbers)
 
     def __repr__(self):
         return (f"Image(session_id={self.session_id}, stream_id={self.stream_id}, source_identity={self.source_identity!r}, "
@@ -187,9 +191,11 @@ cdef class Image(Handle):
         cdef const uint8_t* frame
         cdef int32_t length
         cdef int fragments = 0
+        cdef int heel = 0 if self._is_behind else PREFETCH_AFTER
         cdef Header header
         cdef FragmentAssembler assembler = None
-        cdef object view, offset_object, length_object = None
+        cdef object view, length_object = None
+        cdef PyObject* offset_object
         cdef int32_t length_of_object = -1
         cdef PyObject* arguments[5]
         if frame_length_acquire(term + offset) <= 0 or initial_position >= limit_position:
@@ -215,7 +221,7 @@ cdef class Image(Handle):
                 if frame_is_padding(frame):
                     continue
                 fragments += 1
-                if fragments > PREFETCH_AFTER:
+                if fragments > heel:
                     prefetch_read(frame + PREFETCH_DISTANCE)
                 length -= DATA_HEADER_LENGTH
                 header.frame = frame
@@ -224,17 +230,23 @@ cdef class Image(Handle):
                 if assembler is not None and data_header_flags(frame) & DATA_FLAGS_UNFRAGMENTED != DATA_FLAGS_UNFRAGMENTED:
                     assembler.accept(header)
                 else:
-                    offset_object = PyLong_FromLong(<long>(header.payload_address - term))
                     if length != length_of_object:
-                        length_object = PyLong_FromLong(length)
+                        length_object = length
                         length_of_object = length
-                    arguments[2] = <PyObject*>offset_object
+                    offset_object = number_of(&self._numbers, header.payload_address - term)
+                    if offset_object is NULL:
+                        raise MemoryError("an int")
+                    arguments[2] = offset_object
                     arguments[3] = <PyObject*>length_object
-                    PyObject_Vectorcall(handler, arguments + 1, 4 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL)
+                    try:
+                        PyObject_Vectorcall(handler, arguments + 1, 4 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL)
+                    finally:
+                        Py_DECREF(<object>offset_object)
                 if self._state != STATE_OPEN:
                     break
         finally:
             self._is_polling = False
+            self._is_behind = fragments == fragment_limit
             if self._state == STATE_OPEN:
                 counter_set(self._subscriber_position, initial_position + (offset - initial_offset))
         return fragments

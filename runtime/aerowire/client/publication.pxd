@@ -2,6 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from aerowire.client.claim cimport BufferClaim
+from aerowire.client.numbers cimport Numbers
 from aerowire.client.state cimport Handle
 from aerowire.ipc.counters cimport CountersReader
 from aerowire.logbuffer.append cimport ConcurrentAppender, ExclusiveAppender, Part, ReservedValue
@@ -13,6 +14,7 @@ cdef class PublicationBase(Handle):
     cdef object _hold                   # the log's mapping and the counters' buffers
     cdef object _conductor
     cdef const int64_t* _position_limit
+    cdef Numbers _numbers               # positions that offer() returned
     cdef readonly str channel
     cdef readonly int32_t stream_id
     cdef readonly int32_t session_id
@@ -30,6 +32,7 @@ cdef class PublicationBase(Handle):
     cdef int64_t append(self, const uint8_t* message, int64_t length, ReservedValue reserved, void* context) noexcept nogil
     cdef int64_t append_parts(self, const Part* parts, int count, ReservedValue reserved, void* context) noexcept nogil
     cdef int64_t append_many(self, const Part* messages, int count, int* sent) noexcept nogil
+    cdef int64_t append_rows(self, const uint8_t* rows, int64_t length, int64_t count, int64_t* sent) noexcept nogil
     cdef int64_t claim_space(self, int64_t length, uint8_t** frame) noexcept nogil
     cdef int64_t appender_position(self) noexcept nogil
     cdef object offer_buffer(self, object buffer, Py_ssize_t offset, object length, object reserved_value)

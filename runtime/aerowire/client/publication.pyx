@@ -11,6 +11,8 @@ from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from aerowire.client.claim cimport BufferClaim, new_claim
+from aerowire.client.fast_call cimport FastFunction, precede
+from aerowire.client.numbers cimport number_of, numbers_clear
 from aerowire.client.state cimport STATE_OPEN, Handle
 from aerowire.ipc.counters cimport CountersReader, counter_get
 from aerowire.logbuffer.append cimport ConcurrentAppender, ExclusiveAppender, Part, ReservedValue
@@ -91,6 +93,9 @@ cdef class PublicationBase(Handle):
         self.position_bits_to_shift = logs.bits
         self.max_possible_position = max_possible_position(logs.term_length)
 
+    def __dealloc__(self):
+        numbers_clear(&self._numbers)
+
     def __enter__(self):
         return self
 
@@ -115,15 +120,8 @@ cdef class PublicationBase(Handle):
         MAX_POSITION_EXCEEDED (the stream is at its end). Raises PublicationClosedError, MessageTooLongError, and once the client has ended
         the error that ended it.
         """
-        cdef int64_t result
         if self._state != STATE_OPEN:
             self.raise_not_open()
-        if PyBytes_CheckExact(buffer) and offset == 0 and length is None and reserved_value is None \
-                and PyBytes_GET_SIZE(buffer) < UNLOCKED_LENGTH:
-            result = self.append(<const uint8_t*>PyBytes_AS_STRING(buffer), PyBytes_GET_SIZE(buffer), NULL, NULL)
-            if result == OFFER_MESSAGE_TOO_LONG:
-                self.refuse_length(PyBytes_GET_SIZE(buffer), self.max_message_length)
-            return result
         return self.offer_buffer(buffer, offset, length, reserved_value)
 
     def offer_parts(self, *buffers, reserved_value=None):
@@ -317,12 +315,8 @@ cdef class PublicationBase(Handle):
         return sent if sent > 0 else (result if result < 0 else 0)
 
     cdef object offer_rows(self, object rows):
-        cdef Part parts[BATCH_PARTS]
         cdef Py_buffer view
-        cdef Py_ssize_t total, sent = 0, row_length
-        cdef int64_t result = 0
-        cdef int count, i, accepted
-        cdef const uint8_t* row
+        cdef int64_t total, row_length, result, sent = 0
         PyObject_GetBuffer(rows, &view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT)
         try:
             if view.ndim == 0 or (view.ndim == 1 and view.itemsize == 1):
@@ -332,19 +326,8 @@ cdef class PublicationBase(Handle):
             if total == 0:
                 return 0
             row_length = view.len // total
-            row = <const uint8_t*>view.buf
             with nogil:
-                while sent < total:
-                    count = BATCH_PARTS if total - sent > BATCH_PARTS else <int>(total - sent)
-                    for i in range(count):
-                        parts[i].address = row
-                        parts[i].length = row_length
-                        row += row_length
-                    accepted = 0
-                    result = self.append_many(parts, count, &accepted)
-                    sent += accepted
-                    if accepted < count:
-                        break
+                result = self.append_rows(<const uint8_t*>view.buf, row_length, total, &sent)
         finally:
             PyBuffer_Release(&view)
         if result == OFFER_MESSAGE_TOO_LONG:
@@ -361,11 +344,45 @@ cdef class PublicationBase(Handle):
     cdef int64_t append_many(self, const Part* messages, int count, int* sent) noexcept nogil:
         return OFFER_CLOSED
 
+    cdef int64_t append_rows(self, const uint8_t* rows, int64_t length, int64_t count, int64_t* sent) noexcept nogil:
+        cdef Part parts[BATCH_PARTS]
+        cdef int64_t result = OFFER_BACK_PRESSURED
+        cdef int i, prepared, accepted
+        while sent[0] < count:
+            prepared = <int>min(count - sent[0], <int64_t>BATCH_PARTS)
+            for i in range(prepared):
+                parts[i].address = rows + (sent[0] + i) * length
+                parts[i].length = length
+            accepted = 0
+            result = self.append_many(parts, prepared, &accepted)
+            sent[0] += accepted
+            if accepted < prepared:
+                break
+        return result
+
     cdef int64_t claim_space(self, int64_t length, uint8_t** frame) noexcept nogil:
         return OFFER_CLOSED
 
     cdef int64_t appender_position(self) noexcept nogil:
         return OFFER_CLOSED
+
+
+cdef FastFunction _general_offer
+
+
+cdef PyObject* offer_whole(PyObject* self, PyObject** arguments, Py_ssize_t count, PyObject* names) noexcept:
+    # offer(message) with bytes, which an open publication takes or refuses for the moment; everything else is for offer() itself
+    cdef PublicationBase publication = <PublicationBase>self
+    cdef int64_t result
+    if (count == 1 and names is NULL and publication._state == STATE_OPEN and PyBytes_CheckExact(<object>arguments[0])
+            and PyBytes_GET_SIZE(<object>arguments[0]) < UNLOCKED_LENGTH):
+        result = publication.append(<const uint8_t*>PyBytes_AS_STRING(<object>arguments[0]), PyBytes_GET_SIZE(<object>arguments[0]), NULL, NULL)
+        if result != OFFER_MESSAGE_TOO_LONG:
+            return number_of(&publication._numbers, result)
+    return _general_offer(self, arguments, count, names)
+
+
+_general_offer = precede(PublicationBase, "offer", offer_whole)
 
 
 @cython.final
@@ -443,6 +460,9 @@ cdef class ExclusivePublication(PublicationBase):
 
     cdef int64_t append_many(self, const Part* messages, int count, int* sent) noexcept nogil:
         return self._appender.offer_many(messages, count, sent, NULL, NULL)
+
+    cdef int64_t append_rows(self, const uint8_t* rows, int64_t length, int64_t count, int64_t* sent) noexcept nogil:
+        return self._appender.offer_rows(rows, length, count, sent)
 
     cdef int64_t claim_space(self, int64_t length, uint8_t** frame) noexcept nogil:
         return self._appender.try_claim(length, frame)

@@ -83,6 +83,8 @@ cdef class ExclusiveAppender:
     cdef int64_t offer(self, const uint8_t* message, int64_t length, ReservedValue reserved, void* context) noexcept nogil
     cdef int64_t offer_parts(self, const Part* parts, int count, ReservedValue reserved, void* context) noexcept nogil
     cdef int64_t offer_many(self, const Part* messages, int count, int* sent, ReservedValue reserved, void* context) noexcept nogil
+    # `count` messages of `length` bytes that lie one behind the other in memory; results as offer_many.
+    cdef int64_t offer_rows(self, const uint8_t* rows, int64_t length, int64_t count, int64_t* sent) noexcept nogil
     cdef int64_t try_claim(self, int64_t length, uint8_t** frame) noexcept nogil
     cdef int64_t append_padding(self, int64_t length) noexcept nogil
     # A run of whole frames of this stream, the first of them its next one, within the term; else OFFER_BLOCK_INVALID.
@@ -96,6 +98,7 @@ cdef class ExclusiveAppender:
     cdef int64_t _begin(self, int64_t length) noexcept nogil
     cdef int64_t _claim(self, int64_t framed_length) noexcept nogil
     cdef int _offer_run(self, const Part* messages, int count) noexcept nogil
+    cdef int _offer_row_run(self, const uint8_t* rows, int64_t length, int64_t count) noexcept nogil
     cdef bint _block_fits(self, const uint8_t* block, int32_t length) noexcept nogil
 
 # A claimed frame made visible, or turned into padding. The header still holds the negative length.

@@ -23,7 +23,7 @@ cdef extern from *:
     static inline void aw_copy(uint8_t *to, const uint8_t *from, size_t n)
     {
         if (n > 64) { memcpy(to, from, n); return; }
-        if (n >= 32) {
+        if (n > 32) {
             uint64_t a[4], b[4];
             memcpy(a, from, 32); memcpy(b, from + n - 32, 32); memcpy(to, a, 32); memcpy(to + n - 32, b, 32);
         } else if (n >= 16) {
@@ -66,23 +66,22 @@ cdef inline void write_unfragmented(uint8_t* term, int32_t offset, int32_t term_
 
 cdef inline void write_frames(uint8_t* term, int32_t offset, int32_t term_id, const Stream* stream, const Part* messages,
                               int count) noexcept nogil:
-    # `count` messages of one frame each; headers that differ by length and offset alone are copied from one that stays in registers
-    cdef uint8_t header[DATA_HEADER_LENGTH]
-    cdef uint8_t* frame
-    cdef int32_t frame_length
+    # `count` messages of one frame each
     cdef int i
-    frame_write_header(header, 0, 0, stream.session_id, stream.stream_id, term_id)
-    data_header_set_reserved_value(header, 0)
     for i in range(count):
-        frame = term + offset
-        prefetch_write(frame + PREFETCH_DISTANCE)
-        frame_length = <int32_t>messages[i].length + <int32_t>DATA_HEADER_LENGTH
-        frame_length_claim(frame, frame_length)
-        memcpy(frame + sizeof(int32_t), header + sizeof(int32_t), DATA_HEADER_LENGTH - sizeof(int32_t))
-        data_header_set_term_offset(frame, offset)
-        copy_bytes(frame + DATA_HEADER_LENGTH, messages[i].address, messages[i].length)
-        frame_length_release(frame, frame_length)
-        offset += <int32_t>align_frame(frame_length)
+        write_unfragmented(term, offset, term_id, stream, messages[i].address, <int32_t>messages[i].length, NULL, NULL)
+        offset += <int32_t>align_frame(messages[i].length + DATA_HEADER_LENGTH)
+
+
+cdef inline void write_rows(uint8_t* term, int32_t offset, int32_t term_id, const Stream* stream, const uint8_t* rows, int32_t length,
+                            int count) noexcept nogil:
+    # `count` messages of one length and one frame each, that lie one behind the other
+    cdef int32_t stride = <int32_t>align_frame(length + DATA_HEADER_LENGTH)
+    cdef int i
+    for i in range(count):
+        write_unfragmented(term, offset, term_id, stream, rows, length, NULL, NULL)
+        rows += length
+        offset += stride
 
 
 cdef inline void write_message(uint8_t* term, int32_t offset, int32_t term_id, const Stream* stream, const uint8_t* message, int32_t length,
