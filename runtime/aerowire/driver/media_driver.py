@@ -11,7 +11,6 @@ import tempfile
 import threading
 import uuid
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -24,6 +23,7 @@ from aerowire.base.runner import AgentInvoker, AgentRunner, name_thread
 from aerowire.codecs.tables.options import OPTIONS
 from aerowire.driver.composition import DriverParts, build_driver
 from aerowire.driver.context import Context, ThreadingMode
+from aerowire.driver.lookup_thread import LookupThread
 from aerowire.driver.ports import Ports
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class MediaDriver:
         self._termination = threading.Event()
         is_threaded = self._context.threading_mode is not ThreadingMode.INVOKER
         # Name look-ups may take seconds; an invoker's caller, who owns time, runs them in line.
-        self._resolver = ThreadPoolExecutor(1, thread_name_prefix="aeron-md-resolve") if is_threaded else None
+        self._resolver = LookupThread("aeron-md-resolve") if is_threaded else None
         idles = {role: self._idle(role) for role in _IDLE_ROLES}
         self._parts: DriverParts = build_driver(self._context, self._ports, resolver=self._resolver, on_terminate=self._termination.set)
         self._runners: list[AgentRunner] = []

@@ -1,0 +1,69 @@
+"""Look-ups run in turn on a thread of their own, and one that hangs does not hold up a process's end."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from aerowire.driver.lookup_thread import LookupThread
+
+LIMIT_S = 20.0
+
+
+def test_runs_calls_in_turn_on_one_thread_of_its_name() -> None:
+    lookups = LookupThread("finder")
+    futures = [lookups.submit(lambda number=number: (number, threading.current_thread().name)) for number in range(3)]
+    assert [future.result(LIMIT_S) for future in futures] == [(0, "finder"), (1, "finder"), (2, "finder")]
+    lookups.shutdown()
+
+
+def test_hands_on_what_a_call_raises() -> None:
+    lookups = LookupThread("finder")
+    failed = lookups.submit(int, "seven")
+    with pytest.raises(ValueError, match="seven"):
+        failed.result(LIMIT_S)
+    assert lookups.submit(int, "7").result(LIMIT_S) == 7
+    lookups.shutdown()
+
+
+def test_a_shutdown_cancels_what_has_not_begun_and_waits_for_nothing() -> None:
+    begun, released = threading.Event(), threading.Event()
+
+    def hang() -> str:
+        begun.set()
+        released.wait(LIMIT_S)
+        return "found"
+
+    lookups = LookupThread("finder")
+    hanging, waiting = lookups.submit(hang), lookups.submit(hang)
+    assert begun.wait(LIMIT_S)
+    lookups.shutdown(wait=False, cancel_futures=True)
+    assert waiting.cancelled()
+    assert not hanging.done()
+    with pytest.raises(RuntimeError, match="finder"):
+        lookups.submit(hang)
+    released.set()
+    assert hanging.result(LIMIT_S) == "found"
+    lookups.shutdown()
+
+
+def test_a_driver_ends_while_a_look_up_hangs(aeron_dir: str) -> None:
+    code = f"""
+import socket, threading, time
+from aerowire.client import Aeron
+from aerowire.driver import MediaDriver
+asked = threading.Event()
+def hang(*_arguments, **_options):
+    asked.set()
+    time.sleep({LIMIT_S * 3})
+socket.getaddrinfo = hang
+with MediaDriver.launch(aeron_dir={aeron_dir!r}, threading_mode="SHARED") as driver, Aeron.connect(driver.aeron_dir) as aeron:
+    aeron.async_add_publication("aeron:udp?endpoint=slow.example:4000", 1)
+    assert asked.wait({LIMIT_S})
+"""
+    assert subprocess.run([sys.executable, "-c", code], timeout=LIMIT_S * 2, check=False).returncode == 0
+    assert Path(aeron_dir, "cnc.dat").exists()
