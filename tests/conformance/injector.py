@@ -164,19 +164,15 @@ class Link(socket.socket):
 
 
 class Swallower(socket.socket):
-    """A socket that takes its `index`-th datagram (every one by default) and lets it go nowhere."""
+    """A socket that takes what `is_lost` says and lets it go nowhere."""
 
-    count = 0
-
-    def __init__(self, family: int, index: int | None) -> None:
+    def __init__(self, family: int, is_lost: Match) -> None:
         super().__init__(family, socket.SOCK_DGRAM)
-        self._index = index
+        self._is_lost = is_lost
 
     def sendto(self, datagram: bytes, address: Any) -> int:  # type: ignore[override]
         """Swallow the datagram, or send it."""
-        Swallower.count += 1
-        is_swallowed = self._index is None or Swallower.count == self._index
-        return len(datagram) if is_swallowed else super().sendto(datagram, address)
+        return len(datagram) if self._is_lost(datagram) else super().sendto(datagram, address)
 
 
 def inject(patch: pytest.MonkeyPatch, fault: Fault) -> None:
@@ -189,10 +185,9 @@ def inject(patch: pytest.MonkeyPatch, fault: Fault) -> None:
     hurry(patch)
 
 
-def swallow(patch: pytest.MonkeyPatch, index: int | None = None) -> None:
-    """Let the `index`-th datagram that the suite sends go nowhere, or every one."""
-    Swallower.count = 0
-    patch.setattr(wire, "open_socket", lambda family: Swallower(family, index))
+def swallow(patch: pytest.MonkeyPatch, is_lost: Match) -> None:
+    """Let what the suite sends go nowhere where `is_lost` says so."""
+    patch.setattr(wire, "open_socket", lambda family: Swallower(family, is_lost))
     hurry(patch)
 
 

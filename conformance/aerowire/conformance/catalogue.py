@@ -33,12 +33,12 @@ def all_cases() -> list[Case]:
 
 
 def select(patterns: str | None) -> list[Case]:
-    """Return the cases named by comma-separated ids and shell patterns (`A01,E*`), in the catalogue's order.
+    """Return the cases named by comma-separated ids and shell patterns (`A01,E*`) in the catalogue's order; all for None.
 
     Raises UnknownCaseError for a pattern that matches nothing.
     """
     cases = all_cases()
-    if not patterns:
+    if patterns is None:
         return cases
     wanted: set[str] = set()
     for pattern in (part.strip().upper() for part in patterns.split(",")):
