@@ -274,6 +274,11 @@ class TestEmbedded:
         with pytest.raises(ConfigurationError, match="no such arguments"):
             launch(aeron_dir, sender_idle_strategy="noop", sender_idle_strategy_init_args="1 2")
 
+    @pytest.mark.parametrize(("text", "period_ms"), [("5", 5), ("5ms", 5), ("2s", 2_000)])
+    def test_a_period_of_an_idle_strategy_is_read_in_its_unit(self, aeron_dir: str, text: str, period_ms: int) -> None:
+        with launch(aeron_dir, sender_idle_strategy="sleeping-ms", sender_idle_strategy_init_args=text) as driver:
+            assert repr(driver._idle("sender")) == f"SleepingMillisIdleStrategy({period_ms})"
+
     def test_a_full_disk_ends_the_capture_and_not_the_driver(self, launch: Callable[..., Any], tmp_path: Path) -> None:
         pipe = tmp_path / "capture.pcapng"
         os.mkfifo(pipe)

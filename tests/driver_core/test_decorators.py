@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import socket
 import struct
@@ -17,6 +18,8 @@ from aerowire.driver.capture_port import CapturePort, CaptureTap
 from aerowire.driver.loss_port import LossPort, LossRates
 from aerowire.simulation.network import SimulatedNetwork
 from aerowire.system.clock import ManualClock
+from aerowire.system.poller import PortPoller
+from aerowire.system.udp import open_udp
 
 EPOCH_MS = 1_700_000_000_123
 A, B = ("10.0.0.1", 5000), ("10.0.0.2", 6000)
@@ -64,6 +67,19 @@ def test_losses_repetitions_and_overtaking_come_in_their_proportions(network, si
     assert 60 < lane.reordered < 280
     assert 2000 - lane.lost - 1 <= len(set(got)) <= 2000 - lane.lost + 8
     assert any(later < earlier for earlier, later in itertools.pairwise(got))
+
+
+def test_what_was_held_back_on_a_silent_socket_comes_out_also_behind_a_poller_of_many():
+    with contextlib.ExitStack() as stack:
+        ports = [LossPort(open_udp(bind=("127.0.0.1", 0)), incoming=LossRates(reorder=1.0, seed=3)) for _ in range(8)]
+        poller = PortPoller()
+        for port in ports:
+            stack.callback(port.close)
+            poller.add(port)
+        sender = stack.enter_context(open_udp(bind=("127.0.0.1", 0), peer=ports[0].local_address))
+        sender.send_datagrams([(b"last of its stream", None)])
+        got = [payload for _ in range(2000) for port in poller.poll() for payload, _, _ in port.receive_datagrams(4)]
+        assert got == [b"last of its stream"]
 
 
 def test_the_same_seed_has_the_same_fate(clock):

@@ -135,10 +135,6 @@ class MaxPositionExceededError(AerowireError):
     """A stream has reached the last position that it can have."""
 
 
-class BackPressureTimeoutError(AerowireError, TimeoutError):
-    """A send was still blocked by flow control when its deadline passed."""
-
-
 class NotConnectedError(AerowireError):
     """A send found no subscriber within its deadline."""
 
@@ -153,10 +149,6 @@ class RingBufferFullError(AerowireError):
 
 class ForkedProcessError(AerowireError):
     """An object opened before fork() is used in the child."""
-
-
-class CaptureFormatError(AerowireError, ValueError):
-    """A file is not a capture of a known format, or it is damaged."""
 
 
 class StorageError(AerowireError, OSError):

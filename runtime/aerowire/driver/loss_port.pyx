@@ -175,6 +175,10 @@ cdef class LossPort(OuterPort):
         items[index].capacity = capacity
         return index + 1
 
+    cdef int file_descriptor(self) noexcept nogil:
+        # A datagram held back comes out although the socket is silent: then the port is to be asked in each cycle.
+        return -1 if self._incoming._reorder > 0.0 else self._inner.file_descriptor()
+
     @property
     def batch_min(self) -> int:
         """Datagrams to ask for at least, so that there is room for repeated and held ones."""

@@ -54,6 +54,8 @@ _THREAD_NAMES: Mapping[str, Mapping[str, str]] = {
     },
 }
 
+_NS_PER_MS = 1_000_000
+
 # Agents poll their stop flag every cycle; a longer wait means that one is stuck in the kernel.
 _STOP_TIMEOUT_S = 5.0
 
@@ -266,9 +268,12 @@ class MediaDriver:
         return None
 
     def _idle(self, role: str) -> IdleStrategy:
-        name, arguments = self._context.idle_strategy(role)
-        where = OPTIONS[f"{role}_idle_strategy{'_init_args' if arguments else ''}"].property
-        return idle_strategy(name, *(units.parse_duration_ns(where, text) for text in arguments), where=where)
+        name, texts = self._context.idle_strategy(role)
+        where = OPTIONS[f"{role}_idle_strategy{'_init_args' if texts else ''}"].property
+        # A bare number is in the strategy's own unit.
+        unit_ns = _NS_PER_MS if idle_strategy(name, where=where).alias == "sleep-ms" else 1
+        arguments = (int(text) if text.isdecimal() else units.parse_duration_ns(where, text) // unit_ns for text in texts)
+        return idle_strategy(name, *arguments, where=where)
 
 
 def random_aeron_dir() -> str:

@@ -286,11 +286,6 @@ cdef class ManyToOneRingBuffer:
         return self.producer_position()
 
     @property
-    def record_capacity(self) -> int:
-        """Bytes for records."""
-        return self.capacity
-
-    @property
     def max_message_length(self) -> int:
         """Longest body."""
         return self.message_length_max
