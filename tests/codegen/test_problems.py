@@ -93,6 +93,33 @@ FIELD = '<aw:field name="a" type="int32" offset="0" description="a"/>'
         (f'<aw:struct name="S" description="s">{FIELD}<aw:variant name="k" on="a" length="8" table="counters" description="d"/>'
          "</aw:struct>",
          "no counters.xml beside this file"),
+        ('<aw:struct name="S" description="s"><aw:field name="a" type="int32" count="0" description="a"/></aw:struct>',
+         "error: count 0 is less than 1"),
+        ('<aw:struct name="S" description="s"><aw:field name="a" type="int32" count="2" default="7" description="a"/></aw:struct>',
+         "error: an array has no default"),
+        (f'<aw:struct name="S" align="3" description="s">{FIELD}</aw:struct>', "error: align 3 is no power of two"),
+        (f'<aw:struct name="S" length="-1" description="s">{FIELD}</aw:struct>', "error: length -1 is less than 0"),
+        ('<types><set name="F" encodingType="int32"><choice name="A">0</choice></set></types>'
+         f'<aw:struct name="P" description="s">{FIELD}</aw:struct><aw:struct name="S" extends="P" description="s">'
+         '<aw:refine field="a" type="F" default="0x80000000"/></aw:struct>', "error: default 2147483648 does not fit int32"),
+        (f'<aw:struct name="S" description="s">{FIELD}<aw:var name="v" lengthType="double" description="v"/></aw:struct>',
+         "error: lengthType 'double' is no integer"),
+        ('<aw:struct name="S" description="s"><aw:field name="a" type="int32" role="length" description="a"/>'
+         '<aw:field name="b" type="int32" role="length" description="a"/></aw:struct>', "error: role 'length' is that of 'a' already"),
+        ('<aw:struct name="S" description="s"><aw:field name="a" type="int32" count="3" role="type" description="a"/></aw:struct>',
+         "error: role 'type' needs one integer"),
+        (f'<aw:struct name="S" description="s">{FIELD}<aw:field name="t" type="int32" presence="tail" description="a"/>'
+         '<aw:field name="b" type="int32" description="a"/></aw:struct>', "field 'b' follows 't', which is not always there"),
+        (f'<aw:struct name="S" description="s">{FIELD}<aw:field name="t" type="int32" presence="tail" description="a"/>'
+         '<aw:var name="v" length="a" description="v"/></aw:struct>', "'v' follows 't', which is not always there"),
+        (f'<aw:struct name="S" description="s">{FIELD}<aw:repeat name="r" struct="S" until="end" description="r"/>'
+         '<aw:var name="v" length="a" description="v"/></aw:struct>', "'v' follows 'r', which takes all that is left"),
+        ('<aw:struct name="E" description="e"/><aw:struct name="S" description="s"><aw:repeat name="r" struct="E" until="end" '
+         'description="r"/></aw:struct>', "'r' repeats 'E', whose fixed part is empty: there would be no end"),
+        (f'<aw:struct name="S" description="s">{FIELD}<aw:variant name="k" on="a" length="8" description="d">'
+         '<aw:case value="1" length="-3"/></aw:variant></aw:struct>', "error: length -3 is less than 0"),
+        ('<aw:region name="R" description="s"><aw:section name="a" field="n" times="-1" description="x"/></aw:region>',
+         "error: times -1 is less than 1"),
     ],
 )  # fmt: skip
 def test_each_rule_of_a_layout_is_checked(tmp_path: Path, body: str, expected: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lxml import etree
@@ -28,6 +29,11 @@ class _Builder:
     @property
     def names(self) -> set[str]:
         return {member.name for member in (*self.fields, *self.fixed_variants, *self.dynamic)}
+
+    @property
+    def tail(self) -> str | None:
+        """The last field so far that is only there when the struct is long enough."""
+        return next((field.name for field in reversed(self.fields) if field.is_tail), None)
 
     @property
     def end(self) -> int:
@@ -72,7 +78,7 @@ class Members:
             elif tag == "variant":
                 self._variant(child, builder)
         length = self._length(element, builder)
-        align = self.scope.literal(element, "align") or 1
+        align = self.scope.alignment(element)
         if name is None:
             return None
         return Struct(
@@ -90,12 +96,14 @@ class Members:
         for element, name in self.references:
             if name not in self.scope.structs and name not in self.scope.declared:
                 self.scope.report(element, f"struct {name!r} is not declared in this file")
+            elif element.tag == f"{AW}repeat" and name in self.scope.structs and not self.scope.structs[name].length:
+                self.scope.report(element, f"{element.get('name')!r} repeats {name!r}, whose fixed part is empty: there would be no end")
 
     def _length(self, element: etree._Element, builder: _Builder) -> int:
         fixed_ends = [field.offset + field.size for field in builder.fields if not field.is_tail]
         fixed_ends += [(variant.offset or 0) + (variant.length or 0) for variant in builder.fixed_variants]
         end = max([0, *fixed_ends])
-        declared = self.scope.literal(element, "length")
+        declared = self.scope.size(element, "length")
         if declared is not None and declared < end:
             self.scope.report(element, f"length {declared} is less than its members need, which end at {end}")
         return end if declared is None else max(declared, end)
@@ -140,26 +148,20 @@ class Members:
         primitive, kind, names = found
         if primitive != old.primitive:
             self.scope.report(element, f"type {element.get('type')!r} is {primitive.name}, but the field is {old.primitive.name}")
-        default = self.scope.literal(element, "default", names)
-        builder.fields[index] = Field(
-            name=old.name,
-            primitive=old.primitive,
-            offset=old.offset,
+        default = self._default(element, old.primitive, old.count, names)
+        builder.fields[index] = replace(
+            old,
             description=element.get("description") or old.description,
-            count=old.count,
             kind=kind or old.kind,
             default=old.default if default is None else default,
-            is_tail=old.is_tail,
-            role=old.role,
-            access=old.access,
-            bits=old.bits,
         )
 
     def _field(self, element: etree._Element, builder: _Builder) -> None:
         name = self._new_name(element, builder)
         found = self._value_type(element)
         offset = self._offset(element, builder)
-        count = self.scope.literal(element, "count")
+        count = self.scope.size(element, "count", 1)
+        is_tail = element.get("presence") == "tail"
         if builder.dynamic:
             self.scope.report(element, f"field {element.get('name')!r} follows {builder.dynamic[-1].name!r}, whose end is not fixed")
         if name is None or found is None:
@@ -169,9 +171,8 @@ class Members:
         other = builder.overlap(offset, size)
         if other is not None:
             self.scope.report(element, f"field {name!r} at {offset} to {offset + size} overlaps {other!r}")
-        default = self.scope.literal(element, "default", names)
-        if default is not None and not primitive.is_float and not primitive.minimum <= default <= primitive.maximum:
-            self.scope.report(element, f"default {default} does not fit {primitive.name}")
+        if not is_tail and (tail := builder.tail) is not None:
+            self.scope.report(element, f"field {name!r} follows {tail!r}, which is not always there")
         builder.fields.append(
             Field(
                 name=name,
@@ -180,13 +181,30 @@ class Members:
                 description=element.get("description", ""),
                 count=count,
                 kind=kind,
-                default=default,
-                is_tail=element.get("presence") == "tail",
-                role=element.get("role", ""),
+                default=self._default(element, primitive, count, names),
+                is_tail=is_tail,
+                role=self._role(element, primitive, count, builder),
                 access=element.get("access", ""),
                 bits=self._bits(element, primitive),
             )
         )
+
+    def _default(self, element: etree._Element, primitive: Primitive, count: int | None, names: dict[str, int]) -> int | None:
+        default = self.scope.literal(element, "default", names)
+        if default is not None and count is not None:
+            self.scope.report(element, "an array has no default")
+        elif default is not None and not primitive.is_float and not primitive.minimum <= default <= primitive.maximum:
+            self.scope.report(element, f"default {default} does not fit {primitive.name}")
+        return default
+
+    def _role(self, element: etree._Element, primitive: Primitive, count: int | None, builder: _Builder) -> str:
+        role = element.get("role", "")
+        taken = next((field.name for field in builder.fields if role and field.role == role), None)
+        if taken is not None:
+            self.scope.report(element, f"role {role!r} is that of {taken!r} already")
+        if role and (primitive.is_float or count is not None):
+            self.scope.report(element, f"role {role!r} needs one integer")
+        return role
 
     def _bits(self, element: etree._Element, primitive: Primitive) -> tuple[BitRange, ...]:
         found: list[BitRange] = []
@@ -216,7 +234,11 @@ class Members:
     def _dynamic_offset(self, element: etree._Element, builder: _Builder, prefix: int = 0) -> int | None:
         """Where a moving member starts, when it is the first one; its bytes must not fall into the fixed part."""
         offset = self.scope.integer(element, "offset")
+        if builder.tail is not None:
+            self.scope.report(element, f"{element.get('name')!r} follows {builder.tail!r}, which is not always there")
         if builder.dynamic:
+            if _takes_rest(builder.dynamic[-1]):
+                self.scope.report(element, f"{element.get('name')!r} follows {builder.dynamic[-1].name!r}, which takes all that is left")
             if offset is not None:
                 self.scope.report(element, f"offset of {element.get('name')!r} is not fixed: it follows {builder.dynamic[-1].name!r}")
             return None
@@ -239,9 +261,10 @@ class Members:
         length = element.get("length")
         if (prefix is None) == (length is None) and element.get("lengthType") in PRIMITIVES:
             self.scope.report(element, f"{element.get('name')!r} needs either lengthType or length")
-        field = None if length in (None, "rest") else self._integer_field(element, "length", builder)
-        if builder.dynamic and isinstance(builder.dynamic[-1], Var) and _takes_rest(builder.dynamic[-1]):
-            self.scope.report(element, f"{element.get('name')!r} follows {builder.dynamic[-1].name!r}, which takes all that is left")
+        # A name that is unknown was reported; it is kept, so that the member does not count as one that takes all that is left.
+        field = None if length in (None, "rest") else self._integer_field(element, "length", builder) or length
+        if prefix is not None and prefix.is_float:
+            self.scope.report(element, f"lengthType {prefix.name!r} is no integer")
         offset = self._dynamic_offset(element, builder, prefix.size if prefix else 0)
         if name is None:
             return
@@ -252,17 +275,18 @@ class Members:
                 offset=offset,
                 prefix=prefix,
                 length_field=field,
-                align=self.scope.integer(element, "align") or 1,
+                align=self.scope.alignment(element),
                 encoding=element.get("encoding", ""),
-                max_length=self.scope.literal(element, "maxLength"),
+                max_length=self.scope.size(element, "maxLength"),
             )
         )
 
     def _repeat(self, element: etree._Element, builder: _Builder) -> None:
         name = self._new_name(element, builder)
         struct = element.get("struct")
-        count = None if element.get("count") is None else self._integer_field(element, "count", builder)
-        if (element.get("count") is None) == (element.get("until") is None):
+        named = element.get("count")
+        count = None if named is None else self._integer_field(element, "count", builder) or named
+        if (named is None) == (element.get("until") is None):
             self.scope.report(element, f"{element.get('name')!r} needs either count or until")
         offset = self._dynamic_offset(element, builder)
         if name is None or struct is None:
@@ -274,13 +298,13 @@ class Members:
     def entry_alignment(self, struct: str) -> int:
         """The alignment that a struct of this file asks for, also before it is resolved."""
         declared = self.scope.declared.get(struct)
-        return 1 if declared is None else self.scope.literal(declared, "align") or 1
+        return 1 if declared is None else self.scope.alignment(declared)
 
     def _variant(self, element: etree._Element, builder: _Builder) -> None:
         name = self._new_name(element, builder)
         on = self._integer_field(element, "on", builder)
         kind = next((field.kind for field in builder.fields if field.name == on), None)
-        length = self.scope.literal(element, "length")
+        length = self.scope.size(element, "length", 1)
         offset = self._dynamic_offset(element, builder) if length is None else self._offset(element, builder)
         cases = self.cases(element, kind)
         if name is None or on is None:
@@ -305,10 +329,10 @@ class Members:
         for child in elements(element):
             text = child.get("value")
             struct = child.get("struct")
-            length = self.scope.literal(child, "length")
+            length = self.scope.size(child, "length")
             if text is None:
                 continue
-            if (struct is None) == (length is None):
+            if (struct is None) == (child.get("length") is None):
                 self.scope.report(child, f"case {text!r} needs either struct or length")
             if text in names:
                 value: int | None = names[text]
@@ -338,5 +362,7 @@ class Members:
         return tuple(Case(row.id, row.name, row.key, None) for row in rows)
 
 
-def _takes_rest(var: Var) -> bool:
-    return var.prefix is None and var.length_field is None
+def _takes_rest(member: Dynamic) -> bool:
+    if isinstance(member, Repeat):
+        return member.count_field is None
+    return isinstance(member, Var) and member.prefix is None and member.length_field is None

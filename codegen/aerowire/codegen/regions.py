@@ -39,7 +39,7 @@ def resolve_region(scope: Scope, element: etree._Element, root: etree._Element) 
 
 
 def _section(scope: Scope, element: etree._Element, known: set[str] | None, regions: set[str | None]) -> Section:
-    constant = scope.literal(element, "constant")
+    constant = scope.size(element, "constant")
     field = element.get("field")
     struct = scope.structs.get(element.get("struct", ""))
     if element.get("constant") is not None and field is not None:
@@ -60,8 +60,8 @@ def _section(scope: Scope, element: etree._Element, known: set[str] | None, regi
         description=element.get("description", ""),
         constant=constant,
         field=field,
-        times=scope.literal(element, "times") or 1,
-        align=scope.literal(element, "align") or 1,
+        times=scope.size(element, "times", 1) or 1,
+        align=scope.alignment(element),
         struct=element.get("struct"),
         region=element.get("region"),
     )

@@ -70,6 +70,23 @@ class Scope:
             return None
         return self.parse_integer(element, text, attribute)
 
+    def size(self, element: etree._Element, attribute: str, least: int = 0) -> int | None:
+        """A literal that counts bytes or members."""
+        value = self.literal(element, attribute)
+        if value is not None and value < least:
+            self.report(element, f"{attribute} {value} is less than {least}")
+            return None
+        return value
+
+    def alignment(self, element: etree._Element) -> int:
+        """The literal `align`, 1 without one; a power of two, as code rounds up with masks."""
+        value = self.size(element, "align", 1)
+        if value is None:
+            return 1
+        if value & (value - 1):
+            self.report(element, f"align {value} is no power of two")
+        return value
+
     def declare(self, element: etree._Element, pattern: re.Pattern[str], form: str) -> str | None:
         """The element's name, once it has the right form and nothing else of the file bears it."""
         name = element.get("name")

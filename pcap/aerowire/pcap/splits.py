@@ -3,7 +3,7 @@
 A record belongs to the part that holds its first byte.  Two ways to find the records at the cuts:
 - exact: walk along the whole file's record headers once; parts then also know the index of their first packet;
 - resync: look only at the surroundings of each cut (classic.find_boundary); parts know no packet index, and a part whose walk does not end
-  exactly where its neighbour begins must be refused by whoever reads it, which `end_is_agreed` tells.
+  exactly where its neighbour begins is damaged, and must be refused by whoever reads it.
 """
 
 from __future__ import annotations
