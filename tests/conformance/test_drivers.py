@@ -77,8 +77,9 @@ def test_driver_delivers_a_golden_capture(driver: Peer, name: str, impairment: s
     assert impairment or all(stream.frames_delivered == stream.frames_expected for stream in outcome.streams)
 
 
-def test_driver_delivers_a_capture_at_its_own_pace(driver: Peer) -> None:
-    outcome = replay_file(driver, CAPTURES / "loss_data_sender_side.pcap", is_paced=True)
+@pytest.mark.parametrize("name", UNICAST)
+def test_driver_delivers_a_capture_at_its_own_pace(driver: Peer, name: str) -> None:
+    outcome = replay_file(driver, CAPTURES / f"{name}.pcap", is_paced=True)
     assert outcome.is_pass, outcome.to_dict()
 
 

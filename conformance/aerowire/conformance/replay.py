@@ -283,12 +283,13 @@ class StreamReplay:
             if self._image.join_position != self._stream.start:
                 self.outcome.finding = f"the image joins at {self._image.join_position}, the SETUP said {self._stream.start}"
                 return False
-        if self._image.correlation_id in self._bench.client.unavailable and not self._is_done():
-            self.outcome.finding = f"the image became unavailable at position {self._image.poller.position} of {self._end}"
-            return False
+        is_unavailable = self._is_unavailable()
+        # What the log holds is delivered, whatever became of the image since.
         fragments = self._image.consume()
         for fragment in fragments:
             self._compare(fragment)
+        if is_unavailable and not self._is_done() and not self.outcome.finding:
+            self.outcome.finding = f"the image became unavailable at position {self._image.poller.position} of {self._end}"
         return bool(fragments)
 
     def _compare(self, fragment: Fragment) -> None:
@@ -320,9 +321,14 @@ class StreamReplay:
         outcome.messages_delivered += bool(fragment.flags & DataFlags.END)
 
     def _is_done(self) -> bool:
+        is_at_end = self._image is not None and self._image.poller.position >= self._end
         if self._sent and not self.outcome.is_reliable:
-            return False
-        return self._next_expected == len(self._expected) or (self._image is not None and self._image.poller.position >= self._end)
+            # What is left can only repair or repeat; at the stream's end the driver may give the image up meanwhile.
+            return is_at_end and self._is_unavailable()
+        return is_at_end or self._next_expected == len(self._expected)
+
+    def _is_unavailable(self) -> bool:
+        return self._image is not None and self._image.correlation_id in self._bench.client.unavailable
 
     def _stuck(self) -> str:
         if self._image is None:
