@@ -62,4 +62,4 @@ class Gather:
 
     def structs(self, dtype: np.dtype[Any], offsets: Integers) -> npt.NDArray[Any]:
         """Return a contiguous copy of the records of `dtype` that stand at each offset."""
-        return gather(self.buffer, np.ascontiguousarray(offsets), dtype.itemsize).view(dtype)
+        return gather(self.buffer, offsets, dtype.itemsize).view(dtype)

@@ -74,10 +74,17 @@ cdef int32_t scan_for_gap(const uint8_t* term, int32_t offset, int32_t limit_off
 
 # -- Python faces --------------------------------------------------------------------------------------------------------------------
 
+cdef int check_range(BufferView* term, int32_t offset, int32_t limit_offset) except -1:
+    if not 0 <= offset <= limit_offset <= term.length:
+        raise ValueError(f"[{offset}, {limit_offset}) is no part of a term of {term.length} bytes")
+    return 0
+
+
 def availability(term, int32_t offset, int32_t max_length) -> tuple:
     """Return (bytes available, bytes of padding after them) of scan_for_availability."""
     cdef BufferView view
     holder = borrow(term, &view, False)
+    check_range(&view, offset, <int32_t>view.length)
     cdef int32_t padding = 0
     cdef int32_t available = scan_for_availability(view.address, <int32_t>view.length, offset, max_length, &padding)
     return available, padding
@@ -87,6 +94,7 @@ def block_end(term, int32_t offset, int32_t limit_offset) -> int:
     """Return the offset after the run of whole frames from `offset`."""
     cdef BufferView view
     holder = borrow(term, &view, False)
+    check_range(&view, offset, limit_offset)
     return scan_block(view.address, offset, limit_offset)
 
 
@@ -94,6 +102,7 @@ def contiguous_end(term, int32_t offset, int32_t limit_offset) -> int:
     """Return how far committed frames reach without a hole."""
     cdef BufferView view
     holder = borrow(term, &view, False)
+    check_range(&view, offset, limit_offset)
     return scan_contiguous(view.address, offset, limit_offset)
 
 
@@ -101,6 +110,7 @@ def gap(term, int32_t offset, int32_t limit_offset) -> tuple:
     """Return (offset, length) of the first hole; the length is 0 when there is none."""
     cdef BufferView view
     holder = borrow(term, &view, False)
+    check_range(&view, offset, limit_offset)
     cdef int32_t length = 0
     cdef int32_t begin = scan_for_gap(view.address, offset, limit_offset, &length)
     return begin, length
@@ -110,6 +120,7 @@ def frames(term, int32_t offset, int32_t limit_offset) -> list:
     """Return (offset, frame length, is padding) of each committed frame in order, as a poll sees them."""
     cdef BufferView view
     holder = borrow(term, &view, False)
+    check_range(&view, offset, limit_offset)
     cdef bint is_padding = False
     cdef int32_t next_offset = offset
     cdef const uint8_t* frame
