@@ -10,12 +10,11 @@ tree=$PWD/build/tsan
 runtime=$(cc -print-file-name=libtsan.so)
 [ -e "$runtime" ] || { echo "no libtsan.so: install gcc's sanitizer library" >&2; exit 2; }
 
-mkdir -p "$tree"
 roots=(generated runtime codegen conformance pcap)
 for folder in "${roots[@]}" spec tests benchmarks; do
-    rm -rf "$tree/${folder:?}.new"
     mkdir -p "$tree/$folder"
-    # Sources only; the instrumented extensions of the last run stay and are built again when stale.
+    # Sources only, and none that are gone; the instrumented extensions of the last run stay and are built again when stale.
+    find "$tree/$folder" -type f ! -name '*.so' -delete
     tar -c --exclude='*.so' --exclude='__pycache__' "$folder" | tar -x -C "$tree"
 done
 cp hatch_build.py pyproject.toml "$tree"
@@ -23,6 +22,7 @@ cd "$tree"
 PYTHONPATH=$(printf "$tree/%s:" "${roots[@]}")$tree
 export PYTHONPATH
 "$python" hatch_build.py --sanitize thread
+export AEROWIRE_SANITIZE=thread
 export TSAN_OPTIONS="exitcode=66 halt_on_error=0 history_size=7 suppressions=$tree/tests/support/tsan-suppressions.txt ${TSAN_OPTIONS:-}"
 # Address space randomisation of newer kernels is more than the sanitizer's shadow memory can bear.
 exec setarch "$(uname -m)" -R env LD_PRELOAD="$runtime" "$python" -m pytest -m threads -p no:cacheprovider -o timeout=600 -s "$@"

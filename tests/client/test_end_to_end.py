@@ -188,6 +188,7 @@ def test_a_subscriber_that_leaves_holds_up_nobody(aeron: Aeron, reader: Reader) 
         assert publication.position - before >= 200 * 1000
 
 
+@pytest.mark.threads
 def test_threads_share_a_publication(aeron: Aeron, reader: Reader) -> None:
     count = 300
     with aeron.add_publication(channel_to(reader), STREAM) as publication:

@@ -204,6 +204,7 @@ class TestDirectory:
 
 
 class TestEmbedded:
+    @pytest.mark.threads
     @pytest.mark.parametrize("mode", ["DEDICATED", "SHARED_NETWORK", "SHARED"])
     def test_threads_answer_commands_and_stop(self, launch: Callable[..., Any], mode: str) -> None:
         client = launch(threading_mode=mode)

@@ -113,6 +113,7 @@ def test_metadata_must_match_values() -> None:
     assert CountersReader(bytes(METADATA), bytes(VALUES)).max_count == 1
 
 
+@pytest.mark.threads
 def test_handle_adds_atomically_and_closes() -> None:
     manager, reader = make()
     counter = AtomicCounter(manager, manager.allocate("handle"))

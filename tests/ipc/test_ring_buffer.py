@@ -181,6 +181,7 @@ def produce(buffer: ManyToOneRingBuffer, kind: int, count: int) -> None:
             pass
 
 
+@pytest.mark.threads
 def test_threads_write_at_once() -> None:
     buffer, _ = ring(4096)
     threads = [threading.Thread(target=produce, args=(buffer, kind, 3000)) for kind in (1, 2, 3)]

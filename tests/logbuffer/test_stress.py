@@ -8,6 +8,8 @@ import threading
 import time
 from pathlib import Path
 
+import pytest
+
 from aerowire.ipc.counters import CountersManager
 from aerowire.logbuffer.append import ConcurrentAppender
 from aerowire.logbuffer.log import LogBuffers
@@ -108,6 +110,7 @@ def test_processes_append_at_once(tmp_path: Path) -> None:
     assert reader.position == log.tail_position
 
 
+@pytest.mark.threads
 def test_threads_append_at_once(tmp_path: Path) -> None:
     log, _, _, counters = make(tmp_path)
     reader = Reader(log, counters, 3)

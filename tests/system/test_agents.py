@@ -154,6 +154,7 @@ def test_a_wakeup_is_drained_whole_whichever_of_its_two_steps_was_seen() -> None
         assert wakeup.wait(5)
 
 
+@pytest.mark.threads
 def test_wakeup_ends_a_sleep_in_another_thread() -> None:
     with Wakeup() as wakeup:
         timer = threading.Timer(0.02, wakeup.notify)

@@ -1,0 +1,34 @@
+"""Rebuild a copy of the tree after its spec/ was edited; run inside it by spec_change.py, with the accessors that changed as arguments.
+
+A digest says that a module's sources changed, and nearly every module cimports transport.pxd. Those that mention no changed accessor, nor
+read a .pxd that does, would become the same machine code: their extensions are taken as they are.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import hatch_build
+
+GENERATED = hatch_build.ROOT / "generated"
+
+
+def mentions(path: Path, names: frozenset[str]) -> bool:
+    return not path.is_relative_to(GENERATED) and not names.isdisjoint(re.findall(r"\w+", path.read_text()))
+
+
+def rebuild(names: frozenset[str]) -> tuple[int, int]:
+    """Compile what mentions one of `names`; return how many modules were stale and how many were compiled."""
+    tree = hatch_build.dependency_tree()
+    stale = hatch_build.stale_modules([])
+    for dotted, (source, digest) in stale.items():
+        read = [path for path in map(Path, {str(source), *tree.all_dependencies(str(source))}) if path.is_relative_to(hatch_build.ROOT)]
+        if not any(mentions(path, names) for path in read):
+            hatch_build.stamp_path(dotted).write_text(digest)
+    return len(stale), len(hatch_build.build([]))
+
+
+if __name__ == "__main__":
+    print("{1} of {0} stale modules compiled".format(*rebuild(frozenset(sys.argv[1:]))))
