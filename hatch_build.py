@@ -27,6 +27,7 @@ import io
 import multiprocessing
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -149,6 +150,18 @@ def load_compiler() -> None:
     translate(source, "nothing", source.with_suffix(".c"))
 
 
+def c_compiler() -> str:
+    """Return the C compiler: CC's, Python's own, or one that goes by a usual name."""
+    names = [os.environ.get("CC"), sysconfig.get_config_var("CC"), "cc", "gcc", "clang"]
+    commands = [shlex.split(name)[0] for name in names if name]
+    found = next(filter(shutil.which, commands), None)
+    if found is None:
+        raise BuildError(
+            f"no C compiler: none of {', '.join(dict.fromkeys(commands))} is there; install one (gcc libc6-dev) or name it in CC"
+        )
+    return found
+
+
 def run(command: list[str]) -> str:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     if done.returncode:
@@ -165,9 +178,8 @@ def compile_module(dotted: str, source: Path, digest: str, sanitize: str | None)
             return ""
         c_file, partial = BUILD_DIR / f"{dotted}.c", BUILD_DIR / f"{dotted}.partial"
         said = translate(source, dotted, c_file)
-        compiler = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
         strip = [] if sanitize else ["-Wl,-s"]
-        said += run([*compiler[:1], *flags(source, sanitize), "-shared", *strip, str(c_file), "-o", str(partial), "-lm"])
+        said += run([c_compiler(), *flags(source, sanitize), "-shared", *strip, str(c_file), "-o", str(partial), "-lm"])
         # The old stamp goes BEFORE the new extension comes: its digest would be that of a source that somebody may yet restore.
         stamp.unlink(missing_ok=True)
         partial.replace(target)

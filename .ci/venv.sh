@@ -25,14 +25,17 @@ find_python() {
 # What this python or machine lacks, as Debian package names.
 missing_packages() {
     "$python" - <<'END'
-import importlib.util, pathlib, shutil, sys, sysconfig
+import importlib.util, pathlib, shutil, subprocess, sys, sysconfig
 
 dotted = f"python{sys.version_info.major}.{sys.version_info.minor}"
-if not all(importlib.util.find_spec(name) for name in ("venv", "ensurepip")):
+has_venv = all(importlib.util.find_spec(name) for name in ("venv", "ensurepip"))
+if not has_venv and not pathlib.Path(".venv/bin/python").exists():
     print(f"{dotted}-venv")
 if not (pathlib.Path(sysconfig.get_paths()["include"]) / "Python.h").exists():
     print(f"{dotted}-dev")
-if not any(shutil.which(name) for name in ("cc", "gcc", "clang")):
+compiler = next(filter(shutil.which, ("cc", "gcc", "clang")), None)
+libc = b"#include <stdlib.h>\n"
+if not compiler or subprocess.run([compiler, "-E", "-xc", "-"], input=libc, capture_output=True).returncode:
     print("gcc libc6-dev")
 END
 }
@@ -50,6 +53,7 @@ ensure_packages() {
     [ -n "$packages" ] || return 0
     say "missing for $python: $packages"
     say "install with: sudo apt-get install -y $packages"
+    command -v apt-get >/dev/null || say "(or what your system calls these: venv, Python.h, a C compiler and its headers)"
     exit 2
 }
 
@@ -60,6 +64,14 @@ has_java() {
     [ "${major:-0}" -ge 17 ]
 }
 
+pip_install() {
+    if ! .venv/bin/python -m pip install --quiet --disable-pip-version-check "$@" </dev/null; then
+        say "pip could not install the packages, see above. It needs a package index: the network, or PIP_INDEX_URL, or a proxy in https_proxy."
+        say "What was installed stays; the same command goes on from here."
+        exit 2
+    fi
+}
+
 install() {
     say "installing into .venv (the first time takes a minute or two)"
     # The build runs in .venv itself: one Cython for `pip install` and for hatch_build.py, and nothing to fetch twice.
@@ -68,21 +80,23 @@ import tomllib
 # pip from 23.1 on builds what comes without a wheel in isolation; older ones need the wheel package and say so at length.
 print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], "editables", "pip>=23.1", sep="\n")
 ' >.venv/build-requires.txt
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check -r .venv/build-requires.txt </dev/null
+    pip_install -r .venv/build-requires.txt
     extras=dev
     has_java || extras=dev,spark
     # The native modules are compiled afterwards, by hatch_build.py, which shows its progress.
-    AEROWIRE_BUILD_LATER=1 .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -e ".[$extras]" </dev/null
+    export AEROWIRE_BUILD_LATER=1
+    pip_install --no-build-isolation -e ".[$extras]"
 }
 
 python=$(find_python)
 stamp=.venv/.installed
+wanted="$(cksum <pyproject.toml) $PWD"
+[ "$(cat $stamp 2>/dev/null)" = "$wanted" ] || ensure_packages
 if ! .venv/bin/python -c "import pip" 2>/dev/null; then
-    ensure_packages
     say "making .venv with $("$python" --version)"
     "$python" -m venv --clear .venv
+    rm -f $stamp
 fi
-wanted="$(cksum <pyproject.toml) $PWD"
 if [ "$(cat $stamp 2>/dev/null)" != "$wanted" ]; then
     install
     echo "$wanted" >$stamp
