@@ -15,7 +15,7 @@ from aerowire.conformance.catalogue import select
 from aerowire.conformance.fuzz import FuzzOutcome
 from aerowire.conformance.model import Case, Result, Verdict
 from aerowire.conformance.peers.base import Peer
-from aerowire.conformance.replay import ReplayOutcome
+from aerowire.conformance.replay_outcome import ReplayOutcome
 from aerowire.conformance.runner import Runner
 from tests.conformance.injector import Fault, Match, inject, swallow
 

@@ -13,7 +13,7 @@ from aerowire.conformance.command_line import make_peer, parser
 from aerowire.conformance.main import main
 from aerowire.conformance.peers.base import as_environment, as_properties
 from aerowire.conformance.peers.drivers import CommandPeer, JavaPeer, RunningPeer, find_jar
-from aerowire.conformance.replay import Impairment
+from aerowire.conformance.replay_outcome import Impairment
 
 CAPTURES = Path(__file__).parents[1] / "data" / "captures"
 

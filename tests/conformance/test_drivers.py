@@ -14,7 +14,8 @@ from aerowire.conformance.fuzz import fuzz
 from aerowire.conformance.model import Case, Verdict, is_older
 from aerowire.conformance.peers.base import Peer, PeerError
 from aerowire.conformance.peers.drivers import AerowirePeer, JavaPeer, short_timers
-from aerowire.conformance.replay import Impairment, replay_file
+from aerowire.conformance.replay import replay_file
+from aerowire.conformance.replay_outcome import Impairment
 from aerowire.conformance.runner import Runner
 
 CAPTURES = Path(__file__).parents[1] / "data" / "captures"

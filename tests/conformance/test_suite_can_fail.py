@@ -14,8 +14,9 @@ from aerowire.conformance.model import Case, Verdict
 from aerowire.conformance.peers.base import Peer
 from aerowire.conformance.replay import replay_file
 from tests.conformance.breaking import check_finding, check_found, check_swallowed, is_stimulus
-from tests.conformance.faults import FAULTS, doubled, flipped, frozen, is_data, is_no_frame, is_setup
+from tests.conformance.faults import FAULTS
 from tests.conformance.injector import Fault, answer, drop, edit, read, replace, swallow
+from tests.conformance.misbehaviour import doubled, flipped, frozen, is_data, is_no_frame, is_setup
 
 CAPTURE = Path(__file__).parents[1] / "data" / "captures" / "unicast_simple.pcap"
 # The plainest way to break each rule; the soak bar tries them all.

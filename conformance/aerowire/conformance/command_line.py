@@ -297,7 +297,8 @@ def explain_case(options: argparse.Namespace) -> int:
 
 def replay_capture(options: argparse.Namespace) -> int:
     """`conformance replay FILE`."""
-    from aerowire.conformance.replay import Impairment, replay_file
+    from aerowire.conformance.replay import replay_file
+    from aerowire.conformance.replay_outcome import Impairment
 
     try:
         impairment = Impairment.parse(options.impair)
