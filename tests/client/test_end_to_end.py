@@ -121,7 +121,7 @@ def test_messages_of_every_length_up_to_the_longest_arrive_whole(aeron: Aeron, r
 
 def test_an_aborted_claim_is_skipped(aeron: Aeron, reader: Reader) -> None:
     with aeron.add_publication(channel_to(reader), STREAM) as publication:
-        assert wait_for(lambda: publication.is_connected, LIMIT_NS)
+        assert wait_for(lambda: publication.is_connected and publication.available_window > 0, LIMIT_NS)
         for text, is_kept in ((b"kept", True), (b"gone", False), (b"also", True)):
             claim = publication.try_claim(len(text))
             assert claim
