@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from aerowire.client import Aeron, ExclusivePublication, Subscription, wait_for
 from aerowire.tools.demo import DemoError, Outcome, compare, make_room
+from aerowire.tools.demo_stage import Stage
 from aerowire.tools.demo_traffic import HEAD, LENGTH_MAX, LENGTH_MIN, TrafficError, draw, subscribe
 from tests.support.old_java import environment_with_old_java
 
@@ -80,6 +82,20 @@ def test_the_subscriber_compares_every_message(driver_dir: str, harm: str) -> No
         else:
             with pytest.raises(TrafficError, match="message differs"):
                 sent_and_checked(publication, subscription, *messages)
+
+
+def answered(folder: Path, *command: str) -> dict[str, Any]:
+    with Stage(Console(quiet=True), folder) as stage:
+        return stage.answer("a step", [sys.executable, "-c", *command])
+
+
+def test_a_step_s_answer_failure_and_standstill_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert answered(tmp_path, "import json; print(json.dumps({'a': 1}))") == {"a": 1}
+    with pytest.raises(DemoError, match=r"a step failed; at .*a step\.log; expected exit code 0; got 3 \(hint: no luck\)"):
+        answered(tmp_path, "import sys; print('no luck', file=sys.stderr); sys.exit(3)")
+    monkeypatch.setattr("aerowire.tools.demo_stage.STEP_LIMIT_S", 0.2)
+    with pytest.raises(DemoError, match=r"the demo is stuck; at .*; expected the end of a step within 0\.2 s"):
+        answered(tmp_path, "import time; time.sleep(60)")
 
 
 @pytest.mark.spark
