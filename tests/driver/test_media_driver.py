@@ -136,6 +136,17 @@ class TestDirectory:
                 if is_beating:
                     beating.join()
 
+    def test_a_process_that_got_a_killed_driver_s_id_is_not_that_driver(self, aeron_dir: str) -> None:
+        # As in a container that is started again: each time its first process is number 1.
+        launch(aeron_dir).close()
+        with Path(aeron_dir, "cnc.dat").open("r+b") as file, mmap.mmap(file.fileno(), 4096) as header:
+            CncHeaderEncoder(header, 0).start_timestamp_ms = int(time.time() * 1000) - 86_400_000
+        with cnc_of(aeron_dir) as cnc:
+            assert cnc.pid == os.getpid()
+            cnc.to_driver.consumer_heartbeat_ms = int(time.time() * 1000)
+        with launch(aeron_dir, timer_interval_ns="50ms"):
+            pass
+
     def test_dir_delete_on_start_asks_nobody(self, aeron_dir: str) -> None:
         launch(aeron_dir).close()
         with cnc_of(aeron_dir) as cnc:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 
 import pytest
 
@@ -30,3 +31,10 @@ def test_a_zombie_has_ended() -> None:
 def test_a_running_child_is_running() -> None:
     with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as child:
         assert process_is_running(child.pid)
+
+
+def test_a_process_that_began_later_has_another_s_id() -> None:
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as child:
+        now_ms = time.time_ns() // 1_000_000
+        assert process_is_running(child.pid, begun_by_ms=now_ms)
+        assert not process_is_running(child.pid, begun_by_ms=now_ms - 60_000)

@@ -126,7 +126,7 @@ def _is_alive(file: CncFile, context: Context, clock: ClockPort) -> bool:
     timeout_ms = context.driver_timeout_ns // 1_000_000
     if heartbeat_ms <= 0 or now_ms - heartbeat_ms > timeout_ms:
         return False
-    if process_is_running(file.pid):
+    if process_is_running(file.pid, begun_by_ms=file.start_timestamp_ms):
         return True
     deadline_ms = min(heartbeat_ms, now_ms) + min(timeout_ms, _MISSED_HEARTBEATS * context.timer_interval_ns // 1_000_000)
     while file.heartbeat_ms == heartbeat_ms and clock.now_ms() <= deadline_ms:

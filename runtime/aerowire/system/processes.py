@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 # States of /proc/PID/stat in which a process has ended and only waits for its parent to ask: zombie, dead.
 _ENDED_STATES = "ZXx"
+# Of the fields after the name in that file: the state, and when the process began, in ticks since the machine did.
+_STATE_FIELD, _BEGIN_FIELD = 0, 19
+_CLOCK_SLACK_MS = 1_000
 
 
-def process_is_running(pid: int) -> bool:
-    """Return whether a process of this machine, as seen from this process's namespace, has the id and has not ended."""
+def process_is_running(pid: int, *, begun_by_ms: int | None = None) -> bool:
+    """Return whether a process of this machine, as seen from this process's namespace, has the id and has not ended.
+
+    With `begun_by_ms` (epoch ms) one that began later, by a second at least, does not count: it has another's id again.
+    """
     if pid <= 0:
         return False
     try:
@@ -18,9 +25,13 @@ def process_is_running(pid: int) -> bool:
     except ProcessLookupError:
         return False
     except OSError:
-        return True  # it is there and not ours to signal
+        pass  # it is there and not ours to signal
     try:
-        state = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[:1]
-    except OSError:
-        return True  # no such file system here: the signal's word counts
-    return not state or state[0] not in _ENDED_STATES
+        fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+        state, begin_ticks = fields[_STATE_FIELD], int(fields[_BEGIN_FIELD])
+        age_ms = time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1_000_000 - begin_ticks * 1_000 // os.sysconf("SC_CLK_TCK")
+    except (OSError, AttributeError, IndexError, ValueError):
+        return True  # this system does not tell more
+    if state in _ENDED_STATES:
+        return False
+    return begun_by_ms is None or time.time_ns() // 1_000_000 - age_ms <= begun_by_ms + _CLOCK_SLACK_MS
