@@ -55,6 +55,8 @@ class CounterTypeRow:
 
 @dataclass(frozen=True, slots=True)
 class ErrorRow:
+    """What a driver says went wrong, by number."""
+
     code: int
     name: str
     description: str
@@ -62,12 +64,16 @@ class ErrorRow:
 
 @dataclass(frozen=True, slots=True)
 class OptionTable:
+    """Every option, in the order of the file."""
+
     description: str
     rows: tuple[OptionRow, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class CounterTable:
+    """The counters that every driver has, the kinds of all others, and the fields that their labels name."""
+
     description: str
     fields: tuple[LabelField, ...]
     system: tuple[SystemCounterRow, ...]
@@ -76,6 +82,8 @@ class CounterTable:
 
 @dataclass(frozen=True, slots=True)
 class ErrorTable:
+    """Every error code, in the order of the file."""
+
     description: str
     codes: tuple[ErrorRow, ...]
 
