@@ -14,7 +14,7 @@ cdef struct WatchedPort:
 cdef class PortPoller:
     """add(port, token) / remove(port), both on the polling thread or before it starts; len(poller). A token is a borrowed pointer.
 
-    Up to `walk_limit` ports (5) every port counts as ready; above, epoll says. Ports without a descriptor are always ready."""
+    Up to `walk_limit` ports (1) every port counts as ready; above, epoll says. Ports without a descriptor are always ready."""
 
     cdef int _epoll
     cdef int _count
