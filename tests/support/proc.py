@@ -30,21 +30,27 @@ def descendants(pid: int) -> list[int]:
     """Return the ids of a process's children, theirs and so on."""
     found = []
     for listing in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in map(int, listing.read_text().split()):
+        try:
+            children = [int(word) for word in listing.read_text().split()]
+        except OSError:
+            continue  # it has ended meanwhile
+        for child in children:
             found += [child, *descendants(child)]
     return found
 
 
+def command_of(pid: int) -> str:
+    """Return a process's command line, its words with zeros between; "" when it has ended."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text()
+    except OSError:
+        return ""
+
+
 def shared_memory_of(pid: int) -> set[Path]:
     """Return the folders in shared memory that the command lines of a process's descendants name."""
-    found: set[Path] = set()
-    for child in descendants(pid):
-        try:
-            text = Path(f"/proc/{child}/cmdline").read_text()
-        except OSError:
-            continue
-        found |= {Path("/dev/shm") / name for name in re.findall(r"/dev/shm/([^/\0\"]+)", text)}
-    return found
+    names = (name for child in descendants(pid) for name in re.findall(r"/dev/shm/([^/\0\"]+)", command_of(child)))
+    return {Path("/dev/shm") / name for name in names}
 
 
 def is_running(pid: int) -> bool:

@@ -122,6 +122,28 @@ def test_a_command_at_work_takes_its_children_and_files_along(
 
 
 @pytest.mark.parametrize("number", SIGNALS)
+def test_spark_s_java_ends_with_the_command(number: signal.Signals) -> None:
+    pytest.importorskip("pyspark")
+    with running(AEROWIRE, "pcap", "summary", "--engine", "spark", str(CAPTURE)) as process:
+        wait_for_handler(process)
+        proc.wait_until(lambda: any("pyspark-shell" in proc.command_of(child) for child in proc.descendants(process.pid)), "no Java")
+        code, output, errors = end(process, number)
+    assert (code, output) == (1, "")
+    assert errors.endswith("aerowire: interrupted\n")
+    assert "Traceback" not in errors
+
+
+def test_the_demo_deletes_nothing_that_is_not_its_own(tmp_path: Path) -> None:
+    precious = tmp_path / "thesis.txt"
+    precious.write_text("years of work")
+    with running(AEROWIRE, "demo", "--folder", str(tmp_path)) as process:
+        _, errors = process.communicate(timeout=LIMIT_S)
+    assert process.returncode == 2
+    assert "the folder holds files that are not a demo's" in errors
+    assert precious.read_text() == "years of work"
+
+
+@pytest.mark.parametrize("number", SIGNALS)
 def test_an_interrupted_subscribe_that_had_to_count_is_not_done(
     start: Callable[..., subprocess.Popen[bytes]], number: signal.Signals
 ) -> None:

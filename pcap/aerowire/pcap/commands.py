@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -139,8 +141,12 @@ def _with_spark(arguments: argparse.Namespace) -> dict[str, Any]:
     from aerowire.pcap.summary import summarise_with_spark
 
     check_readable(arguments.file)
+    # The bridge to Java tells of an interruption with its whole stack, on the root logger.
+    logging.getLogger().addHandler(logging.NullHandler())
+    on_interrupt = signal.getsignal(signal.SIGINT)
     with children_ended_on_interruption():
         spark = session(config=SHORT_SESSION)
+        signal.signal(signal.SIGINT, on_interrupt)  # Spark's own would first ask Java to cancel its jobs
         report = summarise_with_spark(spark, arguments.file, arguments.ports)
         spark.stop()
     return report

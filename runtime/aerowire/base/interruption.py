@@ -16,6 +16,9 @@ from types import FrameType, TracebackType
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 # A second Ctrl-C while the first one is being cleaned up after would leave files behind. One that comes later is for a command that hangs.
 DEAF_S = 1.0
+# Within an import the exception may come out as another one, or be lost; so that it is raised when the import is over, tried so often.
+RETRY_SIGNAL = signal.SIGALRM
+RETRY_S = 0.01
 
 
 class Interruption:
@@ -34,7 +37,7 @@ class Interruption:
         self._before: dict[signal.Signals, object] = {}
 
     def __enter__(self) -> Interruption:
-        # Held back from the first: raised in the middle of an import, the exception may come out as another one, or be lost.
+        # Held back from the first: what loads the command has not begun to look after signals.
         signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
         for number in SIGNALS:
             before = signal.getsignal(number)
@@ -44,6 +47,8 @@ class Interruption:
                 except ValueError:  # not the main thread: signals are not ours
                     break
                 self._before[number] = before
+        if self._before:
+            self._before[RETRY_SIGNAL] = signal.signal(RETRY_SIGNAL, self._raise)
         return self
 
     def __exit__(self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None) -> None:
@@ -57,13 +62,27 @@ class Interruption:
         """Let signals through, once everything is loaded; raises KeyboardInterrupt for those that have come."""
         signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
 
-    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
-        now_s = time.monotonic()
-        if self._is_over or now_s < self._deaf_until_s:
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        if time.monotonic() >= self._deaf_until_s:
+            self.is_requested = True
+            self._raise(number, frame)
+
+    def _raise(self, _number: int, frame: FrameType | None) -> None:
+        if self._is_over:
             return
-        self.is_requested = True
-        self._deaf_until_s = now_s + DEAF_S
+        if _is_importing(frame):
+            signal.setitimer(signal.ITIMER_REAL, RETRY_S)
+            return
+        self._deaf_until_s = time.monotonic() + DEAF_S
         raise KeyboardInterrupt
+
+
+def _is_importing(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_globals.get("__name__") == "importlib._bootstrap":
+            return True
+        frame = frame.f_back
+    return False
 
 
 @contextmanager
@@ -76,7 +95,7 @@ def deferred() -> Iterator[None]:
         yield
         return
     came: list[int] = []
-    before = {number: handler for number in SIGNALS if (handler := signal.getsignal(number)) is not None}
+    before = {number: handler for number in (*SIGNALS, RETRY_SIGNAL) if (handler := signal.getsignal(number)) is not None}
     for number in before:
         signal.signal(number, lambda number, _frame: came.append(number))
     try:
