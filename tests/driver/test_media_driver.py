@@ -207,6 +207,20 @@ class TestDirectory:
         launch(aeron_dir, dir_delete_on_shutdown=True).close()
         assert [entry.name for entry in Path(aeron_dir).iterdir()] == ["notes.txt"]
 
+    def test_an_interrupted_start_leaves_neither_files_nor_threads(self, aeron_dir: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        start_threads = MediaDriver._start_threads
+
+        def start_and_be_interrupted(driver: MediaDriver, idles: Any) -> None:
+            start_threads(driver, idles)
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(MediaDriver, "_start_threads", start_and_be_interrupted)
+        before = threading.active_count()
+        with pytest.raises(KeyboardInterrupt):
+            MediaDriver.launch(aeron_dir=aeron_dir, dir_delete_on_shutdown=True, threading_mode="SHARED", environ={})
+        assert not Path(aeron_dir).exists()
+        assert threading.active_count() == before
+
     def test_a_failed_start_leaves_the_directory_usable(self, aeron_dir: str) -> None:
         with pytest.raises(ConfigurationError):
             launch(aeron_dir, sender_idle_strategy="sleepy", threading_mode="DEDICATED")

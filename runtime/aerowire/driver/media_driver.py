@@ -103,14 +103,11 @@ class MediaDriver:
         self._thread: threading.Thread | None = None
         self._agent_invoker: AgentInvoker | None = None
         self._invoker: DriverInvoker | None = None
-        if is_threaded:
-            self._start_threads(idles)
-        else:
-            self._agent_invoker = AgentInvoker(self._agents, self._ports.clock)
-            self._agent_invoker.start()
-            self._invoker = DriverInvoker(self._agent_invoker, self._parts.registrar)
-        fork.poison(self)
-        atexit.register(self.close)
+        try:
+            self._start(idles)
+        except BaseException:
+            self.close()
+            raise
 
     @classmethod
     def launch(cls, context: Context | None = None, *, ports: Ports | None = None, **options: object) -> MediaDriver:
@@ -201,7 +198,7 @@ class MediaDriver:
         atexit.unregister(self.close)
         self._parts.registrar.stop()
         stuck: list[str] = []
-        if self._thread is not None:
+        if self._thread is not None and self._thread.ident is not None:
             self._thread.join(_STOP_TIMEOUT_S)
             stuck += [self._thread.name] if self._thread.is_alive() else []
         stuck += [runner.role_name for runner in self._runners if not runner.stop(_STOP_TIMEOUT_S)]
@@ -236,6 +233,16 @@ class MediaDriver:
     @property
     def _agents(self) -> list[NativeAgent]:
         return [self._parts.sender, self._parts.receiver, self._parts.tracker]
+
+    def _start(self, idles: Mapping[str, IdleStrategy]) -> None:
+        fork.poison(self)
+        atexit.register(self.close)
+        if self._context.threading_mode is not ThreadingMode.INVOKER:
+            self._start_threads(idles)
+        else:
+            self._agent_invoker = AgentInvoker(self._agents, self._ports.clock)
+            self._agent_invoker.start()
+            self._invoker = DriverInvoker(self._agent_invoker, self._parts.registrar)
 
     def _start_threads(self, idles: Mapping[str, IdleStrategy]) -> None:
         sender, receiver, tracker = self._agents
