@@ -22,7 +22,8 @@ from aerowire.driver.sender import Sender
 from aerowire.driver.system_counters import SystemCounters
 from aerowire.driver.tracker import Tracker
 from aerowire.ipc.counters import CountersManager
-from aerowire.logbuffer.append import ConcurrentAppender, ExclusiveAppender
+from aerowire.logbuffer.concurrent_appender import ConcurrentAppender
+from aerowire.logbuffer.exclusive_appender import ExclusiveAppender
 from aerowire.logbuffer.log import LogBuffers
 from aerowire.memory.region import Region
 from aerowire.protocol.congestion_control import StaticWindowCongestionControl

@@ -9,7 +9,8 @@ import pytest
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.driver.events import EventType
 from aerowire.driver.ipc_publication import IpcPublication
-from aerowire.logbuffer.append import ConcurrentAppender, ExclusiveAppender
+from aerowire.logbuffer.concurrent_appender import ConcurrentAppender
+from aerowire.logbuffer.exclusive_appender import ExclusiveAppender
 from aerowire.protocol.lifecycle import PublicationState
 
 MS = 1_000_000

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from aerowire.base.errors import ConfigurationError
 from aerowire.codecs.flyweights.transport import DataHeaderEncoder
 from aerowire.ipc.counters import CountersManager
-from aerowire.logbuffer.append import ConcurrentAppender, ExclusiveAppender
+from aerowire.logbuffer.concurrent_appender import ConcurrentAppender
 from aerowire.logbuffer.descriptor import (
     ADMIN_ACTION,
     BACK_PRESSURED,
@@ -22,6 +22,7 @@ from aerowire.logbuffer.descriptor import (
     NOT_CONNECTED,
     framed_length,
 )
+from aerowire.logbuffer.exclusive_appender import ExclusiveAppender
 from aerowire.logbuffer.log import LogBuffers
 from aerowire.logbuffer.scan import frames
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from aerowire.ipc.counters import CountersManager
-from aerowire.logbuffer.append import ConcurrentAppender
+from aerowire.logbuffer.concurrent_appender import ConcurrentAppender
 from aerowire.logbuffer.log import LogBuffers
 from aerowire.logbuffer.rebuild import clean
 from aerowire.logbuffer.scan import frames
@@ -24,7 +24,7 @@ DEADLINE_S = 20
 WRITER = """
 import sys
 from aerowire.ipc.counters import CountersReader
-from aerowire.logbuffer.append import ConcurrentAppender
+from aerowire.logbuffer.concurrent_appender import ConcurrentAppender
 from aerowire.logbuffer.log import LogBuffers
 from aerowire.memory.region import Region
 log = LogBuffers.map(sys.argv[1])

@@ -18,7 +18,7 @@ from aerowire.codecs.flyweights.commands import (
 )
 from aerowire.codecs.flyweights.transport import DataHeaderDecoder, FrameType
 from aerowire.codecs.tables.counters import SystemCounter
-from aerowire.logbuffer.append import ConcurrentAppender
+from aerowire.logbuffer.concurrent_appender import ConcurrentAppender
 from aerowire.logbuffer.log import LogBuffers
 from aerowire.simulation.world import SimulatedHost, SimulatedWorld
 

@@ -5,7 +5,9 @@ from aerowire.client.claim cimport BufferClaim
 from aerowire.client.numbers cimport Numbers
 from aerowire.client.state cimport Handle
 from aerowire.ipc.counters cimport CountersReader
-from aerowire.logbuffer.append cimport ConcurrentAppender, ExclusiveAppender, Part, ReservedValue
+from aerowire.logbuffer.append cimport Part, ReservedValue
+from aerowire.logbuffer.concurrent_appender cimport ConcurrentAppender
+from aerowire.logbuffer.exclusive_appender cimport ExclusiveAppender
 from aerowire.logbuffer.log cimport LogBuffers
 
 

@@ -15,10 +15,12 @@ from aerowire.client.fast_call cimport FastFunction, precede
 from aerowire.client.numbers cimport number_of, numbers_clear
 from aerowire.client.state cimport STATE_OPEN, Handle
 from aerowire.ipc.counters cimport CountersReader, counter_get
-from aerowire.logbuffer.append cimport ConcurrentAppender, ExclusiveAppender, Part, ReservedValue
+from aerowire.logbuffer.append cimport Part, ReservedValue
+from aerowire.logbuffer.concurrent_appender cimport ConcurrentAppender
 from aerowire.logbuffer.descriptor cimport (
     OFFER_ADMIN_ACTION, OFFER_BACK_PRESSURED, OFFER_CLOSED, OFFER_MAX_POSITION_EXCEEDED, OFFER_MESSAGE_TOO_LONG, OFFER_NOT_CONNECTED,
     max_possible_position)
+from aerowire.logbuffer.exclusive_appender cimport ExclusiveAppender
 from aerowire.logbuffer.log cimport LogBuffers
 
 from aerowire.base.errors import MessageTooLongError, PublicationClosedError

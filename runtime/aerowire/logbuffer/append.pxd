@@ -4,7 +4,12 @@
 
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
+from aerowire.codecs.native.logbuffer cimport LOG_METADATA_IS_CONNECTED_OFFSET
+from aerowire.codecs.native.transport cimport DATA_HEADER_LENGTH
+from aerowire.logbuffer.descriptor cimport (
+    OFFER_BACK_PRESSURED, OFFER_MAX_POSITION_EXCEEDED, OFFER_NOT_CONNECTED, align_frame)
 from aerowire.logbuffer.log cimport LogBuffers
+from aerowire.memory.atomics cimport load_acquire_i32
 
 cdef struct Part:                       # one piece of a vectored message
     const uint8_t* address
@@ -19,9 +24,8 @@ cdef struct Stream:                     # what every frame of a stream has in co
 ctypedef int64_t (*ReservedValue)(void* context, uint8_t* term, int32_t term_offset, int32_t frame_length) noexcept nogil
 
 
-@cython.final
-cdef class ConcurrentAppender:
-    """ConcurrentAppender(logs, counters, limit_counter_id, session_id, stream_id, *, max_payload_length=None). Any thread."""
+cdef class Appender:
+    """Appender(logs, counters, limit_counter_id, session_id, stream_id, *, max_payload_length=None): see its two kinds."""
 
     cdef LogBuffers logs
     cdef uint8_t* metadata
@@ -48,58 +52,7 @@ cdef class ConcurrentAppender:
     cdef int64_t position(self) noexcept nogil
     cdef int64_t available_window(self) noexcept nogil
 
-    cdef int64_t _begin(self, int64_t length, int* index) noexcept nogil
-    cdef uint8_t* _term(self, int index) noexcept nogil
     cdef Stream _stream(self) noexcept nogil
-    cdef int64_t _end_of_term(self, uint8_t* term, int32_t term_id, int32_t offset, int64_t position) noexcept nogil
-    cdef int64_t _claim(self, int index, int64_t framed_length, uint8_t** term, int32_t* offset, int32_t* term_id) noexcept nogil
-    cdef int64_t _offer_run(self, const Part* messages, int count, int* taken, ReservedValue reserved, void* context) noexcept nogil
-
-
-@cython.final
-cdef class ExclusiveAppender:
-    """ExclusiveAppender(logs, counters, limit_counter_id, session_id, stream_id, *, max_payload_length=None). One thread at a time."""
-
-    cdef LogBuffers logs
-    cdef uint8_t* metadata
-    cdef uint8_t* term                  # of the active partition
-    cdef int64_t* tail
-    cdef const int64_t* position_limit
-    cdef int64_t max_position
-    cdef int64_t term_begin_position
-    cdef int32_t term_id
-    cdef int32_t term_offset
-    cdef int active_index
-    cdef int32_t session_id
-    cdef int32_t stream_id
-    cdef int32_t initial_term_id
-    cdef int32_t term_length
-    cdef int32_t max_payload_length
-    cdef int32_t max_message_length
-    cdef int bits
-    cdef object _limit_holder
-    cdef object _logs_holder
-
-    cdef int64_t offer(self, const uint8_t* message, int64_t length, ReservedValue reserved, void* context) noexcept nogil
-    cdef int64_t offer_parts(self, const Part* parts, int count, ReservedValue reserved, void* context) noexcept nogil
-    cdef int64_t offer_many(self, const Part* messages, int count, int* sent, ReservedValue reserved, void* context) noexcept nogil
-    # `count` messages of `length` bytes that lie one behind the other in memory; results as offer_many.
-    cdef int64_t offer_rows(self, const uint8_t* rows, int64_t length, int64_t count, int64_t* sent) noexcept nogil
-    cdef int64_t try_claim(self, int64_t length, uint8_t** frame) noexcept nogil
-    cdef int64_t append_padding(self, int64_t length) noexcept nogil
-    # A run of whole frames of this stream, the first of them its next one, within the term; else OFFER_BLOCK_INVALID.
-    cdef int64_t offer_block(self, const uint8_t* block, int32_t length) noexcept nogil
-    cdef int64_t position(self) noexcept nogil
-    cdef int64_t available_window(self) noexcept nogil
-
-    cdef Stream _stream(self) noexcept nogil
-    cdef void _rotate(self) noexcept nogil
-    cdef int64_t _end_of_term(self) noexcept nogil
-    cdef int64_t _begin(self, int64_t length) noexcept nogil
-    cdef int64_t _claim(self, int64_t framed_length) noexcept nogil
-    cdef int _offer_run(self, const Part* messages, int count) noexcept nogil
-    cdef int _offer_row_run(self, const uint8_t* rows, int64_t length, int64_t count) noexcept nogil
-    cdef bint _block_fits(self, const uint8_t* block, int32_t length) noexcept nogil
 
 # A claimed frame made visible, or turned into padding. The header still holds the negative length.
 cdef void claim_commit(uint8_t* frame) noexcept nogil
@@ -113,3 +66,12 @@ cdef class PartArray:
     cdef Part* parts
     cdef int count
     cdef Py_buffer* _views
+
+
+# The limit is reached: for which of the three reasons.
+cdef inline int64_t refused(const uint8_t* metadata, int64_t position, int64_t length, int64_t max_position) noexcept nogil:
+    if position + align_frame(length + DATA_HEADER_LENGTH) >= max_position:
+        return OFFER_MAX_POSITION_EXCEEDED
+    if load_acquire_i32(metadata + LOG_METADATA_IS_CONNECTED_OFFSET) == 1:
+        return OFFER_BACK_PRESSURED
+    return OFFER_NOT_CONNECTED
