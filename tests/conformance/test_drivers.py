@@ -10,7 +10,7 @@ import pytest
 
 from aerowire.conformance.catalogue import all_cases
 from aerowire.conformance.command_line import started
-from aerowire.conformance.fuzz import fuzz
+from aerowire.conformance.fuzz import SINCE, fuzz
 from aerowire.conformance.model import Case, Verdict, is_older
 from aerowire.conformance.peers.base import Peer, PeerError
 from aerowire.conformance.peers.drivers import AerowirePeer, JavaPeer, short_timers
@@ -40,6 +40,8 @@ UNICAST = (
     "ipv6_loopback",
     "unreliable_gap_fill",
 )
+# A case whose stimulus did not leave, or left too late, has shown nothing: on a loaded machine it is run again.
+ATTEMPTS = 3
 IMPAIRMENTS = ("", "loss=0.05,seed=7", "loss=0.1,reorder=0.1,duplicate=0.1,seed=8")
 
 
@@ -62,9 +64,10 @@ def official_peer() -> Peer:
 
 @pytest.mark.parametrize("case", all_cases(), ids=lambda case: case.id)
 def test_driver_keeps_the_rule(driver: Peer, case: Case, seed: int) -> None:
-    result = Runner(driver, seed=seed).run([case])[0]
-    if result.verdict is Verdict.INCONCLUSIVE:
-        pytest.skip(f"inconclusive: {result.actual}; {result.notes}")
+    for attempt in range(ATTEMPTS):
+        result = Runner(driver, seed=seed + attempt).run([case])[0]
+        if result.verdict is not Verdict.INCONCLUSIVE:
+            break
     is_due = not is_older(driver.release, case.since)
     assert result.verdict is Verdict.PASS or (result.verdict is Verdict.UNSUPPORTED and not is_due), result.to_dict()
 
@@ -87,8 +90,10 @@ def test_driver_delivers_a_capture_at_its_own_pace(driver: Peer, name: str) -> N
 @pytest.mark.parametrize("count", [1_500, pytest.param(10_000, marks=pytest.mark.soak)])
 def test_driver_bears_malformed_datagrams(driver: Peer, count: int, seed: int) -> None:
     outcome = fuzz(driver, count=count, seed=seed)
-    if outcome.verdict is Verdict.UNSUPPORTED:
-        pytest.skip(outcome.unsupported)
+    if is_older(driver.release, SINCE):  # as the official driver that Maven Central has for this Java
+        assert outcome.verdict is Verdict.UNSUPPORTED
+        assert outcome.sent == 0
+        return
     assert outcome.is_pass, outcome.to_dict()
     assert outcome.sent == count
     assert outcome.invalid_counted == outcome.invalid_expected > count * 2 // 3
