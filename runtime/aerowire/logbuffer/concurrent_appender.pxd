@@ -12,5 +12,5 @@ cdef class ConcurrentAppender(Appender):
     cdef int64_t _begin(self, int64_t length, int* index) noexcept nogil
     cdef uint8_t* _term(self, int index) noexcept nogil
     cdef int64_t _end_of_term(self, uint8_t* term, int32_t term_id, int32_t offset, int64_t position) noexcept nogil
-    cdef int64_t _claim(self, int index, int64_t framed_length, uint8_t** term, int32_t* offset, int32_t* term_id) noexcept nogil
+    cdef int64_t _reserve(self, int64_t length, int64_t framed_length, uint8_t** term, int32_t* offset, int32_t* term_id) noexcept nogil
     cdef int64_t _offer_run(self, const Part* messages, int count, int* taken, ReservedValue reserved, void* context) noexcept nogil

@@ -51,10 +51,14 @@ cdef class ConcurrentAppender(Appender):
         rotate_log(self.metadata, term_id - self.initial_term_id, term_id)
         return OFFER_ADMIN_ACTION
 
-    cdef int64_t _claim(self, int index, int64_t framed_length, uint8_t** term, int32_t* offset, int32_t* term_id) noexcept nogil:
+    cdef int64_t _reserve(self, int64_t length, int64_t framed_length, uint8_t** term, int32_t* offset, int32_t* term_id) noexcept nogil:
         # a position after framed_length bytes that are ours from *offset, or a code
-        cdef int64_t raw_tail = fetch_add_i64(tail_address(self.metadata, index), framed_length)
-        cdef int64_t resulting, position
+        cdef int index
+        cdef int64_t raw_tail, resulting
+        cdef int64_t position = self._begin(length, &index)
+        if position < 0:
+            return position
+        raw_tail = fetch_add_i64(tail_address(self.metadata, index), framed_length)
         term[0] = self._term(index)
         term_id[0] = tail_term_id(raw_tail)
         offset[0] = tail_term_offset(raw_tail, self.term_length)
@@ -69,13 +73,9 @@ cdef class ConcurrentAppender(Appender):
         cdef int64_t result
         cdef int32_t offset, term_id
         cdef uint8_t* term
-        cdef int index
         if length < 0 or length > self.max_message_length:
             return OFFER_MESSAGE_TOO_LONG
-        result = self._begin(length, &index)
-        if result < 0:
-            return result
-        result = self._claim(index, compute_framed_length(length, self.max_payload_length), &term, &offset, &term_id)
+        result = self._reserve(length, compute_framed_length(length, self.max_payload_length), &term, &offset, &term_id)
         if result >= 0:
             write_message(term, offset, term_id, &stream, message, <int32_t>length, reserved, context)
         return result
@@ -86,13 +86,9 @@ cdef class ConcurrentAppender(Appender):
         cdef int64_t result
         cdef int32_t offset, term_id
         cdef uint8_t* term
-        cdef int index
         if length < 0 or length > self.max_message_length:
             return OFFER_MESSAGE_TOO_LONG
-        result = self._begin(length, &index)
-        if result < 0:
-            return result
-        result = self._claim(index, compute_framed_length(length, self.max_payload_length), &term, &offset, &term_id)
+        result = self._reserve(length, compute_framed_length(length, self.max_payload_length), &term, &offset, &term_id)
         if result >= 0:
             write_parts(term, offset, term_id, &stream, parts, <int32_t>length, reserved, context)
         return result
@@ -172,13 +168,9 @@ cdef class ConcurrentAppender(Appender):
         cdef int64_t result
         cdef int32_t offset, term_id
         cdef uint8_t* term
-        cdef int index
         if length < 0 or length > self.max_payload_length:
             return OFFER_MESSAGE_TOO_LONG
-        result = self._begin(length, &index)
-        if result < 0:
-            return result
-        result = self._claim(index, align_frame(length + DATA_HEADER_LENGTH), &term, &offset, &term_id)
+        result = self._reserve(length, align_frame(length + DATA_HEADER_LENGTH), &term, &offset, &term_id)
         if result >= 0:
             frame[0] = term + offset
             frame_write_header(frame[0], <int32_t>length + <int32_t>DATA_HEADER_LENGTH, offset, self.session_id, self.stream_id, term_id)

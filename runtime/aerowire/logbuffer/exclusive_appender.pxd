@@ -25,7 +25,7 @@ cdef class ExclusiveAppender(Appender):
     cdef void _rotate(self) noexcept nogil
     cdef int64_t _end_of_term(self) noexcept nogil
     cdef int64_t _begin(self, int64_t length) noexcept nogil
-    cdef int64_t _claim(self, int64_t framed_length) noexcept nogil
+    cdef int64_t _reserve(self, int64_t length, int64_t framed_length) noexcept nogil
     cdef int _offer_run(self, const Part* messages, int count) noexcept nogil
     cdef int _offer_row_run(self, const uint8_t* rows, int64_t length, int64_t count) noexcept nogil
     cdef bint _block_fits(self, const uint8_t* block, int32_t length) noexcept nogil

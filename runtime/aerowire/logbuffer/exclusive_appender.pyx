@@ -66,8 +66,11 @@ cdef class ExclusiveAppender(Appender):
             return refused(self.metadata, position, length, self.max_position)
         return position
 
-    cdef inline int64_t _claim(self, int64_t framed_length) noexcept nogil:
+    cdef inline int64_t _reserve(self, int64_t length, int64_t framed_length) noexcept nogil:
         # >= 0: framed_length bytes from term_offset are ours; the caller moves term_offset after writing
+        cdef int64_t result = self._begin(length)
+        if result < 0:
+            return result
         store_release_i64(self.tail, (<int64_t>self.term_id << 32) + self.term_offset + framed_length)
         if self.term_offset + framed_length > self.term_length:
             return self._end_of_term()
@@ -75,14 +78,11 @@ cdef class ExclusiveAppender(Appender):
 
     cdef int64_t offer(self, const uint8_t* message, int64_t length, ReservedValue reserved, void* context) noexcept nogil:
         cdef Stream stream = self._stream()
-        cdef int64_t framed, result
+        cdef int64_t framed = compute_framed_length(length, self.max_payload_length)
+        cdef int64_t result
         if length < 0 or length > self.max_message_length:
             return OFFER_MESSAGE_TOO_LONG
-        result = self._begin(length)
-        if result < 0:
-            return result
-        framed = compute_framed_length(length, self.max_payload_length)
-        result = self._claim(framed)
+        result = self._reserve(length, framed)
         if result < 0:
             return result
         write_message(self.term, self.term_offset, self.term_id, &stream, message, <int32_t>length, reserved, context)
@@ -92,14 +92,11 @@ cdef class ExclusiveAppender(Appender):
     cdef int64_t offer_parts(self, const Part* parts, int count, ReservedValue reserved, void* context) noexcept nogil:
         cdef int64_t length = parts_length(parts, count)
         cdef Stream stream = self._stream()
-        cdef int64_t framed, result
+        cdef int64_t framed = compute_framed_length(length, self.max_payload_length)
+        cdef int64_t result
         if length < 0 or length > self.max_message_length:
             return OFFER_MESSAGE_TOO_LONG
-        result = self._begin(length)
-        if result < 0:
-            return result
-        framed = compute_framed_length(length, self.max_payload_length)
-        result = self._claim(framed)
+        result = self._reserve(length, framed)
         if result < 0:
             return result
         write_parts(self.term, self.term_offset, self.term_id, &stream, parts, <int32_t>length, reserved, context)
@@ -183,10 +180,7 @@ cdef class ExclusiveAppender(Appender):
         cdef int64_t result
         if length < 0 or length > self.max_payload_length:
             return OFFER_MESSAGE_TOO_LONG
-        result = self._begin(length)
-        if result < 0:
-            return result
-        result = self._claim(framed)
+        result = self._reserve(length, framed)
         if result < 0:
             return result
         frame[0] = self.term + self.term_offset
@@ -201,10 +195,7 @@ cdef class ExclusiveAppender(Appender):
         cdef int64_t result
         if length < 0 or length > compute_framed_length(self.max_message_length, self.max_payload_length):
             return OFFER_MESSAGE_TOO_LONG
-        result = self._begin(length)
-        if result < 0:
-            return result
-        result = self._claim(framed)
+        result = self._reserve(length, framed)
         if result < 0:
             return result
         write_padding(self.term, self.term_offset, <int32_t>length + <int32_t>DATA_HEADER_LENGTH, self.term_id, &stream)

@@ -1,13 +1,13 @@
 # Writing whole messages into claimed log space: one frame, or fragments, from one piece of memory or from several.
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 from aerowire.codecs.native.transport cimport (
     DATA_FLAGS_BEGIN, DATA_FLAGS_END, DATA_HEADER_LENGTH, FRAME_TYPE_PAD, data_header_set_flags, data_header_set_reserved_value,
-    data_header_set_term_offset, data_header_set_type)
+    data_header_set_type)
 from aerowire.logbuffer.append cimport Part, ReservedValue, Stream
 from aerowire.logbuffer.descriptor cimport align_frame
-from aerowire.logbuffer.frame cimport frame_length_claim, frame_length_release, frame_write_header
+from aerowire.logbuffer.frame cimport frame_length_release, frame_write_header
 
 cdef enum:
     PREFETCH_DISTANCE = 1024            # bytes ahead of writing or reading: as many cache lines as a core can wait for at a time
