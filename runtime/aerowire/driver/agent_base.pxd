@@ -24,9 +24,9 @@ cdef class DriverAgent(NativeAgent):
     cdef CommandQueue _commands
     cdef DutyCycle _cycle
 
-    # Counters by id: commands refused because the queue was full, longest cycle, cycles longer than the threshold.
-    cdef int _set_up(self, ClockPort clock, SystemCounters system, EventQueue events, int refused_id, int cycle_max_id,
-                     int cycle_exceeded_id, int64_t cycle_threshold_ns) except -1
+    # Counters by id: longest cycle, cycles longer than the threshold.
+    cdef int _set_up(self, ClockPort clock, SystemCounters system, EventQueue events, int cycle_max_id, int cycle_exceeded_id,
+                     int64_t cycle_threshold_ns) except -1
     cdef int _take_commands(self, int64_t now_ns) noexcept nogil
     cdef void _on_command(self, Command* command, int64_t now_ns) noexcept nogil    # once a command; subclasses override
 

@@ -19,13 +19,12 @@ cdef class DriverAgent(NativeAgent):
     Invariant: a command is taken only when its answer has room, and its subject is held until it was taken.
     """
 
-    cdef int _set_up(self, ClockPort clock, SystemCounters system, EventQueue events, int refused_id, int cycle_max_id,
-                     int cycle_exceeded_id, int64_t cycle_threshold_ns) except -1:
+    cdef int _set_up(self, ClockPort clock, SystemCounters system, EventQueue events, int cycle_max_id, int cycle_exceeded_id,
+                     int64_t cycle_threshold_ns) except -1:
         self._clock = clock
         self._system = system
         self._events = events
         self._commands = CommandQueue()
-        self._commands._failed_offers = system.address[refused_id]
         self._cycle.threshold_ns = cycle_threshold_ns
         self._cycle.cycle_time_max = system.address[cycle_max_id]
         self._cycle.cycle_time_exceeded = system.address[cycle_exceeded_id]

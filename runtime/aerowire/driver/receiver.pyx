@@ -45,8 +45,9 @@ cdef class Receiver(DriverAgent):
                   int64_t cycle_threshold_ns=100_000_000):
         if not 1 <= batch <= BATCH_MAX:
             raise ValueError(f"receiver's batch: expected 1 to {BATCH_MAX}, actual {batch}")
-        self._set_up(clock, system, events, SYSTEM_COUNTER_RECEIVER_PROXY_FAILS, SYSTEM_COUNTER_RECEIVER_MAX_CYCLE_TIME,
-                     SYSTEM_COUNTER_RECEIVER_CYCLE_TIME_THRESHOLD_EXCEEDED, cycle_threshold_ns)
+        self._set_up(clock, system, events, SYSTEM_COUNTER_RECEIVER_MAX_CYCLE_TIME, SYSTEM_COUNTER_RECEIVER_CYCLE_TIME_THRESHOLD_EXCEEDED,
+                     cycle_threshold_ns)
+        self._commands._failed_offers = system.address[SYSTEM_COUNTER_RECEIVER_PROXY_FAILS]
         self._poller = PortPoller()
         self._images = PointerArray()
         self._pending = PendingSetups()

@@ -42,8 +42,9 @@ cdef class Sender(DriverAgent):
                   int64_t status_message_timeout_ns=200_000_000, int64_t cycle_threshold_ns=100_000_000):
         if not 1 <= batch <= BATCH_MAX:
             raise ValueError(f"sender's batch: expected 1 to {BATCH_MAX}, actual {batch}")
-        self._set_up(clock, system, events, SYSTEM_COUNTER_SENDER_PROXY_FAILS, SYSTEM_COUNTER_SENDER_MAX_CYCLE_TIME,
-                     SYSTEM_COUNTER_SENDER_CYCLE_TIME_THRESHOLD_EXCEEDED, cycle_threshold_ns)
+        self._set_up(clock, system, events, SYSTEM_COUNTER_SENDER_MAX_CYCLE_TIME, SYSTEM_COUNTER_SENDER_CYCLE_TIME_THRESHOLD_EXCEEDED,
+                     cycle_threshold_ns)
+        self._commands._failed_offers = system.address[SYSTEM_COUNTER_SENDER_PROXY_FAILS]
         self._poller = PortPoller()
         self._publications = PointerArray()
         self._batch = DatagramBatch(batch, ANSWER_CAPACITY)

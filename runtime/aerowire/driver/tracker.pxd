@@ -1,31 +1,22 @@
 # The agent that keeps every stream in order: limits, loss, consumption, cleaning, liveness of streams, clients and the driver itself.
 
 cimport cython
-from libc.stdint cimport int32_t, int64_t
-from aerowire.base.ports cimport ClockPort
-from aerowire.base.runner cimport NativeAgent
-from aerowire.driver.agent_base cimport PointerArray
+from libc.stdint cimport int64_t
+from aerowire.driver.agent_base cimport DriverAgent, PointerArray
 from aerowire.driver.client_liveness cimport ClientLiveness
-from aerowire.driver.commands cimport Command, CommandQueue
-from aerowire.driver.events cimport EventQueue
-from aerowire.driver.system_counters cimport DutyCycle, SystemCounters
+from aerowire.driver.commands cimport Command
 from aerowire.ipc.counters cimport CountersReader
 from aerowire.ipc.ring_buffer cimport ManyToOneRingBuffer
 
 
 @cython.final
-cdef class Tracker(NativeAgent):
-    cdef ClockPort _clock
-    cdef SystemCounters _system
+cdef class Tracker(DriverAgent):
     cdef CountersReader _counters
-    cdef EventQueue _events
-    cdef CommandQueue _commands
     cdef ManyToOneRingBuffer _to_driver
     cdef PointerArray _ipc_publications
     cdef PointerArray _network_publications
     cdef PointerArray _images
     cdef ClientLiveness _clients
-    cdef DutyCycle _cycle
     cdef int64_t _timer_interval_ns
     cdef int64_t _timer_deadline_ns
     cdef int64_t _client_timeout_ns
@@ -38,7 +29,5 @@ cdef class Tracker(NativeAgent):
     cdef void _on_timer(self, int64_t now_ns, int64_t epoch_ms) noexcept nogil
     cdef void _check_blocked_commands(self, int64_t now_ns) noexcept nogil
     cdef void _check_clients(self, int64_t epoch_ms) noexcept nogil
-    cdef int _take_commands(self, int64_t now_ns) noexcept nogil
-    cdef void _on_command(self, Command* command) noexcept nogil
     cdef void _link(self, Command* command) noexcept nogil
     cdef void _unlink(self, Command* command) noexcept nogil

@@ -1,7 +1,7 @@
 from typing import final
 
 from aerowire.base.ports import ClockPort
-from aerowire.base.runner import NativeAgent
+from aerowire.driver.agent_base import DriverAgent
 from aerowire.driver.events import EventQueue
 from aerowire.driver.ipc_publication import IpcPublication
 from aerowire.driver.network_publication import NetworkPublication
@@ -10,7 +10,7 @@ from aerowire.driver.system_counters import SystemCounters
 from aerowire.ipc.ring_buffer import ManyToOneRingBuffer
 
 @final
-class Tracker(NativeAgent):
+class Tracker(DriverAgent):
     def __init__(
         self,
         *,
@@ -31,5 +31,3 @@ class Tracker(NativeAgent):
     def unlink_subscriber(self, stream: IpcPublication | PublicationImage, position_id: int, registration_id: int) -> None: ...
     def add_client(self, client_id: int, heartbeat_counter_id: int) -> None: ...
     def remove_client(self, client_id: int) -> None: ...
-    @property
-    def free_commands(self) -> int: ...

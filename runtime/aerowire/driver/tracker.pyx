@@ -4,25 +4,22 @@ Each cycle: commands of the registrar, a look at the ring of client commands, ev
 interval: the driver's heartbeat, states of streams, liveness of clients. It creates and frees nothing; the registrar does.
 """
 
-from libc.stdint cimport INT64_MAX, int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t
 
 cimport cython
-
-from aerowire.driver.commands import AgentQueueFullError
 
 from aerowire.codecs.native.counters cimport (
     SYSTEM_COUNTER_CLIENT_TIMEOUTS, SYSTEM_COUNTER_CONDUCTOR_CYCLE_TIME_THRESHOLD_EXCEEDED, SYSTEM_COUNTER_CONDUCTOR_MAX_CYCLE_TIME,
     SYSTEM_COUNTER_CONDUCTOR_PROXY_FAILS)
-from aerowire.driver.agent_base cimport COMMANDS_PER_CYCLE
+from aerowire.base.ports cimport ClockPort
 from aerowire.driver.client_liveness cimport ClientRecord
-from aerowire.driver.commands cimport command_clear
 from aerowire.driver.events cimport (
-    EVENT_CLIENT_TIMEOUT, EVENT_COMMANDS_BLOCKED, EVENT_SUBSCRIBER_LINKED, EVENT_SUBSCRIBER_UNLINKED, EventRecord)
+    EVENT_CLIENT_TIMEOUT, EVENT_COMMANDS_BLOCKED, EVENT_SUBSCRIBER_LINKED, EVENT_SUBSCRIBER_UNLINKED, EventQueue, EventRecord)
 from aerowire.driver.ipc_publication cimport IpcPublication
 from aerowire.driver.network_publication cimport NetworkPublication
 from aerowire.driver.publication_image cimport PublicationImage
-from aerowire.driver.system_counters cimport duty_cycle_measure, duty_cycle_start
-from aerowire.ipc.counters cimport CountersReader, counter_get, counter_increment
+from aerowire.driver.system_counters cimport SystemCounters, duty_cycle_measure, duty_cycle_start
+from aerowire.ipc.counters cimport counter_get, counter_increment
 
 cdef enum:
     OPERATION_ADD_IPC_PUBLICATION = 1
@@ -39,7 +36,7 @@ cdef int64_t NS_PER_MS = 1_000_000
 
 
 @cython.final
-cdef class Tracker(NativeAgent):
+cdef class Tracker(DriverAgent):
     """Aeron: DriverConductor.doWork. The add, close, link and remove methods belong to the registrar, the rest to the agent's thread.
 
     Invariant: events of one stream come in the order of its states; an object is touched last before its final event is posted.
@@ -48,12 +45,10 @@ cdef class Tracker(NativeAgent):
     def __cinit__(self, *, ClockPort clock not None, SystemCounters system not None, EventQueue events not None,
                   ManyToOneRingBuffer to_driver=None, int64_t timer_interval_ns=1_000_000_000,
                   int64_t client_liveness_timeout_ns=10_000_000_000, int64_t cycle_threshold_ns=100_000_000):
-        self._clock = clock
-        self._system = system
+        self._set_up(clock, system, events, SYSTEM_COUNTER_CONDUCTOR_MAX_CYCLE_TIME,
+                     SYSTEM_COUNTER_CONDUCTOR_CYCLE_TIME_THRESHOLD_EXCEEDED, cycle_threshold_ns)
         self._counters = system._counters
-        self._events = events
         events._failed_offers = system.address[SYSTEM_COUNTER_CONDUCTOR_PROXY_FAILS]
-        self._commands = CommandQueue()
         self._to_driver = to_driver
         self._ipc_publications = PointerArray()
         self._network_publications = PointerArray()
@@ -62,9 +57,6 @@ cdef class Tracker(NativeAgent):
         self._timer_interval_ns = timer_interval_ns
         self._client_timeout_ns = client_liveness_timeout_ns
         self._signalled_position = -1
-        self._cycle.threshold_ns = cycle_threshold_ns
-        self._cycle.cycle_time_max = system.address[SYSTEM_COUNTER_CONDUCTOR_MAX_CYCLE_TIME]
-        self._cycle.cycle_time_exceeded = system.address[SYSTEM_COUNTER_CONDUCTOR_CYCLE_TIME_THRESHOLD_EXCEEDED]
 
     @property
     def role_name(self) -> str:
@@ -182,16 +174,7 @@ cdef class Tracker(NativeAgent):
 
     # ---- commands
 
-    cdef int _take_commands(self, int64_t now_ns) noexcept nogil:
-        cdef Command command
-        cdef int taken = 0
-        while taken < COMMANDS_PER_CYCLE and self._events.can_answer() and self._commands.poll(&command):
-            self._on_command(&command)
-            self._commands.taken()
-            taken += 1
-        return taken
-
-    cdef void _on_command(self, Command* command) noexcept nogil:
+    cdef void _on_command(self, Command* command, int64_t now_ns) noexcept nogil:
         if command.operation == OPERATION_ADD_IPC_PUBLICATION:
             self._ipc_publications.add(command.subject)
         elif command.operation == OPERATION_ADD_NETWORK_PUBLICATION:
@@ -255,46 +238,22 @@ cdef class Tracker(NativeAgent):
     def link_subscriber(self, stream not None, int32_t position_id, int64_t registration_id) -> None:
         """Let a subscriber join an IpcPublication or PublicationImage; answered by SUBSCRIBER_LINKED."""
         self._check_position(position_id)
-        self._put(OPERATION_LINK_SUBSCRIBER, stream, position_id, registration_id, flag=isinstance(stream, PublicationImage), awaits=True)
+        self._put(OPERATION_LINK_SUBSCRIBER, stream, position_id, flag=isinstance(stream, PublicationImage), value=registration_id, awaits=True)
 
     def unlink_subscriber(self, stream not None, int32_t position_id, int64_t registration_id) -> None:
         """Forget a subscriber of an IpcPublication or PublicationImage; answered by SUBSCRIBER_UNLINKED."""
-        self._put(OPERATION_UNLINK_SUBSCRIBER, stream, position_id, registration_id, flag=isinstance(stream, PublicationImage), awaits=True)
+        self._put(OPERATION_UNLINK_SUBSCRIBER, stream, position_id, flag=isinstance(stream, PublicationImage), value=registration_id, awaits=True)
 
     def add_client(self, int64_t client_id, int32_t heartbeat_counter_id) -> None:
         """Watch a client's heartbeat; answered by CLIENT_TIMEOUT when it is silent or has closed."""
         self._check_position(heartbeat_counter_id)
-        self._put(OPERATION_ADD_CLIENT, None, heartbeat_counter_id, client_id, counter_id=heartbeat_counter_id)
+        self._put(OPERATION_ADD_CLIENT, None, heartbeat_counter_id, value=client_id,
+                  second=<size_t>self._counters.value_address(heartbeat_counter_id))
 
     def remove_client(self, int64_t client_id) -> None:
         """Watch a client no more."""
-        self._put(OPERATION_REMOVE_CLIENT, None, 0, client_id)
-
-    @property
-    def free_commands(self) -> int:
-        """Commands that can be added before the queue is full."""
-        return self._commands.free_slots()
+        self._put(OPERATION_REMOVE_CLIENT, None, value=client_id)
 
     def _check_position(self, int32_t counter_id):
         if self._counters.value_address(counter_id) is NULL:
             raise IndexError(f"counter id: expected 0 to {self._counters.capacity - 1}, actual {counter_id}")
-
-    def _put(self, int operation, subject, int32_t a=0, int64_t value=0, *, bint flag=False, bint hold=False, bint awaits=False, counter_id=None):
-        cdef Command command
-        command_clear(&command, operation, NULL if subject is None else <void*>subject)
-        command.a = a
-        command.value = value
-        command.flag = flag
-        command.second = NULL if counter_id is None else <void*>self._counters.value_address(counter_id)
-        if hold:
-            self._events.hold(subject)
-        if awaits:
-            self._events.await_answer(subject)
-        try:
-            self._commands.put(&command, subject)
-        except AgentQueueFullError:
-            if hold:
-                self._events.let_go(subject)
-            if awaits:
-                self._events.answered(subject)
-            raise
