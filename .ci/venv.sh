@@ -77,8 +77,9 @@ install() {
     # The build runs in .venv itself: one Cython for `pip install` and for hatch_build.py, and nothing to fetch twice.
     .venv/bin/python -c '
 import tomllib
-# pip from 23.1 on builds what comes without a wheel in isolation; older ones need the wheel package and say so at length.
-print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], "editables", "pip>=23.1", sep="\n")
+# Packages that come without a wheel (PySpark) are built here too: by setuptools, which makes wheels itself from 70.1 on.
+needs = ["editables", "pip>=23.1", "setuptools>=70.1"]
+print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], *needs, sep="\n")
 ' >.venv/build-requires.txt
     pip_install -r .venv/build-requires.txt
     extras=dev
