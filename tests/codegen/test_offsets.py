@@ -86,6 +86,7 @@ LAYOUTS: dict[str, dict[str, tuple[int, dict[str, tuple[int, int]]]]] = {
         "ChannelStatusKey": (4, {"channel_length": (0, 4)}),
         "LocalSockaddrKey": (8, {"channel_status_id": (0, 4), "local_sockaddr_length": (4, 4)}),
         "ClientHeartbeatKey": (8, {"client_id": (0, 8)}),
+        "BootstrapNeighborKey": (4, {"neighbor_index": (0, 4)}),
         "ErrorRecord": (
             24,
             {"length": (0, 4), "observation_count": (4, 4), "last_observation_timestamp_ms": (8, 8)}
@@ -196,6 +197,9 @@ def test_members_that_move_start_where_the_protocol_says(project: Project) -> No
         "PublicationReady.log_file": 36,
         "UnavailableImage.channel": 24,
         "PublicationErrorFrame.error_message": 68,
+        "FrameEvent.frame": 44,
+        "CommandEvent.command": 28,
+        "StateEvent.text": 20,
     }
 
 
@@ -224,4 +228,9 @@ def test_counter_keys_follow_the_table_of_counter_types(project: Project) -> Non
     keys = {case.value: case.struct for case in key.cases}
     stream = dict.fromkeys((1, 2, 3, 4, 5, 9, 10, 12, 13, 17, 19, 20), "StreamCounterKey")
     channel = dict.fromkeys((6, 7, 18), "ChannelStatusKey")
-    assert keys == stream | channel | {0: "SystemCounterKey", 11: "ClientHeartbeatKey", 14: "LocalSockaddrKey"}
+    assert keys == stream | channel | {
+        0: "SystemCounterKey",
+        11: "ClientHeartbeatKey",
+        14: "LocalSockaddrKey",
+        21: "BootstrapNeighborKey",
+    }

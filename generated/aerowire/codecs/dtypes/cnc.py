@@ -223,6 +223,20 @@ LOCAL_SOCKADDR_KEY: Final[np.dtype[np.void]] = np.dtype(
     }
 )
 
+# Key of a bootstrap neighbour's counter.
+BOOTSTRAP_NEIGHBOR_KEY: Final[np.dtype[np.void]] = np.dtype(
+    {
+        "names": [
+            'neighbor_index',
+        ],
+        "formats": [
+            '<i4',
+        ],
+        "offsets": [0],
+        "itemsize": 4,
+    }
+)
+
 # Key of a client's heartbeat.
 CLIENT_HEARTBEAT_KEY: Final[np.dtype[np.void]] = np.dtype(
     {

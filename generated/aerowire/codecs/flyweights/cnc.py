@@ -388,7 +388,7 @@ class CounterMetadataDecoder(Flyweight):
     label = Octets(132, 380)  # The label.
     key = Octets(16, 112)  # What distinguishes counters of the type; the table of counter types names each key.
 
-    def key_decoder(self) -> SystemCounterKeyDecoder | StreamCounterKeyDecoder | ChannelStatusKeyDecoder | ClientHeartbeatKeyDecoder | LocalSockaddrKeyDecoder | None:
+    def key_decoder(self) -> SystemCounterKeyDecoder | StreamCounterKeyDecoder | ChannelStatusKeyDecoder | ClientHeartbeatKeyDecoder | LocalSockaddrKeyDecoder | BootstrapNeighborKeyDecoder | None:
         """The decoder of the key that `type_id` announces; None for one that is not described."""
         found = _COUNTER_METADATA_KEY.get(self.type_id)
         return None if found is None else found(self._buffer, self._offset + 16, 112)
@@ -579,6 +579,35 @@ class LocalSockaddrKeyEncoder(LocalSockaddrKeyDecoder):
 _LOCAL_SOCKADDR_KEY = Struct("<ii")
 
 
+class BootstrapNeighborKeyDecoder(Flyweight):
+    """Key of a bootstrap neighbour's counter."""
+
+    __slots__ = ()
+    ENCODED_LENGTH = 4
+    NEIGHBOR_INDEX_OFFSET = 0
+    MEMBERS = ('neighbor_index',)
+    neighbor_index = Integer(0, _i)  # Place in the list of bootstrap neighbours.
+
+
+class BootstrapNeighborKeyEncoder(BootstrapNeighborKeyDecoder):
+    """Writes: key of a bootstrap neighbour's counter."""
+
+    __slots__ = ()
+    neighbor_index = WritableInteger(0, _i)
+
+    @classmethod
+    def encode(
+        cls,
+        *,
+        neighbor_index: int = 0,
+    ) -> bytes:
+        """Return the bytes of a whole struct; lengths that are None are computed."""
+        return _BOOTSTRAP_NEIGHBOR_KEY.pack(neighbor_index)
+
+
+_BOOTSTRAP_NEIGHBOR_KEY = Struct("<i")
+
+
 class ClientHeartbeatKeyDecoder(Flyweight):
     """Key of a client's heartbeat."""
 
@@ -726,7 +755,7 @@ class LossRecordEncoder(LossRecordDecoder):
 
 
 _LOSS_RECORD = Struct("<qqqqiii")
-_COUNTER_METADATA_KEY: dict[int, type[SystemCounterKeyDecoder] | type[StreamCounterKeyDecoder] | type[ChannelStatusKeyDecoder] | type[ClientHeartbeatKeyDecoder] | type[LocalSockaddrKeyDecoder]] = {
+_COUNTER_METADATA_KEY: dict[int, type[SystemCounterKeyDecoder] | type[StreamCounterKeyDecoder] | type[ChannelStatusKeyDecoder] | type[ClientHeartbeatKeyDecoder] | type[LocalSockaddrKeyDecoder] | type[BootstrapNeighborKeyDecoder]] = {
     0: SystemCounterKeyDecoder,
     1: StreamCounterKeyDecoder,
     2: StreamCounterKeyDecoder,
@@ -745,6 +774,7 @@ _COUNTER_METADATA_KEY: dict[int, type[SystemCounterKeyDecoder] | type[StreamCoun
     18: ChannelStatusKeyDecoder,
     19: StreamCounterKeyDecoder,
     20: StreamCounterKeyDecoder,
+    21: BootstrapNeighborKeyDecoder,
 }
 
 

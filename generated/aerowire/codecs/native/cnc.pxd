@@ -387,6 +387,20 @@ cdef extern from *:
     int32_t local_sockaddr_key_local_sockaddr_length "aerowire_cnc_local_sockaddr_key_local_sockaddr_length"(const uint8_t* p) noexcept nogil
     void local_sockaddr_key_set_local_sockaddr_length "aerowire_cnc_local_sockaddr_key_set_local_sockaddr_length"(uint8_t* p, int32_t value) noexcept nogil
 
+# ---- BootstrapNeighborKey: Key of a bootstrap neighbour's counter.
+
+cdef enum:
+    BOOTSTRAP_NEIGHBOR_KEY_LENGTH = 4  # length of the fixed part
+    BOOTSTRAP_NEIGHBOR_KEY_NEIGHBOR_INDEX_OFFSET = 0  # Place in the list of bootstrap neighbours.
+
+cdef extern from *:
+    """
+    static inline int32_t aerowire_cnc_bootstrap_neighbor_key_neighbor_index(const uint8_t *p) { int32_t value; memcpy(&value, p + 0, sizeof(value)); return value; }
+    static inline void aerowire_cnc_bootstrap_neighbor_key_set_neighbor_index(uint8_t *p, int32_t value) { memcpy(p + 0, &value, sizeof(value)); }
+    """
+    int32_t bootstrap_neighbor_key_neighbor_index "aerowire_cnc_bootstrap_neighbor_key_neighbor_index"(const uint8_t* p) noexcept nogil
+    void bootstrap_neighbor_key_set_neighbor_index "aerowire_cnc_bootstrap_neighbor_key_set_neighbor_index"(uint8_t* p, int32_t value) noexcept nogil
+
 # ---- ClientHeartbeatKey: Key of a client's heartbeat.
 
 cdef enum:
