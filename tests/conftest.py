@@ -8,12 +8,16 @@ import shutil
 import sys
 from collections.abc import Generator
 
+import hypothesis
 import pytest
 
 import hatch_build
 
 SEED_VARIABLE = "AEROWIRE_SEED"
 SANITIZE_VARIABLE = "AEROWIRE_SANITIZE"  # how the modules under test were built (make tsan)
+# A loaded machine is no failure of what is tested; pytest's own limit ends what hangs.
+hypothesis.settings.register_profile("aerowire", deadline=None)
+hypothesis.settings.load_profile("aerowire")
 SEED = int(os.environ.get(SEED_VARIABLE) or secrets.randbits(32))
 
 

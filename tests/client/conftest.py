@@ -238,6 +238,19 @@ class FakeDriver:
             commands.StaticCounterEncoder.encode(correlation_id=command.correlation_id, counter_id=counter_id),
         )
 
+    def _on_success(self, body: bytes) -> None:
+        self.success(commands.CorrelatedCommandDecoder(body).correlation_id)
+
+    _on_remove_destination = _on_remove_destination_by_id = _on_add_rcv_destination = _on_remove_rcv_destination = _on_success
+    _on_reject_image = _on_success
+
+    def _on_add_destination(self, body: bytes) -> None:
+        command = commands.AddDestinationDecoder(body)
+        if "refuse" in command.channel:
+            self.error(command.correlation_id, ErrorCode.INVALID_CHANNEL, "refused by the fake driver")
+        else:
+            self.success(command.correlation_id)
+
     def _on_get_next_available_session_id(self, body: bytes) -> None:
         command = commands.GetNextAvailableSessionIdDecoder(body)
         self.transmitter.transmit(

@@ -21,7 +21,8 @@ class SmallAgent:
         assert self.free_commands > 0
         self.queue.append(("add", publication))
 
-    def close_publication(self, publication: Any) -> None:
+    def close_publication(self, publication: Any, *, abandoned: bool) -> None:
+        del abandoned
         assert self.free_commands > 0
         self.queue.append(("close", publication))
 
@@ -31,7 +32,7 @@ def test_what_does_not_fit_waits_in_order() -> None:
     gate = TrackerGate(cast(Any, agent))
     for number in range(3):
         gate.add_publication(cast(Any, number))
-        gate.close_publication(cast(Any, number))
+        gate.close_publication(cast(Any, number), abandoned=False)
     assert not gate.is_open
     seen: list[tuple[str, Any]] = []
     while agent.queue or gate.flush():
@@ -46,7 +47,7 @@ def test_a_new_command_never_passes_a_waiting_one() -> None:
     for number in range(3):
         gate.add_publication(cast(Any, number))
     agent.queue.clear()
-    gate.close_publication(cast(Any, 0))
+    gate.close_publication(cast(Any, 0), abandoned=False)
     assert agent.queue == []
     assert gate.flush() == 2
     assert agent.queue == [("add", 2), ("close", 0)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from aerowire.base.channel_keys import check_channel
 from aerowire.base.channel_uri import ChannelUri
 from aerowire.base.errors import ChannelError, ChannelValueError, UnknownChannelKeyError
 from aerowire.codecs.tables.errors import ErrorCode
@@ -48,9 +49,21 @@ def test_refuses_what_is_not_a_channel(text: str, part: str) -> None:
     assert caught.value.error_code == ErrorCode.INVALID_CHANNEL
 
 
+@pytest.mark.parametrize("text", ["aeron:udp?endpont=x", "aeron:ipc?mtu=x|reliable=maybe|control-mode=", "aeron:udp?tags=1,2,3|a=b=c"])
+def test_keys_and_values_may_be_anything_for_a_driver(text: str) -> None:
+    assert str(ChannelUri.parse(text)) == text
+
+
+@pytest.mark.parametrize("tags", ["x", "", ",7", "9223372036854775808"])
+def test_a_channel_tag_is_an_integer_when_somebody_asks(tags: str) -> None:
+    with pytest.raises(ChannelValueError, match="tag is not an integer") as caught:
+        _ = ChannelUri.parse(f"aeron:udp?tags={tags}").channel_tag
+    assert caught.value.error_code == ErrorCode.INVALID_CHANNEL
+
+
 def test_names_an_unknown_key_and_the_nearest_one() -> None:
     with pytest.raises(UnknownChannelKeyError, match=r"endpont.*did you mean 'endpoint'") as caught:
-        ChannelUri.parse("aeron:udp?endpont=localhost:40123")
+        check_channel("aeron:udp?endpont=localhost:40123")
     assert caught.value.error_code == ErrorCode.INVALID_CHANNEL
 
 
@@ -79,7 +92,7 @@ def test_names_an_unknown_key_and_the_nearest_one() -> None:
 def test_names_a_bad_value_and_what_it_should_be(parameter: str, expected: str) -> None:
     text = f"aeron:udp?endpoint=localhost:40123|{parameter}"
     with pytest.raises(ChannelValueError) as caught:
-        ChannelUri.parse(text)
+        check_channel(text)
     error = caught.value
     assert (error.where, error.expected, error.actual) == (text, expected, parameter)
     assert error.error_code == ErrorCode.INVALID_CHANNEL

@@ -82,18 +82,23 @@ def test_add_counter_pads_its_key_to_four_bytes() -> None:
         ),
         (
             commands.CommandType.ADD_DESTINATION,
-            commands.AddDestinationEncoder.encode(registration_id=3, channel="c"),
-            ("on_send_destination", 3, "c"),
+            commands.AddDestinationEncoder.encode(correlation_id=2, registration_id=3, channel="c"),
+            ("on_add_send_destination", 2, 3, "c"),
+        ),
+        (
+            commands.CommandType.REMOVE_DESTINATION,
+            commands.RemoveDestinationEncoder.encode(correlation_id=2, registration_id=3, channel="c"),
+            ("on_remove_send_destination", 2, 3, "c"),
         ),
         (
             commands.CommandType.REMOVE_DESTINATION_BY_ID,
-            commands.RemoveDestinationByIdEncoder.encode(resource_registration_id=3),
-            ("on_send_destination", 3, None),
+            commands.RemoveDestinationByIdEncoder.encode(correlation_id=2, resource_registration_id=3, destination_registration_id=4),
+            ("on_remove_destination_by_id", 2, 3, 4),
         ),
         (
             commands.CommandType.REMOVE_RCV_DESTINATION,
             commands.RemoveRcvDestinationEncoder.encode(registration_id=3, channel="c"),
-            ("on_receive_destination", 3, "c"),
+            ("on_remove_receive_destination", 0, 3, "c"),
         ),
     ],
 )

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import typing
 from pathlib import Path
 
 import pytest
 
+import aerowire.driver
 from aerowire.base.errors import ConfigurationError, UnknownOptionError
 from aerowire.base.options import parse_definitions, read_properties_file
 from aerowire.codecs.tables.options import OPTIONS
-from aerowire.driver.context import Context, ThreadingMode
+from aerowire.driver.context import _WITHOUT_EFFECT, Context, ThreadingMode
 
 
 def test_every_declared_attribute_is_an_option_of_its_kind() -> None:
@@ -91,8 +93,10 @@ def test_another_process_gets_the_same_options_by_properties() -> None:
         ({"publication_reserved_session_id_low": 2000}, "aeron.publication.reserved.session.id.low", "impossible"),
         ({"driver_termination_validator": "com.acme.Mine"}, "aeron.driver.termination.validator", "not one of"),
         ({"congestion_control_supplier": "com.acme.Mine"}, "aeron.CongestionControl.supplier", "not one of"),
-        ({"driver_resolver_name": "me"}, "aeron.driver.resolver.name", "not supported"),
-        ({"tether_subscriptions": False}, "aeron.tether.subscriptions", "not supported"),
+        ({"driver_resolver_interface": "127.0.0.1:0"}, "aeron.driver.resolver.name", "needs a name and an interface"),
+        ({"name_resolver_supplier": "driver", "driver_resolver_name": "me"}, "aeron.driver.resolver.interface", "needs a name"),
+        ({"driver_resolver_name": "n" * 513, "driver_resolver_interface": "127.0.0.1:0"}, "aeron.driver.resolver.name", "does not fit"),
+        ({"driver_resolver_bootstrap_neighbor": "a:1," * 21}, "aeron.driver.resolver.bootstrap.neighbor", "too many"),
         ({"image_liveness_timeout_ns": "-1s"}, "aeron.image.liveness.timeout", "out of range"),
         ({"low_file_store_warning_threshold": -1}, "aeron.low.file.store.warning.threshold", "out of range"),
         ({"sender_io_vector_capacity": 17}, "aeron.sender.io.vector.capacity", "out of range"),
@@ -120,9 +124,9 @@ def test_another_process_is_told_what_its_environment_would_change(monkeypatch: 
 
 
 def test_options_that_decide_nothing_are_named_with_the_reason() -> None:
-    context = Context(environ={}, nak_multicast_group_size=20, use_windows_high_res_timer=False, mtu_length=1408)
+    context = Context(environ={}, use_windows_high_res_timer=True, enable_experimental_features=False, mtu_length=1408)
     (only,) = context.options_without_effect()
-    assert only.startswith("aeron.nak.multicast.group.size: multicast")
+    assert only == f"{OPTIONS['use_windows_high_res_timer'].property}: it is for Windows"
 
 
 def test_threads_of_several_agents_run_where_the_official_driver_puts_them() -> None:
@@ -168,3 +172,34 @@ def test_reads_java_properties_files(tmp_path: Path) -> None:
 def test_a_missing_properties_file_is_a_configuration_error(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="cannot be read"):
         read_properties_file(tmp_path / "none")
+
+
+@pytest.mark.parametrize(("text", "value"), [("1", True), ("on", True), ("TRUE", True), ("0", False), ("off", False), ("False", False)])
+def test_booleans_of_the_environment_may_be_written_as_for_the_c_driver(text: str, value: bool) -> None:
+    assert Context(environ={"AERON_DIR_DELETE_ON_START": text}).dir_delete_on_start is value
+
+
+def test_what_only_the_c_driver_does_is_named() -> None:
+    told = Context(environ={"AERON_UDP_CHANNEL_INCOMING_INTERCEPTORS": "loss", "AERON_DRIVER_CONNECT": "0"}).options_without_effect()
+    assert [text.partition(":")[0] for text in told] == ["aeron.driver.connect", "aeron.udp.channel.incoming.interceptors"]
+
+
+def test_every_option_of_the_driver_is_read_by_somebody_or_named_as_without_effect() -> None:
+    package = Path(aerowire.driver.__file__).parent
+    # Its own annotations and its list of options without effect read nothing.
+    sources = "".join(path.read_text() for path in package.glob("*.py") if path.name != "context.py")
+    sources += "".join(line for line in (package / "context.py").read_text().splitlines() if "_values[" in line or "self." in line)
+    sources += (package.parent / "tools" / "driver.py").read_text()
+    named = {name for names in _WITHOUT_EFFECT.values() for name in names}
+    # Read by names that are put together.
+    families = ("_idle_strategy", "_idle_strategy_init_args", "_cpu_affinity")
+    unread = [
+        name
+        for name, option in OPTIONS.items()
+        if "driver" in option.scopes
+        and name not in named
+        and not name.endswith(families)
+        and not name.startswith("debug_")
+        and not re.search(rf"\b{name}\b", sources)
+    ]
+    assert unread == []

@@ -24,6 +24,7 @@ from aerowire.base.errors import (
     StorageSpaceError,
     UnknownOptionError,
 )
+from aerowire.base.idle import CONTROLLABLE_NOOP, CONTROLLABLE_PARK
 from aerowire.codecs.flyweights.cnc import CncHeaderEncoder
 from aerowire.codecs.flyweights.commands import CommandType
 from aerowire.codecs.tables.counters import SystemCounter
@@ -179,6 +180,14 @@ class TestDirectory:
         assert "something went wrong" in saved.read_text()
         assert str(saved) in capsys.readouterr().err
 
+    def test_warns_of_a_directory_that_exists_when_asked_to(self, aeron_dir: str, capsys: pytest.CaptureFixture[str]) -> None:
+        launch(aeron_dir, dir_warn_if_exists=True).close()
+        assert capsys.readouterr().err == ""
+        launch(aeron_dir).close()
+        assert capsys.readouterr().err == ""
+        launch(aeron_dir, dir_warn_if_exists=True).close()
+        assert capsys.readouterr().err == f"WARNING: {aeron_dir} exists\n"
+
     def test_a_foreign_directory_is_refused_and_left_alone(self, aeron_dir: str) -> None:
         Path(aeron_dir).mkdir()
         Path(aeron_dir, "thesis.tex").write_text("years of work")
@@ -296,6 +305,26 @@ class TestEmbedded:
         with launch(aeron_dir, threading_mode="SHARED", conductor_cpu_affinity=4_000), cnc_of(aeron_dir) as cnc:
             assert [error.text for error in read_errors(cnc.error_log_buffer) if "affinity" in error.text]
 
+    def test_a_controllable_idle_strategy_parks_until_it_is_told(self, aeron_dir: str) -> None:
+        with launch(aeron_dir, threading_mode="SHARED", shared_idle_strategy="controllable") as driver, cnc_of(aeron_dir) as cnc:
+            counters = cnc.counters_manager()
+            assert counters.value(SystemCounter.CONTROLLABLE_IDLE_STRATEGY) == CONTROLLABLE_PARK
+            (runner,) = driver._runners
+
+            def cycles_of(told: int) -> int:
+                counters.set_value(SystemCounter.CONTROLLABLE_IDLE_STRATEGY, told)
+                before, until = runner.invoker.cycle_count, time.monotonic() + 0.03
+                while time.monotonic() < until:
+                    time.sleep(0.005)
+                return runner.invoker.cycle_count - before
+
+            parked = max(cycles_of(CONTROLLABLE_PARK) for _ in range(3))
+            assert max(cycles_of(CONTROLLABLE_NOOP) for _ in range(3)) > 3 * parked
+
+    def test_a_strategy_of_no_thread_controls_nothing(self, aeron_dir: str) -> None:
+        with launch(aeron_dir, threading_mode="SHARED", sender_idle_strategy="controllable"), cnc_of(aeron_dir) as cnc:
+            assert cnc.counters_reader().value(SystemCounter.CONTROLLABLE_IDLE_STRATEGY) == 0
+
     def test_an_idle_strategy_with_too_many_arguments_is_refused(self, aeron_dir: str) -> None:
         with pytest.raises(ConfigurationError, match="no such arguments"):
             launch(aeron_dir, sender_idle_strategy="noop", sender_idle_strategy_init_args="1 2")
@@ -321,9 +350,9 @@ class TestEmbedded:
             client.driver.check_capture()
 
     def test_options_without_effect_stand_in_the_error_log(self, aeron_dir: str) -> None:
-        with launch(aeron_dir, cubic_congestion_control_tcp_mode=True), cnc_of(aeron_dir) as cnc:
+        with launch(aeron_dir, enable_experimental_features=True), cnc_of(aeron_dir) as cnc:
             (error,) = read_errors(cnc.error_log_buffer)
-            assert "option without effect: aeron.CubicCongestionControl.tcpMode" in error.text
+            assert "option without effect: aeron.enable.experimental.features" in error.text
 
     def test_launch_embedded_has_a_directory_of_its_own(self) -> None:
         with MediaDriver.launch_embedded(**OPTIONS) as one, MediaDriver.launch_embedded(**OPTIONS) as two:

@@ -408,14 +408,17 @@ class TestErrors:
         ("channel", "code", "part"),
         [
             ("aeron:udp?endpoint=127.0.0.1:0", ErrorCode.GENERIC_ERROR, "port 0"),
-            ("aeron:udp?endpont=127.0.0.1:1", ErrorCode.INVALID_CHANNEL, "did you mean 'endpoint'"),
-            ("aeron:udp?endpoint=127.0.0.1:1|mtu=x", ErrorCode.INVALID_CHANNEL, "mtu=x"),
+            ("aeron:udp?endpont=127.0.0.1:1", ErrorCode.INVALID_CHANNEL, "does not say where it is"),
+            ("aeron:udp?endpoint=127.0.0.1:1|mtu=x", ErrorCode.GENERIC_ERROR, "mtu=x"),
             ("aeron:ipc?term-length=3", ErrorCode.GENERIC_ERROR, "term-length=3"),
             ("aeron:udp?endpoint=nosuchhost.invalid:1", ErrorCode.UNKNOWN_HOST, "nosuchhost.invalid"),
-            ("aeron:udp?endpoint=224.0.1.1:1|interface=localhost", ErrorCode.NOT_SUPPORTED, "multicast"),
-            ("aeron:udp?control-mode=manual", ErrorCode.NOT_SUPPORTED, "multi-destination-cast"),
-            ("aeron:udp?control=127.0.0.1:0|control-mode=dynamic", ErrorCode.NOT_SUPPORTED, "multi-destination-cast"),
-            ("aeron:udp?endpoint=127.0.0.1:1|control=127.0.0.1:0|control-mode=response", ErrorCode.NOT_SUPPORTED, "response"),
+            ("aeron:udp?control-mode=dynamic", ErrorCode.INVALID_CHANNEL, "explicit control address"),
+            ("aeron:udp?endpoint=127.0.0.1:1|channel-snd-ts-offset=-40", ErrorCode.GENERIC_ERROR, "channel-snd-ts-offset=-40"),
+            ("aeron:udp?endpoint=224.0.1.2:1|interface=localhost", ErrorCode.INVALID_CHANNEL, "even"),
+            ("aeron:udp?endpoint=224.0.1.1:1|interface=10.77.0.0/16", ErrorCode.INVALID_CHANNEL, "no interface matches"),
+            ("aeron:udp?endpoint=224.0.1.1:1|interface=localhost|fc=fast", ErrorCode.GENERIC_ERROR, "unknown flow control strategy"),
+            ("aeron:udp?endpoint=224.0.1.1:1|interface=localhost|fc=min,rrwm:0", ErrorCode.GENERIC_ERROR, "rrwm:0"),
+            ("aeron:udp?endpoint=224.0.1.1:1|interface=localhost|ttl=300", ErrorCode.GENERIC_ERROR, "ttl is impossible"),
             ("aeron:udp?endpoint=127.0.0.1:1|fc=max", ErrorCode.GENERIC_ERROR, "fc=max"),
             ("aeron:udp?control=127.0.0.1:4", ErrorCode.GENERIC_ERROR, "control stands alone"),
             ("bogus", ErrorCode.INVALID_CHANNEL, "scheme"),
@@ -433,13 +436,8 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("channel", "code", "part"),
         [
-            ("aeron-spy:aeron:udp?endpoint=127.0.0.1:1", ErrorCode.NOT_SUPPORTED, "spy"),
-            ("aeron:udp?control-mode=manual", ErrorCode.NOT_SUPPORTED, "multi-destination"),
-            ("aeron:udp?endpoint=127.0.0.1:0|cc=cubic", ErrorCode.NOT_SUPPORTED, "cubic"),
-            ("aeron:udp?endpoint=127.0.0.1:0|control-mode=response", ErrorCode.NOT_SUPPORTED, "response"),
-            ("aeron:udp?endpoint=127.0.0.1:0|tether=false", ErrorCode.NOT_SUPPORTED, "tether=false"),
-            ("aeron:ipc?tether=false", ErrorCode.NOT_SUPPORTED, "tether=false"),
             ("aeron:udp?endpoint=127.0.0.1:0|control=127.0.0.1:0", ErrorCode.GENERIC_ERROR, "port 0"),
+            ("aeron:udp?endpoint=127.0.0.1:0|channel-rcv-ts-offset=-9", ErrorCode.GENERIC_ERROR, "channel-rcv-ts-offset=-9"),
             ("aeron:udp?endpoint=127.0.0.1:0|media-rcv-ts-offset=0", ErrorCode.INVALID_CHANNEL, "media timestamps"),
             ("aeron:udp?endpoint=127.0.0.1:0|so-rcvbuf=16k", ErrorCode.GENERIC_ERROR, "SO_RCVBUF"),
             ("aeron:udp", ErrorCode.INVALID_CHANNEL, "does not say where"),
@@ -475,7 +473,7 @@ class TestErrors:
         assert (code, "address already in use" in text) == (ErrorCode.GENERIC_ERROR, True), text
         assert f"{UDP}|tags=7 of this driver has it" in text
         code, text = client.error_of(client.add_subscription(f"aeron:udp?endpoint={bound}|tags=7", 11))
-        assert (code, "tag matches a channel of another endpoint" in text) == (ErrorCode.INVALID_CHANNEL, True), text
+        assert (code, "tag matches a channel of another endpoint" in text) == (ErrorCode.GENERIC_ERROR, True), text
         second = client.take(CommandType.ON_SUBSCRIPTION_READY, client.add_subscription("aeron:udp?tags=7", 11))
         assert second.channel_status_counter_id == first.channel_status_counter_id
 
@@ -484,10 +482,10 @@ class TestErrors:
         subscription = client.add_subscription("aeron:ipc", 10)
         destination = {"registration_id": publication, "channel": "aeron:udp?endpoint=127.0.0.1:1"}
         asked = client.request(CommandType.ADD_DESTINATION, commands.AddDestinationEncoder, **destination)
-        assert client.error_of(asked)[0] == ErrorCode.NOT_SUPPORTED
+        assert client.error_of(asked)[0] == ErrorCode.UNKNOWN_PUBLICATION
         destination["registration_id"] = subscription
         asked = client.request(CommandType.ADD_RCV_DESTINATION, commands.AddRcvDestinationEncoder, **destination)
-        assert client.error_of(asked)[0] == ErrorCode.NOT_SUPPORTED
+        assert client.error_of(asked)[0] == ErrorCode.UNKNOWN_SUBSCRIPTION
         asked = client.request(CommandType.REMOVE_DESTINATION, commands.RemoveDestinationEncoder, **destination)
         assert client.error_of(asked)[0] == ErrorCode.UNKNOWN_PUBLICATION
 
@@ -497,10 +495,9 @@ class TestErrors:
         assert client.error_of(asked)[0] == ErrorCode.GENERIC_ERROR
         client.add_subscription("aeron:ipc", 10)
         client.add_publication("aeron:ipc", 10)
-        image = client.take(CommandType.ON_AVAILABLE_IMAGE)
-        fields["image_correlation_id"] = image.correlation_id
+        fields |= {"image_correlation_id": client.take(CommandType.ON_AVAILABLE_IMAGE).correlation_id, "reason": "x" * 1024}
         asked = client.request(CommandType.REJECT_IMAGE, commands.RejectImageEncoder, **fields)
-        assert client.error_of(asked)[0] == ErrorCode.NOT_SUPPORTED
+        assert client.error_of(asked)[0] == ErrorCode.GENERIC_ERROR
 
     def test_a_rejected_image_tells_the_publisher_who_and_why(self, launch: Callable[..., Any]) -> None:
         client = launch(rcv_status_message_timeout_ns="2ms")
@@ -563,6 +560,33 @@ class TestErrors:
         assert client.system(SystemCounter.ERRORS) == 1
         monkeypatch.undo()
         client.take(CommandType.ON_SUBSCRIPTION_READY, client.add_subscription("aeron:ipc", 10))
+
+    def test_space_that_runs_low_is_told_once_until_there_is_more_of_it(self, launch: Callable[..., Any]) -> None:
+        client = launch(low_file_store_warning_threshold=50_000_000)
+        logs = client.driver.registrar.core.logs
+        regions = logs._regions
+        for free in (50_000_000, 50_000_000, 50_000_001, 40_000_000):
+            logs._regions = RegionsWithSpace(regions, free)
+            ready = client.add_publication("aeron:ipc", 10, is_exclusive=True)
+            client.take(CommandType.ON_EXCLUSIVE_PUBLICATION_READY, ready)
+        logs._regions = regions
+        told = [error for error in read_errors(client.cnc.error_log_buffer) if "space is running low" in error.text]
+        assert sum(error.observation_count for error in told) == 2
+        assert "threshold=50000000 free=50000000" in told[0].text
+
+
+class RegionsWithSpace:
+    """A region port on a file system with so much left."""
+
+    def __init__(self, real: Any, free: int) -> None:
+        self._real = real
+        self._free = free
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+    def free_space(self, _directory: object) -> int:
+        return self._free
 
 
 class FullRegions:

@@ -7,6 +7,7 @@ import pytest
 from aerowire.base.errors import ChannelError, ChannelValueError, UnknownHostError
 from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.driver.interfaces import InterfaceAddress
+from aerowire.driver.socket_address import SocketAddress
 from aerowire.driver.udp_channel import ControlMode, UdpChannel
 
 INTERFACES = (
@@ -73,6 +74,8 @@ def test_reserved_timestamp_offset_is_the_reserved_value_before_the_message() ->
 def test_multicast_control_is_the_next_address() -> None:
     channel = parse("aeron:udp?endpoint=224.20.30.39:40124|ttl=4")
     assert str(channel.remote_control) == "224.20.30.40:40124"
+    assert str(parse("aeron:udp?endpoint=224.20.30.255:40124").remote_control) == "224.20.30.0:40124"
+    assert str(parse("aeron:udp?endpoint=[ff02::1f]:40124").remote_control) == "[ff02::20]:40124"
     assert (channel.is_multicast, channel.multicast_ttl) == (True, 4)
 
 
@@ -114,5 +117,9 @@ def test_a_tag_refers_to_a_channel_of_the_same_address() -> None:
     assert first.matches_tag(parse("aeron:udp?tags=7"))
     assert first.matches_tag(parse("aeron:udp?tags=7|endpoint=localhost:40123"))
     assert not first.matches_tag(parse("aeron:udp?tags=8|endpoint=localhost:40123"))
+    moved = SocketAddress("127.0.0.9", 40124)
+    assert first.matches_tag(parse("aeron:udp?tags=7|endpoint=127.0.0.9:40124"), remote=moved)
+    with pytest.raises(ChannelValueError):
+        first.matches_tag(parse("aeron:udp?tags=7|endpoint=localhost:40123"), remote=moved)
     with pytest.raises(ChannelValueError, match="another endpoint"):
         first.matches_tag(parse("aeron:udp?tags=7|endpoint=localhost:40124"))

@@ -27,7 +27,7 @@ from aerowire.logbuffer.exclusive_appender import ExclusiveAppender
 from aerowire.logbuffer.log import LogBuffers
 from aerowire.memory.region import Region
 from aerowire.protocol.congestion_control import StaticWindowCongestionControl
-from aerowire.protocol.flow_control import UnicastFlowControl
+from aerowire.protocol.flow_control import FlowControl, UnicastFlowControl
 from aerowire.simulation.network import SimulatedNetwork
 from aerowire.simulation.regions import AnonymousRegions
 from aerowire.system.clock import ManualClock
@@ -94,6 +94,7 @@ class Node:
         self.images: list[PublicationImage] = []
         self.subscribers: list[Subscriber] = []
         self.seen: list[Event] = []
+        self.rejoins = True
 
     def get(self, counter: SystemCounter) -> int:
         return self.counters.value(counter)
@@ -117,13 +118,19 @@ class Node:
             type=kind,
         )
 
-    def send_endpoint(self, port: DatagramPort) -> SendEndpoint:
-        endpoint = SendEndpoint(port, self.system, channel="aeron:udp?endpoint=test")
+    def send_endpoint(self, port: DatagramPort, **options: object) -> SendEndpoint:
+        endpoint = SendEndpoint(port, self.system, channel="aeron:udp?endpoint=test", **options)
         self.sender.add_endpoint(endpoint)
         return endpoint
 
     def publish(
-        self, endpoint: SendEndpoint, *, initial_term_id: int = INITIAL_TERM, exclusive: bool = False, **options: int
+        self,
+        endpoint: SendEndpoint,
+        *,
+        initial_term_id: int = INITIAL_TERM,
+        exclusive: bool = False,
+        flow_control: FlowControl | None = None,
+        **options: int,
     ) -> tuple[NetworkPublication, ConcurrentAppender]:
         log = self.log(initial_term_id=initial_term_id, kind=int(exclusive))
         limit = self.counter("pub-lmt")
@@ -145,7 +152,7 @@ class Node:
             mtu=1408,
             publication_window=WINDOW,
             exclusive=exclusive,
-            flow_control=UnicastFlowControl(16, 128 * 1024),
+            flow_control=flow_control or UnicastFlowControl(16, 128 * 1024),
             now_ns=self.clock.now_ns(),
             **options,
         )
@@ -156,8 +163,8 @@ class Node:
         )
         return publication, appender
 
-    def receive_endpoint(self, port: DatagramPort, **options: int) -> ReceiveEndpoint:
-        endpoint = ReceiveEndpoint(port, self.system, receiver_id=0x0102030405060708, channel="aeron:udp?endpoint=test", **options)
+    def receive_endpoint(self, port: DatagramPort, *, receiver_id: int = 0x0102030405060708, **options: object) -> ReceiveEndpoint:
+        endpoint = ReceiveEndpoint(port, self.system, receiver_id=receiver_id, channel="aeron:udp?endpoint=test", **options)
         self.receiver.add_endpoint(endpoint)
         return endpoint
 
@@ -165,7 +172,7 @@ class Node:
         self.seen.append(event)
         if event.type is EventType.CREATE_IMAGE:
             self.create_image(event)
-        elif event.type is EventType.IMAGE_LINGER:
+        elif event.type is EventType.IMAGE_LINGER and self.rejoins:
             self.receiver.remove_cool_down(event.subject.endpoint, event.subject.session_id, event.subject.stream_id)
         elif event.type is EventType.IMAGE_REMOVED:
             self.images.remove(event.subject)
@@ -195,6 +202,7 @@ class Node:
             subscriber_position_ids=[(position_id, 5)],
             congestion_control=StaticWindowCongestionControl(WINDOW),
             source_identity="{}:{}".format(*event.source_address),
+            clock=self.clock,
             now_ns=self.clock.now_ns(),
             **self.options,
         )

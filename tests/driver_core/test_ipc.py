@@ -193,3 +193,25 @@ def test_silent_and_closed_clients_are_told_apart(world, node):
     world.run(11 * SECOND, 100 * MS)
     assert [(event.client_id, event.closed) for event in node.seen] == [(2, 1), (1, 0)]
     assert node.get(SystemCounter.CLIENT_TIMEOUTS) == 1
+
+
+def test_a_stream_that_its_client_s_death_left_ends_at_once_when_it_is_read(world, node, make_subscriber):
+    publication, appender, _ = publish(node)
+    subscriber, _ = join(node, world, make_subscriber, publication)
+    appender.append(b"read")
+    subscriber.poll()
+    world.run(MS)
+    node.tracker.close_publication(publication, abandoned=True)
+    world.settle()
+    assert [event.type for event in node.seen[-1:]] == [EventType.PUBLICATION_LINGER]
+    world.run(10 * MS)
+    assert [event.type for event in node.seen[-2:]] == [EventType.PUBLICATION_DONE, EventType.PUBLICATION_REMOVED]
+
+
+def test_a_stream_that_its_client_s_death_left_waits_for_its_readers(world, node, make_subscriber):
+    publication, appender, _ = publish(node)
+    join(node, world, make_subscriber, publication)
+    appender.append(b"not read")
+    node.tracker.close_publication(publication, abandoned=True)
+    world.run(100 * MS)
+    assert publication.state == PublicationState.DRAINING

@@ -8,7 +8,9 @@ import pytest
 
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.driver.events import EventType
+from aerowire.driver.untethered_subscriptions import Tether
 from aerowire.protocol.lifecycle import ImageState, PublicationState
+from aerowire.protocol.untethered import UntetheredTimes
 
 MS = 1_000_000
 SECOND = 1_000_000_000
@@ -173,3 +175,69 @@ def test_a_receiver_takes_no_more_than_its_batch_at_once_and_sixteen_a_cycle(wor
         taken.append((node.get(SystemCounter.BYTES_RECEIVED) - before) // 32)
     assert taken == [1, 1, 16, 16, 6]
     assert port.asked_max == batch
+
+
+def test_arrivals_are_stamped_with_the_wall_clock_where_the_channel_says(world):
+    _, subscriber, _, appender = connect(world, stamp_offset=4)
+    before = world.clock.now_epoch_ns()
+    assert appender.append(bytes(16)) > 0
+    world.run(5 * MS)
+    subscriber.subscribers[0].poll()
+    (message,) = subscriber.subscribers[0].fragments
+    assert message[:4] + message[12:] == bytes(8)
+    assert before < int.from_bytes(message[4:12], "little") < world.clock.now_epoch_ns()
+
+
+def test_an_image_goes_on_without_an_untethered_subscriber_that_stands_still(world):
+    times = UntetheredTimes(window_limit_ns=300 * MS, linger_ns=200 * MS, resting_ns=400 * MS)
+    _, subscriber, publication, appender = connect(world, untethered=times)
+    (image,) = subscriber.images
+    fast, slow_id = subscriber.subscribers[0], subscriber.counter("sub-pos")
+    subscriber.tracker.link_subscriber(image, slow_id, 6, Tether.REJOINS)
+    world.settle()
+
+    def drive(duration_ns: int) -> None:
+        for _ in range(duration_ns // (10 * MS)):
+            while appender.append(bytes(1000)) > 0:
+                pass
+            world.run(10 * MS)
+            fast.poll()
+
+    def told() -> list[EventType]:
+        return [event.type for event in subscriber.seen if event.type >= EventType.SUBSCRIBER_UNAVAILABLE]
+
+    drive(400 * MS)
+    assert told() == [EventType.SUBSCRIBER_UNAVAILABLE]
+    stalled = publication.producer_position
+    drive(300 * MS)
+    assert publication.producer_position > stalled + 64 * 1024
+    drive(300 * MS)
+    assert told() == [EventType.SUBSCRIBER_UNAVAILABLE, EventType.SUBSCRIBER_AVAILABLE]
+    assert subscriber.counters.value(slow_id) == subscriber.seen[-1].position > stalled
+
+
+def test_an_image_whose_only_subscriber_rests_waits_for_it(world):
+    times = UntetheredTimes(window_limit_ns=100 * MS, linger_ns=100 * MS, resting_ns=400 * MS)
+    _, subscriber, publication, appender = connect(world, untethered=times)
+    (image,) = subscriber.images
+    first, only_id = subscriber.subscribers[0], subscriber.counter("sub-pos")
+    subscriber.tracker.link_subscriber(image, only_id, 6, Tether.REJOINS)
+    world.settle()
+    for _ in range(25):
+        while appender.append(bytes(1000)) > 0:
+            pass
+        world.run(10 * MS)
+        first.poll()
+    subscriber.tracker.unlink_subscriber(image, first.position_id, 5)
+    world.run(100 * MS)
+    assert image.accepts_subscribers
+    world.run(500 * MS)
+    before = publication.producer_position
+    reader = type(first)(subscriber, image, only_id)
+    for _ in range(20):
+        while appender.append(bytes(1000)) > 0:
+            pass
+        world.run(10 * MS)
+        reader.poll()
+    assert publication.producer_position > before
+    assert reader.fragments

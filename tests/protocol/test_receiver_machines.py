@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from aerowire.protocol import receive_window
-from aerowire.protocol.delay import StaticDelay
+from aerowire.protocol.delay import OptimalMulticastDelay, StaticDelay
 from aerowire.protocol.lifecycle import ImageLifecycle, ImageState
 from aerowire.protocol.loss_detector import LossDetector
 from aerowire.protocol.receive_window import ReceiveWindow
@@ -114,3 +116,31 @@ def test_image_states_only_grow():
     assert life.linger_over(False, 1_101)
     life.finish()
     assert life.state() == ImageState.DONE
+
+
+def test_multicast_delays_are_random_within_the_backoff_and_mostly_long():
+    delays = OptimalMulticastDelay(10_000_000, 10, 7)
+    drawn = [delays.delay_ns for _ in range(5_000)]
+    assert all(0 <= delay <= 10_000_000 for delay in drawn)
+    assert len(set(drawn)) > 4_900
+    # With ten that miss the same, the first one asks early on average and most of the others late.
+    median = sorted(drawn)[len(drawn) // 2]
+    assert 7_000_000 < median < 8_500_000
+    assert min(drawn) < 500_000
+    assert delays.retry_ns <= 10_000_000
+
+
+def test_multicast_delays_follow_their_seed():
+    def draw(seed: int) -> list[int]:
+        delays = OptimalMulticastDelay(10_000_000, 10, seed)
+        return [delays.delay_ns for _ in range(10)]
+
+    assert draw(1) == draw(1)
+    assert draw(1) != draw(2)
+
+
+def test_a_group_of_one_or_no_backoff_is_possible_and_less_is_not():
+    assert 0 <= OptimalMulticastDelay(10_000_000, 1, 3).delay_ns <= 10_000_000
+    assert OptimalMulticastDelay(0, 10, 3).delay_ns == 0
+    with pytest.raises(ValueError, match="group of at least 1"):
+        OptimalMulticastDelay(10, 0, 3)

@@ -129,12 +129,6 @@ def test_many_receivers_are_remembered():
     assert liveness.next_deadline_ns(500) == 1_001
 
 
-def test_the_limit_never_falls():
-    flow = UnicastFlowControl(16, 128 * 1024)
-    assert flow.limit_after(4096, 1024, 0) == 5120
-    assert flow.limit_after(0, 1024, 5120) == 5120
-
-
 @pytest.mark.parametrize(("offset", "length", "expected"), [(0, 128, 128), (TERM - 64, 128, 64), (0, TERM, TERM)])
 def test_retransmissions_end_with_the_term(offset, length, expected):
     assert UnicastFlowControl(16, 128 * 1024).retransmission_length(offset, length, TERM) == expected

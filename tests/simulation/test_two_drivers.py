@@ -7,87 +7,32 @@ import random
 
 import pytest
 
-from aerowire.codecs.flyweights.commands import (
-    AddPublicationEncoder,
-    AddSubscriptionEncoder,
-    AvailableImageDecoder,
-    ClientKeepaliveEncoder,
-    CommandType,
-    ErrorResponseDecoder,
-    PublicationReadyDecoder,
-)
 from aerowire.codecs.flyweights.transport import DataHeaderDecoder, FrameType
 from aerowire.codecs.tables.counters import SystemCounter
-from aerowire.logbuffer.concurrent_appender import ConcurrentAppender
-from aerowire.logbuffer.log import LogBuffers
 from aerowire.simulation.world import SimulatedHost, SimulatedWorld
+from tests.support.simulated_client import SimulatedClient
 
 MS = 1_000_000
 SECOND = 1_000_000_000
 CHANNEL = "aeron:udp?endpoint=10.0.0.2:40456|term-length=64k"
-STREAM = 1001
 HEADER = 32
 
 
-class Client:
-    """Commands and responses of one client, and its messages."""
+class Client(SimulatedClient):
+    """A client that sends an outbox and collects an inbox."""
 
     def __init__(self, host: SimulatedHost) -> None:
-        self.host = host
-        self.ring = host.cnc.to_driver
-        self.responses = host.cnc.to_clients_receiver()
-        self.client_id = self.ring.next_correlation_id()
-        self.counters = host.cnc.counters_manager()
-        self.appender: ConcurrentAppender | None = None
-        self.image: LogBuffers | None = None
-        self.position_id = -1
-        self.errors: list[str] = []
+        super().__init__(host)
         self.outbox: list[bytes] = []
         self.sent = 0
         self.inbox: list[bytes] = []
 
-    def publish(self, channel: str) -> None:
-        body = AddPublicationEncoder.encode(
-            client_id=self.client_id, correlation_id=self.ring.next_correlation_id(), stream_id=STREAM, channel=channel
-        )
-        self.ring.write(CommandType.ADD_PUBLICATION, body)
-
-    def subscribe(self, channel: str) -> None:
-        body = AddSubscriptionEncoder.encode(
-            client_id=self.client_id,
-            correlation_id=self.ring.next_correlation_id(),
-            registration_correlation_id=-1,
-            stream_id=STREAM,
-            channel=channel,
-        )
-        self.ring.write(CommandType.ADD_SUBSCRIPTION, body)
-
-    def keep_alive(self) -> None:
-        self.ring.write(CommandType.CLIENT_KEEPALIVE, ClientKeepaliveEncoder.encode(client_id=self.client_id))
-
     def work(self) -> int:
-        done = 0
-        for kind, body in self.responses.poll(10):
-            self.on_response(kind, body)
-            done += 1
+        done = self.poll_responses()
         while self.appender is not None and self.sent < len(self.outbox) and self.appender.append(self.outbox[self.sent]) > 0:
             self.sent += 1
             done += 1
         return done + self.poll()
-
-    def on_response(self, kind: int, body: bytes) -> None:
-        if kind == CommandType.ON_ERROR:
-            self.errors.append(ErrorResponseDecoder(body).error_message)
-        elif kind == CommandType.ON_PUBLICATION_READY:
-            ready = PublicationReadyDecoder(body)
-            log = LogBuffers.map(ready.log_file, regions=self.host.regions)
-            self.appender = ConcurrentAppender(
-                log, self.counters, ready.position_limit_counter_id, ready.session_id, STREAM, max_payload_length=1376
-            )
-        elif kind == CommandType.ON_AVAILABLE_IMAGE:
-            available = AvailableImageDecoder(body)
-            self.image = LogBuffers.map(available.log_file, regions=self.host.regions)
-            self.position_id = available.subscriber_position_counter_id
 
     def poll(self) -> int:
         if self.image is None:

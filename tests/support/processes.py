@@ -69,6 +69,13 @@ class Process:
             continue
         return found
 
+    def outcome(self, role: str, timeout_s: float) -> dict[str, Any]:
+        """Return what a peer of `role` says of its whole run, leaving out what it says before."""
+        deadline = time.monotonic() + timeout_s
+        while (found := self.result(max(0.0, deadline - time.monotonic()))).get("role") != role:
+            continue
+        return found
+
     def said(self) -> str:
         return f"{self._buffer.decode(errors='replace')}\n{self.log.read_text(errors='replace')[-4000:]}"
 

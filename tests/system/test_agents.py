@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import mmap
 import os
+import struct
 import subprocess
 import sys
 import threading
@@ -10,9 +12,18 @@ import time
 
 import pytest
 
-from aerowire.base.agent import Agent
 from aerowire.base.errors import AerowireError, ClosedError, ConfigurationError, ForkedProcessError
-from aerowire.base.idle import IDLE_STRATEGY_NAMES, BackoffIdleStrategy, idle_strategy
+from aerowire.base.idle import (
+    CONTROLLABLE_BUSY_SPIN,
+    CONTROLLABLE_NOOP,
+    CONTROLLABLE_PARK,
+    CONTROLLABLE_YIELD,
+    IDLE_STRATEGY_NAMES,
+    BackoffIdleStrategy,
+    ControllableIdleStrategy,
+    IdleStrategy,
+    idle_strategy,
+)
 from aerowire.base.runner import AgentInvoker, AgentRunner, NativeAgent
 from aerowire.system.clock import ManualClock, SystemClock
 from aerowire.system.wakeup import Wakeup
@@ -32,6 +43,7 @@ NO_DEADLINE = (1 << 63) - 1
         ("BusySpinIdleStrategy", "spin"),
         ("aeron_idle_strategy_busy_spinning", "spin"),
         ("sleep-ns", "sleep-ns"),
+        ("org.agrona.concurrent.ControllableIdleStrategy", "controllable"),
     ],
 )
 def test_strategies_answer_to_all_their_names(name: str, alias: str) -> None:
@@ -49,6 +61,30 @@ def test_strategies_take_parameters_and_refuse_bad_ones() -> None:
         with pytest.raises(ConfigurationError):
             idle_strategy(*call)
     assert "backoff" in IDLE_STRATEGY_NAMES
+
+
+def test_a_controllable_strategy_does_what_it_is_told_from_one_cycle_to_the_next() -> None:
+    status = mmap.mmap(-1, 4096)
+    strategy = ControllableIdleStrategy()
+    strategy.obey(memoryview(status)[:8])
+    other = strategy.copy()
+
+    def shortest_ns(idle: IdleStrategy, told: int) -> int:
+        struct.pack_into("<q", status, 0, told)
+        durations = []
+        for _ in range(50):
+            begin = time.perf_counter_ns()
+            idle(0)
+            durations.append(time.perf_counter_ns() - begin)
+        return min(durations)
+
+    for idle in (strategy, other):
+        assert [shortest_ns(idle, told) >= 1_000 for told in (0, CONTROLLABLE_PARK, 77)] == [True] * 3
+        assert [shortest_ns(idle, told) < 1_000 for told in (CONTROLLABLE_NOOP, CONTROLLABLE_BUSY_SPIN)] == [True] * 2
+        shortest_ns(idle, CONTROLLABLE_YIELD)
+    for bad in (memoryview(status)[:4], memoryview(status)[4:12]):
+        with pytest.raises(ValueError, match="8 octets aligned to 8"):
+            strategy.obey(bad)
 
 
 def test_backoff_parks_longer_and_longer_and_starts_over_after_work() -> None:
@@ -161,20 +197,3 @@ def test_wakeup_ends_a_sleep_in_another_thread() -> None:
         timer.start()
         assert wakeup.wait(10)
         timer.join()
-
-
-def test_agent_protocol_is_what_runners_expect() -> None:
-    class Idle:
-        role_name = "idle"
-
-        def on_start(self) -> None: ...
-
-        def do_work(self, now: object) -> int:
-            return 0 if now else 1
-
-        def next_deadline_ns(self) -> int:
-            return NO_DEADLINE
-
-        def on_close(self) -> None: ...
-
-    assert isinstance(Idle(), Agent)

@@ -16,6 +16,7 @@ from aerowire.system.poller import PortPoller
 from aerowire.system.udp import open_udp, probe_socket_buffers
 
 LOCAL = ("127.0.0.1", 0)
+SO_NO_CHECK = 11  # asm-generic/socket.h: Python does not name it
 
 
 def arrived(port: UdpPort, count: int) -> list[tuple[bytes, tuple[str, int] | None, int]]:
@@ -24,6 +25,11 @@ def arrived(port: UdpPort, count: int) -> list[tuple[bytes, tuple[str, int] | No
     while len(out) < count and select.select([port], [], [], 5)[0]:
         out += port.receive_datagrams(count - len(out))
     return out
+
+
+def send_row(port: UdpPort, payloads: list[bytes]) -> int:
+    """Send payloads to the port's peer; they lie one behind the other."""
+    return port.send_datagrams([(payload, None) for payload in payloads])
 
 
 @pytest.fixture
@@ -126,16 +132,6 @@ def test_ip6_passes() -> None:
         assert arrived(right, 1)[0][:2] == (b"six", left.local_address)
 
 
-def test_multicast_group_on_the_loopback_interface() -> None:
-    group = "239.192.17.3"
-    with (
-        open_udp(bind=(group, 0), group=group, interface="127.0.0.1", reuse_address=True) as member,
-        open_udp(bind=LOCAL, peer=member.local_address, interface="127.0.0.1", ttl=1) as sender,
-    ):
-        sender.send_datagrams([(b"all", None)])
-        assert arrived(member, 1)[0][0] == b"all"
-
-
 @pytest.mark.parametrize("walk_limit", [5, 0])
 def test_poller_reports_ports_with_data_and_forgets_removed_ones(walk_limit: int) -> None:
     ports = [open_udp(bind=LOCAL) for _ in range(4)]
@@ -192,3 +188,86 @@ def test_addresses_compare_by_family_host_and_port() -> None:
     for bad in (("localhost", 1), ("127.0.0.1", 70_000)):
         with pytest.raises((OSError, ValueError)):
             address_text(bad)
+
+
+def test_datagrams_in_a_row_are_cut_by_the_kernel_and_arrive_one_by_one(pair: tuple[UdpPort, UdpPort]) -> None:
+    left, right = pair
+    payloads = [bytes([index]) * 100 for index in range(9)] + [b"shorter"]
+    left.set_peer(right.local_address)
+    assert send_row(left, payloads) == len(payloads)
+    assert [payload for payload, _, _ in arrived(right, len(payloads))] == payloads
+
+
+@pytest.mark.parametrize("lengths", [[100] * 130, [1400] * 60, [65_507, 1], [64] * 3 + [32] + [64] * 3, [32]], ids=str)
+def test_joined_datagrams_are_parted_where_they_were_cut(lengths: list[int]) -> None:
+    payloads = [bytes([index]) * length for index, length in enumerate(lengths)]
+    with open_udp(bind=LOCAL) as left, open_udp(bind=LOCAL, join=True, receive_buffer_length=1 << 20) as right:
+        if not right.joins:
+            pytest.skip("the kernel does not join datagrams")
+        left.set_peer(right.local_address)
+        assert send_row(left, payloads) == len(payloads)
+        assert left.cuts
+        assert [payload for payload, _, _ in arrived(right, len(payloads))] == payloads
+
+
+def test_a_port_that_may_not_cut_sends_the_same(pair: tuple[UdpPort, UdpPort]) -> None:
+    _, right = pair
+    with open_udp(bind=LOCAL, cut=False) as left:
+        assert not left.cuts
+        left.set_peer(right.local_address)
+        assert send_row(left, [b"a" * 64] * 5) == 5
+        assert [payload for payload, _, _ in arrived(right, 5)] == [b"a" * 64] * 5
+
+
+def test_a_route_that_cannot_cut_is_used_without(pair: tuple[UdpPort, UdpPort]) -> None:
+    left, right = pair
+    left.socket.setsockopt(socket.SOL_SOCKET, SO_NO_CHECK, 1)  # without checksums the kernel refuses to cut
+    left.set_peer(right.local_address)
+    assert send_row(left, [b"a" * 64] * 5) == 5
+    assert not left.cuts
+    assert [payload for payload, _, _ in arrived(right, 5)] == [b"a" * 64] * 5
+
+
+def test_a_refusal_of_a_row_is_counted_and_the_row_sent_again() -> None:
+    with open_udp(bind=LOCAL) as gone:
+        address = gone.local_address
+    with open_udp(bind=LOCAL, peer=address) as left:
+        for _ in range(3):
+            assert send_row(left, [b"a" * 64] * 5) in {0, 5}
+        assert left.refusals > 0
+
+
+def own_address() -> str | None:
+    """Return an address of this machine beside its loopback ones."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))
+        except OSError:
+            return None
+        host = str(probe.getsockname()[0])
+    return None if host.startswith("127.") else host
+
+
+def test_a_connected_port_keeps_its_number_at_a_new_peer() -> None:
+    with (
+        open_udp(bind=LOCAL) as first,
+        open_udp(bind=("127.0.0.2", 0)) as second,
+        open_udp(bind=("0.0.0.0", 0), peer=first.local_address) as port,
+    ):
+        number = port.local_address[1]
+        port.set_peer(second.local_address)
+        assert port.local_address[1] == number
+        port.send_datagrams([(b"moved", None)])
+        ((payload, source, _),) = arrived(second, 1)
+        assert (payload, source[1]) == (b"moved", number)
+        assert first.receive_datagrams(1) == []
+
+
+def test_a_new_peer_is_not_sent_to_from_the_old_ones_address() -> None:
+    host = own_address()
+    if host is None:
+        pytest.skip("this machine has loopback addresses only")
+    with open_udp(bind=LOCAL) as first, open_udp(bind=("0.0.0.0", 0), peer=first.local_address) as port:
+        assert port.local_address[0] == "127.0.0.1"
+        port.set_peer((host, 9))
+        assert port.local_address[0] == host

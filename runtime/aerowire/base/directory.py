@@ -1,4 +1,4 @@
-"""Where a driver's directory is when nobody says: the same place for driver, client and tools. Aeron: CommonContext."""
+"""Where a driver's directory is when nobody says, and what is in it: the same for driver, client and tools. Aeron: CommonContext."""
 
 from __future__ import annotations
 
@@ -6,6 +6,11 @@ from pathlib import Path
 
 SHARED_MEMORY = Path("/dev/shm")
 CNC_FILE_NAME = "cnc.dat"
+LOSS_REPORT_FILE_NAME = "loss-report.dat"
+EVENT_LOG_FILE_NAME = "event-log.dat"
+PUBLICATIONS_DIRECTORY = "publications"
+IMAGES_DIRECTORY = "images"
+LOG_SUFFIX = ".logbuffer"
 
 
 def default_aeron_dir() -> str:

@@ -135,8 +135,12 @@ class MaxPositionExceededError(AerowireError):
     """A stream has reached the last position that it can have."""
 
 
-class NotConnectedError(AerowireError):
+class NotConnectedError(AerowireError, TimeoutError):
     """A send found no subscriber within its deadline."""
+
+
+class BackPressureError(AerowireError, TimeoutError):
+    """A send found subscribers, but no room within its deadline: they do not keep up."""
 
 
 class BroadcastLappedError(AerowireError):

@@ -1,7 +1,13 @@
 from typing import Self
 
+from typing_extensions import Buffer
+
 IDLE_STRATEGY_NAMES: tuple[str, ...]
 BACKOFF_DEFAULTS: tuple[int, int, int, int]
+CONTROLLABLE_NOOP: int
+CONTROLLABLE_BUSY_SPIN: int
+CONTROLLABLE_YIELD: int
+CONTROLLABLE_PARK: int
 
 class IdleStrategy:
     def __call__(self, work_count: int) -> None: ...
@@ -27,5 +33,9 @@ class SleepingMillisIdleStrategy(IdleStrategy):
 
 class BackoffIdleStrategy(IdleStrategy):
     def __init__(self, spins_max: int = 10, yields_max: int = 20, park_min_ns: int = 1000, park_max_ns: int = 1000000) -> None: ...
+
+class ControllableIdleStrategy(IdleStrategy):
+    def __init__(self, status: Buffer | None = None) -> None: ...
+    def obey(self, status: Buffer) -> None: ...
 
 def idle_strategy(name: str, *arguments: int, where: object = None) -> IdleStrategy: ...

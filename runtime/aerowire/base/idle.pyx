@@ -9,7 +9,7 @@ from posix.time cimport nanosleep, timespec
 import difflib
 
 from aerowire.base.errors import ConfigurationError
-from aerowire.base.atomics cimport cpu_relax
+from aerowire.base.atomics cimport cpu_relax, load_relaxed_i64
 
 cdef extern from "<sched.h>" nogil:
     int sched_yield()
@@ -17,6 +17,9 @@ cdef extern from "<sched.h>" nogil:
 NANOS_PER_MS = 1000000
 SLEEP_NS_DEFAULT = 1000
 SLEEP_MS_DEFAULT = 1
+cdef enum:
+    PARK_NS = 1000
+
 BACKOFF_DEFAULTS = (10, 20, 1000, 1000000)      # spins, yields, shortest and longest park in ns
 
 
@@ -164,6 +167,62 @@ cdef class BackoffIdleStrategy(IdleStrategy):
             self._park_ns = min(self._park_ns << 1, self._park_max_ns)
 
 
+# What a controllable strategy can be told. Aeron (Agrona): ControllableIdleStrategy.
+CONTROLLABLE_NOOP = 1
+CONTROLLABLE_BUSY_SPIN = 2
+CONTROLLABLE_YIELD = 3
+CONTROLLABLE_PARK = 4
+
+cdef int64_t _NOOP = CONTROLLABLE_NOOP
+cdef int64_t _BUSY_SPIN = CONTROLLABLE_BUSY_SPIN
+cdef int64_t _YIELD = CONTROLLABLE_YIELD
+
+
+cdef class ControllableIdleStrategy(IdleStrategy):
+    """Do what a number in memory says, from one cycle to the next: nothing, spin, yield, or park for a microsecond.
+
+    It parks while it is told nothing, or something that it does not know.
+    """
+
+    cdef unsigned char[::1] _view
+    cdef const int64_t* _status
+
+    def __init__(self, status=None):
+        """`status` is a buffer of eight octets, aligned to eight; it is kept."""
+        self._alias = "controllable"
+        self._arguments = ()
+        if status is not None:
+            self.obey(status)
+
+    def obey(self, unsigned char[::1] status not None):
+        """Follow the number in `status` from now on. Not while another thread idles."""
+        if status.shape[0] != sizeof(int64_t) or <size_t>&status[0] % sizeof(int64_t) != 0:
+            raise ValueError(f"status of an idle strategy: expected 8 octets aligned to 8, actual {status.shape[0]} at {<size_t>&status[0]}")
+        self._view = status
+        self._status = <const int64_t*>&status[0]
+
+    cdef IdleStrategy fresh(self):
+        cdef ControllableIdleStrategy other = ControllableIdleStrategy()
+        if self._status != NULL:
+            other._view = self._view
+            other._status = self._status
+        return other
+
+    cdef void idle(self, int work_count) noexcept nogil:
+        cdef int64_t status
+        if work_count > 0:
+            return
+        status = 0 if self._status == NULL else load_relaxed_i64(self._status)
+        if status == _NOOP:
+            return
+        if status == _BUSY_SPIN:
+            cpu_relax()
+        elif status == _YIELD:
+            sched_yield()
+        else:
+            sleep_ns(PARK_NS)
+
+
 cdef int64_t _positive(what, int64_t value) except -1:
     if value <= 0:
         raise ConfigurationError(f"{what} of an idle strategy out of range", expected="> 0", actual=value)
@@ -184,6 +243,7 @@ _NAMES = {
     SleepingIdleStrategy: ("sleep-ns", "sleeping", "SleepingIdleStrategy", "aeron_idle_strategy_sleeping"),
     SleepingMillisIdleStrategy: ("sleep-ms", "sleeping-ms", "SleepingMillisIdleStrategy"),
     BackoffIdleStrategy: ("backoff", "BackoffIdleStrategy", "aeron_idle_strategy_backoff"),
+    ControllableIdleStrategy: ("controllable", "ControllableIdleStrategy"),
 }
 _STRATEGIES = {name: strategy for strategy, names in _NAMES.items() for name in names}
 _ARGUMENT_LIMITS = {SleepingIdleStrategy: 1, SleepingMillisIdleStrategy: 1, BackoffIdleStrategy: len(BACKOFF_DEFAULTS)}

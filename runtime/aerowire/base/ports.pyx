@@ -7,7 +7,7 @@ The `def` methods are the faces for the control plane and for tests.
 from libc.errno cimport ENOSYS
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 import os
 
@@ -115,18 +115,21 @@ cdef class DatagramPort:
     def send_datagrams(self, datagrams) -> int:
         """Send (payload, (host, port) | None) pairs in order; return how many the port took."""
         cdef list payloads = [bytes(payload) for payload, _ in datagrams]
-        cdef DatagramBatch batch = DatagramBatch(max(1, len(payloads)), max(map(len, payloads), default=1) or 1)
+        cdef bytes row = b"".join(payloads)
+        cdef DatagramBatch batch = DatagramBatch(max(1, len(payloads)), 1)
+        cdef uint8_t* buffer = <uint8_t*><const char*>row
         cdef bytes payload
         cdef int index = 0
         for payload, (_, address) in zip(payloads, datagrams):
+            batch.items[index].buffer = buffer
             batch.items[index].length = <int32_t>len(payload)
-            memcpy(batch.items[index].buffer, <const char*>payload, len(payload))
             address_from(&batch.items[index].address, address)
+            buffer += len(payload)
             index += 1
         return _raise_if_negative(self.send(batch.items, index), "send failed")
 
     def receive_datagrams(self, int count=16) -> list:
-        """Return up to `count` pending datagrams as (payload, (host, port), timestamp_ns)."""
+        """Return pending datagrams as (payload, (host, port), timestamp_ns): up to `count`, and those that arrived joined to one of them."""
         cdef DatagramBatch batch = DatagramBatch(count)
         cdef int received = _raise_if_negative(self.receive(batch.items, count), "receive failed")
         cdef Datagram* item
@@ -134,7 +137,9 @@ cdef class DatagramPort:
         out = []
         for index in range(received):
             item = &batch.items[index]
-            out.append(((<const char*>item.buffer)[:item.length], address_to(&item.address), item.timestamp_ns))
+            payload = (<const char*>item.buffer)[:item.length]
+            step = item.segment_size or max(1, item.length)
+            out += [(payload[at:at + step], address_to(&item.address), item.timestamp_ns) for at in range(0, max(1, item.length), step)]
         return out
 
     def fileno(self) -> int:

@@ -9,12 +9,14 @@ import re
 
 from aerowire.base.errors import ConfigurationError
 
-_SIZE = re.compile(r"([+-]?[0-9]+)([kKmMgG]?)", re.ASCII)
-_DURATION = re.compile(r"([+-]?[0-9]+)(ns|us|ms|s|)", re.ASCII | re.IGNORECASE)
+_SIZE = re.compile(r"(-?[0-9]+)([kKmMgG]?)", re.ASCII)
+_DURATION = re.compile(r"(-?[0-9]+)(ns|us|ms|s|)", re.ASCII | re.IGNORECASE)
 _INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
 
 _SIZE_FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _DURATION_FACTORS_NS = {"": 1, "ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
+
+_TRUE, _FALSE = {"true", "on", "1"}, {"false", "off", "0"}
 
 INT32_MIN, INT32_MAX = -(1 << 31), (1 << 31) - 1
 INT64_MIN, INT64_MAX = -(1 << 63), (1 << 63) - 1
@@ -54,11 +56,11 @@ def parse_integer(name: str, text: str, low: int = INT32_MIN, high: int = INT32_
 
 
 def parse_boolean(name: str, text: str) -> bool:
-    """Parse `true` or `false`, in any case."""
+    """Parse `true` or `false`, in any case, or what the C driver takes for them as well. Aeron: aeron_parse_bool."""
     lowered = text.lower()
-    if lowered not in {"true", "false"}:
+    if lowered not in _TRUE | _FALSE:
         raise ConfigurationError(f"{name} is not a boolean", where=name, expected="true or false", actual=repr(text))
-    return lowered == "true"
+    return lowered in _TRUE
 
 
 def format_duration(duration_ns: int) -> str:

@@ -3,21 +3,33 @@
     from aerowire.client import Aeron
 
     with Aeron.connect() as aeron, aeron.add_publication("aeron:ipc", 10) as publication:
-        while publication.offer(b"hello") < 0:
-            ...
+        publication.send(b"hello")
 
 Publications and images touch shared memory only; everything else goes through the client's conductor to the driver.
 """
 
+from aerowire.base.channel_builder import build_channel, initial_position
+from aerowire.base.channel_uri import ChannelUri
+from aerowire.client.actions import Action
 from aerowire.client.aeron import Aeron
-from aerowire.client.assembler import FragmentAssembler
+from aerowire.client.assembler import FragmentAssembler, ImageFragmentAssembler
 from aerowire.client.batch import FragmentBatch
+from aerowire.client.block import Block
 from aerowire.client.claim import BufferClaim
 from aerowire.client.context import ClientContext
+from aerowire.client.controlled_assembler import ControlledFragmentAssembler, ImageControlledFragmentAssembler
 from aerowire.client.counter import Counter
 from aerowire.client.driver_events import PublicationErrorFrame
+from aerowire.client.driver_files import (
+    driver_file_page_size,
+    is_driver_active,
+    next_correlation_id,
+    print_error_log,
+    request_driver_termination,
+    save_error_log,
+)
 from aerowire.client.header import Header
-from aerowire.client.image import Block, Image
+from aerowire.client.image import Image
 from aerowire.client.publication import (
     ADMIN_ACTION,
     BACK_PRESSURED,
@@ -28,8 +40,8 @@ from aerowire.client.publication import (
     Publication,
     error_string,
 )
+from aerowire.client.readable_counter import ReadableCounter
 from aerowire.client.subscription import Subscription
-from aerowire.client.termination import request_driver_termination
 from aerowire.client.waiting import Pending, wait_for
 
 __all__ = [
@@ -38,21 +50,34 @@ __all__ = [
     "CLOSED",
     "MAX_POSITION_EXCEEDED",
     "NOT_CONNECTED",
+    "Action",
     "Aeron",
     "Block",
     "BufferClaim",
+    "ChannelUri",
     "ClientContext",
+    "ControlledFragmentAssembler",
     "Counter",
     "ExclusivePublication",
     "FragmentAssembler",
     "FragmentBatch",
     "Header",
     "Image",
+    "ImageControlledFragmentAssembler",
+    "ImageFragmentAssembler",
     "Pending",
     "Publication",
     "PublicationErrorFrame",
+    "ReadableCounter",
     "Subscription",
+    "build_channel",
+    "driver_file_page_size",
     "error_string",
+    "initial_position",
+    "is_driver_active",
+    "next_correlation_id",
+    "print_error_log",
     "request_driver_termination",
+    "save_error_log",
     "wait_for",
 ]

@@ -50,9 +50,10 @@ class Answers:
 
     def on_error(self, correlation_id: int, error_code: int, text: str) -> None:
         request = self._resources.take_request(correlation_id)
+        self._resources.note_answer(correlation_id)
         if request is not None:
             self._resources.drop_subscription(correlation_id)
-            request.pending.fail(refusal(error_code, text, request.pending.what))
+            self._resources.refuse(request, refusal(error_code, text, request.pending.what))
 
     def on_publication_ready(
         self,
@@ -86,6 +87,9 @@ class Answers:
             ),
             lambda: self._proxy.remove_publication(correlation_id, revoke=False),
         )
+        if request.pending.is_fulfilled:
+            handler = self._context.new_exclusive_publication_handler if exclusive else self._context.new_publication_handler
+            self._handlers.call(handler, request.channel, stream_id, session_id, correlation_id)
 
     def on_subscription_ready(self, correlation_id: int, channel_status_id: int) -> None:
         request = self._wanted(correlation_id)
@@ -93,6 +97,7 @@ class Answers:
         if request is not None and subscription is not None:
             subscription._set_channel_status_id(channel_status_id)
             request.pending.complete(subscription)
+            self._handlers.call(self._context.new_subscription_handler, subscription.channel, subscription.stream_id, correlation_id)
 
     def on_available_image(
         self,
@@ -117,6 +122,7 @@ class Answers:
                 stream_id=stream_id,
                 subscriber_position_id=position_id,
                 source_identity=source_identity,
+                subscriber_error_handler=self._context.subscriber_error_handler,
             )
         except Exception as error:
             self._handlers.report(error)
@@ -133,7 +139,8 @@ class Answers:
             self._handlers.call(subscription.unavailable_image_handler, image)
 
     def on_operation_success(self, correlation_id: int) -> None:
-        self._complete(correlation_id, None)
+        self._resources.note_answer(correlation_id)
+        self._complete(correlation_id, correlation_id)  # which is the registration id of what was added, a destination say
 
     def on_counter_ready(self, correlation_id: int, counter_id: int) -> None:
         request = self._wanted(correlation_id)
@@ -170,7 +177,7 @@ class Answers:
         try:
             resource = make()
         except Exception as error:
-            request.pending.fail(error)
+            self._resources.refuse(request, error)
             if take_back is not None:
                 self._conductor.tell(take_back)
             return

@@ -19,7 +19,11 @@ cdef class MessageBuilder:
     cdef int begin(self, Header header, int64_t initial_capacity) except -1
     cdef int append(self, Header header) except -1
     cdef int reserve(self, int64_t capacity) except -1
+    # Add the next fragment; False: it does not follow on the last one, and what was there is dropped.
+    cdef bint accept_next(self, Header header) except *
     cdef Header complete(self, Header last)
+    # Take the last fragment back, which a controlled handler did not want yet.
+    cdef void take_back(self, int64_t limit, int32_t next_term_offset) noexcept
 
 
 cdef class FragmentAssembler:
@@ -29,3 +33,9 @@ cdef class FragmentAssembler:
 
     # Take the fragment at which `header` stands; call the delegate when it completes a message.
     cdef int accept(self, Header header) except -1
+
+
+cdef class ImageFragmentAssembler:
+    cdef readonly object delegate
+    cdef readonly int64_t initial_buffer_length
+    cdef MessageBuilder _builder

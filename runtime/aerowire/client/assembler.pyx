@@ -1,4 +1,4 @@
-"""Whole messages from fragments. Aeron: FragmentAssembler, BufferBuilder."""
+"""Whole messages from fragments. Aeron: FragmentAssembler, ImageFragmentAssembler, BufferBuilder."""
 
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -53,6 +53,20 @@ cdef class MessageBuilder:
         self._view = memoryview(larger)
         return 0
 
+    cdef bint accept_next(self, Header header) except *:
+        if not self.is_open:
+            return False
+        if data_header_term_offset(header.frame) != self.next_term_offset:
+            self.is_open = False
+            return False
+        self.append(header)
+        return True
+
+    cdef void take_back(self, int64_t limit, int32_t next_term_offset) noexcept:
+        self.limit = limit
+        self.next_term_offset = next_term_offset
+        self.is_open = True
+
     cdef Header complete(self, Header last):
         cdef Header header = self.header
         self.is_open = False
@@ -76,10 +90,7 @@ cdef class FragmentAssembler:
     """
 
     def __init__(self, delegate, int64_t initial_buffer_length=0):
-        if not callable(delegate):
-            raise TypeError(f"a fragment handler is a callable (buffer, offset, length, header), not {delegate!r}")
-        if initial_buffer_length < 0:
-            raise ValueError(f"initial_buffer_length is negative: {initial_buffer_length}")
+        check_arguments(delegate, initial_buffer_length)
         self.delegate = delegate
         self.initial_buffer_length = initial_buffer_length
         self._builders = {}
@@ -108,12 +119,44 @@ cdef class FragmentAssembler:
                 builder = MessageBuilder()
                 self._builders[session_id] = builder
             builder.begin(header, self.initial_buffer_length)
-        elif builder is not None and builder.is_open:
-            if data_header_term_offset(header.frame) != builder.next_term_offset:
-                builder.is_open = False
-                return 0
-            builder.append(header)
-            if flags & DATA_FLAGS_END:
-                complete = builder.complete(header)
-                self.delegate(builder._view, 0, builder.limit, complete)
+        elif builder is not None and builder.accept_next(header) and flags & DATA_FLAGS_END:
+            complete = builder.complete(header)
+            self.delegate(builder._view, 0, builder.limit, complete)
         return 0
+
+
+@cython.final
+cdef class ImageFragmentAssembler:
+    """A FragmentAssembler for the polls of one image: it keeps one buffer and looks nobody up. Aeron: ImageFragmentAssembler."""
+
+    def __init__(self, delegate, int64_t initial_buffer_length=0):
+        check_arguments(delegate, initial_buffer_length)
+        self.delegate = delegate
+        self.initial_buffer_length = initial_buffer_length
+
+    def __call__(self, buffer, offset, length, Header header not None):
+        cdef uint8_t flags
+        cdef MessageBuilder builder = self._builder
+        header.require_frame()
+        flags = data_header_flags(header.frame)
+        if flags & DATA_FLAGS_UNFRAGMENTED == DATA_FLAGS_UNFRAGMENTED:
+            self.delegate(buffer, offset, length, header)
+        elif flags & DATA_FLAGS_BEGIN:
+            if builder is None:
+                builder = self._builder = MessageBuilder()
+            builder.begin(header, self.initial_buffer_length)
+        elif builder is not None and builder.accept_next(header) and flags & DATA_FLAGS_END:
+            complete = builder.complete(header)
+            self.delegate(builder._view, 0, builder.limit, complete)
+
+    def clear(self):
+        """Forget what was collected and free the memory."""
+        self._builder = None
+
+
+def check_arguments(delegate, int64_t initial_buffer_length):
+    """Raise for what an assembler cannot be made of."""
+    if not callable(delegate):
+        raise TypeError(f"a fragment handler is a callable (buffer, offset, length, header), not {delegate!r}")
+    if initial_buffer_length < 0:
+        raise ValueError(f"initial_buffer_length is negative: {initial_buffer_length}")

@@ -1,15 +1,14 @@
 """The client's conductor: asks the driver for resources and gives them back, and notices what ends the client. Aeron: ClientConductor.
 
-Everything here is behind one lock and off the message path: publications and images work without it. What the driver's messages become is
-in answers.py, the table of handles in resources.py. What ends a client (the driver died or dropped it) is noticed by the native keepalive
-and carried out here.
+Everything here is behind one lock and off the message path: publications and images work without it. What can be asked for is in
+requests.py and destinations.py, what the driver's messages become in answers.py, the table of handles in resources.py. What ends a client
+(the driver died or dropped it) is noticed by the native keepalive and carried out here.
 """
 
 from __future__ import annotations
 
 import contextlib
 import threading
-import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
@@ -22,16 +21,18 @@ from aerowire.base.errors import (
 )
 from aerowire.client import channel_status, endings, state
 from aerowire.client.answers import Answers
+from aerowire.client.destinations import Destinations
 from aerowire.client.driver_events import DriverEvents
-from aerowire.client.handlers import Handler, Handlers
+from aerowire.client.handlers import UNAVAILABLE_COUNTER, Handlers
 from aerowire.client.mapped_logs import MappedLogs
 from aerowire.client.publication import ExclusivePublication, Publication
-from aerowire.client.resources import Request, Resources
+from aerowire.client.requests import Requests
+from aerowire.client.resources import Request, Resource, Resources
 from aerowire.client.subscription import Subscription
 from aerowire.client.waiting import Pending, wait_for
-from aerowire.codecs.flyweights.commands import CommandType
 
 if TYPE_CHECKING:
+    from aerowire.base.runner import AgentInvoker
     from aerowire.client.connecting import DriverFile
     from aerowire.client.context import ConcludedContext
     from aerowire.client.counter import Counter
@@ -57,17 +58,21 @@ class ClientConductor:
         self._cnc = cnc = driver.cnc
         self._watch = watch
         self._proxy = proxy
-        self._lock = threading.RLock()
+        self._lock = context.client_lock if context.client_lock is not None else threading.RLock()
         self._state = state.OPEN
         self._failure: AerowireError | None = None
         self.counters: CountersReader = cnc.counters_reader()
         self.handlers = handlers = Handlers(context)
-        self._logs = logs = MappedLogs(touches=context.pre_touch_mapped_memory)
+        self._logs = logs = MappedLogs(touches=context.pre_touch_mapped_memory, now_ns=context.clock.now_ns)
         self._resources = resources = Resources(logs, handlers)
         answers = Answers(self, context, proxy, self.counters, resources=resources, logs=logs, handlers=handlers)
+        self.requests = Requests(self, proxy, resources)
+        self.destinations = Destinations(self, proxy, validates=context.validate_channels)
         self._events = DriverEvents(cnc.to_clients_receiver(), answers)
-        self._is_servicing = False
+        self._servicing_thread: int | None = None
         self._is_named = False
+        self._was_open = False  # when it was closed: the driver is to be told
+        self._invoker: AgentInvoker | None = None
 
     # ---- the client's life
 
@@ -75,6 +80,11 @@ class ClientConductor:
     def client_id(self) -> int:
         """Number by which the driver knows this client."""
         return self._proxy.client_id
+
+    @property
+    def to_clients_buffer(self) -> memoryview:
+        """Where the driver writes its answers: for who waits for one without a thread."""
+        return self._cnc.to_clients_buffer
 
     def next_correlation_id(self) -> int:
         """Return a number that nobody else who talks to this driver has."""
@@ -89,9 +99,9 @@ class ClientConductor:
         """Do what is due: answers, liveness, lingering logs. Returns how much was done; raises what ended the client."""
         with self._lock:
             self._ensure_open()
-            if self._is_servicing:
+            if self._servicing_thread is not None:
                 return 0  # a handler asks for more while its message is being handled
-            self._is_servicing = True
+            self._servicing_thread = threading.get_ident()
             try:
                 work = self._events.receive()
                 self._check_liveness()
@@ -100,7 +110,7 @@ class ClientConductor:
                 self.terminate(error)
                 raise
             finally:
-                self._is_servicing = False
+                self._servicing_thread = None
             self._ensure_open()
             return work
 
@@ -115,22 +125,29 @@ class ClientConductor:
                         self.handlers.report(error)
 
     def linger_deadline_ns(self) -> int | None:
-        """Return when (monotonic ns) the next lingering log is due to be let go; None when there is none."""
+        """Return when (ns of the client's clock) the next lingering log is due to be let go; None when there is none."""
         with self._lock:
             return self._logs.deadline_ns()
 
     def close(self) -> None:
-        """End everything and take leave of the driver. A second call, and one in a forked child, does nothing."""
+        """End everything. A second call, and one in a forked child, does nothing; `leave` comes after it."""
         with self._lock:
             if self._state == state.FORKED:
                 return
-            was_open = self._state == state.OPEN
+            self._was_open = self._was_open or self._state == state.OPEN
             self._watch.retire()
-            self._resources.end_all(state.CLOSED, None)
-            self._state = state.CLOSED if was_open else self._state
+            self._end_all(state.CLOSED, None)
+            self._state = state.CLOSED if self._state == state.OPEN else self._state
             self.handlers.announce_close()
+
+    def leave(self) -> None:
+        """Take leave of the driver, and let go of the logs that linger: nobody can be in the middle of one any more."""
+        with self._lock:
+            if self._state == state.FORKED:
+                return
             self._logs.release_all()
-            if was_open:
+            if self._was_open:
+                self._was_open = False
                 with contextlib.suppress(RingBufferFullError):  # the driver is not reading: it will find out by the heartbeat
                     self._proxy.client_close()
             self._cnc.close()
@@ -149,83 +166,42 @@ class ClientConductor:
 
     # ---- asking
 
-    def start_publication(self, channel: str, stream_id: int, *, exclusive: bool) -> Pending[Publication] | Pending[ExclusivePublication]:
-        """Ask for a publication."""
-        add = self._proxy.add_exclusive_publication if exclusive else self._proxy.add_publication
-        kind = "exclusive publication" if exclusive else "publication"
-        return self._ask(  # type: ignore[return-value]
-            lambda: add(channel, stream_id),
-            f"add {kind} {channel} stream {stream_id}",
-            channel,
-            lambda registration_id: self._proxy.remove_publication(registration_id, revoke=False),
-        )
+    def ask(
+        self,
+        send: Callable[[], int],
+        what: str,
+        channel: str = "",
+        undo: Callable[[int], object] | None = None,
+        on_sent: Callable[[int], object] | None = None,
+    ) -> Pending[object]:
+        """Send a command and return it; nobody hears of an answer before `on_sent(correlation_id)` has returned.
 
-    def start_subscription(
-        self, channel: str, stream_id: int, available: Handler | None, unavailable: Handler | None
-    ) -> Pending[Subscription]:
-        """Ask for a subscription; the handlers are called with each image that comes and goes."""
+        `what` says it in words, `undo` takes back what the driver makes if the caller gives up.
+        """
         with self._lock:
-            pending = self._ask(
-                lambda: self._proxy.add_subscription(channel, stream_id),
-                f"add subscription {channel} stream {stream_id}",
-                channel,
-                self._proxy.remove_subscription,
-            )
-            # In the table before its answer: images may be announced together with it.
-            subscription = Subscription(
-                self,
-                channel=channel,
-                stream_id=stream_id,
-                registration_id=pending.correlation_id,
-                available_image_handler=available,
-                unavailable_image_handler=unavailable,
-            )
-            self._resources.add(pending.correlation_id, subscription)
-            return pending  # type: ignore[return-value]
-
-    def start_counter(self, type_id: int, key: bytes, label: str) -> Pending[Counter]:
-        """Ask for a counter."""
-        return self._ask(  # type: ignore[return-value]
-            lambda: self._proxy.add_counter(type_id, key, label), f"add counter {label!r}", undo=self._proxy.remove_counter
-        )
-
-    def start_static_counter(self, type_id: int, registration_id: int, key: bytes, label: str) -> Pending[Counter]:
-        """Ask for a counter that outlives its clients."""
-        return self._ask(  # type: ignore[return-value]
-            lambda: self._proxy.add_static_counter(type_id, registration_id, key, label), f"add static counter {label!r}"
-        )
-
-    def start_destination(self, command: CommandType, registration_id: int, channel: str) -> Pending[None]:
-        """Ask to add or remove a destination, as `command` says."""
-        what = command.name.lower().replace("_", " ")
-        return self._ask(  # type: ignore[return-value]
-            lambda: self._proxy.destination(command, registration_id, channel), f"{what} {channel}", channel
-        )
-
-    def start_next_session_id(self, stream_id: int) -> Pending[int]:
-        """Ask for a session id that nobody uses on the stream."""
-        return self._ask(  # type: ignore[return-value]
-            lambda: self._proxy.next_available_session_id(stream_id), f"get a session id for stream {stream_id}"
-        )
+            self._ensure_open()
+            pending: Pending[object] = Pending(send(), what, self.service, lambda pending: self._cancel(pending, undo))
+            self._resources.expect(Request(pending, channel))
+            if on_sent is not None:
+                on_sent(pending.correlation_id)
+            return pending
 
     def wait(self, pending: Pending[T], timeout_ns: int | None = None) -> T:
         """Wait for an answer and return it. Raises DriverTimeoutError when there is none in time; a signal gives the command up."""
-        if self._is_servicing and self._lock_is_ours():
+        if self._servicing_thread == threading.get_ident():
             pending.cancel()
             raise AerowireError(
                 f"{pending.what}: waiting for the driver inside a handler of its messages",
                 expected="a call from outside the handler, or the async_ form",
             )
         limit_ns = self._context.driver_timeout_ns if timeout_ns is None else timeout_ns
-        invoker = self._context.driver_agent_invoker
 
         def poll() -> bool:
-            if invoker is not None:
-                invoker.invoke()
+            self.invoke_driver()
             return pending.poll()
 
         try:
-            if not wait_for(poll, limit_ns, sleep_max_s=ANSWER_SLEEP_MAX_S):
+            if not wait_for(poll, limit_ns, sleep_max_s=ANSWER_SLEEP_MAX_S, idle=self._context.awaiting_idle_strategy):
                 raise DriverTimeoutError(
                     f"no answer to: {pending.what}",
                     where=self._context.aeron_dir,
@@ -237,21 +213,57 @@ class ClientConductor:
             raise
         return pending.result()
 
-    def add_destination(self, registration_id: int, channel: str) -> None:
-        """Add a destination to a publication, and wait."""
-        self.wait(self.start_destination(CommandType.ADD_DESTINATION, registration_id, channel))
+    def invoke_driver(self) -> None:
+        """Have a driver without threads of its own do its work."""
+        if self._context.driver_agent_invoker is not None:
+            self._context.driver_agent_invoker.invoke()
 
-    def remove_destination(self, registration_id: int, channel: str) -> None:
-        """Remove a destination from a publication, and wait."""
-        self.wait(self.start_destination(CommandType.REMOVE_DESTINATION, registration_id, channel))
+    def work_while_waiting(self) -> None:
+        """Do the work of a driver and of a client that have no threads of their own, for a call that waits for messages or room."""
+        self.invoke_driver()
+        if self._invoker is not None:
+            self._invoker.invoke()
+            self.service()
 
-    def add_receive_destination(self, registration_id: int, channel: str) -> None:
-        """Add a source to a subscription, and wait."""
-        self.wait(self.start_destination(CommandType.ADD_RCV_DESTINATION, registration_id, channel))
+    def attach_invoker(self, invoker: AgentInvoker) -> None:
+        """The client has no threads: what waits does the work of its keepalive too."""
+        self._invoker = invoker
 
-    def remove_receive_destination(self, registration_id: int, channel: str) -> None:
-        """Remove a source from a subscription, and wait."""
-        self.wait(self.start_destination(CommandType.REMOVE_RCV_DESTINATION, registration_id, channel))
+    # ---- by registration id
+
+    def find(self, registration_id: int) -> Resource | None:
+        """Return the handle of an asynchronous command, None while there is no answer; raises what the driver refused it with."""
+        with self._lock:
+            self._ensure_open()
+            if self._resources.is_expected(registration_id):
+                self.service()
+            return self._resources.find(registration_id)
+
+    def start_removal(self, registration_id: int) -> None:
+        """Close the handle of a registration, or give up the command that asks for it."""
+        with self._lock:
+            self._ensure_open()
+            pending = self._resources.pending(registration_id)
+            if pending is not None:
+                pending.cancel()
+                return
+            resource = self._resources.find(registration_id)
+            if resource is not None:
+                resource.close()
+
+    def is_command_active(self, correlation_id: int) -> bool:
+        """Return whether the driver has not answered a command yet, after a look at what it says."""
+        with self._lock:
+            if self._state != state.OPEN:
+                return False
+            if self._resources.is_expected(correlation_id):
+                self.service()
+            return self._resources.is_expected(correlation_id)
+
+    def has_active_commands(self) -> bool:
+        """Return whether the driver has not answered some command yet."""
+        with self._lock:
+            return self._state == state.OPEN and self._resources.has_expected()
 
     # ---- giving back
 
@@ -261,20 +273,20 @@ class ClientConductor:
             if self._forget(publication):
                 self._logs.linger(publication)
                 revoke = isinstance(publication, ExclusivePublication) and publication.revoke_on_close
-                self.tell(lambda: self._proxy.remove_publication(publication.registration_id, revoke=revoke))
+                self.give_back(lambda: self._proxy.remove_publication(publication.registration_id, revoke=revoke))
 
     def close_subscription(self, subscription: Subscription) -> None:
         """End a subscription and its images, and tell the driver."""
         with self._lock:
             if self._forget(subscription):
                 self._resources.end_images(subscription)
-                self.tell(lambda: self._proxy.remove_subscription(subscription.registration_id))
+                self.give_back(lambda: self._proxy.remove_subscription(subscription.registration_id))
 
     def close_counter(self, counter: Counter) -> None:
         """End a counter and tell the driver; a static one only ends here."""
         with self._lock:
             if self._forget(counter) and not counter.is_static:
-                self.tell(lambda: self._proxy.remove_counter(counter.registration_id))
+                self.give_back(lambda: self._proxy.remove_counter(counter.registration_id))
 
     # ---- looking
 
@@ -296,6 +308,10 @@ class ClientConductor:
 
     # ---- for what handles the driver's messages; under the lock
 
+    def give_back(self, send: Callable[[], int]) -> None:
+        """As `tell`, for a command that counts as active until the driver has answered."""
+        self.tell(lambda: self._resources.expect_success(send()))
+
     def tell(self, send: Callable[[], object]) -> None:
         """Send a command whose answer nobody waits for; one that the driver has no room for is reported."""
         if self._state != state.OPEN:
@@ -306,24 +322,21 @@ class ClientConductor:
             self.handlers.report(error)
 
     def terminate(self, error: AerowireError) -> None:
-        """The client has ended by itself: end everything, tell the error handler; nothing is sent to the driver."""
+        """The client has ended by itself: end everything, tell the error and close handlers; nothing is sent to the driver."""
         if self._state != state.OPEN:
             return
         self._state = state.TERMINATED
         self._failure = error
         self._watch.retire()
-        self._resources.end_all(state.TERMINATED, error)
+        self._end_all(state.TERMINATED, error)
         self.handlers.report(error)
+        self.handlers.announce_close()
 
     # ---- below: helpers
 
-    def _ask(self, send: Callable[[], int], what: str, channel: str = "", undo: Callable[[int], object] | None = None) -> Pending[object]:
-        """Send a command; `what` says it in words, `undo` takes back what the driver makes if the caller gives up."""
-        with self._lock:
-            self._ensure_open()
-            pending: Pending[object] = Pending(send(), what, self.service, lambda pending: self._cancel(pending, undo))
-            self._resources.expect(Request(pending, channel))
-            return pending
+    def _end_all(self, final: int, failure: AerowireError | None) -> None:
+        for counter in self._resources.end_all(final, failure):
+            self.handlers.announce(UNAVAILABLE_COUNTER, self.counters, counter.registration_id, counter.counter_id)
 
     def _cancel(self, pending: Pending[object], undo: Callable[[int], object] | None) -> None:
         with self._lock:
@@ -348,12 +361,9 @@ class ClientConductor:
             raise state.failure_copy(self._failure)
         raise ClosedError("the client is closed", where=self._context.aeron_dir, expected="an open client")
 
-    def _lock_is_ours(self) -> bool:
-        return self._lock._is_owned()  # type: ignore[attr-defined,no-any-return]
-
     def _is_replaced(self) -> bool:
         """Look, once in a while, whether a new driver has the directory: its heartbeat is not the one that is being watched."""
-        now_ns = time.monotonic_ns()
+        now_ns = self._context.clock.now_ns()
         if now_ns - self._replacement_check_ns < REPLACEMENT_CHECK_NS:
             return False
         self._replacement_check_ns = now_ns

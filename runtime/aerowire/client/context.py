@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Protocol
 
@@ -13,8 +14,13 @@ from aerowire.base.errors import ConfigurationError, UnknownOptionError
 from aerowire.base.options import resolve_options
 from aerowire.base.version import VERSION
 from aerowire.codecs.flyweights.cnc import CLIENT_NAME_LENGTH_MAX, COUNTER_LABEL_LENGTH_MAX
+from aerowire.system.clock import SystemClock
 
 if TYPE_CHECKING:
+    import threading
+
+    from aerowire.base.idle import IdleStrategy
+    from aerowire.base.ports import ClockPort
     from aerowire.client.driver_events import PublicationErrorFrame
     from aerowire.client.image import Image
     from aerowire.ipc.cnc import CncFile
@@ -49,7 +55,15 @@ class ClientContext:
 
     Durations are nanoseconds, or text such as "5s". Handlers are called on the client's conductor thread, or on the thread that is waiting
     for the driver; they may close things, but must not wait for the driver themselves. What they raise goes to `error_handler`, as does
-    what ends the client; without one it is logged to `aerowire.client`.
+    what ends the client; without one it is logged to `aerowire.client`. What a fragment handler raises goes to the caller of the poll, or
+    to `subscriber_error_handler` where there is one.
+
+    `clock` is what keepalive, driver watch and lingering logs go by; deadlines of calls that wait are the system's. `client_lock` is a
+    lock that its holder may take again (threading.RLock, the default), or contextlib.nullcontext() where one thread does everything.
+    `idle_strategy` is the keepalive thread's (default: sleep for `idle_sleep_duration_ns`), `awaiting_idle_strategy` that of calls that
+    wait for the driver. `thread_factory(target, name)` makes the conductor's thread and does not start it. The handlers of new
+    publications get channel, stream id, session id and registration id, that of subscriptions the same without a session, before the call
+    that asked for it returns.
     """
 
     aeron_dir: str | os.PathLike[str] | None = None
@@ -64,7 +78,16 @@ class ClientContext:
     validate_channels: bool = True
     use_conductor_agent_invoker: bool = False
     driver_agent_invoker: Invoker | None = None
+    clock: ClockPort | None = None
+    client_lock: AbstractContextManager[object] | None = None
+    idle_strategy: IdleStrategy | None = None
+    awaiting_idle_strategy: IdleStrategy | None = None
+    thread_factory: Callable[[Callable[[], None], str], threading.Thread] | None = None
     error_handler: Callable[[BaseException], object] | None = None
+    subscriber_error_handler: Callable[[Exception], object] | None = None
+    new_publication_handler: Callable[[str, int, int, int], object] | None = None
+    new_exclusive_publication_handler: Callable[[str, int, int, int], object] | None = None
+    new_subscription_handler: Callable[[str, int, int], object] | None = None
     available_image_handler: Callable[[Image], object] | None = None
     unavailable_image_handler: Callable[[Image], object] | None = None
     available_counter_handler: Callable[[CountersReader, int, int], object] | None = None
@@ -94,7 +117,14 @@ class ClientContext:
         values = resolve_options({"client"}, overrides, self.properties)
         settled = {name: values[option] for name, option in _OPTION_NAMES.items()}
         given = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name not in {*_OPTION_NAMES, "properties"}}
-        concluded = ConcludedContext(**{**given, **settled, "aeron_dir": str(settled["aeron_dir"] or default_aeron_dir())})
+        concluded = ConcludedContext(
+            **{
+                **given,
+                **settled,
+                "aeron_dir": str(settled["aeron_dir"] or default_aeron_dir()),
+                "clock": self.clock if self.clock is not None else SystemClock(),
+            }
+        )
         concluded.check()
         return concluded
 
@@ -114,7 +144,16 @@ class ConcludedContext:
     validate_channels: bool
     use_conductor_agent_invoker: bool
     driver_agent_invoker: Invoker | None
+    clock: ClockPort
+    client_lock: AbstractContextManager[object] | None
+    idle_strategy: IdleStrategy | None
+    awaiting_idle_strategy: IdleStrategy | None
+    thread_factory: Callable[[Callable[[], None], str], threading.Thread] | None
     error_handler: Callable[[BaseException], object] | None
+    subscriber_error_handler: Callable[[Exception], object] | None
+    new_publication_handler: Callable[[str, int, int, int], object] | None
+    new_exclusive_publication_handler: Callable[[str, int, int, int], object] | None
+    new_subscription_handler: Callable[[str, int, int], object] | None
     available_image_handler: Callable[[Image], object] | None
     unavailable_image_handler: Callable[[Image], object] | None
     available_counter_handler: Callable[[CountersReader, int, int], object] | None
@@ -151,7 +190,10 @@ class ConcludedContext:
             )
 
     def name_heartbeat(self, cnc: CncFile, counter_id: int) -> None:
-        """Write the client's name and version behind the label of its heartbeat counter, as the official clients do."""
+        """Write the client's name, version and process behind the label of its heartbeat counter, as the official clients do.
+
+        They leave the process out; two clients of one stream cannot be told apart by their files.
+        """
         counters = cnc.counters_manager()
         room = COUNTER_LABEL_LENGTH_MAX - len(counters.label(counter_id))
-        counters.append_label(counter_id, f" name={self.client_name} version={VERSION} commit=aerowire"[:room])
+        counters.append_label(counter_id, f" name={self.client_name} version={VERSION} commit=aerowire pid={os.getpid()}"[:room])

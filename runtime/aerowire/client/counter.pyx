@@ -5,6 +5,9 @@ from libc.stdint cimport int32_t, int64_t
 
 from aerowire.client.state cimport STATE_OPEN, Handle
 from aerowire.ipc.counters cimport CountersReader, counter_atomic_add, counter_get, counter_set
+from aerowire.memory.atomics cimport cas_i64, exchange_i64
+
+from aerowire.client.html import counter_html
 
 
 @cython.final
@@ -55,6 +58,61 @@ cdef class Counter(Handle):
     def get_and_add(self, int64_t by):
         """Add `by`, atomically; return the number before."""
         return counter_atomic_add(self.live_address(), by)
+
+    def decrement(self):
+        """Subtract one, atomically; return the number before."""
+        return counter_atomic_add(self.live_address(), -1)
+
+    def get_and_set(self, int64_t to):
+        """Replace the number, atomically; return the one before."""
+        return exchange_i64(self.live_address(), to)
+
+    def compare_and_set(self, int64_t expected, int64_t to):
+        """Replace the number if it is `expected`, atomically; return whether it was."""
+        return cas_i64(self.live_address(), expected, to)
+
+    def propose_max(self, int64_t proposed):
+        """Raise the number to `proposed` if it is less, atomically; return whether it was."""
+        cdef int64_t* address = self.live_address()
+        cdef int64_t current = counter_get(address)
+        while current < proposed:
+            if cas_i64(address, current, proposed):
+                return True
+            current = counter_get(address)
+        return False
+
+    @property
+    def key(self):
+        """The 112 bytes that say what is counted, in the form that the type has."""
+        self._ensure_open()
+        return self._counters.key(self.counter_id)
+
+    @property
+    def type_id(self):
+        """What kind of counter it is; from 1000 up the application's own."""
+        self._ensure_open()
+        return self._counters.type_id(self.counter_id)
+
+    @property
+    def owner_id(self):
+        """Client that it belongs to; -1 for a static one."""
+        self._ensure_open()
+        return self._counters.owner_id(self.counter_id)
+
+    @property
+    def reference_id(self):
+        """What it refers to, if anything."""
+        self._ensure_open()
+        return self._counters.reference_id(self.counter_id)
+
+    @property
+    def state(self):
+        """State of its record: unused, allocated or reclaimed."""
+        return self._counters.state(self.counter_id)
+
+    def _repr_html_(self):
+        """Render as a table, for notebooks."""
+        return counter_html(self)
 
     def close(self):
         """Give the counter back to the driver; a static one stays. A second call does nothing."""

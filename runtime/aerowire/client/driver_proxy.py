@@ -20,7 +20,9 @@ from aerowire.codecs.flyweights.commands import (
     ClientCloseEncoder,
     CommandType,
     GetNextAvailableSessionIdEncoder,
+    RejectImageEncoder,
     RemoveCounterEncoder,
+    RemoveDestinationByIdEncoder,
     RemoveDestinationEncoder,
     RemovePublicationEncoder,
     RemovePublicationFlags,
@@ -98,6 +100,29 @@ class DriverProxy:
             channel=_ascii(channel, "channel"),
         )
         return self._write(command, correlation_id, body)
+
+    def remove_destination_by_id(self, registration_id: int, destination_id: int) -> int:
+        """Remove a destination of a publication by the registration id of the command that added it."""
+        correlation_id = self._ring.next_correlation_id()
+        body = RemoveDestinationByIdEncoder.encode(
+            client_id=self.client_id,
+            correlation_id=correlation_id,
+            resource_registration_id=registration_id,
+            destination_registration_id=destination_id,
+        )
+        return self._write(CommandType.REMOVE_DESTINATION_BY_ID, correlation_id, body)
+
+    def reject_image(self, image_correlation_id: int, position: int, reason: str) -> int:
+        """Tell the publisher of an image that it is not wanted, and why."""
+        correlation_id = self._ring.next_correlation_id()
+        body = RejectImageEncoder.encode(
+            client_id=self.client_id,
+            correlation_id=correlation_id,
+            image_correlation_id=image_correlation_id,
+            position=position,
+            reason=_ascii(reason, "reason"),
+        )
+        return self._write(CommandType.REJECT_IMAGE, correlation_id, body)
 
     def add_counter(self, type_id: int, key: bytes, label: str) -> int:
         """Ask for a counter that lives as long as this client keeps it."""

@@ -41,9 +41,11 @@ class Handlers:
         self._handlers[kind][number] = handler
         return number
 
-    def remove(self, kind: str, number: int) -> bool:
-        """Remove a handler; return whether it was there."""
-        return self._handlers[kind].pop(number, None) is not None
+    def remove(self, kind: str, handler: int | Handler) -> bool:
+        """Remove a handler by its number, or by itself (the first of several); return whether it was there."""
+        known = self._handlers[kind]
+        number = handler if isinstance(handler, int) else next((key for key, value in known.items() if value == handler), 0)
+        return known.pop(number, None) is not None
 
     def announce(self, kind: str, *arguments: object) -> None:
         """Call every handler for a kind of event."""

@@ -8,7 +8,7 @@ cdef class Header:
     cdef const uint8_t* frame           # of the frame's header; never NULL in a handler's hands
     cdef const uint8_t* payload_address
     cdef int32_t length
-    cdef int32_t initial_term_id
+    cdef readonly int32_t initial_term_id
     cdef int bits
     cdef int64_t fragmented_length      # log bytes of a reassembled message; 0: this is one frame
     cdef object _hold                   # keeps `frame` and `payload_address` mapped

@@ -101,8 +101,19 @@ cdef class Header:
 
     @property
     def image(self):
-        """Image that delivered it. Aeron: context."""
+        """Image that delivered it."""
         return self._image
+
+    @property
+    def context(self):
+        """As `image`, under Aeron's name."""
+        return self._image
+
+    @property
+    def position_bits_to_shift(self):
+        """Logarithm of the term length: what turns terms into positions."""
+        self.require_frame()
+        return self.bits
 
     def payload(self):
         """Return a copy of the payload as bytes: quicker than slicing the handler's buffer."""

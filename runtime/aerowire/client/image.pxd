@@ -1,60 +1,12 @@
 # One publisher's stream as a subscriber reads it.
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
-from aerowire.client.batch cimport BatchPool, FragmentBatch
-from aerowire.client.header cimport Header
-from aerowire.client.numbers cimport Numbers
-from aerowire.client.state cimport Handle
-from aerowire.codecs.native.logbuffer cimport PARTITION_COUNT
-from aerowire.ipc.counters cimport CountersReader
-from aerowire.logbuffer.log cimport LogBuffers
+from libc.stdint cimport int64_t
+from aerowire.client.batch cimport FragmentBatch
+from aerowire.client.image_base cimport ImageBase
 
 
-cdef class Image(Handle):
-    cdef LogBuffers _logs
-    cdef object _hold                   # the log's mapping
-    cdef CountersReader _counters
-    cdef int64_t* _subscriber_position
-    cdef const uint8_t* _terms[PARTITION_COUNT]
-    cdef BatchPool _batches
-    cdef tuple _views                   # a read-only memoryview of each term
-    cdef Header _header
-    cdef Numbers _numbers               # offsets that handlers are called with
-    cdef object _subscription           # weak
-    cdef bint _is_polling
-    cdef bint _is_behind                # the last poll ended at its limit: there is more, and the writer is far enough ahead to read on
-    cdef bint _is_lent                  # a block is out
-    cdef int64_t _final_position
-    cdef int64_t _final_end_of_stream_position
-    cdef bint _final_is_revoked
-    cdef readonly int64_t correlation_id
-    cdef readonly int64_t join_position
-    cdef readonly int32_t session_id
-    cdef readonly int32_t stream_id
-    cdef readonly int32_t subscriber_position_id
-    cdef readonly int32_t initial_term_id
-    cdef readonly int32_t term_buffer_length
-    cdef readonly int32_t mtu_length
-    cdef readonly int position_bits_to_shift
-    cdef readonly str source_identity
-
+cdef class Image(ImageBase):
     cdef int poll_fragments(self, object handler, int fragment_limit, int64_t limit_position) except -1
-    cdef int poll_into(self, FragmentBatch batch, int fragment_limit) except -1
-    cdef Block lend(self, int32_t length_limit)
-    cdef object end_result(self)
-    cdef int require_idle(self) except -1
-    cdef int64_t current_position(self) noexcept nogil
-
-
-cdef class Block:
-    cdef Image _image
-    cdef object _term_view
-    cdef const uint8_t* _address
-    cdef int64_t _begin_position
-    cdef bint _is_held
-    cdef readonly int32_t length
-    cdef readonly int32_t session_id
-    cdef readonly int32_t term_id
-    cdef readonly int32_t term_offset
-
-    cdef object index_frames(self)
+    # As poll_fragments, where what a handler raises goes to the subscriber error handler.
+    cdef int poll_reporting(self, object handler, int fragment_limit, int64_t limit_position) except -1
+    cdef int poll_batch(self, FragmentBatch batch, int fragment_limit) except -1

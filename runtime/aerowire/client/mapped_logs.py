@@ -5,8 +5,8 @@ Knows nothing of who reads or writes them. Under the conductor's lock.
 
 from __future__ import annotations
 
-import time
 import weakref
+from collections.abc import Callable
 
 from aerowire.codecs.flyweights.logbuffer import PARTITION_COUNT
 from aerowire.codecs.flyweights.transport import PAGE_SIZE_MIN
@@ -19,8 +19,9 @@ CLOSE_LINGER_NS = 1_000_000_000
 class MappedLogs:
     """Maps each log once for all that use it. Invariant: a log is mapped while a handle or a lingering holder refers to it."""
 
-    def __init__(self, *, touches: bool) -> None:
+    def __init__(self, *, touches: bool, now_ns: Callable[[], int]) -> None:
         self._touches = touches
+        self._now_ns = now_ns
         self._logs: weakref.WeakValueDictionary[int, LogBuffers] = weakref.WeakValueDictionary()
         self._lingering: list[tuple[int, object]] = []
 
@@ -36,20 +37,20 @@ class MappedLogs:
 
     def linger(self, holder: object, duration_ns: int = CLOSE_LINGER_NS) -> None:
         """Keep what refers to a log for some time more."""
-        self._lingering.append((time.monotonic_ns() + duration_ns, holder))
+        self._lingering.append((self._now_ns() + duration_ns, holder))
 
     def release_due(self) -> int:
         """Let go of what has lingered long enough; return how much that was."""
         if not self._lingering:
             return 0
-        now_ns = time.monotonic_ns()
+        now_ns = self._now_ns()
         kept = [entry for entry in self._lingering if entry[0] > now_ns]
         released = len(self._lingering) - len(kept)
         self._lingering = kept
         return released
 
     def deadline_ns(self) -> int | None:
-        """Return when (monotonic ns) the next lingering log is due; None when there is none."""
+        """Return when (ns of the client's clock) the next lingering log is due; None when there is none."""
         return min((deadline for deadline, _ in self._lingering), default=None)
 
     def release_all(self) -> None:

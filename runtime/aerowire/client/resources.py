@@ -11,14 +11,17 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from aerowire.base.errors import AerowireError, ClosedError
 from aerowire.client import state
+from aerowire.client.counter import Counter
 from aerowire.client.publication import ExclusivePublication, Publication
 from aerowire.client.subscription import Subscription
 
 if TYPE_CHECKING:
-    from aerowire.client.counter import Counter
     from aerowire.client.handlers import Handlers
     from aerowire.client.mapped_logs import MappedLogs
     from aerowire.client.waiting import Pending
+
+# Refusals are kept for who asks by registration id; who looks at the pending command itself has no need of them.
+REFUSALS_MAX = 1024
 
 Resource: TypeAlias = "Publication | ExclusivePublication | Subscription | Counter"
 
@@ -40,6 +43,43 @@ class Resources:
         self._handlers = handlers
         self._resources: dict[int, Resource] = {}
         self._requests: dict[int, Request] = {}
+        self._given_back: set[int] = set()
+        self._refusals: dict[int, BaseException] = {}
+
+    def expect_success(self, correlation_id: int) -> None:
+        """Note a command that gave something back: nobody waits for its answer."""
+        self._given_back.add(correlation_id)
+
+    def note_answer(self, correlation_id: int) -> None:
+        """Note that the driver answered a command that gave something back."""
+        self._given_back.discard(correlation_id)
+
+    def refuse(self, request: Request, error: BaseException) -> None:
+        """Fail a command, and keep the reason for who asks for it by registration id."""
+        request.pending.fail(error)
+        self._refusals[request.pending.correlation_id] = error
+        if len(self._refusals) > REFUSALS_MAX:
+            del self._refusals[next(iter(self._refusals))]
+
+    def is_expected(self, correlation_id: int) -> bool:
+        """Return whether a command of this client has no answer yet and somebody wants it."""
+        return correlation_id in self._given_back or self.pending(correlation_id) is not None
+
+    def has_expected(self) -> bool:
+        """Return whether any command has no answer yet."""
+        return bool(self._given_back) or any(request.undo is None for request in self._requests.values())
+
+    def pending(self, correlation_id: int) -> Pending[object] | None:
+        """Return a command that has no answer yet and was not given up."""
+        request = self._requests.get(correlation_id)
+        return None if request is None or request.undo is not None else request.pending
+
+    def find(self, registration_id: int) -> Resource | None:
+        """Return the open handle of a registration, None while there is no answer; raises, once, what the driver refused it with."""
+        refused = self._refusals.pop(registration_id, None)
+        if refused is not None:
+            raise refused
+        return None if registration_id in self._requests else self._resources.get(registration_id)
 
     def expect(self, request: Request) -> None:
         """Note a command that was sent."""
@@ -90,8 +130,8 @@ class Resources:
         for image in images:
             self._handlers.call(subscription.unavailable_image_handler, image)
 
-    def end_all(self, final: int, failure: AerowireError | None) -> None:
-        """End every handle and fail every command: the client is closed, or `failure` ended it."""
+    def end_all(self, final: int, failure: AerowireError | None) -> list[Counter]:
+        """End every handle and fail every command: the client is closed, or `failure` ended it. Returns the counters that end with it."""
         resources, self._resources = list(self._resources.values()), {}
         requests, self._requests = list(self._requests.values()), {}
         for resource in resources:
@@ -102,6 +142,7 @@ class Resources:
         for resource in resources:
             if isinstance(resource, Subscription):
                 self.end_images(resource, final, failure)
+        return [resource for resource in resources if isinstance(resource, Counter) and not resource.is_static]
 
     def mark_forked(self) -> None:
         """In the child of a fork: every handle is a copy."""

@@ -5,13 +5,20 @@ from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
 from libc.stdint cimport INT64_MAX, int32_t, int64_t
 
 from aerowire.client.batch cimport BatchPool, FragmentBatch
-from aerowire.client.image cimport Block, Image
-from aerowire.client.state cimport STATE_OPEN, Handle
+from aerowire.client.block cimport Block, lend, poll_frames
+from aerowire.client.controlled_poll cimport poll_controlled
+from aerowire.client.image cimport Image
+from aerowire.client.rows cimport Rows, poll_rows
+from aerowire.client.state cimport STATE_OPEN
+from aerowire.client.stream_handle cimport StreamHandle
 from aerowire.codecs.native.cnc cimport CHANNEL_STATUS_NO_ID_ALLOCATED
+
+from aerowire.client.html import subscription_html
+from aerowire.client.iteration import MessageReader
 
 
 @cython.final
-cdef class Subscription(Handle):
+cdef class Subscription(StreamHandle):
     """Receives a stream: one image for each publication of it, which come and go. From `Aeron.add_subscription`.
 
     Each poll begins with another image, so that none starves. Belongs to one thread at a time; the conductor changes the images, which are
@@ -30,11 +37,31 @@ cdef class Subscription(Handle):
         self.unavailable_image_handler = unavailable_image_handler
         self.channel_status_id = CHANNEL_STATUS_NO_ID_ALLOCATED
 
-    def __enter__(self):
-        return self
+    def __iter__(self):
+        """Loop over whole messages as bytes, waiting for each, until the subscription is closed: `for message in subscription`."""
+        return self.messages()
 
-    def __exit__(self, error_type, error, traceback):
-        self.close()
+    def messages(self, *, timeout_ns=None):
+        """Return an iterator over whole messages as bytes; it waits for each, and ends when none has come for `timeout_ns` (None: never).
+
+        It ends when the subscription is closed, and raises what ends the client. A message counts as read when the loop gets it.
+        """
+        return self.reader().messages(self, timeout_ns)
+
+    def views(self, *, timeout_ns=None):
+        """As `messages`, without copying: each message is a read-only memoryview that is valid until the next one is asked for.
+
+        Until the loop is done with a block of the log, its publisher cannot write there again, and other polls of the subscription raise.
+        """
+        return self.reader().views(self, timeout_ns)
+
+    def _repr_html_(self):
+        """Render as a table, for notebooks."""
+        return subscription_html(self)
+
+    def _wait_for_driver(self):
+        """Have a driver and a conductor that live in this thread do their work: what brings images and messages."""
+        self._conductor.work_while_waiting()
 
     def __repr__(self):
         return (f"Subscription(channel={self.channel!r}, stream_id={self.stream_id}, registration_id={self.registration_id}, "
@@ -59,16 +86,51 @@ cdef class Subscription(Handle):
         count = PyTuple_GET_SIZE(images)
         if count == 1:
             image = <Image>PyTuple_GET_ITEM(images, 0)
-            return image.poll_fragments(handler, fragment_limit, INT64_MAX) if image._state == STATE_OPEN else 0
+            if image._state != STATE_OPEN:
+                return 0
+            if image._subscriber_error_handler is None:
+                return image.poll_fragments(handler, fragment_limit, INT64_MAX)
+            return image.poll_reporting(handler, fragment_limit, INT64_MAX)
         index = self.start_index(count)
         for i in range(count):
             if fragments >= fragment_limit:
                 break
             image = <Image>PyTuple_GET_ITEM(images, index)
             if image._state == STATE_OPEN:
-                fragments += image.poll_fragments(handler, fragment_limit - fragments, INT64_MAX)
+                fragments += image.poll_reporting(handler, fragment_limit - fragments, INT64_MAX)
             index = 0 if index + 1 == count else index + 1
         return fragments
+
+    def controlled_poll(self, handler, int fragment_limit=10):
+        """As `poll`, where each call of `handler` returns the Action to go on with: see Image.controlled_poll.
+
+        ABORT and BREAK end the poll of one image; the next image is polled all the same, as with the official client.
+        """
+        cdef tuple images
+        cdef Py_ssize_t count, index, i
+        cdef Image image
+        cdef int fragments = 0
+        if self._state != STATE_OPEN:
+            self.raise_not_open()
+        images = self._images
+        count = PyTuple_GET_SIZE(images)
+        index = self.start_index(count)
+        for i in range(count):
+            if fragments >= fragment_limit:
+                break
+            image = <Image>PyTuple_GET_ITEM(images, index)
+            if image._state == STATE_OPEN:
+                fragments += poll_controlled(image, handler, fragment_limit - fragments, INT64_MAX)
+            index = 0 if index + 1 == count else index + 1
+        return fragments
+
+    def block_poll(self, handler, int length_limit):
+        """Call Image.block_poll of every image; returns the bytes that were handed over, at most `length_limit` from each."""
+        return self.poll_all_frames(handler, length_limit, False)
+
+    def raw_poll(self, handler, int length_limit):
+        """Call Image.raw_poll of every image; returns the bytes that were handed over, at most `length_limit` from each."""
+        return self.poll_all_frames(handler, length_limit, True)
 
     def poll_many(self, int fragment_limit):
         """Copy up to `fragment_limit` fragments out and count them as read; return a FragmentBatch, empty when nothing is there."""
@@ -87,7 +149,7 @@ cdef class Subscription(Handle):
                 break
             image = <Image>PyTuple_GET_ITEM(images, index)
             if image._state == STATE_OPEN:
-                fragments += image.poll_into(batch, fragment_limit - fragments)
+                fragments += image.poll_batch(batch, fragment_limit - fragments)
             index = 0 if index + 1 == count else index + 1
         return batch
 
@@ -105,11 +167,34 @@ cdef class Subscription(Handle):
         for i in range(count):
             image = <Image>PyTuple_GET_ITEM(images, index)
             if image._state == STATE_OPEN:
-                block = image.lend(length_limit)
+                block = lend(image, length_limit)
                 if block.length > 0:
                     return block
             index = 0 if index + 1 == count else index + 1
         return Block.__new__(Block)
+
+    def poll_into(self, array):
+        """Copy payloads into the items of `array` (NumPy, or any writable C-contiguous buffer) and count them as read; return how many.
+
+        An item is what the first axis counts; payloads must be as long as one. A payload of another length ends the call before it, and raises
+        ValueError when it is the first. Never waits.
+        """
+        cdef tuple images
+        cdef Py_ssize_t count, index, i
+        cdef Image image
+        cdef Rows rows
+        if self._state != STATE_OPEN:
+            self.raise_not_open()
+        rows = Rows(array)
+        images = self._images
+        count = PyTuple_GET_SIZE(images)
+        index = self.start_index(count)
+        for i in range(count):
+            image = <Image>PyTuple_GET_ITEM(images, index)
+            if image._state == STATE_OPEN and not poll_rows(image, rows):
+                break
+            index = 0 if index + 1 == count else index + 1
+        return rows.filled
 
     @property
     def images(self):
@@ -149,16 +234,6 @@ cdef class Subscription(Handle):
         return self._images[index]
 
     @property
-    def channel_status(self):
-        """Status of the channel's socket: 1 active, -1 errored, and so on."""
-        return self._conductor.channel_status(self)
-
-    @property
-    def local_socket_addresses(self):
-        """The `address:port` texts that the channel is bound to; empty while there are none."""
-        return self._conductor.local_socket_addresses(self)
-
-    @property
     def resolved_endpoint(self):
         """The `address:port` that the endpoint is bound to, where the channel left the port to the system; None while not bound."""
         addresses = self.local_socket_addresses
@@ -170,16 +245,6 @@ cdef class Subscription(Handle):
         A channel that does not leave the port open comes back as it is. Aeron: Subscription.tryResolveChannelEndpointPort.
         """
         return self._conductor.resolve_endpoint_port(self)
-
-    def add_destination(self, str channel not None):
-        """Add a source to a channel of control-mode=manual; waits for the driver. Raises RegistrationError."""
-        self._ensure_open()
-        self._conductor.add_receive_destination(self.registration_id, channel)
-
-    def remove_destination(self, str channel not None):
-        """Remove a source by its channel; waits for the driver. Raises RegistrationError."""
-        self._ensure_open()
-        self._conductor.remove_receive_destination(self.registration_id, channel)
 
     def close(self):
         """Leave the stream: its images end, and the unavailable-image handler is called for each. A second call does nothing."""
@@ -203,6 +268,25 @@ cdef class Subscription(Handle):
         """Conductor: take all images out of the list and return them."""
         images, self._images = self._images, ()
         return images
+
+    def _reject_image(self, int64_t correlation_id, int64_t position, str reason not None):
+        """Image: have the driver reject one of the images, and wait for it."""
+        self._conductor.wait(self._conductor.requests.start_rejection(correlation_id, position, reason))
+
+    cdef object reader(self):
+        if self._reader is None:
+            self._reader = MessageReader()
+        return self._reader
+
+    cdef int64_t poll_all_frames(self, object handler, int32_t length_limit, bint is_raw) except -1:
+        cdef Image image
+        cdef int64_t length = 0
+        if self._state != STATE_OPEN:
+            self.raise_not_open()
+        for image in self._images:
+            if image._state == STATE_OPEN:
+                length += poll_frames(image, handler, length_limit, is_raw)
+        return length
 
     cdef Py_ssize_t start_index(self, Py_ssize_t count) noexcept:
         cdef Py_ssize_t index = self._next_index

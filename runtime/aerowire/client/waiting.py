@@ -16,17 +16,27 @@ SLEEP_MIN_S = 20e-6
 SLEEP_MAX_S = 50e-3
 
 
-def wait_for(poll: Callable[[], bool], timeout_ns: int | None, *, sleep_max_s: float = SLEEP_MAX_S) -> bool:
+def wait_for(
+    poll: Callable[[], bool],
+    timeout_ns: int | None,
+    *,
+    sleep_max_s: float = SLEEP_MAX_S,
+    idle: Callable[[int], None] | None = None,
+) -> bool:
     """Call `poll` until it returns true or `timeout_ns` (None: for ever) is over; return what it returned last.
 
     Between calls the thread sleeps without the interpreter lock, from 20 us doubling up to `sleep_max_s`, so that
-    signal handlers run and other threads go on. What `poll` or a signal handler raises goes to the caller.
+    signal handlers run and other threads go on; or it calls `idle(0)`, an idle strategy, if there is one.
+    What `poll` or a signal handler raises goes to the caller.
     """
     deadline_ns = None if timeout_ns is None else time.monotonic_ns() + timeout_ns
     sleep_s = SLEEP_MIN_S
     while not poll():
         if deadline_ns is not None and time.monotonic_ns() >= deadline_ns:
             return poll()
+        if idle is not None:
+            idle(0)
+            continue
         time.sleep(sleep_s)
         sleep_s = min(sleep_s * 2, sleep_max_s, SLEEP_MAX_S)
     return True
@@ -48,6 +58,16 @@ class Pending(Generic[T]):
         self._is_done = False
         self._value: T | None = None
         self._error: BaseException | None = None
+
+    @property
+    def registration_id(self) -> int:
+        """Id by which the driver knows what this adds; that of the command itself."""
+        return self.correlation_id
+
+    @property
+    def is_fulfilled(self) -> bool:
+        """Whether the driver has answered, and well."""
+        return self._is_done and self._error is None
 
     @property
     def is_done(self) -> bool:

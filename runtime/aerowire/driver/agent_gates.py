@@ -15,9 +15,12 @@ if TYPE_CHECKING:
     from aerowire.driver.network_publication import NetworkPublication
     from aerowire.driver.publication_image import PublicationImage
     from aerowire.driver.receive_endpoint import ReceiveEndpoint
+    from aerowire.driver.receive_transport import ReceiveTransport
     from aerowire.driver.receiver import Receiver
     from aerowire.driver.send_endpoint import SendEndpoint
     from aerowire.driver.sender import Sender
+    from aerowire.driver.socket_address import SocketAddress
+    from aerowire.driver.subscribable import Subscribable
     from aerowire.driver.tracker import Tracker
 
 # Room that is always left in an agent's queue, so that a command of a few parts goes in whole.
@@ -76,6 +79,15 @@ class SenderGate(AgentGate):
     def add_publication(self, publication: NetworkPublication) -> None:
         self._put(lambda: self._sender.add_publication(publication))
 
+    def add_destination(self, endpoint: SendEndpoint, registration_id: int, address: SocketAddress) -> None:
+        self._put(lambda: self._sender.add_destination(endpoint, registration_id, address.native))
+
+    def remove_destination(self, endpoint: SendEndpoint, registration_id: int) -> None:
+        self._put(lambda: self._sender.remove_destination(endpoint, registration_id))
+
+    def update_destination(self, endpoint: SendEndpoint, registration_id: int, address: SocketAddress) -> None:
+        self._put(lambda: self._sender.update_destination(endpoint, registration_id, address.native))
+
     def remove_publication(self, publication: NetworkPublication) -> None:
         self._put(lambda: self._sender.remove_publication(publication))
 
@@ -95,6 +107,12 @@ class ReceiverGate(AgentGate):
     def remove_endpoint(self, endpoint: ReceiveEndpoint) -> None:
         self._put(lambda: self._receiver.remove_endpoint(endpoint))
 
+    def add_destination(self, endpoint: ReceiveEndpoint, transport: ReceiveTransport) -> None:
+        self._put(lambda: self._receiver.add_destination(endpoint, transport))
+
+    def remove_destination(self, endpoint: ReceiveEndpoint, transport: ReceiveTransport) -> None:
+        self._put(lambda: self._receiver.remove_destination(endpoint, transport))
+
     def add_subscription(self, endpoint: ReceiveEndpoint, stream_id: int, session_id: int | None = None) -> None:
         self._put(lambda: self._receiver.add_subscription(endpoint, stream_id, session_id))
 
@@ -103,6 +121,12 @@ class ReceiverGate(AgentGate):
 
     def add_image(self, image: PublicationImage) -> None:
         self._put(lambda: self._receiver.add_image(image))
+
+    def request_setup(self, endpoint: ReceiveEndpoint, stream_id: int, session_id: int) -> None:
+        self._put(lambda: self._receiver.request_setup(endpoint, stream_id, session_id))
+
+    def change_control(self, transport: ReceiveTransport, address: SocketAddress) -> None:
+        self._put(lambda: self._receiver.change_control(transport, address.native))
 
     def remove_cool_down(self, endpoint: ReceiveEndpoint, session_id: int, stream_id: int) -> None:
         self._put(lambda: self._receiver.remove_cool_down(endpoint, session_id, stream_id))
@@ -126,17 +150,20 @@ class TrackerGate(AgentGate):
     def add_publication(self, publication: IpcPublication | NetworkPublication) -> None:
         self._put(lambda: self._tracker.add_publication(publication))
 
-    def close_publication(self, publication: IpcPublication | NetworkPublication) -> None:
-        self._put(lambda: self._tracker.close_publication(publication))
+    def close_publication(self, publication: IpcPublication | NetworkPublication, *, abandoned: bool) -> None:
+        self._put(lambda: self._tracker.close_publication(publication, abandoned=abandoned))
 
     def add_image(self, image: PublicationImage) -> None:
         self._put(lambda: self._tracker.add_image(image))
 
-    def link_subscriber(self, source: IpcPublication | PublicationImage, position_id: int, registration_id: int) -> None:
-        self._put(lambda: self._tracker.link_subscriber(source, position_id, registration_id))
+    def link_subscriber(self, source: Subscribable, position_id: int, registration_id: int, tether: int) -> None:
+        self._put(lambda: self._tracker.link_subscriber(source, position_id, registration_id, tether))
 
-    def unlink_subscriber(self, source: IpcPublication | PublicationImage, position_id: int, registration_id: int) -> None:
+    def unlink_subscriber(self, source: Subscribable, position_id: int, registration_id: int) -> None:
         self._put(lambda: self._tracker.unlink_subscriber(source, position_id, registration_id))
+
+    def reject_publication(self, publication: IpcPublication) -> None:
+        self._put(lambda: self._tracker.reject_publication(publication))
 
     def add_client(self, client_id: int, heartbeat_counter_id: int) -> None:
         self._put(lambda: self._tracker.add_client(client_id, heartbeat_counter_id))

@@ -34,10 +34,10 @@ cdef class ChannelEndpoint:
 
     @property
     def port(self):
-        """The DatagramPort."""
+        """The DatagramPort; None for a multi-destination endpoint."""
         return self._port
 
     @property
     def local_address(self):
-        """(host, port) that the socket is bound to."""
-        return self._port.local_address
+        """(host, port) that the socket is bound to; None without one."""
+        return None if self._port is None else self._port.local_address

@@ -18,8 +18,11 @@ class CommandHandler(Protocol):
     def on_remove_publication(self, correlation_id: int, registration_id: int, *, is_revoked: bool) -> None: ...
     def on_add_subscription(self, channel: str, stream_id: int, correlation_id: int, client_id: int) -> None: ...
     def on_remove_subscription(self, correlation_id: int, registration_id: int) -> None: ...
-    def on_send_destination(self, registration_id: int, channel: str | None) -> None: ...
-    def on_receive_destination(self, registration_id: int, channel: str) -> None: ...
+    def on_add_send_destination(self, correlation_id: int, registration_id: int, channel: str) -> None: ...
+    def on_remove_send_destination(self, correlation_id: int, registration_id: int, channel: str) -> None: ...
+    def on_remove_destination_by_id(self, correlation_id: int, registration_id: int, destination_registration_id: int) -> None: ...
+    def on_add_receive_destination(self, correlation_id: int, registration_id: int, channel: str) -> None: ...
+    def on_remove_receive_destination(self, correlation_id: int, registration_id: int, channel: str) -> None: ...
     def on_client_keepalive(self, client_id: int) -> None: ...
     def on_client_close(self, client_id: int) -> None: ...
     def on_add_counter(self, correlation_id: int, client_id: int, type_id: int, key: bytes, label: str) -> None: ...
@@ -109,21 +112,35 @@ def _remove_subscription(handler: CommandHandler, body: memoryview) -> Callable[
     return lambda: handler.on_remove_subscription(command.correlation_id, command.registration_id)
 
 
-def _send_destination(handler: CommandHandler, body: memoryview) -> Callable[[], None]:
+def _add_send_destination(handler: CommandHandler, body: memoryview) -> Callable[[], None]:
     command = commands.AddDestinationDecoder(body)
     channel = command.channel
-    return lambda: handler.on_send_destination(command.registration_id, channel)
+    return lambda: handler.on_add_send_destination(command.correlation_id, command.registration_id, channel)
+
+
+def _remove_send_destination(handler: CommandHandler, body: memoryview) -> Callable[[], None]:
+    command = commands.RemoveDestinationDecoder(body)
+    channel = command.channel
+    return lambda: handler.on_remove_send_destination(command.correlation_id, command.registration_id, channel)
 
 
 def _remove_destination_by_id(handler: CommandHandler, body: memoryview) -> Callable[[], None]:
     command = commands.RemoveDestinationByIdDecoder(body)
-    return lambda: handler.on_send_destination(command.resource_registration_id, None)
+    return lambda: handler.on_remove_destination_by_id(
+        command.correlation_id, command.resource_registration_id, command.destination_registration_id
+    )
 
 
-def _receive_destination(handler: CommandHandler, body: memoryview) -> Callable[[], None]:
+def _add_receive_destination(handler: CommandHandler, body: memoryview) -> Callable[[], None]:
     command = commands.AddRcvDestinationDecoder(body)
     channel = command.channel
-    return lambda: handler.on_receive_destination(command.registration_id, channel)
+    return lambda: handler.on_add_receive_destination(command.correlation_id, command.registration_id, channel)
+
+
+def _remove_receive_destination(handler: CommandHandler, body: memoryview) -> Callable[[], None]:
+    command = commands.RemoveRcvDestinationDecoder(body)
+    channel = command.channel
+    return lambda: handler.on_remove_receive_destination(command.correlation_id, command.registration_id, channel)
 
 
 def _client_keepalive(handler: CommandHandler, body: memoryview) -> Callable[[], None]:
@@ -178,11 +195,11 @@ _HANDLERS: Mapping[int, _Dispatch] = {
     CommandType.REMOVE_PUBLICATION: _decoding(_remove_publication),
     CommandType.ADD_SUBSCRIPTION: _decoding(_add_subscription),
     CommandType.REMOVE_SUBSCRIPTION: _decoding(_remove_subscription),
-    CommandType.ADD_DESTINATION: _decoding(_send_destination),
-    CommandType.REMOVE_DESTINATION: _decoding(_send_destination),
+    CommandType.ADD_DESTINATION: _decoding(_add_send_destination),
+    CommandType.REMOVE_DESTINATION: _decoding(_remove_send_destination),
     CommandType.REMOVE_DESTINATION_BY_ID: _decoding(_remove_destination_by_id),
-    CommandType.ADD_RCV_DESTINATION: _decoding(_receive_destination),
-    CommandType.REMOVE_RCV_DESTINATION: _decoding(_receive_destination),
+    CommandType.ADD_RCV_DESTINATION: _decoding(_add_receive_destination),
+    CommandType.REMOVE_RCV_DESTINATION: _decoding(_remove_receive_destination),
     CommandType.CLIENT_KEEPALIVE: _decoding(_client_keepalive),
     CommandType.CLIENT_CLOSE: _decoding(_client_close),
     CommandType.ADD_COUNTER: _decoding(_add_counter),

@@ -56,6 +56,10 @@ class Clients:
             self._responses.counter_ready(client_id, counter_id)
         return client
 
+    def has(self, client_id: int) -> bool:
+        """Return whether a client is known and has not been given up."""
+        return client_id in self._clients
+
     def on_keepalive(self, client_id: int) -> None:
         """Note a sign of life that came as a command."""
         client = self._clients.get(client_id)

@@ -8,22 +8,25 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aerowire.base import units
-from aerowire.base.directory import CNC_FILE_NAME
+from aerowire.base.directory import CNC_FILE_NAME, EVENT_LOG_FILE_NAME, LOSS_REPORT_FILE_NAME
 from aerowire.base.errors import ActiveDriverError, StorageError
 from aerowire.codecs.flyweights import cnc as cnc_layout
+from aerowire.codecs.flyweights.events import DriverEventCode
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.codecs.tables.options import OPTIONS
 from aerowire.driver.agent_gates import ReceiverGate, SenderGate, TrackerGate
 from aerowire.driver.clients import Clients
 from aerowire.driver.directory_lock import directory_lock
 from aerowire.driver.driver_core import DriverCore, InducedLoss
-from aerowire.driver.driver_directory import LOSS_REPORT_FILE_NAME, delete_directory, directory_for_start
+from aerowire.driver.driver_directory import delete_directory, directory_for_start
+from aerowire.driver.driver_names import DriverNames
 from aerowire.driver.error_recorder import ErrorRecorder
+from aerowire.driver.event_notes import EventNotes, NotedTransmitter
 from aerowire.driver.events import EventQueue
 from aerowire.driver.logs import LogStore
 from aerowire.driver.receiver import Receiver
@@ -32,19 +35,23 @@ from aerowire.driver.responses import Responses
 from aerowire.driver.sender import Sender
 from aerowire.driver.stream_counters import StreamCounters, allocate_system_counters
 from aerowire.driver.system_counters import SystemCounters
+from aerowire.driver.timed_resolver import TimedResolver
 from aerowire.driver.tracker import Tracker
 from aerowire.driver.version import AERON_VERSION, DRIVER_COMMIT, DRIVER_VERSION
 from aerowire.driver.wildcard_ports import WildcardPorts
+from aerowire.driver.worker_thread import WorkerThread
 from aerowire.ipc.cnc import CncFile
 from aerowire.ipc.counters import AtomicCounter, CountersManager
 from aerowire.ipc.error_log import DistinctErrorLog
 from aerowire.ipc.loss_report import LossReport
 
 if TYPE_CHECKING:
+    from aerowire.base.ports import DatagramPort
     from aerowire.driver.capture import CaptureWriter
     from aerowire.driver.context import Context
+    from aerowire.driver.event_log import EventLog
     from aerowire.driver.loss_port import LossRates
-    from aerowire.driver.ports import Ports
+    from aerowire.driver.ports import Ports, SocketSpec
 
 # Events are posted once in a stream's life; agents hold back what does not fit.
 _EVENT_CAPACITY = 1024
@@ -64,6 +71,7 @@ class DriverParts:
     tracker: Tracker
     capture: CaptureWriter | None
     loss_region: object
+    event_log: EventLog | None
 
     def close(self) -> None:
         """Free logs and sockets, say that the driver has ended, and delete its directory if it should."""
@@ -88,18 +96,28 @@ class DriverParts:
 
 
 def build_driver(
-    context: Context, ports: Ports, *, resolver: Executor | None = None, on_terminate: Callable[[], None] | None = None
+    context: Context,
+    ports: Ports,
+    *,
+    resolver: Executor | None = None,
+    files: Executor | None = None,
+    on_terminate: Callable[[], None] | None = None,
 ) -> DriverParts:
-    """Prepare the directory and build a driver in it; `on_terminate` is called when a client may end it."""
+    """Prepare the directory and build a driver in it; `on_terminate` is called when a client may end it.
+
+    `resolver` runs name look-ups, `files` makes and frees logs; without them the registrar's thread does.
+    """
     with directory_for_start(context, ports.clock):
         try:
-            return _build(context, ports, resolver, on_terminate)
+            return _build(context, ports, resolver, files, on_terminate)
         except BaseException:
             delete_directory(Path(context.aeron_dir))
             raise
 
 
-def _build(context: Context, ports: Ports, resolver: Executor | None, on_terminate: Callable[[], None] | None) -> DriverParts:
+def _build(
+    context: Context, ports: Ports, resolver: Executor | None, files: Executor | None, on_terminate: Callable[[], None] | None
+) -> DriverParts:
     directory = Path(context.aeron_dir)
     counters_values_length = context.counters_buffer_length
     metadata_length = (
@@ -127,7 +145,15 @@ def _build(context: Context, ports: Ports, resolver: Executor | None, on_termina
     for text in context.options_without_effect():
         errors.warn(f"option without effect: {text}")
     capture = _open_capture(context, ports)
-    core, agents = _build_core(context, ports, cnc, counters, errors, LossReport(loss_region), capture)
+    event_log = _open_event_log(context, ports, directory)
+    notes = EventNotes(event_log)
+    resolve = TimedResolver(ports.resolver, ports.clock, counters, threshold_ns=context.name_resolver_threshold_ns, notes=notes)
+    core, agents = _build_core(
+        context, replace(ports, resolver=resolve), cnc, counters, errors, LossReport(loss_region), capture, event_log, notes, files
+    )
+    names = _driver_names(core, ports, is_threaded=resolver is not None) if context.driver_resolver_interface else None
+    if names is not None:
+        resolve.use(names.resolve)
     mapped = AtomicCounter(counters, SystemCounter.BYTES_CURRENTLY_MAPPED)
     mapped.set(_mapped_length(cnc) + _loss_report_length(context))
 
@@ -137,13 +163,16 @@ def _build(context: Context, ports: Ports, resolver: Executor | None, on_termina
             on_terminate()
         return is_allowed
 
-    registrar = Registrar(core, resolver=resolver, on_terminate=terminate)
+    registrar = Registrar(core, resolver=resolver, on_terminate=terminate, names=names)
     # The first correlation id is 0, which no client may get; the heartbeat must be there BEFORE the file is published.
     cnc.to_driver.next_correlation_id()
     cnc.to_driver.consumer_heartbeat_ms = ports.clock.now_ms()
     cnc.publish()
     sender, receiver, tracker = agents
-    return DriverParts(context, cnc, registrar, sender, receiver, tracker, capture, loss_region)
+    notes.state(
+        DriverEventCode.START, version=DRIVER_VERSION, commit=DRIVER_COMMIT, pid=os.getpid(), threading_mode=context.threading_mode.value
+    )
+    return DriverParts(context, cnc, registrar, sender, receiver, tracker, capture, loss_region, event_log)
 
 
 def _build_core(
@@ -154,6 +183,9 @@ def _build_core(
     errors: ErrorRecorder,
     loss_report: LossReport,
     capture: CaptureWriter | None,
+    event_log: EventLog | None,
+    notes: EventNotes,
+    files: Executor | None,
 ) -> tuple[DriverCore, tuple[Sender, Receiver, Tracker]]:
     system = SystemCounters(counters)
     events = EventQueue(_EVENT_CAPACITY)
@@ -166,6 +198,7 @@ def _build_core(
         batch=context.sender_io_vector_capacity,
         status_message_timeout_ns=context.rcv_status_message_timeout_ns,
         cycle_threshold_ns=context.driver_sender_cycle_threshold_ns,
+        reresolution_check_interval_ns=context.driver_reresolution_check_interval_ns,
     )
     receiver = Receiver(
         clock=ports.clock,
@@ -173,6 +206,7 @@ def _build_core(
         events=events,
         batch=context.receiver_io_vector_capacity,
         cycle_threshold_ns=context.driver_receiver_cycle_threshold_ns,
+        reresolution_check_interval_ns=context.driver_reresolution_check_interval_ns,
     )
     tracker = Tracker(
         clock=ports.clock,
@@ -184,7 +218,8 @@ def _build_core(
         cycle_threshold_ns=context.driver_conductor_cycle_threshold_ns,
     )
     stream_counters = StreamCounters(counters)
-    responses = Responses(cnc.to_clients_transmitter())
+    transmitter = cnc.to_clients_transmitter()
+    responses = Responses(transmitter if event_log is None else NotedTransmitter(transmitter, notes))
     tracker_gate = TrackerGate(tracker)
     core = DriverCore(
         context=context,
@@ -203,7 +238,10 @@ def _build_core(
             regions=ports.regions,
             mapped_bytes=AtomicCounter(counters, SystemCounter.BYTES_CURRENTLY_MAPPED),
             free_failures=AtomicCounter(counters, SystemCounter.FREE_FAILS),
+            refusals=AtomicCounter(counters, SystemCounter.NATIVE_RESOURCE_AGENT_PROXY_FAILS),
             errors=errors,
+            worker=files,
+            wake=events.wake,
         ),
         clients=Clients(counters=stream_counters, responses=responses, tracker=tracker_gate, clock=ports.clock),
         loss_report=loss_report,
@@ -214,8 +252,27 @@ def _build_core(
             incoming=_loss_rates(context, ports, "receive_data"), outgoing=_loss_rates(context, ports, "receive_control")
         ),
         capture=capture,
+        event_log=event_log,
+        notes=notes,
     )
     return core, (sender, receiver, tracker)
+
+
+def _driver_names(core: DriverCore, ports: Ports, *, is_threaded: bool) -> DriverNames:
+    def open_socket(spec: SocketSpec) -> DatagramPort:
+        return core.open_socket(replace(spec, bind=core.receiver_ports.take(spec.bind)), InducedLoss())
+
+    return DriverNames(
+        core.context,
+        notes=core.notes,
+        counters=core.counters.manager,
+        errors=core.errors,
+        open_socket=open_socket,
+        below=ports.resolver,
+        # A thread of its own: a bootstrap neighbour that hangs must not hold up a client's channel.
+        lookups=WorkerThread("aeron-md-names") if is_threaded else None,
+        now_ns=ports.clock.now_ns(),
+    )
 
 
 def _allocate_system_counters(context: Context, counters: CountersManager) -> None:
@@ -255,6 +312,16 @@ def _loss_rates(context: Context, ports: Ports, kind: str) -> LossRates | None:
     # One sequence decides about a direction's datagrams, so that the first seed that somebody set holds for all three.
     seeds = [int(context.number(f"debug_{kind}_{name}_seed")) for name in rates]
     return LossRates(**rates, seed=next((seed for seed in seeds if seed != -1), ports.random.below(1 << 62)))
+
+
+def _open_event_log(context: Context, ports: Ports, directory: Path) -> EventLog | None:
+    codes = context.event_codes
+    if not codes:
+        return None
+    from aerowire.driver.event_log import EventLog
+
+    length = EventLog.file_length(context.event_buffer_length)
+    return EventLog(ports.regions.create(directory / EVENT_LOG_FILE_NAME, length, sparse=True), ports.clock, codes)
 
 
 def _open_capture(context: Context, ports: Ports) -> CaptureWriter | None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from aerowire.base.directory import default_aeron_dir
 from aerowire.base.options import resolve_options
 from aerowire.codecs.tables.options import OPTIONS
+from aerowire.driver.event_selection import NEVER_NOTED, selected_codes
 from aerowire.driver.option_checks import ALLOW_TERMINATION, check_options
 from aerowire.system.udp import probe_socket_buffers
 
@@ -22,37 +23,26 @@ _AFFINITY_OF = {"shared": "conductor", "sharednetwork": "sender", "registrar": "
 
 # Options that are read, so that the same files and environments serve all drivers, but decide nothing here.
 _WITHOUT_EFFECT: Mapping[str, tuple[str, ...]] = {
-    "multicast and groups of receivers are not supported": (
-        "nak_multicast_group_size",
-        "nak_multicast_max_backoff_ns",
-        "flow_control_sm_application_specific_feedback",
-        "flow_control_group_tag",
-        "flow_control_group_min_size",
-        "flow_control_receiver_timeout_ns",
-    ),
-    "congestion control other than static is not supported": (
-        "cubic_congestion_control_measure_rtt",
-        "cubic_congestion_control_initial_rtt_ns",
-        "cubic_congestion_control_tcp_mode",
-    ),
-    "names are resolved once, when a channel is added": (
-        "name_resolver_init_args",
-        "driver_resolver_bootstrap_neighbor",
-        "driver_reresolution_check_interval_ns",
-        "driver_resolver_neighbor_timeout_ns",
-        "driver_resolver_self_resolution_interval_ns",
-        "driver_resolver_neighbor_resolution_interval_ns",
-        "driver_resolver_bootstrap_neighbor_resolution_interval_ns",
-    ),
-    "spies are not supported": ("spies_simulate_connection",),
-    "streams wait for all their subscribers": (
-        "untethered_window_limit_timeout_ns",
-        "untethered_linger_timeout_ns",
-        "untethered_resting_timeout_ns",
-    ),
-    "files are made and freed by the registrar, which sleeps until it is woken": (
+    "no resolver of names here takes arguments": ("name_resolver_init_args",),
+    "files are made and freed by a thread that sleeps until it is asked": (
         "driver_native_resource_agent_idle_strategy",
         "driver_native_resource_agent_idle_strategy_init_args",
+    ),
+    "there is no csv resolver": ("name_resolver_csv_lookup_table_args",),
+    "the socket of a publication with one peer is always connected": ("driver_connect",),
+    "threads are bound to processors by aeron.*.cpu.affinity, each by its own": (
+        "driver_cpuset_affinity",
+        "driver_cpuset_warnings_as_errors",
+    ),
+    "nothing is loaded into this driver": ("driver_dynamic_libraries", "agent_on_start_function"),
+    "datagrams go by the system's sockets; aeron.debug.* induce loss": (
+        "udp_channel_transport_bindings_media",
+        "conductor_udp_channel_transport_bindings_media",
+        "udp_channel_outgoing_interceptors",
+        "udp_channel_incoming_interceptors",
+        "udp_channel_transport_bindings_loss_args",
+        "udp_channel_transport_bindings_fixed_loss_args",
+        "udp_channel_transport_bindings_multi_gap_loss_args",
     ),
     "there are no experimental features": ("enable_experimental_features",),
     "it is for Windows": ("use_windows_high_res_timer",),
@@ -87,6 +77,9 @@ class Context:
     counters_buffer_length: int
     error_buffer_length: int
     loss_report_buffer_length: int
+    event_log: str
+    event_log_disable: str
+    event_buffer_length: int
     print_configuration: bool
     term_buffer_length: int
     ipc_term_buffer_length: int
@@ -120,6 +113,8 @@ class Context:
     rcv_status_message_timeout_ns: int
     counters_free_to_reuse_timeout_ns: int
     driver_timeout_ns: int
+    nak_multicast_group_size: int
+    nak_multicast_max_backoff_ns: int
     nak_unicast_delay_ns: int
     nak_unicast_retry_delay_ratio: int
     retransmit_unicast_delay_ns: int
@@ -127,7 +122,17 @@ class Context:
     max_resend: int
     unicast_flow_control_rrwm: int
     multicast_flow_control_rrwm: int
+    multicast_flow_control_supplier: str
+    multicast_flow_control_strategy: str
+    flow_control_group_tag: int
+    flow_control_group_min_size: int
+    flow_control_receiver_timeout_ns: int
+    flow_control_sm_application_specific_feedback: str
     receiver_group_tag: int | None
+    congestion_control_supplier: str
+    cubic_congestion_control_measure_rtt: bool
+    cubic_congestion_control_initial_rtt_ns: int
+    cubic_congestion_control_tcp_mode: bool
     thread_naming: str
     send_to_status_poll_ratio: int
     sender_io_vector_capacity: int
@@ -135,13 +140,20 @@ class Context:
     pre_touch_mapped_memory: bool
     driver_resource_free_limit: int
     network_publication_max_messages_per_send: int
+    udp_segmentation_offload: bool
     driver_conductor_cycle_threshold_ns: int
     driver_sender_cycle_threshold_ns: int
+    driver_reresolution_check_interval_ns: int
     driver_receiver_cycle_threshold_ns: int
     driver_termination_validator: str
     name_resolver_threshold_ns: int
     driver_resolver_name: str
     driver_resolver_interface: str
+    driver_resolver_bootstrap_neighbor: str
+    driver_resolver_neighbor_timeout_ns: int
+    driver_resolver_self_resolution_interval_ns: int
+    driver_resolver_neighbor_resolution_interval_ns: int
+    driver_resolver_bootstrap_neighbor_resolution_interval_ns: int
 
     def __init__(
         self,
@@ -168,7 +180,17 @@ class Context:
         self.os_default_socket_sndbuf_length, self.os_max_socket_sndbuf_length = buffers.send_default, buffers.send_max
         self.os_default_socket_rcvbuf_length, self.os_max_socket_rcvbuf_length = buffers.receive_default, buffers.receive_max
         self._validator = termination_validator
+        self.event_codes = selected_codes(
+            self.event_log or "",
+            self.event_log_disable or "",
+            enabled_name=OPTIONS["event_log"].property,
+            disabled_name=OPTIONS["event_log_disable"].property,
+        )
         check_options(self, self._values, has_own_validator=termination_validator is not None)
+        if self.receiver_group_tag is None and self.flow_control_sm_application_specific_feedback:
+            # The older form of the same: the tag's octets as they stand in a status message.
+            octets = bytes.fromhex(self.flow_control_sm_application_specific_feedback)
+            self.receiver_group_tag = int.from_bytes(octets, "little", signed=True)
 
     @property
     def options(self) -> Mapping[str, object]:
@@ -197,11 +219,14 @@ class Context:
 
     def options_without_effect(self) -> list[str]:
         """Return the properties that somebody set and this driver has no use for, each with the reason."""
+        named = set(self.event_log.split(",")) if self.event_log else set()
         return [
             f"{OPTIONS[name].property}: {reason}"
             for reason, names in _WITHOUT_EFFECT.items()
             for name in names
             if name in self._values.given and self._values[name] != OPTIONS[name].default
+        ] + [
+            f"{OPTIONS['event_log'].property}: {code.name} is never noted: {why}" for code, why in NEVER_NOTED.items() if code.name in named
         ]
 
     def allows_termination(self, token: bytes) -> bool:

@@ -45,10 +45,17 @@ def directory_lock(directory: Path, clock: ClockPort, *, timeout_ns: int) -> Ite
 
 def make_directory(directory: Path) -> None:
     """Make a directory and those above it. Raises StorageError."""
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise _storage_error(directory, error) from None
+    while True:
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+        except FileExistsError as error:
+            # mkdir looks twice. What was there at first and is gone now was deleted in between: once more.
+            if directory.exists():
+                raise _storage_error(directory, error) from None
+        except OSError as error:
+            raise _storage_error(directory, error) from None
+        else:
+            return
 
 
 def _try_lock(directory: Path) -> int | None:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+
+from aerowire.codecs.flyweights.events import DriverEventCode
+from aerowire.driver.event_notes import EventNotes
 
 if TYPE_CHECKING:
     from aerowire.base.ports import DatagramPort
@@ -13,6 +18,7 @@ if TYPE_CHECKING:
     from aerowire.driver.clients import Clients
     from aerowire.driver.context import Context
     from aerowire.driver.error_recorder import ErrorRecorder
+    from aerowire.driver.event_log import EventLog
     from aerowire.driver.events import EventQueue
     from aerowire.driver.logs import LogStore
     from aerowire.driver.loss_port import LossRates
@@ -23,6 +29,9 @@ if TYPE_CHECKING:
     from aerowire.driver.wildcard_ports import WildcardPorts
     from aerowire.ipc.loss_report import LossReport
     from aerowire.ipc.ring_buffer import ManyToOneRingBuffer
+
+# What is noted where datagrams pass.
+_CODES_OF_PORTS = (DriverEventCode.FRAME_IN, DriverEventCode.FRAME_OUT, DriverEventCode.NAK_SENT, DriverEventCode.NAK_RECEIVED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +68,9 @@ class DriverCore:
     sender_loss: InducedLoss
     receiver_loss: InducedLoss
     capture: CaptureWriter | None
+    event_log: EventLog | None = None
+    notes: EventNotes = field(default_factory=EventNotes)
+    lossy_sockets: Iterator[int] = field(default_factory=itertools.count)
 
     def next_correlation_id(self) -> int:
         """Return an id that neither a client nor the driver has used."""
@@ -66,8 +78,8 @@ class DriverCore:
 
     @property
     def is_accepting_commands(self) -> bool:
-        """Whether each agent can take what one command may ask of it."""
-        return self.sender.is_open and self.receiver.is_open and self.tracker.is_open
+        """Whether each agent, and who makes logs, can take what one command may ask of them."""
+        return self.sender.is_open and self.receiver.is_open and self.tracker.is_open and self.logs.is_open
 
     def count(self, which: SystemCounter) -> None:
         """Add one to a system counter that the registrar writes."""
@@ -75,10 +87,21 @@ class DriverCore:
         manager.set_value(which, manager.value(which) + 1)
 
     def open_socket(self, spec: SocketSpec, loss: InducedLoss) -> DatagramPort:
-        """Open a socket, with induced loss and capture around it where they are asked for."""
-        port = self.ports.open_socket(spec)
-        if not loss and self.capture is None:
+        """Open a socket, with induced loss, capture and event log around it where they are asked for."""
+        port = self._open_plain(spec) if not loss and self.capture is None else self._open_altered(spec, loss)
+        if self.event_log is None or not any(self.notes.has(code) for code in _CODES_OF_PORTS):
             return port
+        from aerowire.driver.event_port import EventPort
+
+        return EventPort(port, self.event_log, remote=None if spec.connect is None else (spec.connect.host, spec.connect.port))
+
+    def _open_plain(self, spec: SocketSpec) -> DatagramPort:
+        offloads = self.context.udp_segmentation_offload
+        return self.ports.open_socket(replace(spec, cut=offloads, join=offloads and spec.connect is None))
+
+    def _open_altered(self, spec: SocketSpec, loss: InducedLoss) -> DatagramPort:
+        # What is lost or captured are single datagrams.
+        port = self.ports.open_socket(spec)
         from aerowire.driver.capture_port import CapturePort, CaptureTap
         from aerowire.driver.loss_port import LossPort
 
@@ -86,6 +109,14 @@ class DriverCore:
         remote = None if spec.connect is None else (spec.connect.host, spec.connect.port)
         tap = None if self.capture is None else CaptureTap(self.capture, local=local, remote=remote)
         if loss:
-            return LossPort(port, incoming=loss.incoming, outgoing=loss.outgoing, tap=tap)
+            number = next(self.lossy_sockets)
+            return LossPort(port, incoming=_of_socket(loss.incoming, number), outgoing=_of_socket(loss.outgoing, number), tap=tap)
         assert tap is not None
         return CapturePort(port, tap)
+
+
+def _of_socket(rates: LossRates | None, number: int) -> LossRates | None:
+    """Return the rates of the driver's n-th socket: with one seed for all, copies of a datagram on two paths would share their fate."""
+    if rates is None or rates.seed is None or number == 0:
+        return rates
+    return type(rates)(rates.loss, rates.duplicate, rates.reorder, rates.seed + number)

@@ -14,22 +14,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aerowire.base.directory import CNC_FILE_NAME
+from aerowire.base.directory import CNC_FILE_NAME, EVENT_LOG_FILE_NAME, IMAGES_DIRECTORY, LOSS_REPORT_FILE_NAME, PUBLICATIONS_DIRECTORY
 from aerowire.base.errors import ActiveDriverError, DriverDirectoryMissingError, ForeignDirectoryError
 from aerowire.codecs.flyweights import cnc as cnc_layout
 from aerowire.driver.directory_lock import directory_lock, make_directory
-from aerowire.driver.logs import IMAGES_DIRECTORY, PUBLICATIONS_DIRECTORY
 from aerowire.ipc.cnc import CncFile
 from aerowire.ipc.error_log import read_errors
+from aerowire.ipc.error_report import error_report
 from aerowire.system.processes import process_is_running
 
 if TYPE_CHECKING:
     from aerowire.base.ports import ClockPort
     from aerowire.driver.context import Context
 
-LOSS_REPORT_FILE_NAME = "loss-report.dat"
-
-_ENTRIES = (CNC_FILE_NAME, LOSS_REPORT_FILE_NAME, PUBLICATIONS_DIRECTORY, IMAGES_DIRECTORY)
+_ENTRIES = (CNC_FILE_NAME, EVENT_LOG_FILE_NAME, LOSS_REPORT_FILE_NAME, PUBLICATIONS_DIRECTORY, IMAGES_DIRECTORY)
 
 # A driver whose process is not to be seen may run in another namespace. It is taken for dead when its heartbeat has stood
 # still for so many of our timer intervals; a timer that is late once is not enough.
@@ -172,15 +170,5 @@ def _save_errors(directory: Path, file: CncFile) -> None:
         return
     stamp = time.strftime("%Y-%m-%d-%H-%M-%S", time.localtime())
     target = directory.with_name(f"{directory.name}-{stamp}-{os.getpid()}-error.log")
-    with target.open("w", encoding="utf-8") as out:
-        for error in errors:
-            first, last = _time_text(error.first_timestamp_ms), _time_text(error.last_timestamp_ms)
-            out.write(f"\n{error.observation_count} observations from {first} to {last} for:\n{error.text}\n")
-        out.write(f"\n{len(errors)} distinct errors observed.\n")
+    target.write_text(error_report(errors), encoding="utf-8")
     print(f"WARNING: existing errors saved to: {target}", file=sys.stderr)
-
-
-def _time_text(epoch_ms: int) -> str:
-    seconds, milliseconds = divmod(epoch_ms, 1000)
-    local = time.localtime(seconds)
-    return f"{time.strftime('%Y-%m-%d %H:%M:%S', local)}.{milliseconds:03d}{time.strftime('%z', local)}"

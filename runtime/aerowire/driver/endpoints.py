@@ -9,19 +9,24 @@ from typing import TYPE_CHECKING, TypeVar
 
 from aerowire.base.errors import ChannelError, ChannelValueError, PortInUseError, RegistrationError
 from aerowire.codecs.flyweights import cnc
+from aerowire.codecs.flyweights.events import DriverEventCode
 from aerowire.codecs.tables.counters import CounterType
 from aerowire.codecs.tables.errors import ErrorCode
-from aerowire.driver.ports import SocketSpec
+from aerowire.driver.endpoint_sockets import explicit_control, multicast_control, multicast_ttl, receiver_socket, sender_socket
 from aerowire.driver.publication_params import PublicationParams, check_mtu_fits_sndbuf
 from aerowire.driver.receive_endpoint import ReceiveEndpoint
+from aerowire.driver.receive_transport import ReceiveTransport
 from aerowire.driver.send_endpoint import SendEndpoint
 from aerowire.driver.socket_address import SocketAddress
 from aerowire.driver.subscription_params import SubscriptionParams, check_window_fits_rcvbuf
+from aerowire.driver.udp_channel import TIMESTAMP_OFFSET_NONE, ControlMode
 from aerowire.driver.wildcard_ports import WildcardPorts
+from aerowire.protocol.destinations import Destinations
 
 if TYPE_CHECKING:
     from aerowire.base.ports import DatagramPort
     from aerowire.driver.driver_core import DriverCore, InducedLoss
+    from aerowire.driver.ports import SocketSpec
     from aerowire.driver.udp_channel import UdpChannel
 
 _Entry = TypeVar("_Entry", "SendChannel", "ReceiveChannel")
@@ -31,25 +36,31 @@ _RECEIVING = "rcv"
 
 
 @dataclass(slots=True, eq=False)
+class BoundSocket:
+    """A socket of an endpoint, where it is bound, the counter that tells so, and the range that its port is of."""
+
+    port: DatagramPort
+    address: SocketAddress
+    address_counter_id: int
+    ports: WildcardPorts
+
+
+@dataclass(slots=True, eq=False)
 class ChannelEndpoint:
-    """What sending and receiving endpoints have in common.
+    """What sending and receiving endpoints have in common; `bound` is None for one whose sockets are its destinations.
 
     Invariant: `is_closing` is set once, when the last stream has gone; the entry stays until its agent lets go.
     """
 
     channel: UdpChannel
-    port: DatagramPort
     status_counter_id: int
-    address_counter_id: int
-    bound: SocketAddress
-    ports: WildcardPorts
+    bound: BoundSocket | None
     so_rcvbuf: int
     so_sndbuf: int
     is_closing: bool = False
-
-    @property
-    def counter_ids(self) -> tuple[int, int]:
-        return self.status_counter_id, self.address_counter_id
+    # Where the endpoint's and the control's names are now, where that is not as parsed.
+    peer: SocketAddress | None = None
+    control: SocketAddress | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -57,21 +68,33 @@ class SendChannel(ChannelEndpoint):
     """A sending endpoint and how many publications use it."""
 
     native: SendEndpoint = field(kw_only=True)
+    destination_count_id: int | None = None
     publication_count: int = 0
 
 
 @dataclass(slots=True, eq=False)
 class ReceiveChannel(ChannelEndpoint):
-    """A receiving endpoint, who subscribes on it, and how many images it feeds."""
+    """A receiving endpoint, who subscribes on it or waits for a response, by stream, and how many images it feeds."""
 
     native: ReceiveEndpoint = field(kw_only=True)
     streams: Counter[int] = field(default_factory=Counter)
     sessions: Counter[tuple[int, int]] = field(default_factory=Counter)
+    awaited: Counter[int] = field(default_factory=Counter)
     image_count: int = 0
+    destinations: list[ReceiveDestination] = field(default_factory=list)
 
     @property
     def is_unused(self) -> bool:
-        return not self.streams and not self.sessions and self.image_count <= 0
+        return not self.streams and not self.sessions and not self.awaited and self.image_count <= 0
+
+
+@dataclass(slots=True, eq=False)
+class ReceiveDestination:
+    """One destination of a multi-destination subscription."""
+
+    channel: UdpChannel
+    bound: BoundSocket
+    native: ReceiveTransport
 
 
 class Endpoints:
@@ -104,15 +127,17 @@ class Endpoints:
         check_mtu_fits_sndbuf(channel.original, params.mtu_length, so_sndbuf, context.os_default_socket_sndbuf_length)
         # Without an explicit control address any port will do, and the range is not for it.
         ports = core.sender_ports if channel.has_explicit_control else WildcardPorts(0, 0)
-        spec = SocketSpec(bind=channel.local_control, connect=channel.remote_data, so_sndbuf=so_sndbuf, so_rcvbuf=so_rcvbuf)
+        spec = sender_socket(channel, context, so_rcvbuf, so_sndbuf)
         port = self._open(spec, ports, core.sender_loss)
-        status_id, address_id, bound = self._counters(port, CounterType.SND_CHANNEL, _SENDING, registration_id, channel)
-        native = SendEndpoint(
-            port, core.system, ttl=context.socket_multicast_ttl, group=channel.has_group_semantics, channel=channel.original
+        status_id, bound = self._counters(port, ports, CounterType.SND_CHANNEL, _SENDING, registration_id, channel)
+        count_id = core.counters.destination_count(registration_id, channel.original) if channel.is_multi_destination else None
+        native = self._native_sender(port, channel, count_id)
+        entry = SendChannel(
+            channel, status_id, bound, so_rcvbuf, so_sndbuf, native=native, peer=spec.connect, destination_count_id=count_id
         )
-        entry = SendChannel(channel, port, status_id, address_id, bound, ports, so_rcvbuf, so_sndbuf, native=native)
         core.sender.add_endpoint(native)
         self._senders[channel.canonical_form] = entry
+        core.notes.state(DriverEventCode.SEND_CHANNEL_CREATION, channel=channel.original)
         return entry
 
     def open_receiver(self, channel: UdpChannel, params: SubscriptionParams, registration_id: int) -> ReceiveChannel:
@@ -125,28 +150,50 @@ class Endpoints:
         so_rcvbuf = channel.socket_rcvbuf_length_or(context.socket_so_rcvbuf)
         so_sndbuf = channel.socket_sndbuf_length_or(context.socket_so_sndbuf)
         check_window_fits_rcvbuf(channel.original, params.receiver_window_length, so_rcvbuf, context.os_default_socket_rcvbuf_length)
-        spec = SocketSpec(bind=channel.remote_data, connect=None, so_sndbuf=so_sndbuf, so_rcvbuf=so_rcvbuf)
-        ports = core.receiver_ports
-        try:
-            port = self._open(spec, ports, core.receiver_loss)
-        except PortInUseError as error:
-            raise self._naming_holder(error, channel.remote_data) from None
-        status_id, address_id, bound = self._counters(port, CounterType.RCV_CHANNEL, _RECEIVING, registration_id, channel)
-        control = channel.local_control if channel.has_explicit_control else None
+        port, bound = None, None
+        if channel.control_mode is ControlMode.MANUAL:
+            status_id = core.counters.channel_status(CounterType.RCV_CHANNEL, registration_id, channel.original)
+            core.counters.manager.set_value(status_id, cnc.CHANNEL_STATUS_ACTIVE)
+        else:
+            port = self.open_receive_port(channel, so_rcvbuf, so_sndbuf)
+            status_id, bound = self._counters(
+                port, self._receiver_ports(channel), CounterType.RCV_CHANNEL, _RECEIVING, registration_id, channel
+            )
         native = ReceiveEndpoint(
             port,
             core.system,
             receiver_id=self._take_receiver_id(),
             group_tag=channel.group_tag if channel.group_tag is not None else context.receiver_group_tag,
             stream_session_limit=context.driver_stream_session_limit,
-            explicit_control=None if control is None else (control.host, control.port),
-            ttl=context.socket_multicast_ttl,
+            multicast_control=multicast_control(channel),
+            explicit_control=explicit_control(channel),
+            named_control=channel.has_named_control,
+            ttl=multicast_ttl(channel, context),
             channel=channel.original,
         )
-        entry = ReceiveChannel(channel, port, status_id, address_id, bound, ports, so_rcvbuf, so_sndbuf, native=native)
+        entry = ReceiveChannel(channel, status_id, bound, so_rcvbuf, so_sndbuf, native=native)
         core.receiver.add_endpoint(native)
         self._receivers[channel.canonical_form] = entry
+        core.notes.state(DriverEventCode.RECEIVE_CHANNEL_CREATION, channel=channel.original)
         return entry
+
+    def open_receive_port(self, channel: UdpChannel, so_rcvbuf: int, so_sndbuf: int) -> DatagramPort:
+        """Open the socket of a receiving channel, or of one destination of several."""
+        spec = receiver_socket(channel, self._core.context, so_rcvbuf, so_sndbuf)
+        try:
+            return self._open(spec, self._receiver_ports(channel), self._core.receiver_loss)
+        except PortInUseError as error:
+            raise self._naming_holder(error, channel.remote_data) from None
+
+    def bind_destination(self, entry: ReceiveChannel, channel: UdpChannel, registration_id: int) -> BoundSocket:
+        """Open the socket of a destination and count its address under the endpoint's status."""
+        port = self.open_receive_port(channel, entry.so_rcvbuf, entry.so_sndbuf)
+        return self._bound(port, self._receiver_ports(channel), entry.status_counter_id, _RECEIVING, registration_id, channel)
+
+    def free_bound(self, bound: BoundSocket) -> None:
+        """Give back what belongs to a socket that is closed."""
+        bound.ports.give_back(bound.address.port)
+        self._core.counters.manager.free(bound.address_counter_id)
 
     def check_sender(self, entry: SendChannel, channel: UdpChannel, params: PublicationParams) -> None:
         """Raise ChannelValueError when a publication cannot share `entry`."""
@@ -187,6 +234,7 @@ class Endpoints:
         if entry is not None:
             del self._senders[entry.channel.canonical_form]
             self._free(entry)
+            self._core.notes.state(DriverEventCode.SEND_CHANNEL_CLOSE, channel=entry.channel.original)
 
     def on_receiver_removed(self, native: object) -> None:
         """The receiver let go of an endpoint: close its socket."""
@@ -194,6 +242,11 @@ class Endpoints:
         if entry is not None:
             del self._receivers[entry.channel.canonical_form]
             self._free(entry)
+            self._core.notes.state(DriverEventCode.RECEIVE_CHANNEL_CLOSE, channel=entry.channel.original)
+
+    def sender_of(self, native: object) -> SendChannel | None:
+        """Return the entry of a native endpoint."""
+        return next((entry for entry in self._senders.values() if entry.native is native), None)
 
     def receiver_of(self, native: object) -> ReceiveChannel | None:
         """Return the entry of a native endpoint."""
@@ -216,32 +269,71 @@ class Endpoints:
             ports.give_back(bind.port)
             raise
 
+    def _receiver_ports(self, channel: UdpChannel) -> WildcardPorts:
+        # Members of a group share its port.
+        return WildcardPorts(0, 0) if channel.is_multicast else self._core.receiver_ports
+
+    def _native_sender(self, port: DatagramPort, channel: UdpChannel, count_id: int | None) -> SendEndpoint:
+        core, is_stamped = self._core, channel.channel_snd_timestamp_offset != TIMESTAMP_OFFSET_NONE
+        return SendEndpoint(
+            port,
+            core.system,
+            ttl=multicast_ttl(channel, core.context),
+            group=channel.has_group_semantics,
+            channel=channel.original,
+            destinations=None if count_id is None else Destinations(dynamic=channel.control_mode is ControlMode.DYNAMIC),
+            counters=core.counters.manager,
+            destination_count_id=-1 if count_id is None else count_id,
+            named=channel.control_mode is ControlMode.MANUAL or channel.has_named_peer,
+            stamp_clock=core.ports.clock if is_stamped else None,
+            stamp_offset=channel.channel_snd_timestamp_offset,
+            now_ns=core.ports.clock.now_ns(),
+        )
+
     def _naming_holder(self, error: PortInUseError, wanted: SocketAddress) -> PortInUseError:
         """Return the error; where a channel of this driver that left its port open has it, with the one way to share such a port."""
         for entry in self._receivers.values():
-            if entry.bound == wanted and entry.channel.has_wildcard_port:
+            if entry.bound is not None and entry.bound.address == wanted and entry.channel.has_wildcard_port:
                 holder = entry.channel.original
                 hint = f"{holder} of this driver has it; to share it give that channel tags=N and subscribe to aeron:udp?tags=N"
                 return PortInUseError(error.what, where=error.where, actual=error.actual, hint=hint, error_code=error.error_code)
         return error
 
     def _counters(
-        self, port: DatagramPort, counter_type: CounterType, direction: str, registration_id: int, channel: UdpChannel
-    ) -> tuple[int, int, SocketAddress]:
+        self,
+        port: DatagramPort,
+        ports: WildcardPorts,
+        counter_type: CounterType,
+        direction: str,
+        registration_id: int,
+        channel: UdpChannel,
+    ) -> tuple[int, BoundSocket]:
         counters = self._core.counters
-        local = port.local_address
-        bound = SocketAddress(*local) if local is not None else channel.local_data
-        status_id = -1
         try:
             status_id = counters.channel_status(counter_type, registration_id, channel.original)
-            address_id = counters.local_sockaddr(registration_id, status_id, direction, str(bound))
         except Exception:
-            if status_id >= 0:
-                counters.manager.free(status_id)
             port.close()
             raise
-        counters.append_bound_address(status_id, str(bound))
-        return status_id, address_id, bound
+        try:
+            bound = self._bound(port, ports, status_id, direction, registration_id, channel)
+        except Exception:
+            counters.manager.free(status_id)
+            raise
+        counters.append_bound_address(status_id, str(bound.address))
+        return status_id, bound
+
+    def _bound(
+        self, port: DatagramPort, ports: WildcardPorts, status_id: int, direction: str, registration_id: int, channel: UdpChannel
+    ) -> BoundSocket:
+        local = port.local_address
+        address = SocketAddress(*local) if local is not None else channel.local_data
+        try:
+            address_id = self._core.counters.local_sockaddr(registration_id, status_id, direction, str(address))
+        except Exception:
+            port.close()
+            ports.give_back(address.port)
+            raise
+        return BoundSocket(port, address, address_id, ports)
 
     def _begin_close(self, entry: SendChannel | ReceiveChannel) -> None:
         entry.is_closing = True
@@ -249,9 +341,14 @@ class Endpoints:
 
     def _free(self, entry: SendChannel | ReceiveChannel) -> None:
         entry.native.close()
-        entry.ports.give_back(entry.bound.port)
-        for counter_id in entry.counter_ids:
-            self._core.counters.manager.free(counter_id)
+        sockets = [] if entry.bound is None else [entry.bound]
+        if isinstance(entry, ReceiveChannel):
+            sockets += [destination.bound for destination in entry.destinations]
+        for bound in sockets:
+            self.free_bound(bound)
+        self._core.counters.manager.free(entry.status_counter_id)
+        if isinstance(entry, SendChannel) and entry.destination_count_id is not None:
+            self._core.counters.manager.free(entry.destination_count_id)
 
     def _take_receiver_id(self) -> int:
         receiver_id = self._next_receiver_id
@@ -273,23 +370,25 @@ def conflict(channel: UdpChannel, existing: str, key: str, existing_value: objec
 def _find(table: Mapping[str, _Entry], channel: UdpChannel, direction: str) -> _Entry | None:
     if channel.tag is not None:
         for entry in table.values():
-            if entry.channel.matches_tag(channel):
-                return _usable(entry, direction)
-        if direction == "sending" and not (channel.has_explicit_endpoint or channel.has_explicit_control):
+            if entry.channel.matches_tag(channel, local=entry.control, remote=entry.peer):
+                return check_usable(entry, direction)
+        has_place = channel.has_explicit_endpoint or channel.has_explicit_control or channel.control_mode is ControlMode.MANUAL
+        if direction == "sending" and not has_place:
             raise ChannelError(
                 "no channel has this tag",
                 where=channel.original,
-                expected="the tag of an existing channel, or an endpoint or control",
+                expected="the tag of an existing channel, or an endpoint, control or control-mode=manual",
                 actual=f"tags={channel.uri.get('tags')}",
                 error_code=ErrorCode.INVALID_CHANNEL,
             )
     shared = table.get(channel.canonical_form)
     if shared is None or (shared.channel.tag is not None and channel.tag is not None and shared.channel.tag != channel.tag):
         return None
-    return _usable(shared, direction)
+    return check_usable(shared, direction)
 
 
-def _usable(entry: _Entry, direction: str) -> _Entry:
+def check_usable(entry: _Entry, direction: str) -> _Entry:
+    """Return the entry of an endpoint; raises RegistrationError when it is closing."""
     if entry.is_closing:
         raise RegistrationError(
             f"the {direction} endpoint is closing",

@@ -17,6 +17,15 @@ class EventType(IntEnum):
     COMMANDS_BLOCKED = 13
     PUBLICATION_ERROR = 14
     NATIVE_ERROR = 15
+    RECEIVE_DESTINATION_REMOVED = 16
+    RESPONSE_SETUP = 17
+    RESPONSE_CONNECTED = 18
+    SEND_NAME_SILENT = 19
+    CONTROL_NAME_SILENT = 20
+    SUBSCRIBER_UNAVAILABLE = 21
+    SUBSCRIBER_AVAILABLE = 22
+    SUBSCRIBER_DROPPED = 23
+    COOL_DOWN_OVER = 24
 
 class NativeErrorCode(IntEnum):
     SEND_FAILED = 1
@@ -51,6 +60,8 @@ class Event:
     receiver_id: int
     group_tag: int
     error_code: int
+    destination_registration_id: int
+    response_session_id: int
     code: int
     a: int
     b: int

@@ -36,6 +36,15 @@ class EventType(IntEnum):
     COMMANDS_BLOCKED = EVENT_COMMANDS_BLOCKED
     PUBLICATION_ERROR = EVENT_PUBLICATION_ERROR
     NATIVE_ERROR = EVENT_NATIVE_ERROR
+    RECEIVE_DESTINATION_REMOVED = EVENT_RECEIVE_DESTINATION_REMOVED
+    RESPONSE_SETUP = EVENT_RESPONSE_SETUP
+    RESPONSE_CONNECTED = EVENT_RESPONSE_CONNECTED
+    SEND_NAME_SILENT = EVENT_SEND_NAME_SILENT
+    CONTROL_NAME_SILENT = EVENT_CONTROL_NAME_SILENT
+    SUBSCRIBER_UNAVAILABLE = EVENT_SUBSCRIBER_UNAVAILABLE
+    SUBSCRIBER_AVAILABLE = EVENT_SUBSCRIBER_AVAILABLE
+    SUBSCRIBER_DROPPED = EVENT_SUBSCRIBER_DROPPED
+    COOL_DOWN_OVER = EVENT_COOL_DOWN_OVER
 
 
 class NativeErrorCode(IntEnum):
@@ -54,11 +63,17 @@ FIELDS = {
     EventType.SUBSCRIBER_LINKED: ("position_id", "position", "registration_id", "accepted"),
     EventType.SUBSCRIBER_UNLINKED: ("position_id", "registration_id"),
     EventType.CLIENT_TIMEOUT: ("client_id", "heartbeat_counter_id", "closed"),
-    EventType.PUBLICATION_ERROR: ("receiver_id", "group_tag", "error_code"),
+    EventType.PUBLICATION_ERROR: ("receiver_id", "group_tag", "error_code", "destination_registration_id"),
+    EventType.RESPONSE_SETUP: ("response_session_id",),
+    EventType.CONTROL_NAME_SILENT: ("transport_index",),
+    EventType.SEND_NAME_SILENT: ("destination_registration_id",),
     EventType.NATIVE_ERROR: ("code", "a", "b"),
+    EventType.SUBSCRIBER_UNAVAILABLE: ("position_id", "registration_id"),
+    EventType.SUBSCRIBER_AVAILABLE: ("position_id", "registration_id", "position"),
+    EventType.SUBSCRIBER_DROPPED: ("position_id", "registration_id"),
 }
 NO_FIELDS = ()
-ANSWERS = frozenset({EVENT_SUBSCRIBER_LINKED, EVENT_SUBSCRIBER_UNLINKED})
+ANSWERS = frozenset({EVENT_SUBSCRIBER_LINKED, EVENT_SUBSCRIBER_UNLINKED, EVENT_RECEIVE_DESTINATION_REMOVED})
 FINAL = frozenset({EVENT_IMAGE_REMOVED, EVENT_PUBLICATION_REMOVED, EVENT_SEND_ENDPOINT_REMOVED, EVENT_RECEIVE_ENDPOINT_REMOVED})
 
 
@@ -166,7 +181,12 @@ cdef class EventQueue:
         return self._capacity - (load_relaxed_i64(&self._tail) - load_acquire_i64(&self._head))
 
     cdef bint has_room(self) noexcept nogil:
-        return self.free_slots() > EVENT_RESERVE
+        # Who asks has something to post, and will ask again: that it could not is a failed offer, as it is for the official driver.
+        if self.free_slots() > EVENT_RESERVE:
+            return True
+        if self._failed_offers is not NULL:
+            counter_atomic_add(self._failed_offers, 1)
+        return False
 
     cdef bint can_answer(self) noexcept nogil:
         return self.free_slots() > EVENT_ANSWER_RESERVE

@@ -1,43 +1,65 @@
-"""The transports that bring one image. Aeron: PublicationImage.ImageConnection."""
+"""The transports that bring one image. Aeron: PublicationImage and ImageConnection, MultiRcvDestination.sendToAll."""
 
 from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memset
 
 cimport cython
 
 from aerowire.base.address cimport Address, address_from
 
+cdef int64_t ANSWERED_NS = 5_000_000_000        # a silent destination gets no more answers. Aeron: DESTINATION_ADDRESS_TIMEOUT
+
 
 @cython.final
 cdef class ImageTransports:
-    """Invariant: the transport that the image was made for is known from the start; an address once known stays."""
+    """Invariant: the transport that the image was made for is known from the start; an address once known stays until it is forgotten.
 
-    def __cinit__(self, *, int index, control_address, int64_t now_ns):
+    The only transport of a plain channel is answered always, those of a multi-destination one while they are heard.
+    """
+
+    def __cinit__(self, *, int index, control_address, int64_t now_ns, bint is_multi_destination=False):
         cdef Address control
         if not 0 <= index < IMAGE_TRANSPORTS_MAX:
             raise ValueError(f"transport index: expected 0 to {IMAGE_TRANSPORTS_MAX - 1}, actual {index}")
         address_from(&control, control_address)
+        self._is_multi_destination = is_multi_destination
         self.track(index, &control, now_ns)
 
     cdef void track(self, int index, const Address* source, int64_t now_ns) noexcept nogil:
-        cdef ImageTransport* transport
-        if index >= IMAGE_TRANSPORTS_MAX:
-            index = 0
-        transport = &self.items[index]
+        cdef ImageTransport* transport = &self.items[index]
         if index >= self.count:
             self.count = index + 1
         if not transport.known:
-            transport.control = source[0]
+            transport.source = source[0]
             transport.known = True
         transport.last_activity_ns = now_ns
+        transport.last_frame_ns = now_ns
+        transport.heard = True
+
+    cdef void expect(self, int index, const Address* control, int64_t now_ns) noexcept nogil:
+        self.forget(index)
+        if index >= self.count:
+            self.count = index + 1
+        if control is not NULL and control.length:
+            self.items[index].source = control[0]
+            self.items[index].known = True
+            self.items[index].last_activity_ns = now_ns
+
+    cdef void forget(self, int index) noexcept nogil:
+        memset(&self.items[index], 0, sizeof(ImageTransport))
+
+    cdef bint is_answered(self, int index, int64_t now_ns) noexcept nogil:
+        cdef ImageTransport* transport = &self.items[index]
+        return transport.known and (not self._is_multi_destination or transport.last_activity_ns + ANSWERED_NS - now_ns > 0)
 
     cdef void end(self, int index, int64_t position) noexcept nogil:
-        self.items[index if index < IMAGE_TRANSPORTS_MAX else 0].end_position = position
-        self.items[index if index < IMAGE_TRANSPORTS_MAX else 0].ended = True
+        self.items[index].end_position = position
+        self.items[index].ended = True
 
-    cdef bint all_ended(self) noexcept nogil:
+    cdef bint all_ended(self, void* const* present) noexcept nogil:
         cdef int i
         for i in range(self.count):
-            if self.items[i].known and not self.items[i].ended:
+            if not self.items[i].ended and (self.items[i].known or present[i] is not NULL):
                 return False
         return True
 
@@ -53,6 +75,6 @@ cdef class ImageTransports:
         cdef int32_t active = 0
         cdef int i
         for i in range(self.count):
-            if self.items[i].known and self.items[i].last_activity_ns + liveness_timeout_ns - now_ns > 0:
+            if self.items[i].heard and self.items[i].last_frame_ns + liveness_timeout_ns - now_ns > 0:
                 active += 1
         return active

@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING
 
 from aerowire.base.errors import ChannelValueError
 from aerowire.codecs.flyweights import logbuffer, transport
+from aerowire.codecs.flyweights.events import DriverEventCode
 from aerowire.codecs.tables.counters import CounterType
 from aerowire.codecs.tables.errors import ErrorCode
-from aerowire.driver.logs import Log, LogSpec
+from aerowire.driver.congestion import make_congestion_control
+from aerowire.driver.logs import Log, LogNotReadyError, LogSpec
+from aerowire.driver.nak_delay import make_nak_delay
 from aerowire.driver.publication_image import PublicationImage
 from aerowire.driver.publication_params import check_mtu_length, check_term_length
 from aerowire.driver.subscription_params import SubscriptionParams
-from aerowire.protocol.congestion_control import StaticWindowCongestionControl
+from aerowire.driver.udp_channel import TIMESTAMP_OFFSET_NONE
 
 if TYPE_CHECKING:
     from aerowire.driver.driver_core import DriverCore
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from aerowire.driver.events import Event
     from aerowire.driver.links import Subscription
     from aerowire.driver.subscriptions import Subscriptions
+    from aerowire.protocol.congestion_control import CongestionControl
 
 _IMAGE_COUNTERS = (CounterType.RCV_HWM, CounterType.RCV_POS, CounterType.RCV_NAKS_SENT)
 
@@ -40,7 +44,8 @@ class Image:
     stream_id: int
     log: Log
     source_identity: str
-    counter_ids: dict[CounterType, int]
+    counter_ids: list[int]
+    is_response_wanted: bool = False
     is_lingering: bool = False
 
     @property
@@ -72,14 +77,20 @@ class Images:
         """Return the image that an event is about."""
         return self._by_native.get(native)
 
-    def on_setup(self, native_endpoint: object, setup: Event) -> None:
-        """Make an image for everybody who subscribed to the stream; on failure the receiver may ask again."""
+    def on_setup(self, native_endpoint: object, setup: Event, correlation_id: int | None = None) -> None:
+        """Make an image for everybody who subscribed to the stream; on failure the receiver may ask again.
+
+        Raises LogNotReadyError, whose identity is to be passed as `correlation_id` when it is tried again.
+        """
         endpoint = self._endpoints.receiver_of(native_endpoint)
         if endpoint is None or endpoint.is_closing:
             return  # the receiver has been told to forget the endpoint, and must not be told more about it
         is_made = False
         try:
-            is_made = self._make(endpoint, setup)
+            is_made = self._make(endpoint, setup, correlation_id)
+        except LogNotReadyError:
+            is_made = True  # as far as the receiver is concerned: it shall not ask again
+            raise
         finally:
             if not is_made:
                 self._core.receiver.remove_init_in_progress(endpoint.native, setup.session_id, setup.stream_id)
@@ -102,9 +113,17 @@ class Images:
     def on_removed(self, image: Image) -> None:
         """No agent holds the image any more: free its counters and log."""
         self._by_native.pop(image.native, None)
-        for counter_id in image.counter_ids.values():
+        for counter_id in image.counter_ids:
             self._core.counters.manager.free(counter_id)
         self._core.logs.free_later(image.log)
+        self._core.notes.state(
+            DriverEventCode.REMOVE_IMAGE_CLEANUP,
+            correlation_id=image.correlation_id,
+            session_id=image.session_id,
+            stream_id=image.stream_id,
+            channel=image.endpoint.channel.original,
+            source_identity=image.source_identity,
+        )
 
     def close(self) -> None:
         """Free every log; the agents must have stopped."""
@@ -112,7 +131,7 @@ class Images:
             self._core.logs.free_later(image.log)
         self._by_native.clear()
 
-    def _make(self, endpoint: ReceiveChannel, setup: Event) -> bool:
+    def _make(self, endpoint: ReceiveChannel, setup: Event, correlation_id: int | None) -> bool:
         where = f"SETUP from {_identity(setup.source_address)} on {endpoint.channel.original}"
         check_mtu_length(where, setup.mtu)
         check_term_length(where, setup.term_length)
@@ -129,19 +148,27 @@ class Images:
         subscribers = self._subscriptions.of_stream(endpoint, setup.session_id, setup.stream_id)
         if not subscribers:
             return False
-        self._create(endpoint, setup, params, subscribers)
+        if correlation_id is None:
+            correlation_id = self._core.next_correlation_id()
+        self._core.logs.prepare_image(correlation_id, setup.term_length, is_sparse=subscribers[0].params.is_sparse)
+        self._create(endpoint, setup, params, subscribers, correlation_id)
         return True
 
-    def _create(self, endpoint: ReceiveChannel, setup: Event, params: SubscriptionParams, subscribers: list[Subscription]) -> None:
+    def _create(
+        self, endpoint: ReceiveChannel, setup: Event, params: SubscriptionParams, subscribers: list[Subscription], correlation_id: int
+    ) -> None:
         core = self._core
         first = subscribers[0]
-        correlation_id = core.next_correlation_id()
         is_group = _is_group(endpoint, first, setup.flags)
         log = self._create_log(endpoint, setup, params, first, correlation_id, is_group=is_group)
         positions: list[int] = []
         counter_ids: dict[CounterType, int] = {}
+        indicator_ids: list[int] = []
         join_position = ((setup.active_term_id - setup.initial_term_id) & 0xFFFF_FFFF) * setup.term_length + setup.term_offset
         try:
+            congestion_control, indicator_ids = make_congestion_control(
+                core, endpoint.channel, setup, params.receiver_window_length, correlation_id
+            )
             for counter_type in _IMAGE_COUNTERS:
                 counter_ids[counter_type] = core.counters.stream(
                     counter_type,
@@ -156,15 +183,32 @@ class Images:
                 positions.append(position_id)
                 core.counters.manager.set_value(position_id, join_position)
             native = self._make_native(
-                endpoint, setup, params, first, correlation_id, log, counter_ids, list(zip(positions, subscribers, strict=True))
+                endpoint,
+                setup,
+                params,
+                first,
+                correlation_id,
+                log,
+                counter_ids,
+                congestion_control,
+                list(zip(positions, subscribers, strict=True)),
+                is_group=is_group,
             )
         except Exception:
-            for counter_id in (*counter_ids.values(), *positions):
+            for counter_id in (*counter_ids.values(), *indicator_ids, *positions):
                 core.counters.manager.free(counter_id)
             core.logs.free_now(log)
             raise
         image = Image(
-            correlation_id, native, endpoint, setup.session_id, setup.stream_id, log, _identity(setup.source_address), counter_ids
+            correlation_id,
+            native,
+            endpoint,
+            setup.session_id,
+            setup.stream_id,
+            log,
+            _identity(setup.source_address),
+            [*counter_ids.values(), *indicator_ids],
+            is_response_wanted=bool(setup.flags & transport.SetupFlags.SEND_RESPONSE),
         )
         self._by_native[native] = image
         endpoint.image_count += 1
@@ -220,10 +264,13 @@ class Images:
         correlation_id: int,
         log: Log,
         counter_ids: dict[CounterType, int],
+        congestion_control: CongestionControl,
         subscribers: list[tuple[int, Subscription]],
+        *,
+        is_group: bool,
     ) -> PublicationImage:
         core, context = self._core, self._core.context
-        nak_delay_ns = endpoint.channel.nak_delay_ns if endpoint.channel.nak_delay_ns is not None else context.nak_unicast_delay_ns
+        stamp_offset = endpoint.channel.channel_rcv_timestamp_offset
         return PublicationImage(
             log.buffers,
             endpoint.native,
@@ -241,14 +288,17 @@ class Images:
             rebuild_position_id=counter_ids[CounterType.RCV_POS],
             naks_sent_id=counter_ids[CounterType.RCV_NAKS_SENT],
             subscriber_position_ids=[(position_id, item.registration_id) for position_id, item in subscribers],
-            congestion_control=StaticWindowCongestionControl(params.receiver_window_length),
-            nak_delay_ns=nak_delay_ns,
-            nak_retry_ns=max(nak_delay_ns, context.nak_unicast_delay_ns) * context.nak_unicast_retry_delay_ratio,
+            congestion_control=congestion_control,
+            clock=core.ports.clock,
+            stamp_offset=None if stamp_offset == TIMESTAMP_OFFSET_NONE else stamp_offset,
+            delay=make_nak_delay(endpoint.channel, context, core.ports.random, is_group=is_group),
             reliable=first.params.is_reliable,
             image_liveness_timeout_ns=context.image_liveness_timeout_ns,
             status_message_timeout_ns=context.rcv_status_message_timeout_ns,
             loss_report=core.loss_report,
             source_identity=_identity(setup.source_address),
+            untethered=params.untethered_times(),
+            tethers={position_id: item.tether for position_id, item in subscribers},
             now_ns=core.ports.clock.now_ns(),
         )
 

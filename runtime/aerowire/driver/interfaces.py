@@ -34,6 +34,7 @@ class InterfaceAddress:
     name: str
     index: int
     address: str
+    prefix_length: int = 0
     is_up: bool = True
     is_loopback: bool = False
     supports_multicast: bool = True
@@ -59,6 +60,7 @@ _IfAddrs._fields_ = [
     ("name", ctypes.c_char_p),
     ("flags", ctypes.c_uint),
     ("address", ctypes.POINTER(_SockAddr)),
+    ("netmask", ctypes.POINTER(_SockAddr)),
 ]
 
 
@@ -86,8 +88,15 @@ def _walk(node: ctypes._Pointer[_IfAddrs]) -> Iterator[InterfaceAddress]:
         if text is not None:
             name = item.name.decode()
             flags = item.flags
+            mask = _address_text(item.netmask.contents) if item.netmask else None
             yield InterfaceAddress(
-                name, socket.if_nametoindex(name), text, bool(flags & _IFF_UP), bool(flags & _IFF_LOOPBACK), bool(flags & _IFF_MULTICAST)
+                name,
+                socket.if_nametoindex(name),
+                text,
+                0 if mask is None else int(ipaddress.ip_address(mask)).bit_count(),
+                bool(flags & _IFF_UP),
+                bool(flags & _IFF_LOOPBACK),
+                bool(flags & _IFF_MULTICAST),
             )
         node = item.next
 
@@ -152,8 +161,8 @@ def _search(
 ) -> tuple[SocketAddress, InterfaceAddress | None]:
     network = ipaddress.ip_network(f"{wanted.host}/{prefix}", strict=False)
     matching = [item for item in lister() if item.ip.version == network.version and item.ip in network]
-    # A loopback interface serves only when nothing better matches, as in the official drivers.
-    for item in sorted(matching, key=lambda item: item.is_loopback):
+    # The narrowest network comes first, and a loopback interface only when nothing better matches. Aeron: NetworkUtil.filterBySubnet.
+    for item in sorted(matching, key=lambda item: (item.is_loopback, -item.prefix_length)):
         if item.is_up and (item.supports_multicast or item.is_loopback):
             return SocketAddress(item.address, wanted.port, item.index if item.ip.is_link_local else 0), item
     raise _error(uri, text or "", "no interface matches", f"an interface with an address in {network}")

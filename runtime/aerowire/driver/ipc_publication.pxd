@@ -3,18 +3,16 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t
 from aerowire.driver.events cimport EventQueue
-from aerowire.driver.subscriber_positions cimport SubscriberPositions
+from aerowire.driver.subscribable cimport Subscribable
 from aerowire.driver.system_counters cimport SystemCounters
-from aerowire.ipc.counters cimport CountersReader
 from aerowire.logbuffer.log cimport LogBuffers
 from aerowire.protocol.lifecycle cimport PublicationLifecycle, UnblockTimer
 
 
 @cython.final
-cdef class IpcPublication:
+cdef class IpcPublication(Subscribable):
     cdef LogBuffers _log
     cdef object _log_holder
-    cdef CountersReader _counters
     cdef SystemCounters _system
     cdef readonly int64_t registration_id
     cdef readonly int32_t session_id
@@ -29,7 +27,6 @@ cdef class IpcPublication:
     cdef int64_t* _publisher_position
     cdef int64_t* _publisher_limit
     # tracker; others may read _consumer_position
-    cdef SubscriberPositions _subscribers
     cdef PublicationLifecycle lifecycle
     cdef UnblockTimer _unblock
     cdef int64_t _consumer_position
@@ -37,12 +34,14 @@ cdef class IpcPublication:
     cdef int64_t _clean_position
     cdef bint _linger_posted
     cdef bint _done_posted
+    cdef int64_t _cool_down_ns              # how long nobody is linked after a rejection
+    cdef int64_t _cool_down_ends_ns
+    cdef bint _in_cool_down
     cdef object __weakref__
 
     cdef int update_limit(self) noexcept nogil
     cdef bint on_time_event(self, int64_t now_ns, EventQueue events) noexcept nogil    # True: forget it now
     cdef void on_closed(self) noexcept nogil
-    # The position at which a subscriber joins, stored in its counter; -1 when none may join any more.
-    cdef int64_t link_subscriber(self, int32_t counter_id, int64_t registration_id) noexcept nogil
-    cdef bint unlink_subscriber(self, int32_t counter_id) noexcept nogil
+    cdef void on_rejected(self, int64_t now_ns) noexcept nogil
+    cdef void _check_cool_down(self, int64_t now_ns, EventQueue events) noexcept nogil
     cdef bint _is_drained(self) noexcept nogil

@@ -1,11 +1,13 @@
 from typing import final
 
+from aerowire.driver.subscribable import Subscribable
 from aerowire.driver.system_counters import SystemCounters
 from aerowire.ipc.counters import CountersReader
 from aerowire.logbuffer.log import LogBuffers
+from aerowire.protocol.untethered import UntetheredTimes
 
 @final
-class IpcPublication:
+class IpcPublication(Subscribable):
     @property
     def registration_id(self) -> int: ...
     @property
@@ -35,6 +37,8 @@ class IpcPublication:
         exclusive: bool,
         now_ns: int,
         unblock_timeout_ns: int = 15_000_000_000,
+        cool_down_ns: int = 10_000_000_000,
+        untethered: UntetheredTimes | None = None,
     ) -> None: ...
     def revoke(self) -> None: ...
     @property
@@ -49,4 +53,3 @@ class IpcPublication:
     def is_connected(self) -> bool: ...
     @property
     def accepts_subscribers(self) -> bool: ...
-    def subscriber_position_ids(self) -> list[tuple[int, int]]: ...

@@ -6,18 +6,19 @@ cimport cython
 
 from aerowire.codecs.native.counters cimport SYSTEM_COUNTER_PUBLICATIONS_REVOKED, SYSTEM_COUNTER_UNBLOCKED_PUBLICATIONS
 from aerowire.codecs.native.logbuffer cimport END_OF_STREAM_POSITION_UNSET
-from aerowire.driver.events cimport EVENT_PUBLICATION_DONE, EVENT_PUBLICATION_LINGER, EVENT_PUBLICATION_REMOVED
+from aerowire.driver.events cimport EVENT_COOL_DOWN_OVER, EVENT_PUBLICATION_DONE, EVENT_PUBLICATION_LINGER, EVENT_PUBLICATION_REMOVED
 from aerowire.driver.publication_support cimport clean_towards, position_address, possibly_blocked, publish_end, show_connected
 from aerowire.ipc.counters cimport CountersReader, counter_get_relaxed, counter_increment, counter_set
 from aerowire.logbuffer.rebuild cimport unblock_log
 from aerowire.memory.atomics cimport load_relaxed_i64, store_relaxed_i64
 from aerowire.protocol.lifecycle cimport PUBLICATION_ACTIVE, PUBLICATION_DONE, PUBLICATION_DRAINING, PUBLICATION_LINGER
+from aerowire.protocol.untethered cimport UntetheredTimes
 
 cdef int TRIP_GAIN_SHIFT = 3            # the limit moves, and memory is cleaned, each eighth of the window
 
 
 @cython.final
-cdef class IpcPublication:
+cdef class IpcPublication(Subscribable):
     """One publication of one session over IPC; all but the constructor and the properties runs on the tracker. Aeron: IpcPublication.
 
     Invariant: publisher limit <= slowest subscriber + window; everything behind the clean position plus two terms is zero.
@@ -26,11 +27,12 @@ cdef class IpcPublication:
     def __cinit__(self, LogBuffers log not None, CountersReader counters not None, SystemCounters system not None, *,
                   int64_t registration_id, int32_t session_id, int32_t stream_id, int32_t initial_term_id, int32_t publisher_position_id,
                   int32_t publisher_limit_id, int32_t mtu, int32_t publication_window, bint exclusive, int64_t now_ns,
-                  int64_t unblock_timeout_ns=15_000_000_000):
+                  int64_t unblock_timeout_ns=15_000_000_000, int64_t cool_down_ns=10_000_000_000, UntetheredTimes untethered=None):
         cdef int64_t position = log.producer_position()
         self._log = log
         self._log_holder = log.hold()
-        self._counters = counters
+        self._set_up_subscribers(counters, untethered)
+        self._cool_down_ns = cool_down_ns
         self._system = system
         self.registration_id = registration_id
         self.session_id = session_id
@@ -44,7 +46,6 @@ cdef class IpcPublication:
         self._trip_gain = publication_window >> TRIP_GAIN_SHIFT
         self._publisher_position = position_address(counters, publisher_position_id, position)
         self._publisher_limit = position_address(counters, publisher_limit_id, position)
-        self._subscribers = SubscriberPositions()
         self.lifecycle = PublicationLifecycle(linger_ns=0)
         self._unblock = UnblockTimer(timeout_ns=unblock_timeout_ns, position=position, now_ns=now_ns)
         self._consumer_position = position
@@ -88,6 +89,7 @@ cdef class IpcPublication:
                 self.lifecycle.on_revoked(now_ns)
                 counter_increment(self._system.address[SYSTEM_COUNTER_PUBLICATIONS_REVOKED])
             else:
+                self.check_untethered(self._consumer_position - self._window_length + (self._window_length >> 2), now_ns, events)
                 show_connected(self._log, self._subscribers.count > 0)
                 producer_position = self._log.producer_position()
                 counter_set(self._publisher_position, producer_position)
@@ -95,6 +97,7 @@ cdef class IpcPublication:
                         self._consumer_position, possibly_blocked(self._log, producer_position, self._consumer_position), now_ns):
                     if unblock_log(self._log, self._consumer_position):
                         counter_increment(self._system.address[SYSTEM_COUNTER_UNBLOCKED_PUBLICATIONS])
+                self._check_cool_down(now_ns, events)
         elif state == PUBLICATION_DRAINING:
             counter_set(self._publisher_position, self._log.producer_position())
             store_relaxed_i64(&self._consumer_position, self._subscribers.greatest(self._consumer_position))
@@ -104,11 +107,10 @@ cdef class IpcPublication:
                 counter_increment(self._system.address[SYSTEM_COUNTER_UNBLOCKED_PUBLICATIONS])
         elif state == PUBLICATION_LINGER and self._linger_posted:
             self.lifecycle.poll_done(True, now_ns)
-        elif state == PUBLICATION_DONE:
+        if self.lifecycle.state() == PUBLICATION_DONE:
             if not self._done_posted:
                 self._done_posted = events.offer_or_retry(EVENT_PUBLICATION_DONE, <void*>self, 0, 0)
-            else:
-                return events.offer_or_retry(EVENT_PUBLICATION_REMOVED, <void*>self, 0, 0)
+            return self._done_posted and events.offer_or_retry(EVENT_PUBLICATION_REMOVED, <void*>self, 0, 0)
         if not self._linger_posted and self.lifecycle.state() == PUBLICATION_LINGER:
             self._linger_posted = events.offer_or_retry(EVENT_PUBLICATION_LINGER, <void*>self, self._log.is_revoked(), 0)
         return False
@@ -117,25 +119,28 @@ cdef class IpcPublication:
         publish_end(self._log, self._publisher_limit)
         self.lifecycle.on_closed(self._log.is_revoked())
 
-    cdef int64_t link_subscriber(self, int32_t counter_id, int64_t registration_id) noexcept nogil:
-        cdef int64_t* value = self._counters.value_address(counter_id)
-        cdef int64_t position = self._subscribers.least(self._consumer_position)
-        cdef int state = self.lifecycle.state()
-        if value is NULL or state > PUBLICATION_DRAINING or (state == PUBLICATION_DRAINING and self._is_drained()):
-            return -1
-        counter_set(value, position)
-        if not self._subscribers.add(value, counter_id, registration_id):
-            return -1
-        show_connected(self._log, self._subscribers.count > 0)
-        return position
+    cdef void on_rejected(self, int64_t now_ns) noexcept nogil:
+        # The registrar unlinks its subscribers; nobody joins until the cool-down is over.
+        self._in_cool_down = True
+        self._cool_down_ends_ns = now_ns + self._cool_down_ns
 
-    cdef bint unlink_subscriber(self, int32_t counter_id) noexcept nogil:
-        cdef bint removed
+    cdef void _check_cool_down(self, int64_t now_ns, EventQueue events) noexcept nogil:
+        if self._in_cool_down and self._cool_down_ends_ns - now_ns < 0:
+            self._in_cool_down = not events.offer_or_retry(EVENT_COOL_DOWN_OVER, <void*>self, 0, 0)
+
+    cdef bint _may_join(self) noexcept nogil:
+        cdef int state = self.lifecycle.state()
+        return not self._in_cool_down and (state == PUBLICATION_ACTIVE or (state == PUBLICATION_DRAINING and not self._is_drained()))
+
+    cdef int64_t _join_position(self) noexcept nogil:
+        return self._subscribers.least(self._consumer_position)
+
+    cdef void _before_leaving(self) noexcept nogil:
         store_relaxed_i64(&self._consumer_position, self._subscribers.greatest(self._consumer_position))
-        removed = self._subscribers.remove(counter_id)
+
+    cdef void _on_subscribers_changed(self) noexcept nogil:
         if self.lifecycle.state() < PUBLICATION_DONE:   # else the log may be gone
             show_connected(self._log, self._subscribers.count > 0)
-        return removed
 
     cdef bint _is_drained(self) noexcept nogil:
         return self._subscribers.all_reached(self._log.producer_position())
@@ -173,7 +178,3 @@ cdef class IpcPublication:
     def accepts_subscribers(self) -> bool:
         """Whether a subscriber is likely to be let in; link_subscriber decides."""
         return self.lifecycle.state() <= PUBLICATION_DRAINING
-
-    def subscriber_position_ids(self) -> list:
-        """Return [(counter id, registration id)] of subscribers still linked; only before tracker.add_publication or after PUBLICATION_REMOVED."""
-        return self._subscribers.ids()

@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from aerowire.driver.untethered_subscriptions import Tether
+
 if TYPE_CHECKING:
     from aerowire.driver.endpoints import ReceiveChannel
     from aerowire.driver.ipc_publication import IpcPublication
     from aerowire.driver.network_publication import NetworkPublication
     from aerowire.driver.publication_image import PublicationImage
     from aerowire.driver.subscription_params import SubscriptionParams
+    from aerowire.driver.udp_channel import UdpChannel
 
 _Key = TypeVar("_Key")
 
@@ -34,7 +37,7 @@ class Source(Protocol):
 
 @dataclass(slots=True, eq=False)
 class Subscription:
-    """A client's subscription; `endpoint` is None for IPC."""
+    """A client's subscription: to `endpoint`, to the publications on `spied`, or to IPC when both are None."""
 
     registration_id: int
     client_id: int
@@ -42,10 +45,27 @@ class Subscription:
     stream_id: int
     params: SubscriptionParams
     endpoint: ReceiveChannel | None
+    spied: UdpChannel | None = None
+
+    @property
+    def is_ipc(self) -> bool:
+        return self.endpoint is None and self.spied is None
+
+    @property
+    def tether(self) -> Tether:
+        """Whether a stream waits for this subscription, and whether it comes back after it was left behind."""
+        if self.params.is_tether:
+            return Tether.TETHERED
+        return Tether.REJOINS if self.params.is_rejoin else Tether.LEAVES
+
+    @property
+    def awaits_response(self) -> bool:
+        """Whether it takes the one session that answers a request, and does not know yet which that is."""
+        return self.params.is_response and self.params.session_id is None
 
     def wants(self, session_id: int, stream_id: int) -> bool:
         """Return whether a stream is one that was subscribed to."""
-        return stream_id == self.stream_id and self.params.session_id in {None, session_id}
+        return stream_id == self.stream_id and not self.awaits_response and self.params.session_id in {None, session_id}
 
 
 @dataclass(slots=True, eq=False)
@@ -85,6 +105,10 @@ class LinkTable:
 
     def of_source(self, source: Source) -> list[Link]:
         return list(self._by_source.get(source, {}).values())
+
+    def is_linked(self, subscription: Subscription, source: Source) -> bool:
+        """Return whether a subscription has a place in a source that has not ended."""
+        return any(link.source is source and not link.is_ended for link in self._by_subscription.get(subscription, {}).values())
 
     def of_subscription(self, subscription: Subscription) -> list[Link]:
         return list(self._by_subscription.get(subscription, {}).values())

@@ -1,26 +1,44 @@
-"""Log buffers of publications and images: made with a check for room, freed a few at a time. Aeron: FileStoreLogFactory."""
+"""Log buffers of publications and images: made with a check for room, freed a few at a time.
+
+A log whose pages are taken at once may be gigabytes of work: a thread of its own makes it, and frees every log, while the registrar
+goes on. Aeron: FileStoreLogFactory, NativeResourceAgent.
+"""
 
 from __future__ import annotations
 
+import os
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import CancelledError, Executor, Future
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from aerowire.base.errors import StorageSpaceError
+from aerowire.base.directory import IMAGES_DIRECTORY, LOG_SUFFIX, PUBLICATIONS_DIRECTORY
+from aerowire.base.errors import RegistrationError, StorageSpaceError
+from aerowire.base.ports import RegionPort
 from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.logbuffer.log import LogBuffers, log_file_length
 
 if TYPE_CHECKING:
-    from aerowire.base.ports import RegionPort
     from aerowire.driver.context import Context
     from aerowire.driver.error_recorder import ErrorRecorder
     from aerowire.ipc.counters import AtomicCounter
 
-PUBLICATIONS_DIRECTORY = "publications"
-IMAGES_DIRECTORY = "images"
-_SUFFIX = ".logbuffer"
+# Logs under way at once: each is a file that its maker has promised room for.
+_MAKING_MAX = 64
+# How long the driver's end waits for a log that is being freed; its directory goes in any case.
+_FREE_TIMEOUT_S = 5.0
+
+
+class LogNotReadyError(Exception):
+    """A log is being made; whoever wants it tries again when `made` is done."""
+
+    def __init__(self, identity: int, made: Future[Any], client_id: int | None) -> None:
+        super().__init__(f"log {identity} is being made")
+        self.identity = identity
+        self.made = made
+        self.client_id = client_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,20 +72,54 @@ class LogStore:
     """
 
     def __init__(
-        self, *, context: Context, regions: RegionPort, mapped_bytes: AtomicCounter, free_failures: AtomicCounter, errors: ErrorRecorder
+        self,
+        *,
+        context: Context,
+        regions: RegionPort,
+        mapped_bytes: AtomicCounter,
+        free_failures: AtomicCounter,
+        refusals: AtomicCounter,
+        errors: ErrorRecorder,
+        worker: Executor | None = None,
+        wake: Callable[[], object] = lambda: None,
     ) -> None:
+        """`worker` does what takes long (None: the caller does); `wake` is called from there when something is done."""
         self._context = context
         self._regions = regions
         self._mapped_bytes = mapped_bytes
         self._free_failures = free_failures
+        self._refusals = refusals
         self._errors = errors
+        self._worker = worker
+        self._wake = wake
+        self._making: dict[int, Future[Any]] = {}
+        self._freeing: list[tuple[Log, Future[None]]] = []
         self._to_free: deque[Log] = deque()
         self._is_low = False
 
     @property
     def pending(self) -> int:
-        """How many logs wait to be freed."""
-        return len(self._to_free)
+        """How many logs wait to be freed, or are being freed."""
+        return len(self._to_free) + len(self._freeing)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether another log may be asked for."""
+        return len(self._making) < _MAKING_MAX
+
+    def prepare_publication(self, registration_id: int, term_length: int, *, is_sparse: bool, client_id: int) -> None:
+        """Return when the file of a publication's log can be had at once; raises LogNotReadyError until it can."""
+        self._prepare(PUBLICATIONS_DIRECTORY, registration_id, term_length, is_sparse, client_id)
+
+    def prepare_image(self, correlation_id: int, term_length: int, *, is_sparse: bool) -> None:
+        """Return when the file of an image's log can be had at once; raises LogNotReadyError until it can."""
+        self._prepare(IMAGES_DIRECTORY, correlation_id, term_length, is_sparse, None)
+
+    def discard(self, identity: int) -> None:
+        """Free the file of a log that was prepared and is not wanted any more; nothing when there is none."""
+        made = self._making.pop(identity, None)
+        if made is not None and self._worker is not None:
+            self._worker.submit(self._drop, made)
 
     def create_publication(self, registration_id: int, spec: LogSpec) -> Log:
         """Create publications/<registration_id>.logbuffer."""
@@ -83,8 +135,17 @@ class LogStore:
 
     def free_some(self) -> int:
         """Free at most the driver's limit of logs; returns how many went. A failure is counted and tried again later."""
+        limit = self._context.driver_resource_free_limit
+        if self._worker is not None:
+            freed = self._take_freed()
+            while self._to_free and len(self._freeing) < limit:
+                log = self._to_free.popleft()
+                future = self._worker.submit(self._unmap_and_delete, log)
+                future.add_done_callback(lambda _future: self._wake())
+                self._freeing.append((log, future))
+            return freed
         freed = 0
-        for _ in range(min(self._context.driver_resource_free_limit, len(self._to_free))):
+        for _ in range(min(limit, len(self._to_free))):
             log = self._to_free.popleft()
             if self._free(log):
                 freed += 1
@@ -99,16 +160,28 @@ class LogStore:
 
     def close(self) -> None:
         """Free everything that waits; a file that cannot be deleted stays."""
+        for log, future in self._freeing:
+            try:
+                future.result(_FREE_TIMEOUT_S)
+            except CancelledError:
+                self._to_free.append(log)
+            except (OSError, TimeoutError) as error:
+                self._errors.record(error)
+        self._freeing.clear()
+        for made in self._making.values():
+            made.add_done_callback(self._drop)
+        self._making.clear()
         while self._to_free:
             self._free(self._to_free.popleft())
 
     def _create(self, directory: str, identity: int, spec: LogSpec) -> Log:
         context = self._context
         length = log_file_length(spec.term_length, context.file_page_size)
-        self._check_storage(length)
-        # Touching a page takes room for it, so a log that is to be touched gets its room first: a full disk is then an error, not a crash.
-        is_sparse = spec.is_sparse and not context.pre_touch_mapped_memory
-        path = str(Path(context.aeron_dir) / directory / f"{identity}{_SUFFIX}")
+        is_sparse = self._is_sparse(spec.is_sparse)
+        path = self._path(directory, identity)
+        prepared = self._making.pop(identity, None)
+        if prepared is None:
+            self._check_storage(length)
         sockets = {
             "os_default_socket_sndbuf_length": context.os_default_socket_sndbuf_length,
             "os_max_socket_sndbuf_length": context.os_max_socket_sndbuf_length,
@@ -127,11 +200,11 @@ class LogStore:
             sparse=is_sparse,
             term_id=spec.term_id,
             term_offset=spec.term_offset,
-            regions=self._regions,
+            regions=self._regions if prepared is None else _Prepared(prepared.result()),
             **sockets,
             **spec.metadata,
         )
-        if not is_sparse and buffers.region is not None:
+        if not is_sparse and prepared is None and buffers.region is not None:
             buffers.region.pre_touch(self._regions.page_size)
         self._mapped_bytes.add(length)
         return Log(buffers, path, length)
@@ -157,13 +230,87 @@ class LogStore:
             )
         self._is_low = is_low
 
-    def _free(self, log: Log) -> bool:
+    def _prepare(self, directory: str, identity: int, term_length: int, is_sparse: bool, client_id: int | None) -> None:
+        if self._worker is None or self._is_sparse(is_sparse):
+            return
+        made = self._making.get(identity)
+        if made is None:
+            if not self.is_open:
+                self._refusals.increment()
+                raise RegistrationError(
+                    "too many log buffers are being made",
+                    where=f"{directory}/{identity}",
+                    expected=f"fewer than {_MAKING_MAX}",
+                    actual=len(self._making),
+                    hint="try again",
+                    error_code=ErrorCode.RESOURCE_TEMPORARILY_UNAVAILABLE,
+                )
+            length = log_file_length(term_length, self._context.file_page_size)
+            self._check_storage(length)
+            made = self._making[identity] = self._worker.submit(self._make_region, self._path(directory, identity), length)
+            made.add_done_callback(lambda _future: self._wake())
+        if not made.done():
+            raise LogNotReadyError(identity, made, client_id)
+        if made.exception() is not None:
+            del self._making[identity]
+            made.result()
+
+    def _is_sparse(self, is_wanted: bool) -> bool:
+        # Touching a page takes room for it, so a log that is to be touched gets its room first: a full disk is then an error, not a crash.
+        return is_wanted and not self._context.pre_touch_mapped_memory
+
+    def _path(self, directory: str, identity: int) -> str:
+        return str(Path(self._context.aeron_dir) / directory / f"{identity}{LOG_SUFFIX}")
+
+    # The worker's thread: nothing here touches what the registrar owns.
+
+    def _make_region(self, path: str, length: int) -> Any:
+        region = self._regions.create(path, length, sparse=False)
+        region.pre_touch(self._regions.page_size)
+        return region
+
+    def _drop(self, made: Future[Any]) -> None:
+        if not made.cancelled() and made.exception() is None:
+            region = made.result()
+            region.close()
+            self._regions.delete(region.path)
+
+    def _unmap_and_delete(self, log: Log) -> None:
         log.buffers.close()
+        self._regions.delete(log.path)
+
+    # The registrar's again.
+
+    def _take_freed(self) -> int:
+        done = [item for item in self._freeing if item[1].done()]
+        self._freeing = [item for item in self._freeing if not item[1].done()]
+        return sum(self._on_freed(log, future.exception()) for log, future in done)
+
+    def _free(self, log: Log) -> bool:
         try:
-            self._regions.delete(log.path)
+            self._unmap_and_delete(log)
         except OSError as error:
-            self._free_failures.increment()
-            self._errors.record(error)
-            return False
-        self._mapped_bytes.add(-log.length)
-        return True
+            return self._on_freed(log, error, is_retried=False)
+        return self._on_freed(log, None)
+
+    def _on_freed(self, log: Log, error: BaseException | None, *, is_retried: bool = True) -> bool:
+        if error is None:
+            self._mapped_bytes.add(-log.length)
+            return True
+        self._free_failures.increment()
+        self._errors.record(error if isinstance(error, Exception) else RuntimeError(str(error)))
+        if is_retried:
+            self._to_free.append(log)
+        return False
+
+
+class _Prepared(RegionPort):
+    """A region port for one log whose region is there already."""
+
+    def __init__(self, region: Any) -> None:
+        self._region = region
+
+    def create(self, path: str | os.PathLike[str], length: int, *, sparse: bool) -> Any:
+        assert length == len(self._region), f"{path}: prepared with {len(self._region)} bytes, wanted with {length}"
+        assert not sparse, "only logs that take their pages at once are prepared"
+        return self._region

@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING, Self
 from aerowire.base import fork, units
 from aerowire.base.directory import SHARED_MEMORY
 from aerowire.base.errors import ClosedError, DriverTimeoutError
-from aerowire.base.idle import idle_strategy
+from aerowire.base.idle import CONTROLLABLE_PARK, ControllableIdleStrategy, idle_strategy
 from aerowire.base.runner import AgentInvoker, AgentRunner, name_thread
+from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.codecs.tables.options import OPTIONS
 from aerowire.driver.composition import DriverParts, build_driver
 from aerowire.driver.context import Context, ThreadingMode
-from aerowire.driver.lookup_thread import LookupThread
 from aerowire.driver.ports import Ports
+from aerowire.driver.worker_thread import WorkerThread
 
 if TYPE_CHECKING:
     from aerowire.base.idle import IdleStrategy
@@ -77,7 +78,7 @@ class DriverInvoker:
 
     def next_deadline_ns(self) -> int:
         """Return when the agents have something to do if nothing arrives."""
-        return self._agents.next_deadline_ns()
+        return min(self._agents.next_deadline_ns(), self._registrar.next_deadline_ns())
 
 
 class MediaDriver:
@@ -95,10 +96,13 @@ class MediaDriver:
         self._is_forked = False
         self._termination = threading.Event()
         is_threaded = self._context.threading_mode is not ThreadingMode.INVOKER
-        # Name look-ups may take seconds; an invoker's caller, who owns time, runs them in line.
-        self._resolver = LookupThread("aeron-md-resolve") if is_threaded else None
+        # Name look-ups and files of gigabytes may take seconds; an invoker's caller, who owns time, runs them in line.
+        self._resolver = WorkerThread("aeron-md-resolve") if is_threaded else None
+        self._files = WorkerThread("aeron-md-files") if is_threaded else None
         idles = {role: self._idle(role) for role in _IDLE_ROLES}
-        self._parts: DriverParts = build_driver(self._context, self._ports, resolver=self._resolver, on_terminate=self._termination.set)
+        self._parts: DriverParts = build_driver(
+            self._context, self._ports, resolver=self._resolver, files=self._files, on_terminate=self._termination.set
+        )
         self._runners: list[AgentRunner] = []
         self._thread: threading.Thread | None = None
         self._agent_invoker: AgentInvoker | None = None
@@ -204,8 +208,9 @@ class MediaDriver:
         stuck += [runner.role_name for runner in self._runners if not runner.stop(_STOP_TIMEOUT_S)]
         if self._agent_invoker is not None:
             self._agent_invoker.close()
-        if self._resolver is not None:
-            self._resolver.shutdown(wait=False, cancel_futures=True)
+        for worker in (self._resolver, self._files):
+            if worker is not None:
+                worker.shutdown(wait=False, cancel_futures=True)
         if stuck:
             raise DriverTimeoutError(
                 "threads of the driver did not stop",
@@ -253,6 +258,7 @@ class MediaDriver:
         }
         names = _THREAD_NAMES[self._context.thread_naming]
         for role, agents in groups[self._context.threading_mode].items():
+            self._give_control(idles[role])
             runner = AgentRunner(agents, self._ports.clock, idles[role], role_name=names[role], cpu=self._cpu_of(role))
             self._runners.append(runner)
             runner.start()
@@ -273,6 +279,13 @@ class MediaDriver:
             return cpu
         self._parts.registrar.core.errors.warn(f"unable to apply affinity: role={role} cpu={cpu}; this process may not use it")
         return None
+
+    def _give_control(self, idle: IdleStrategy) -> None:
+        """Let the counter that operators set decide what a controllable strategy does; it says what that is until then."""
+        if isinstance(idle, ControllableIdleStrategy):
+            counters = self._parts.registrar.core.counters.manager
+            counters.set_value(SystemCounter.CONTROLLABLE_IDLE_STRATEGY, CONTROLLABLE_PARK)
+            idle.obey(counters.value_view(SystemCounter.CONTROLLABLE_IDLE_STRATEGY))
 
     def _idle(self, role: str) -> IdleStrategy:
         name, texts = self._context.idle_strategy(role)

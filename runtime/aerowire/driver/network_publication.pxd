@@ -6,6 +6,7 @@ from aerowire.base.address cimport Address
 from aerowire.base.ports cimport Datagram
 from aerowire.driver.events cimport EventQueue
 from aerowire.driver.send_endpoint cimport SendEndpoint
+from aerowire.driver.subscribable cimport Subscribable
 from aerowire.driver.system_counters cimport SystemCounters
 from aerowire.logbuffer.log cimport LogBuffers
 from aerowire.protocol.flow_control cimport FlowControl
@@ -19,12 +20,11 @@ cdef enum:
 
 
 @cython.final
-cdef class NetworkPublication:
+cdef class NetworkPublication(Subscribable):
     # fixed
     cdef LogBuffers _log
     cdef SendEndpoint _endpoint
     cdef SystemCounters _system
-    cdef object _counters
     cdef object _log_holder
     cdef readonly int64_t registration_id
     cdef readonly int32_t session_id
@@ -37,6 +37,9 @@ cdef class NetworkPublication:
     cdef int32_t _window_length
     cdef int32_t _max_message_length
     cdef bint _signal_eos
+    cdef int _setup_flags
+    cdef bint _is_response                  # it answers: its peer is whoever asked for its set-up
+    cdef bint _spies_simulate_connection
     cdef int _messages_per_send
     cdef int64_t _connection_timeout_ns
     cdef int64_t* _publisher_position
@@ -49,6 +52,8 @@ cdef class NetworkPublication:
     cdef int32_t _has_receivers             # sender writes
     cdef int32_t _unicast_eos               # sender writes
     cdef int32_t _end_of_stream             # tracker writes
+    cdef int32_t _has_spies                 # tracker writes
+    cdef int64_t _spy_position              # tracker writes: of the fastest spy while the stream was active
     cdef int32_t _sender_released           # sender writes
     # sender
     cdef SendSchedule _schedule
@@ -58,6 +63,9 @@ cdef class NetworkPublication:
     cdef bint _track_limits
     cdef bint is_blocked                    # the last send found data but no window for it
     cdef int64_t _over_run_limit            # a unicast receiver drops what ends past it, whatever window it granted
+    cdef int64_t status_message_ns          # when a receiver was last heard
+    cdef Address _response_address          # length 0: nobody has asked yet
+    cdef bint _connection_told              # of a response publication: the registrar knows that it has a receiver
     # tracker
     cdef PublicationLifecycle lifecycle
     cdef UnblockTimer _unblock
@@ -68,12 +76,14 @@ cdef class NetworkPublication:
 
     # sender's thread
     cdef int64_t send(self, int64_t now_ns) noexcept nogil                  # bytes sent
-    cdef void on_status_message(self, const uint8_t* frame, int32_t length, int64_t now_ns) noexcept nogil
+    cdef void on_status_message(self, const uint8_t* frame, int32_t length, EventQueue events, int64_t now_ns) noexcept nogil
     cdef bint accepts_status_message(self, const uint8_t* frame) noexcept nogil
-    cdef void on_setup_elicited(self, const uint8_t* frame, int32_t length, int64_t now_ns) noexcept nogil
+    cdef void on_setup_elicited(self, const uint8_t* frame, int32_t length, const Address* source, int64_t now_ns) noexcept nogil
     cdef int64_t on_nak(self, const uint8_t* frame, int64_t now_ns) noexcept nogil     # bytes sent again
     cdef void on_rtt_measurement(self, const uint8_t* frame, int64_t now_ns) noexcept nogil
-    cdef void on_error(self, const uint8_t* frame, const Address* source, EventQueue events, int64_t now_ns) noexcept nogil
+    cdef void on_error(self, const uint8_t* frame, const Address* source, int64_t destination_registration_id, EventQueue events,
+                       int64_t now_ns) noexcept nogil
+    cdef void on_response_setup(self, const uint8_t* frame, EventQueue events) noexcept nogil
     cdef void sender_release(self) noexcept nogil
     cdef int64_t sender_deadline_ns(self) noexcept nogil
     # tracker's thread
@@ -81,6 +91,8 @@ cdef class NetworkPublication:
     cdef bint on_time_event(self, int64_t now_ns, EventQueue events) noexcept nogil    # True: forget it now
     cdef void on_closed(self) noexcept nogil
     # private
+    cdef int _transmit(self, Datagram* items, int count, int64_t* bytes_sent, int64_t now_ns) noexcept nogil
+    cdef bint _transmit_frame(self, uint8_t* frame, int32_t length, int64_t now_ns) noexcept nogil
     cdef int64_t _send_data(self, int64_t position, int64_t now_ns) noexcept nogil
     cdef void _send_setup(self, int64_t position, int64_t now_ns) noexcept nogil
     cdef int64_t _send_heartbeat(self, int64_t position, int64_t now_ns) noexcept nogil
@@ -88,3 +100,5 @@ cdef class NetworkPublication:
     cdef void _count_limit(self) noexcept nogil
     cdef bint _has_subscribers(self) noexcept nogil
     cdef void _drain(self, int64_t now_ns) noexcept nogil
+    cdef int64_t _follow_spies(self, int64_t position) noexcept nogil
+    cdef bint _spies_are_done(self, int64_t producer_position) noexcept nogil

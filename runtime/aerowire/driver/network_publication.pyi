@@ -1,13 +1,15 @@
 from typing import final
 
 from aerowire.driver.send_endpoint import SendEndpoint
+from aerowire.driver.subscribable import Subscribable
 from aerowire.driver.system_counters import SystemCounters
 from aerowire.ipc.counters import CountersReader
 from aerowire.logbuffer.log import LogBuffers
 from aerowire.protocol.flow_control import FlowControl
+from aerowire.protocol.untethered import UntetheredTimes
 
 @final
-class NetworkPublication:
+class NetworkPublication(Subscribable):
     @property
     def registration_id(self) -> int: ...
     @property
@@ -53,6 +55,10 @@ class NetworkPublication:
         linger_ns: int = 5_000_000_000,
         unblock_timeout_ns: int = 15_000_000_000,
         messages_per_send: int = 4,
+        response: bool = False,
+        asks_for_response: bool = False,
+        spies_simulate_connection: bool = False,
+        untethered: UntetheredTimes | None = None,
     ) -> None: ...
     def revoke(self) -> None: ...
     @property
@@ -69,4 +75,3 @@ class NetworkPublication:
     def is_connected(self) -> bool: ...
     @property
     def accepts_subscribers(self) -> bool: ...
-    def subscriber_position_ids(self) -> list[tuple[int, int]]: ...

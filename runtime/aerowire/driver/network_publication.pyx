@@ -15,25 +15,29 @@ from aerowire.codecs.native.counters cimport (
 from aerowire.codecs.native.logbuffer cimport END_OF_STREAM_POSITION_UNSET
 from aerowire.codecs.native.transport cimport (
     DATA_FLAGS_EOS, DATA_FLAGS_REVOKED, DATA_FLAGS_UNFRAGMENTED, DATA_HEADER_LENGTH, ERROR_FRAME_LENGTH, MAX_MESSAGE_LENGTH, RTTM_FLAGS_REPLY,
-    RTTM_LENGTH, SETUP_FLAGS_GROUP, SETUP_LENGTH, SM_FLAGS_EOS, error_frame_error_code, error_frame_error_length, error_frame_group_tag,
+    RTTM_LENGTH, SETUP_FLAGS_GROUP, SETUP_FLAGS_SEND_RESPONSE, SETUP_LENGTH, SM_FLAGS_EOS, error_frame_error_code, error_frame_error_length, error_frame_group_tag,
     error_frame_receiver_id, nak_length, nak_term_id, nak_term_offset, rttm_echo_timestamp_ns, rttm_flags, rttm_receiver_id,
-    status_message_consumption_term_id, status_message_consumption_term_offset, status_message_flags, status_message_receiver_id)
-from aerowire.driver.events cimport EVENT_PUBLICATION_DONE, EVENT_PUBLICATION_ERROR, EVENT_PUBLICATION_LINGER, EVENT_PUBLICATION_REMOVED, EventRecord
+    response_setup_response_session_id, status_message_consumption_term_id, status_message_consumption_term_offset, status_message_flags,
+    status_message_receiver_id)
+from aerowire.driver.events cimport (
+    EVENT_PUBLICATION_DONE, EVENT_PUBLICATION_ERROR, EVENT_PUBLICATION_LINGER, EVENT_PUBLICATION_REMOVED, EVENT_RESPONSE_CONNECTED,
+    EVENT_RESPONSE_SETUP, EventRecord)
 from aerowire.driver.publication_support cimport clean_towards, position_address, possibly_blocked, publish_end, show_connected
 from aerowire.ipc.counters cimport CountersReader, counter_add, counter_get, counter_get_relaxed, counter_increment, counter_set
 from aerowire.logbuffer.descriptor cimport (
     compute_max_message_length, compute_position, compute_term_id, compute_term_offset, index_by_position)
 from aerowire.logbuffer.rebuild cimport unblock_log
 from aerowire.logbuffer.scan cimport scan_for_availability
-from aerowire.memory.atomics cimport load_acquire_i32, store_release_i32
+from aerowire.memory.atomics cimport load_acquire_i32, load_acquire_i64, store_release_i32, store_release_i64
 from aerowire.protocol.delay cimport StaticDelay
 from aerowire.protocol.frame_build cimport build_heartbeat, build_rttm, build_setup
 from aerowire.protocol.lifecycle cimport PUBLICATION_ACTIVE, PUBLICATION_DONE, PUBLICATION_DRAINING, PUBLICATION_LINGER
 from aerowire.protocol.retransmit_handler cimport NAK_OVERFLOW, NAK_RESEND
+from aerowire.protocol.untethered cimport UntetheredTimes
 
 
 @cython.final
-cdef class NetworkPublication:
+cdef class NetworkPublication(Subscribable):
     """One publication of one session over UDP. Aeron: NetworkPublication.
 
     Invariant: clean position <= sender position - term length + what was cleaned ahead; publisher limit <= min consumer + window;
@@ -48,14 +52,17 @@ cdef class NetworkPublication:
                   int max_resend=16, int64_t retransmit_delay_ns=0, int64_t retransmit_linger_ns=10_000_000,
                   int64_t setup_timeout_ns=100_000_000, int64_t heartbeat_timeout_ns=100_000_000,
                   int64_t connection_timeout_ns=5_000_000_000, int64_t linger_ns=5_000_000_000,
-                  int64_t unblock_timeout_ns=15_000_000_000, int messages_per_send=4):
+                  int64_t unblock_timeout_ns=15_000_000_000, int messages_per_send=4, bint response=False, bint asks_for_response=False,
+                  bint spies_simulate_connection=False, UntetheredTimes untethered=None):
         if not 1 <= messages_per_send <= MESSAGES_PER_SEND_MAX:
             raise ValueError(f"messages per send: expected 1 to {MESSAGES_PER_SEND_MAX}, actual {messages_per_send}")
         self._log = log
         self._log_holder = log.hold()
         self._endpoint = endpoint
         self._system = system
-        self._counters = counters
+        self._set_up_subscribers(counters, untethered)
+        self._spies_simulate_connection = spies_simulate_connection
+        self._spy_position = starting_position
         self.registration_id = registration_id
         self.session_id = session_id
         self.stream_id = stream_id
@@ -67,6 +74,9 @@ cdef class NetworkPublication:
         self._window_length = publication_window
         self._max_message_length = compute_max_message_length(log.term_length, MAX_MESSAGE_LENGTH)
         self._signal_eos = signal_eos
+        self._is_response = response
+        self._setup_flags = (SETUP_FLAGS_GROUP if endpoint.group else 0) | (SETUP_FLAGS_SEND_RESPONSE if asks_for_response else 0)
+        self.status_message_ns = now_ns
         self._messages_per_send = messages_per_send
         self._connection_timeout_ns = connection_timeout_ns
         self._publisher_position = position_address(counters, publisher_position_id, starting_position)
@@ -100,6 +110,8 @@ cdef class NetworkPublication:
             if self._schedule.heartbeat_due(now_ns):
                 bytes_sent = self._send_heartbeat(position, now_ns)
             limit = counter_get_relaxed(self._sender_limit)
+            if self._spies_simulate_connection and load_acquire_i32(&self._has_spies) and not self._has_receivers:
+                position = limit = self._follow_spies(position)
             position = self._flow_control.on_idle(now_ns, limit, position, load_acquire_i32(&self._end_of_stream))
             if position != limit:
                 counter_set(self._sender_limit, position)
@@ -109,6 +121,16 @@ cdef class NetworkPublication:
             bytes_sent += self._resend(self._retransmit.resend_term_id, self._retransmit.resend_term_offset, self._retransmit.resend_length,
                                        now_ns)
         return bytes_sent
+
+    cdef int64_t _follow_spies(self, int64_t position) noexcept nogil:
+        # Nobody is there to send to: what spies have read counts as sent. Aeron: spies simulate connection.
+        cdef int64_t spy_position = load_acquire_i64(&self._spy_position)
+        if spy_position > position:
+            position = spy_position
+            counter_set(self._sender_position, position)
+        if counter_get_relaxed(self._sender_limit) != position:
+            counter_set(self._sender_limit, position)
+        return position
 
     cdef int64_t _send_data(self, int64_t position, int64_t now_ns) noexcept nogil:
         cdef Datagram items[MESSAGES_PER_SEND_MAX]
@@ -140,7 +162,7 @@ cdef class NetworkPublication:
             self._count_limit()
         if count == 0:
             return 0
-        sent = self._endpoint.send(items, count, &bytes_sent, now_ns)
+        sent = self._transmit(items, count, &bytes_sent, now_ns)
         if sent > 0:
             self._schedule.on_sent(now_ns)
             self._track_limits = available >= 0
@@ -155,12 +177,12 @@ cdef class NetworkPublication:
 
     cdef void _send_setup(self, int64_t position, int64_t now_ns) noexcept nogil:
         cdef uint8_t frame[SETUP_LENGTH]
-        build_setup(frame, SETUP_FLAGS_GROUP if self._endpoint.group else 0, self.session_id, self.stream_id, self.initial_term_id,
+        build_setup(frame, self._setup_flags, self.session_id, self.stream_id, self.initial_term_id,
                     compute_term_id(position, self.bits, self.initial_term_id), compute_term_offset(position, self.term_length),
                     self.term_length, self.mtu, self._endpoint.ttl)
         if self._schedule.is_setup_elicited:
             counter_set(self._sender_limit, self._flow_control.on_setup(counter_get_relaxed(self._sender_limit), position, now_ns))
-        self._endpoint.send_frame(frame, SETUP_LENGTH, now_ns)
+        self._transmit_frame(frame, SETUP_LENGTH, now_ns)
         self._schedule.on_setup_sent(now_ns, self._has_receivers)
 
     cdef int64_t _send_heartbeat(self, int64_t position, int64_t now_ns) noexcept nogil:
@@ -174,7 +196,7 @@ cdef class NetworkPublication:
                         compute_term_offset(position, self.term_length))
         self._schedule.on_sent(now_ns)
         counter_increment(self._system.address[SYSTEM_COUNTER_HEARTBEATS_SENT])
-        return DATA_HEADER_LENGTH if self._endpoint.send_frame(frame, DATA_HEADER_LENGTH, now_ns) else 0
+        return DATA_HEADER_LENGTH if self._transmit_frame(frame, DATA_HEADER_LENGTH, now_ns) else 0
 
     cdef bint accepts_status_message(self, const uint8_t* frame) noexcept nogil:
         cdef int64_t position = compute_position(status_message_consumption_term_id(frame), status_message_consumption_term_offset(frame),
@@ -182,7 +204,7 @@ cdef class NetworkPublication:
         cdef int64_t distance = position - counter_get_relaxed(self._sender_position)
         return -(self.term_length >> 1) <= distance <= (self.term_length >> 1)
 
-    cdef void on_status_message(self, const uint8_t* frame, int32_t length, int64_t now_ns) noexcept nogil:
+    cdef void on_status_message(self, const uint8_t* frame, int32_t length, EventQueue events, int64_t now_ns) noexcept nogil:
         cdef int64_t position = compute_position(status_message_consumption_term_id(frame), status_message_consumption_term_offset(frame),
                                                  self.bits, self.initial_term_id)
         if status_message_flags(frame) & SM_FLAGS_EOS:
@@ -191,7 +213,10 @@ cdef class NetworkPublication:
                 store_release_i32(&self._unicast_eos, True)
         else:
             self._liveness.on_status_message(status_message_receiver_id(frame), now_ns)
+        self.status_message_ns = now_ns
         store_release_i32(&self._has_receivers, self._liveness.count > 0)
+        if self._is_response and self._has_receivers and not self._connection_told:
+            self._connection_told = events.has_room() and events.offer(EVENT_RESPONSE_CONNECTED, <void*>self, 0, 0)
         if position + (self.term_length >> 1) > self._over_run_limit:
             self._over_run_limit = position + (self.term_length >> 1)
         self._schedule.on_status_message()
@@ -199,10 +224,13 @@ cdef class NetworkPublication:
                                                                              now_ns))
         show_connected(self._log, self._has_subscribers() and self.lifecycle.state() == PUBLICATION_ACTIVE)
 
-    cdef void on_setup_elicited(self, const uint8_t* frame, int32_t length, int64_t now_ns) noexcept nogil:
+    cdef void on_setup_elicited(self, const uint8_t* frame, int32_t length, const Address* source, int64_t now_ns) noexcept nogil:
         if not load_acquire_i32(&self._end_of_stream):
+            self.status_message_ns = now_ns
             self._schedule.on_setup_elicited()
             self._flow_control.on_trigger_send_setup(frame, length, now_ns)
+            if self._is_response:
+                self._response_address = source[0]
 
     cdef int64_t on_nak(self, const uint8_t* frame, int64_t now_ns) noexcept nogil:
         cdef int32_t offset = nak_term_offset(frame)
@@ -244,7 +272,7 @@ cdef class NetworkPublication:
                 count += 1
             if count == 0:
                 break
-            sent = self._endpoint.send(items, count, &bytes_sent, now_ns)
+            sent = self._transmit(items, count, &bytes_sent, now_ns)
             for i in range(sent):
                 total += spans[i]
             if sent < count:
@@ -258,11 +286,12 @@ cdef class NetworkPublication:
         cdef uint8_t reply[RTTM_LENGTH]
         if rttm_flags(frame) & RTTM_FLAGS_REPLY:
             build_rttm(reply, 0, self.session_id, self.stream_id, rttm_echo_timestamp_ns(frame), 0, rttm_receiver_id(frame))
-            self._endpoint.send_frame(reply, RTTM_LENGTH, now_ns)
+            self._transmit_frame(reply, RTTM_LENGTH, now_ns)
 
-    cdef void on_error(self, const uint8_t* frame, const Address* source, EventQueue events, int64_t now_ns) noexcept nogil:
+    cdef void on_error(self, const uint8_t* frame, const Address* source, int64_t destination_registration_id, EventQueue events,
+                       int64_t now_ns) noexcept nogil:
         cdef EventRecord* record
-        self._flow_control.on_error(error_frame_receiver_id(frame), now_ns)
+        self._flow_control.on_error(frame, now_ns)
         if not self._liveness.on_remote_close(error_frame_receiver_id(frame)):
             return
         store_release_i32(&self._has_receivers, self._liveness.count > 0)
@@ -271,10 +300,27 @@ cdef class NetworkPublication:
             record.values[0] = error_frame_receiver_id(frame)
             record.values[1] = error_frame_group_tag(frame)
             record.values[2] = error_frame_error_code(frame)
+            record.values[3] = destination_registration_id
             record.source = source[0]
             record.text_length = error_frame_error_length(frame)
             memcpy(record.text, frame + ERROR_FRAME_LENGTH, record.text_length)
             events.publish(record)
+
+    cdef void on_response_setup(self, const uint8_t* frame, EventQueue events) noexcept nogil:
+        # It comes again and again until the response is heard: one that finds no room is not missed.
+        if self._setup_flags & SETUP_FLAGS_SEND_RESPONSE and events.has_room():
+            events.offer(EVENT_RESPONSE_SETUP, <void*>self, response_setup_response_session_id(frame), 0)
+
+    cdef int _transmit(self, Datagram* items, int count, int64_t* bytes_sent, int64_t now_ns) noexcept nogil:
+        if self._is_response:
+            return self._endpoint.send_to(items, count, &self._response_address, bytes_sent, now_ns)
+        return self._endpoint.send(items, count, bytes_sent, now_ns)
+
+    cdef bint _transmit_frame(self, uint8_t* frame, int32_t length, int64_t now_ns) noexcept nogil:
+        cdef Datagram item
+        cdef int64_t bytes_sent = 0
+        datagram_to_peer(&item, frame, length)
+        return self._transmit(&item, 1, &bytes_sent, now_ns) == 1
 
     cdef void sender_release(self) noexcept nogil:
         store_release_i32(&self._sender_released, True)
@@ -291,17 +337,23 @@ cdef class NetworkPublication:
 
     cdef int update_limit(self) noexcept nogil:
         # Publisher position and limit, and cleaning one term behind. Aeron: updatePublisherPositionAndLimit.
-        cdef int64_t sender_position, limit
+        cdef int64_t sender_position, slowest, limit
         cdef int32_t term_gap
         if self.lifecycle.state() != PUBLICATION_ACTIVE:
             return 0
         sender_position = counter_get(self._sender_position)
         counter_set(self._publisher_position, self._log.producer_position())
         if self._has_subscribers():
-            limit = sender_position + self._window_length
+            slowest = sender_position
+            if self._subscribers.count > 0:
+                slowest = self._subscribers.least(sender_position)
+                limit = self._subscribers.greatest(sender_position)
+                if limit > self._spy_position:
+                    store_release_i64(&self._spy_position, limit)
+            limit = slowest + self._window_length
             if limit <= counter_get_relaxed(self._publisher_limit):
                 return 0
-            self._clean_position = clean_towards(self._log, self._clean_position, sender_position - self.term_length)
+            self._clean_position = clean_towards(self._log, self._clean_position, slowest - self.term_length)
             term_gap = compute_term_id(limit, self.bits, self.initial_term_id) - compute_term_id(self._clean_position, self.bits,
                                                                                                  self.initial_term_id)
             if term_gap < 2 or (term_gap == 2 and compute_term_offset(self._clean_position, self.term_length) != 0):
@@ -325,6 +377,9 @@ cdef class NetworkPublication:
                 self.lifecycle.on_revoked(now_ns)
                 counter_increment(self._system.address[SYSTEM_COUNTER_PUBLICATIONS_REVOKED])
             else:
+                if self._untethered.count > 0:
+                    self.check_untethered(counter_get(self._sender_position) - self._window_length + (self._window_length >> 2), now_ns,
+                                          events)
                 show_connected(self._log, self._has_subscribers())
                 producer_position = self._log.producer_position()
                 counter_set(self._publisher_position, producer_position)
@@ -358,7 +413,14 @@ cdef class NetworkPublication:
                 return
         else:
             store_release_i32(&self._end_of_stream, True)
-        self.lifecycle.on_drained(now_ns)
+        if self._spies_are_done(producer_position):
+            self.lifecycle.on_drained(now_ns)
+
+    cdef bint _spies_are_done(self, int64_t producer_position) noexcept nogil:
+        if not self._subscribers.all_reached(producer_position):
+            return False
+        store_release_i32(&self._has_spies, False)
+        return True
 
     cdef void on_closed(self) noexcept nogil:
         cdef bint revoked = self._log.is_revoked()
@@ -368,7 +430,23 @@ cdef class NetworkPublication:
         self.lifecycle.on_closed(revoked)
 
     cdef bint _has_subscribers(self) noexcept nogil:
-        return load_acquire_i32(&self._has_receivers) and self._flow_control.has_required_receivers()
+        return (load_acquire_i32(&self._has_receivers) and self._flow_control.has_required_receivers()) or (
+            self._spies_simulate_connection and load_acquire_i32(&self._has_spies))
+
+    # ---- tracker: spies
+
+    cdef bint _may_join(self) noexcept nogil:
+        cdef int state = self.lifecycle.state()
+        return state == PUBLICATION_ACTIVE or (
+            state == PUBLICATION_DRAINING and self._has_spies and self._log.producer_position() > counter_get(self._sender_position))
+
+    cdef int64_t _join_position(self) noexcept nogil:
+        return counter_get(self._sender_position)
+
+    cdef void _on_subscribers_changed(self) noexcept nogil:
+        store_release_i32(&self._has_spies, self._subscribers.count > 0)
+        if self._spies_simulate_connection and self.lifecycle.state() == PUBLICATION_ACTIVE:
+            show_connected(self._log, self._has_subscribers())
 
     # ---- registrar
 
@@ -408,9 +486,5 @@ cdef class NetworkPublication:
 
     @property
     def accepts_subscribers(self) -> bool:
-        """Whether spies may join."""
-        return self.lifecycle.state() == PUBLICATION_ACTIVE
-
-    def subscriber_position_ids(self) -> list:
-        """Return [(counter id, registration id)] of spies."""
-        return []
+        """Whether a spy is likely to be let in; link_subscriber decides."""
+        return self.lifecycle.state() <= PUBLICATION_DRAINING

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -9,46 +10,58 @@ from aerowire.base import units
 from aerowire.base.errors import ConfigurationError
 from aerowire.codecs.flyweights import cnc, transport
 from aerowire.codecs.tables.options import OPTIONS
+from aerowire.driver.congestion import SUPPLIERS as CONGESTION_CONTROL_SUPPLIERS
+from aerowire.driver.flow_control_params import (
+    FIXED_MULTICAST_SUPPLIERS,
+    MULTICAST_STRATEGIES,
+    OPEN_MULTICAST_SUPPLIERS,
+    UNICAST_STRATEGIES,
+    UNICAST_SUPPLIERS,
+)
+from aerowire.driver.udp_channel import TTL_MAX
 from aerowire.driver.wildcard_ports import WildcardPorts
 
 if TYPE_CHECKING:
     from aerowire.base.options import ResolvedOptions
     from aerowire.driver.context import Context
 
+# The C driver's name for the resolver that talks to other drivers; the Java driver has it as soon as it has an interface.
+_DRIVER_RESOLVER = "driver"
+# Neighbours that a driver is told of, each of which it looks up and talks to: the official drivers' limit.
+BOOTSTRAP_NEIGHBORS_MAX = 20
+
 # Official suppliers that this driver's own behaviour stands for; another class name cannot be obeyed and is refused.
 _KNOWN_CLASSES: Mapping[str, tuple[str, ...]] = {
-    "unicast_flow_control_supplier": ("io.aeron.driver.DefaultUnicastFlowControlSupplier", "aeron_unicast_flow_control_strategy_supplier"),
-    "unicast_flow_control_strategy": ("io.aeron.driver.UnicastFlowControl",),
-    "multicast_flow_control_supplier": (
-        "io.aeron.driver.DefaultMulticastFlowControlSupplier",
-        "aeron_max_multicast_flow_control_strategy_supplier",
-    ),
-    "multicast_flow_control_strategy": ("io.aeron.driver.MaxMulticastFlowControl",),
-    "congestion_control_supplier": (
-        "io.aeron.driver.DefaultCongestionControlSupplier",
-        "aeron_static_window_congestion_control_strategy_supplier",
-        "aeron_congestion_control_default_strategy_supplier",
-    ),
+    "unicast_flow_control_supplier": UNICAST_SUPPLIERS,
+    "unicast_flow_control_strategy": UNICAST_STRATEGIES,
+    "multicast_flow_control_supplier": (*OPEN_MULTICAST_SUPPLIERS, *FIXED_MULTICAST_SUPPLIERS),
+    "multicast_flow_control_strategy": tuple(MULTICAST_STRATEGIES),
+    "congestion_control_supplier": tuple(CONGESTION_CONTROL_SUPPLIERS),
     "send_channel_endpoint_supplier": ("io.aeron.driver.DefaultSendChannelEndpointSupplier",),
     "receive_channel_endpoint_supplier": ("io.aeron.driver.DefaultReceiveChannelEndpointSupplier",),
-    "name_resolver_supplier": ("default",),
+    "name_resolver_supplier": ("default", _DRIVER_RESOLVER),
 }
+
+_TAG_OCTETS = re.compile(rf"[0-9a-fA-F]{{{2 * transport.GROUP_TAG_LENGTH}}}")
 
 ALLOW_TERMINATION = ("io.aeron.driver.DefaultAllowTerminationValidator", "allow")
 _DENY_TERMINATION = ("io.aeron.driver.DefaultDenyTerminationValidator", "deny")
 
 _COUNTERS_LENGTH_MIN = 1024 * 1024
 _COUNTERS_LENGTH_MAX = 500 * 1024 * 1024
+# Room for a good number of the longest events: one may fill an eighth of a broadcast buffer.
+_EVENT_LOG_LENGTH_MIN = 64 * 1024
 
 # A retransmit handler has a fixed number of places.
 MAX_RESEND_MAX = 256
 # Datagrams of one system call, as the official driver bounds them: batches have their headers in fixed arrays.
 _BATCH_MAX = 16
-_TTL_MAX = 255
+
 
 # Name -> lowest and highest value. Timeouts and lengths that are not here may be anything from 0 on.
 _RANGES: Mapping[str, tuple[int, int]] = {
     "counters_buffer_length": (_COUNTERS_LENGTH_MIN, _COUNTERS_LENGTH_MAX),
+    "event_buffer_length": (_EVENT_LOG_LENGTH_MIN, transport.TERM_LENGTH_MAX),
     "file_page_size": (transport.PAGE_SIZE_MIN, transport.PAGE_SIZE_MAX),
     "term_buffer_length": (transport.TERM_LENGTH_MIN, transport.TERM_LENGTH_MAX),
     "ipc_term_buffer_length": (transport.TERM_LENGTH_MIN, transport.TERM_LENGTH_MAX),
@@ -59,12 +72,14 @@ _RANGES: Mapping[str, tuple[int, int]] = {
     "rcv_initial_window_length": (1, units.INT32_MAX),
     "socket_so_rcvbuf": (0, units.INT32_MAX),
     "socket_so_sndbuf": (0, units.INT32_MAX),
-    "socket_multicast_ttl": (0, _TTL_MAX),
+    "socket_multicast_ttl": (0, TTL_MAX),
     "publication_reserved_session_id_low": (units.INT32_MIN, units.INT32_MAX),
     "publication_reserved_session_id_high": (units.INT32_MIN, units.INT32_MAX),
     "driver_stream_session_limit": (1, units.INT32_MAX),
     "unicast_flow_control_rrwm": (1, units.INT32_MAX),
     "multicast_flow_control_rrwm": (1, units.INT32_MAX),
+    "flow_control_group_min_size": (0, units.INT32_MAX),
+    "nak_multicast_group_size": (1, units.INT32_MAX),
     "nak_unicast_retry_delay_ratio": (1, units.INT32_MAX),
     "driver_resource_free_limit": (1, units.INT32_MAX),
     "send_to_status_poll_ratio": (1, units.INT32_MAX),
@@ -90,6 +105,14 @@ def check_options(context: Context, values: ResolvedOptions, *, has_own_validato
     _Checks(context, values).run(has_own_validator)
 
 
+def bootstrap_neighbors(text: str) -> list[str]:
+    """Return the neighbours of a list separated by commas. As in the official driver nothing is trimmed but the empty end."""
+    neighbors = text.split(",")
+    while neighbors and not neighbors[-1]:
+        neighbors.pop()
+    return neighbors
+
+
 class _Checks:
     def __init__(self, context: Context, values: ResolvedOptions) -> None:
         self._context = context
@@ -99,7 +122,7 @@ class _Checks:
         self._check_ranges()
         self._check_ring_capacity("conductor_buffer_length", cnc.RingTrailerDecoder.ENCODED_LENGTH)
         self._check_ring_capacity("clients_buffer_length", cnc.BroadcastTrailerDecoder.ENCODED_LENGTH)
-        for name in ("file_page_size", "term_buffer_length", "ipc_term_buffer_length"):
+        for name in ("event_buffer_length", "file_page_size", "term_buffer_length", "ipc_term_buffer_length"):
             self._check_power_of_two(name)
         for name in ("mtu_length", "ipc_mtu_length"):
             self._check_multiple(name, transport.FRAME_ALIGNMENT)
@@ -108,6 +131,8 @@ class _Checks:
         self._check_sockets()
         self._check_induced_loss()
         self._check_classes()
+        self._check_feedback()
+        self._check_resolver()
         if not has_own_validator:
             self._check_one_of("driver_termination_validator", ALLOW_TERMINATION + _DENY_TERMINATION, "a termination validator")
         for name in ("sender_wildcard_port_range", "receiver_wildcard_port_range"):
@@ -203,24 +228,46 @@ class _Checks:
             if name.startswith("debug_") and name.endswith("_rate") and isinstance(value, int | float) and not 0.0 <= value <= 1.0:
                 raise _out_of_range(name, "a probability from 0 to 1", value)
 
+    def _check_feedback(self) -> None:
+        name = "flow_control_sm_application_specific_feedback"
+        value = str(self._values[name])
+        if value and _TAG_OCTETS.fullmatch(value) is None:
+            raise ConfigurationError(
+                f"{_property(name)} is not a group tag",
+                where=_property(name),
+                expected=f"{transport.GROUP_TAG_LENGTH} bytes in hexadecimal",
+                actual=value,
+            )
+
     def _check_classes(self) -> None:
         for name, known in _KNOWN_CLASSES.items():
             if self._values[name]:
                 self._check_one_of(name, known, "a supplier")
-        if not self._values["tether_subscriptions"]:
+
+    def _check_resolver(self) -> None:
+        values = self._values
+        name, interface = str(values["driver_resolver_name"]), values["driver_resolver_interface"]
+        if (interface or values["name_resolver_supplier"] == _DRIVER_RESOLVER) and not (name and interface):
             raise ConfigurationError(
-                "subscriptions that a stream does not wait for: not supported",
-                where=_property("tether_subscriptions"),
-                expected="true",
-                actual="false",
+                "a driver that resolves names needs a name and an interface",
+                where=_property("driver_resolver_interface" if name else "driver_resolver_name"),
+                expected="both",
+                actual=f"name={name or 'none'} interface={interface or 'none'}",
             )
-        resolver = self._values["driver_resolver_name"] or self._values["driver_resolver_interface"]
-        if resolver:
+        if len(name) > transport.RESOLUTION_NAME_LENGTH_MAX or not name.isascii():
             raise ConfigurationError(
-                "name resolution between drivers: not supported",
+                "the driver's name does not fit a frame",
                 where=_property("driver_resolver_name"),
-                expected="no resolver name and interface",
-                actual=resolver,
+                expected=f"at most {transport.RESOLUTION_NAME_LENGTH_MAX} ASCII characters",
+                actual=name,
+            )
+        count = len(bootstrap_neighbors(str(values["driver_resolver_bootstrap_neighbor"])))
+        if count > BOOTSTRAP_NEIGHBORS_MAX:
+            raise ConfigurationError(
+                "there are too many bootstrap neighbours",
+                where=_property("driver_resolver_bootstrap_neighbor"),
+                expected=f"at most {BOOTSTRAP_NEIGHBORS_MAX}",
+                actual=count,
             )
 
     def _check_one_of(self, name: str, known: tuple[str, ...], what: str) -> None:

@@ -14,8 +14,9 @@ cdef struct PendingSetup:
     int64_t asked_ns
     int32_t session_id
     int32_t stream_id
+    int transport_index
     bint periodic                       # asked for over and over at an explicit control address
-    Address control
+    Address source
 
 
 @cython.final
@@ -24,7 +25,10 @@ cdef class PendingSetups:
     cdef int _capacity
     cdef int count
 
-    cdef bint add(self, void* endpoint, int32_t session_id, int32_t stream_id, bint periodic, const Address* control, int64_t now_ns) noexcept nogil
+    cdef bint add(self, void* endpoint, int transport_index, int32_t session_id, int32_t stream_id, bint periodic, const Address* source,
+                  int64_t now_ns) noexcept nogil
+    # transport_index -1: of all of them
+    cdef void forget(self, void* endpoint, int transport_index) noexcept nogil
     cdef PendingSetup* at(self, int index) noexcept nogil
     cdef void remove_at(self, int index) noexcept nogil
     cdef int64_t next_deadline_ns(self) noexcept nogil

@@ -15,7 +15,8 @@ cdef class PendingSetups:
     def __dealloc__(self):
         free(self._items)
 
-    cdef bint add(self, void* endpoint, int32_t session_id, int32_t stream_id, bint periodic, const Address* control, int64_t now_ns) noexcept nogil:
+    cdef bint add(self, void* endpoint, int transport_index, int32_t session_id, int32_t stream_id, bint periodic, const Address* source,
+                  int64_t now_ns) noexcept nogil:
         if self.count == self._capacity and not grow(<void**>&self._items, &self._capacity, sizeof(PendingSetup), PENDING_SETUPS_MAX):
             return False
         self._items[self.count].endpoint = endpoint
@@ -23,7 +24,8 @@ cdef class PendingSetups:
         self._items[self.count].session_id = session_id
         self._items[self.count].stream_id = stream_id
         self._items[self.count].periodic = periodic
-        self._items[self.count].control = control[0]
+        self._items[self.count].transport_index = transport_index
+        self._items[self.count].source = source[0]
         self.count += 1
         return True
 
@@ -33,6 +35,13 @@ cdef class PendingSetups:
     cdef void remove_at(self, int index) noexcept nogil:
         self.count -= 1
         self._items[index] = self._items[self.count]
+
+    cdef void forget(self, void* endpoint, int transport_index) noexcept nogil:
+        cdef int i = self.count - 1
+        while i >= 0:
+            if self._items[i].endpoint is endpoint and transport_index in (-1, self._items[i].transport_index):
+                self.remove_at(i)
+            i -= 1
 
     cdef int64_t next_deadline_ns(self) noexcept nogil:
         cdef int64_t deadline = INT64_MAX

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from aerowire.driver.interfaces import InterfaceLister, list_interfaces
+from aerowire.driver.interfaces import InterfaceAddress, InterfaceLister, list_interfaces
 from aerowire.driver.socket_address import NameResolver, SocketAddress, resolve_with_system
 
 if TYPE_CHECKING:
@@ -15,12 +15,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SocketSpec:
-    """The socket that an endpoint needs. Lengths of 0 leave the system's default."""
+    """The socket that an endpoint needs. Lengths of 0 leave the system's default; `cut` and `join` allow UDP segmentation offload.
+
+    With a `group`, the multicast group to hear, datagrams come and go through `interface`, and `bind` names no more than the port;
+    a `ttl` of 0 leaves the system's.
+    """
 
     bind: SocketAddress
     connect: SocketAddress | None
     so_sndbuf: int
     so_rcvbuf: int
+    cut: bool = False
+    join: bool = False
+    group: SocketAddress | None = None
+    interface: InterfaceAddress | None = None
+    ttl: int = 0
 
 
 SocketOpener = Callable[[SocketSpec], "DatagramPort"]
@@ -55,14 +64,30 @@ class Ports:
 
 
 def open_udp_socket(spec: SocketSpec) -> DatagramPort:
-    """Open, bind and connect a UDP socket; raises PortInUseError or SocketError."""
+    """Open, bind and connect a UDP socket, or join a multicast group; raises PortInUseError or SocketError."""
+    peer = None if spec.connect is None else _pair(spec.connect)
+    if spec.group is not None and spec.interface is not None:
+        from aerowire.system.multicast import open_multicast
+
+        return open_multicast(
+            group=_pair(spec.group),
+            interface=(spec.interface.address, spec.interface.index),
+            peer=peer,
+            ttl=spec.ttl,
+            send_buffer_length=spec.so_sndbuf,
+            receive_buffer_length=spec.so_rcvbuf,
+            cut=spec.cut,
+            join=spec.join,
+        )
     from aerowire.system.udp import open_udp
 
     return open_udp(
         bind=_pair(spec.bind),
-        peer=None if spec.connect is None else _pair(spec.connect),
+        peer=peer,
         send_buffer_length=spec.so_sndbuf,
         receive_buffer_length=spec.so_rcvbuf,
+        cut=spec.cut,
+        join=spec.join,
     )
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Protocol
 
 from aerowire.base.channel_uri import ChannelUri
-from aerowire.base.errors import ChannelError, ChannelValueError
+from aerowire.base.errors import ChannelValueError
 from aerowire.codecs.tables.errors import ErrorCode
-from aerowire.driver.publication_params import RESPONSE_CORRELATION_ID_NONE, PublicationParams
-from aerowire.driver.udp_channel import TIMESTAMP_OFFSET_NONE, UdpChannel
+from aerowire.driver.publication_params import PublicationParams
+from aerowire.driver.udp_channel import RESERVED_VALUE_OFFSET, TIMESTAMP_OFFSET_NONE, UdpChannel
 
 
 class Existing(Protocol):
@@ -20,19 +20,9 @@ class Existing(Protocol):
     def params(self) -> PublicationParams: ...
 
 
-def check_supported(uri: ChannelUri, params: PublicationParams) -> None:
-    """Raise ChannelError when a publication asks for what this driver does not do."""
-    if params.is_response or params.response_correlation_id != RESPONSE_CORRELATION_ID_NONE:
-        raise not_supported("response channels", uri, "control-mode=response and response-correlation-id")
-
-
 def check_network(channel: UdpChannel) -> None:
     """Raise ChannelError when a UDP channel is not one that can be published to."""
-    if channel.is_multicast:
-        raise not_supported("multicast", channel.uri, "a multicast endpoint")
-    if channel.is_multi_destination:
-        raise not_supported("multi-destination-cast", channel.uri, f"control-mode={channel.control_mode.value}")
-    if "fc" in channel.uri:
+    if "fc" in channel.uri and not channel.has_group_semantics:
         raise ChannelValueError(
             "a unicast channel has no flow control strategy to choose",
             where=channel.original,
@@ -40,23 +30,14 @@ def check_network(channel: UdpChannel) -> None:
             actual=f"fc={channel.uri.get('fc')}",
             error_code=ErrorCode.GENERIC_ERROR,
         )
-    if channel.channel_snd_timestamp_offset != TIMESTAMP_OFFSET_NONE:
-        raise not_supported("channel timestamps", channel.uri, "channel-snd-ts-offset")
-    if channel.has_explicit_endpoint and channel.remote_data.port == 0:
+    if channel.channel_snd_timestamp_offset < min(RESERVED_VALUE_OFFSET, TIMESTAMP_OFFSET_NONE):
+        raise _invalid_publication(
+            "a time stamp would overwrite the frame's header", channel, "an offset of 0 or more, or reserved", "channel-snd-ts-offset"
+        )
+    if not channel.is_multi_destination and channel.has_explicit_endpoint and channel.remote_data.port == 0:
         raise _invalid_publication("the endpoint of a publication has port 0", channel, "endpoint=host:port with a port", "endpoint")
-    if channel.has_explicit_control and not channel.has_explicit_endpoint:
+    if channel.has_explicit_control and not channel.has_explicit_endpoint and channel.has_one_peer:
         raise _invalid_publication("control stands alone", channel, "endpoint or control-mode beside it", "control")
-
-
-def not_supported(what: str, uri: ChannelUri, actual: str) -> ChannelError:
-    """Return the error of a channel that asks for something this driver does not do."""
-    return ChannelError(
-        f"{what}: not supported by this driver",
-        where=uri,
-        expected="a unicast UDP or an IPC channel",
-        actual=actual,
-        error_code=ErrorCode.NOT_SUPPORTED,
-    )
 
 
 def _invalid_publication(what: str, channel: UdpChannel, expected: str, key: str) -> ChannelValueError:

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from aerowire.codecs.flyweights import cnc, commands, logbuffer
 from aerowire.codecs.tables.counters import CounterType
+from aerowire.driver.flow_control_factory import make_flow_control
+from aerowire.driver.flow_control_params import FlowControlParams
 from aerowire.driver.ipc_publication import IpcPublication
 from aerowire.driver.logs import Log, LogSpec
 from aerowire.driver.network_publication import NetworkPublication
-from aerowire.driver.publication_params import PublicationParams
+from aerowire.driver.publication_params import RESPONSE_CORRELATION_ID_NONE, PublicationParams
 from aerowire.driver.udp_channel import UdpChannel
-from aerowire.protocol.flow_control import UnicastFlowControl
 
 if TYPE_CHECKING:
     from aerowire.driver.driver_core import DriverCore
@@ -107,22 +108,23 @@ class PublicationFactory:
     ) -> Publication:
         """Make a publication, of IPC when `udp` is None; what was made of it goes again when a part of it cannot be made."""
         core = self._core
+        flow = None if udp is None else FlowControlParams.of(udp, core.context)
         log = self._create_log(params, registration_id, udp, is_exclusive=is_exclusive)
         counter_ids: dict[CounterType, int] = {}
         endpoint: SendChannel | None = None
         try:
             endpoint = None if udp is None else self._endpoints.open_sender(udp, params, registration_id)
-            for counter_type in _IPC_COUNTERS if udp is None else _NETWORK_COUNTERS:
+            for counter_type in _counters_of(flow):
                 counter_ids[counter_type] = core.counters.stream(
                     counter_type,
-                    client_id=client_id,
+                    client_id=cnc.COUNTER_DRIVER_OWNER_ID if counter_type is CounterType.FC_RECEIVERS else client_id,
                     registration_id=registration_id,
                     session_id=params.session_id,
                     stream_id=params.stream_id,
                     channel=channel,
                     mode="exclusive" if is_exclusive else "concurrent",
                 )
-            native = self._make_native(params, registration_id, log, counter_ids, endpoint, is_exclusive=is_exclusive)
+            native = self._make_native(params, registration_id, log, counter_ids, endpoint, flow, is_exclusive=is_exclusive)
         except Exception:
             for counter_id in counter_ids.values():
                 core.counters.manager.free(counter_id)
@@ -172,12 +174,13 @@ class PublicationFactory:
         log: Log,
         counter_ids: dict[CounterType, int],
         endpoint: SendChannel | None,
+        flow: FlowControlParams | None,
         *,
         is_exclusive: bool,
     ) -> NativePublication:
         core, context = self._core, self._core.context
         now_ns = core.ports.clock.now_ns()
-        if endpoint is None:
+        if endpoint is None or flow is None:
             return IpcPublication(
                 log.buffers,
                 core.counters.manager,
@@ -192,6 +195,8 @@ class PublicationFactory:
                 publication_window=params.window_length,
                 exclusive=is_exclusive,
                 unblock_timeout_ns=context.publication_unblock_timeout_ns,
+                cool_down_ns=context.image_liveness_timeout_ns,
+                untethered=params.untethered_times(),
                 now_ns=now_ns,
             )
         return NetworkPublication(
@@ -214,7 +219,9 @@ class PublicationFactory:
             publication_window=params.window_length,
             exclusive=is_exclusive,
             signal_eos=params.signal_eos,
-            flow_control=UnicastFlowControl(context.unicast_flow_control_rrwm, context.rcv_initial_window_length),
+            response=params.is_response,
+            asks_for_response=not params.is_response and params.response_correlation_id != RESPONSE_CORRELATION_ID_NONE,
+            flow_control=make_flow_control(flow, core.counters.manager, counter_ids.get(CounterType.FC_RECEIVERS)),
             max_resend=params.max_resend,
             messages_per_send=context.network_publication_max_messages_per_send,
             retransmit_delay_ns=context.retransmit_unicast_delay_ns,
@@ -222,8 +229,16 @@ class PublicationFactory:
             connection_timeout_ns=context.publication_connection_timeout_ns,
             linger_ns=params.linger_timeout_ns,
             unblock_timeout_ns=context.publication_unblock_timeout_ns,
+            spies_simulate_connection=params.spies_simulate_connection,
+            untethered=params.untethered_times(),
             now_ns=now_ns,
         )
+
+
+def _counters_of(flow: FlowControlParams | None) -> tuple[CounterType, ...]:
+    if flow is None:
+        return _IPC_COUNTERS
+    return (*_NETWORK_COUNTERS, CounterType.FC_RECEIVERS) if flow.strategy.counts_receivers else _NETWORK_COUNTERS
 
 
 def _starting_position(params: PublicationParams) -> int:

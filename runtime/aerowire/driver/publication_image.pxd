@@ -3,15 +3,16 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from aerowire.base.address cimport Address
+from aerowire.base.ports cimport ClockPort
 from aerowire.codecs.native.transport cimport ERROR_TEXT_LENGTH_MAX
 from aerowire.driver.events cimport EventQueue
 from aerowire.driver.image_news cimport LossNews, StatusNews
 from aerowire.driver.image_transports cimport ImageTransports
 from aerowire.driver.loss_account cimport LossAccount
 from aerowire.driver.receive_endpoint cimport ReceiveEndpoint
-from aerowire.driver.subscriber_positions cimport SubscriberPositions
+from aerowire.driver.receive_transport cimport ReceiveTransport
+from aerowire.driver.subscribable cimport Subscribable
 from aerowire.driver.system_counters cimport SystemCounters
-from aerowire.ipc.counters cimport CountersReader
 from aerowire.logbuffer.log cimport LogBuffers
 from aerowire.protocol.congestion_control cimport CongestionControl
 from aerowire.protocol.lifecycle cimport ImageLifecycle
@@ -21,13 +22,15 @@ from aerowire.protocol.status_schedule cimport ConsumptionSchedule, StatusTimer
 
 
 @cython.final
-cdef class PublicationImage:
+cdef class PublicationImage(Subscribable):
     # fixed
     cdef LogBuffers _log
     cdef object _log_holder
     cdef ReceiveEndpoint _endpoint
-    cdef CountersReader _counters
     cdef SystemCounters _system
+    cdef ClockPort _clock               # for round trips and stamps; None: round trips as precise as the agent's cycle, no stamps
+    cdef bint _is_stamping
+    cdef int32_t _stamp_offset          # from the payload of a frame that begins a message
     cdef readonly int64_t correlation_id
     cdef readonly int32_t session_id
     cdef readonly int32_t stream_id
@@ -47,6 +50,8 @@ cdef class PublicationImage:
     cdef int32_t _release_asked         # tracker writes: the receiver shall let go
     cdef int32_t _receiver_released     # receiver writes
     cdef int32_t _end_asked             # tracker writes: tell the end now
+    cdef int64_t _response_session      # registrar writes: of the stream that answers this one; NO_RESPONSE when there is none to tell of
+    cdef int32_t _status_asked          # registrar writes: let the next status message go at once
     cdef int32_t _rejected              # registrar writes, after the text
     cdef int32_t _rejection_length
     cdef char _rejection[ERROR_TEXT_LENGTH_MAX]
@@ -61,7 +66,6 @@ cdef class PublicationImage:
     cdef bint _end_of_stream
     cdef bint _telling_end
     # tracker
-    cdef SubscriberPositions _subscribers
     cdef ConsumptionSchedule _consumption
     cdef LossDetector _loss
     cdef int64_t _clean_position
@@ -69,8 +73,10 @@ cdef class PublicationImage:
     cdef object __weakref__
 
     # receiver's thread
-    cdef void insert_packet(self, const uint8_t* packet, int32_t length, int transport_index, const Address* source, int64_t now_ns) noexcept nogil
+    cdef void insert_packet(self, uint8_t* packet, int32_t length, int transport_index, const Address* source, int64_t now_ns) noexcept nogil
     cdef void add_connection(self, int transport_index, const Address* source, int64_t now_ns) noexcept nogil
+    cdef void add_destination(self, ReceiveTransport transport, int64_t now_ns) noexcept nogil
+    cdef void remove_destination(self, int transport_index, int64_t now_ns) noexcept nogil
     cdef void activate(self, int64_t now_ns) noexcept nogil
     cdef void deactivate(self, int64_t now_ns) noexcept nogil
     cdef bint is_wanted(self, int64_t now_ns) noexcept nogil            # False: let go of it
@@ -82,12 +88,14 @@ cdef class PublicationImage:
     # tracker's thread
     cdef int track_rebuild(self, int64_t now_ns, int64_t epoch_ms) noexcept nogil
     cdef bint on_time_event(self, int64_t now_ns, EventQueue events) noexcept nogil    # True: forget it now
-    cdef int64_t link_subscriber(self, int32_t counter_id, int64_t registration_id) noexcept nogil
-    cdef bint unlink_subscriber(self, int32_t counter_id) noexcept nogil
     cdef int64_t tracker_deadline_ns(self) noexcept nogil
     # private
     cdef void _on_heartbeat(self, const uint8_t* packet, int64_t position, int transport_index, const Address* source, int64_t now_ns) noexcept nogil
     cdef int _send_status(self, int64_t now_ns) noexcept nogil
+    cdef void _send_response_setup(self, int32_t response_session_id, int64_t now_ns) noexcept nogil
     cdef int _send_loss(self, int64_t now_ns) noexcept nogil
+    cdef void _measure_rtt(self, int64_t now_ns) noexcept nogil
+    cdef void _count_transports(self, int64_t now_ns) noexcept nogil
     cdef bint _rebuilt_to_end(self) noexcept nogil
     cdef bint _is_drained(self) noexcept nogil
+    cdef int64_t _untethered_limit(self) noexcept nogil

@@ -1,16 +1,19 @@
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import final
 
+from aerowire.base.ports import ClockPort
 from aerowire.driver.receive_endpoint import ReceiveEndpoint
+from aerowire.driver.subscribable import Subscribable
 from aerowire.driver.system_counters import SystemCounters
 from aerowire.ipc.counters import CountersReader
 from aerowire.ipc.loss_report import LossReport
 from aerowire.logbuffer.log import LogBuffers
 from aerowire.protocol.congestion_control import CongestionControl
 from aerowire.protocol.delay import DelayGenerator
+from aerowire.protocol.untethered import UntetheredTimes
 
 @final
-class PublicationImage:
+class PublicationImage(Subscribable):
     @property
     def correlation_id(self) -> int: ...
     @property
@@ -50,7 +53,12 @@ class PublicationImage:
         status_message_timeout_ns: int = 200_000_000,
         loss_report: LossReport | None = None,
         source_identity: str = "",
+        clock: ClockPort | None = None,
+        untethered: UntetheredTimes | None = None,
+        tethers: Mapping[int, int] | None = None,
+        stamp_offset: int | None = None,
     ) -> None: ...
+    def tell_response(self, response_session_id: int | None) -> None: ...
     def reject(self, reason: str) -> None: ...
     @property
     def state(self) -> int: ...
@@ -64,4 +72,3 @@ class PublicationImage:
     def rebuild_position(self) -> int: ...
     @property
     def accepts_subscribers(self) -> bool: ...
-    def subscriber_position_ids(self) -> list[tuple[int, int]]: ...

@@ -10,6 +10,7 @@ from libc.string cimport memcpy
 cimport cython
 
 from aerowire.base.address cimport Address
+from aerowire.base.ports cimport ClockPort
 from aerowire.codecs.native.counters cimport (
     SYSTEM_COUNTER_FLOW_CONTROL_OVER_RUNS, SYSTEM_COUNTER_FLOW_CONTROL_UNDER_RUNS, SYSTEM_COUNTER_HEARTBEATS_RECEIVED,
     SYSTEM_COUNTER_INVALID_PACKETS, SYSTEM_COUNTER_LOSS_GAP_FILLS, SYSTEM_COUNTER_NAK_MESSAGES_SENT,
@@ -17,25 +18,33 @@ from aerowire.codecs.native.counters cimport (
 from aerowire.codecs.native.errors cimport ERROR_CODE_IMAGE_REJECTED
 from aerowire.codecs.native.logbuffer cimport END_OF_STREAM_POSITION_UNSET
 from aerowire.codecs.native.transport cimport (
-    DATA_FLAGS_EOS, DATA_FLAGS_REVOKED, SM_FLAGS_EOS, data_header_flags, data_header_term_id, data_header_term_offset)
+    DATA_FLAGS_EOS, DATA_FLAGS_REVOKED, RTTM_FLAGS_REPLY, SM_FLAGS_EOS, data_header_flags, data_header_term_id, data_header_term_offset)
 from aerowire.driver.events cimport EVENT_IMAGE_DONE, EVENT_IMAGE_LINGER, EVENT_IMAGE_REMOVED
 from aerowire.driver.image_news cimport loss_news_number, loss_news_read, loss_news_tell, status_news_number, status_news_read, status_news_tell
 from aerowire.driver.publication_support cimport clean_towards, position_address
+from aerowire.driver.receive_transport cimport ReceiveTransport
+from aerowire.driver.untethered_subscriptions cimport TETHER_TETHERED, TETHER_REJOINS
 from aerowire.ipc.counters cimport CountersReader, counter_atomic_add, counter_get, counter_get_relaxed, counter_increment, counter_propose_max, counter_set
 from aerowire.ipc.loss_report cimport LossReport
 from aerowire.logbuffer.descriptor cimport compute_position, compute_term_id, compute_term_offset, index_by_position, index_by_term
 from aerowire.logbuffer.rebuild cimport fill_gap, rebuild_insert
 from aerowire.logbuffer.scan cimport scan_for_gap
-from aerowire.memory.atomics cimport load_acquire_i32, load_relaxed_i32, store_release_i32
+from aerowire.memory.atomics cimport load_acquire_i32, load_acquire_i64, load_relaxed_i32, store_release_i32, store_release_i64
 from aerowire.protocol.delay cimport DelayGenerator, StaticDelay
 from aerowire.protocol.frames cimport PACKET_HEARTBEAT, PACKET_INVALID, data_packet_length
 from aerowire.protocol.lifecycle cimport IMAGE_ACTIVE, IMAGE_DONE, IMAGE_DRAINING, IMAGE_INIT, IMAGE_LINGER
+from aerowire.protocol.receive_stamp cimport stamp_arrivals
 from aerowire.protocol.receive_window cimport WINDOW_ACCEPT, WINDOW_OVER_RUN, WINDOW_RECENT
+from aerowire.protocol.untethered cimport UntetheredTimes
+
+cdef int64_t NO_RESPONSE = INT64_MAX      # outside the range of sessions
 
 
 @cython.final
-cdef class PublicationImage:
+cdef class PublicationImage(Subscribable):
     """One session of a stream as it is rebuilt here. Aeron: PublicationImage.
+
+    `tethers` maps the counter ids of `subscriber_position_ids` to their Tether; None: the stream waits for all.
 
     Invariant: rebuild position <= hwm position, unless a subscriber is ahead of both; the hwm never falls; bytes at or behind the last
     status position are never written again.
@@ -47,13 +56,17 @@ cdef class PublicationImage:
                   int32_t naks_sent_id, subscriber_position_ids, CongestionControl congestion_control not None, int64_t now_ns,
                   int transport_index=0, int64_t nak_delay_ns=1000, nak_retry_ns=None, DelayGenerator delay=None, bint reliable=True,
                   int64_t image_liveness_timeout_ns=10_000_000_000, int64_t status_message_timeout_ns=200_000_000,
-                  LossReport loss_report=None, str source_identity=""):
+                  LossReport loss_report=None, str source_identity="", UntetheredTimes untethered=None, tethers=None,
+                  ClockPort clock=None, stamp_offset=None):
         cdef int64_t position
         self._log = log
         self._log_holder = log.hold()
         self._endpoint = endpoint
-        self._counters = counters
+        self._set_up_subscribers(counters, untethered)
         self._system = system
+        self._clock = clock
+        self._is_stamping = stamp_offset is not None and clock is not None
+        self._stamp_offset = stamp_offset or 0
         self.correlation_id = correlation_id
         self.session_id = session_id
         self.stream_id = stream_id
@@ -75,9 +88,10 @@ cdef class PublicationImage:
         self._status_news.window = congestion_control.initial_window_length()
         self._window = ReceiveWindow(position=position, term_length=self.term_length, max_window_length=congestion_control.max_window_length())
         self._status = StatusTimer(timeout_ns=status_message_timeout_ns, now_ns=now_ns)
-        self._transports = ImageTransports(index=transport_index, control_address=control_address, now_ns=now_ns)
+        self._transports = ImageTransports(index=transport_index, control_address=control_address, now_ns=now_ns,
+                                           is_multi_destination=endpoint.is_multi_destination)
+        self._response_session = NO_RESPONSE
         self._last_packet_ns = now_ns
-        self._subscribers = SubscriberPositions()
         self._consumption = ConsumptionSchedule(position=position, window_length=congestion_control.initial_window_length())
         if delay is None:
             delay = StaticDelay(nak_delay_ns, 100 * nak_delay_ns if nak_retry_ns is None else nak_retry_ns)
@@ -88,12 +102,16 @@ cdef class PublicationImage:
         for counter_id, registration_id in subscriber_position_ids:
             if counters.value_address(counter_id) is NULL or not self._subscribers.add(counters.value_address(counter_id), counter_id, registration_id):
                 raise IndexError(f"subscriber position counter id: expected 0 to {counters.capacity - 1}, actual {counter_id}")
+            tether = TETHER_TETHERED if tethers is None else tethers[counter_id]
+            if tether != TETHER_TETHERED and not self._untethered.add(counters.value_address(counter_id), counter_id, registration_id,
+                                                               tether == TETHER_REJOINS, now_ns):
+                raise MemoryError
         log.set_end_of_stream_position(END_OF_STREAM_POSITION_UNSET)
         log.set_active_transport_count(1)
 
     # ---- receiver: packets
 
-    cdef void insert_packet(self, const uint8_t* packet, int32_t length, int transport_index, const Address* source, int64_t now_ns) noexcept nogil:
+    cdef void insert_packet(self, uint8_t* packet, int32_t length, int transport_index, const Address* source, int64_t now_ns) noexcept nogil:
         cdef int32_t covered, term_offset
         cdef int64_t position
         cdef int verdict
@@ -112,6 +130,8 @@ cdef class PublicationImage:
         if verdict == WINDOW_ACCEPT:
             self._last_packet_ns = now_ns
             self._transports.track(transport_index, source, now_ns)
+            if self._is_stamping:
+                stamp_arrivals(packet, length, self._stamp_offset, self._clock.epoch_ns())
             rebuild_insert(self._log.term_address(index_by_position(position, self.bits)), term_offset, packet, length)
             counter_propose_max(self._hwm_position, position + covered)
         elif verdict == WINDOW_OVER_RUN:
@@ -133,7 +153,7 @@ cdef class PublicationImage:
         self._transports.track(transport_index, source, now_ns)
         if data_header_flags(packet) & DATA_FLAGS_EOS:
             self._transports.end(transport_index, position)
-            if not self._end_of_stream and self._transports.all_ended():
+            if not self._end_of_stream and self._transports.all_ended(self._endpoint.transports):
                 if data_header_flags(packet) & DATA_FLAGS_REVOKED:
                     self._log.set_revoked()
                     counter_increment(self._system.address[SYSTEM_COUNTER_PUBLICATION_IMAGES_REVOKED])
@@ -145,9 +165,20 @@ cdef class PublicationImage:
     cdef void add_connection(self, int transport_index, const Address* source, int64_t now_ns) noexcept nogil:
         self._transports.track(transport_index, source, now_ns)
 
+    cdef void add_destination(self, ReceiveTransport transport, int64_t now_ns) noexcept nogil:
+        self._transports.expect(transport.index, &transport.control, now_ns)
+
+    cdef void remove_destination(self, int transport_index, int64_t now_ns) noexcept nogil:
+        self._transports.forget(transport_index)
+        self._count_transports(now_ns)
+
     # ---- receiver: life
 
     cdef void activate(self, int64_t now_ns) noexcept nogil:
+        cdef int i
+        for i in range(self._transports.count):
+            if not self._endpoint.has_transport(i):     # removed while the image was being made
+                self._transports.forget(i)
         self.lifecycle.activate(now_ns)
 
     cdef void deactivate(self, int64_t now_ns) noexcept nogil:
@@ -172,10 +203,17 @@ cdef class PublicationImage:
             self.lifecycle.drain(now_ns)
         work_count = self._send_status(now_ns) + self._send_loss(now_ns)
         if self._congestion_control.should_measure_rtt(now_ns):
-            self._endpoint.send_rttm(&self._transports.items[0].control, 0, self.session_id, self.stream_id, now_ns, now_ns)
-            self._congestion_control.on_rtt_measurement_sent(now_ns)
+            self._measure_rtt(now_ns)
             work_count += 1
         return work_count
+
+    cdef void _measure_rtt(self, int64_t now_ns) noexcept nogil:
+        cdef int64_t precise_ns = self._clock.nano_time() if self._clock is not None else now_ns
+        cdef int i
+        for i in range(self._transports.count):
+            if self._transports.is_answered(i, now_ns):
+                self._endpoint.send_rttm(i, &self._transports.items[i].source, RTTM_FLAGS_REPLY, self.session_id, self.stream_id, precise_ns, now_ns)
+        self._congestion_control.on_rtt_measurement_sent(precise_ns)
 
     cdef void stop_status_messages(self) noexcept nogil:
         if self.lifecycle.state() != IMAGE_ACTIVE:
@@ -201,37 +239,52 @@ cdef class PublicationImage:
     cdef int _send_status(self, int64_t now_ns) noexcept nogil:
         cdef int64_t change = status_news_number(&self._status_news)
         cdef int64_t position
-        cdef int32_t window, active
+        cdef int32_t window
         cdef int i
         if load_relaxed_i32(&self._end_asked) and not self._telling_end:
             self._telling_end = True
+            self._status.expire(now_ns)
+        if load_acquire_i32(&self._status_asked):
+            store_release_i32(&self._status_asked, False)
             self._status.expire(now_ns)
         if load_acquire_i32(&self._rejected):
             if not self._status.timed_out(now_ns):
                 return 0
             for i in range(self._transports.count):
-                if self._transports.items[i].known:
-                    self._endpoint.send_error(&self._transports.items[i].control, self.session_id, self.stream_id, ERROR_CODE_IMAGE_REJECTED,
+                if self._transports.is_answered(i, now_ns):
+                    self._endpoint.send_error(i, &self._transports.items[i].source, self.session_id, self.stream_id, ERROR_CODE_IMAGE_REJECTED,
                                               self._rejection, self._rejection_length, now_ns)
             self._status.on_sent(self._status.last_change, now_ns)
             return 1
         if not self._status.due(change, now_ns):
             return 0
+        if self._status.timed_out(now_ns) and load_acquire_i64(&self._response_session) != NO_RESPONSE:
+            self._send_response_setup(<int32_t>load_acquire_i64(&self._response_session), now_ns)
         if not status_news_read(&self._status_news, change, &position, &window):
             return 1
         for i in range(self._transports.count):
-            if self._transports.items[i].known:
-                self._endpoint.send_status_message(&self._transports.items[i].control, self.session_id, self.stream_id,
+            if self._transports.is_answered(i, now_ns):
+                self._endpoint.send_status_message(i, &self._transports.items[i].source, self.session_id, self.stream_id,
                                                    compute_term_id(position, self.bits, self.initial_term_id),
                                                    compute_term_offset(position, self.term_length), window,
                                                    SM_FLAGS_EOS if self._telling_end else 0, now_ns)
         counter_increment(self._system.address[SYSTEM_COUNTER_STATUS_MESSAGES_SENT])
         self._window.on_status_message_sent(position)
         self._status.on_sent(change, now_ns)
-        active = self._transports.active_count(self._liveness_timeout_ns, now_ns)
+        self._count_transports(now_ns)
+        return 1
+
+    cdef void _send_response_setup(self, int32_t response_session_id, int64_t now_ns) noexcept nogil:
+        cdef int i
+        for i in range(self._transports.count):
+            if self._transports.is_answered(i, now_ns):
+                self._endpoint.send_response_setup(i, &self._transports.items[i].source, self.session_id, self.stream_id,
+                                                   response_session_id, now_ns)
+
+    cdef void _count_transports(self, int64_t now_ns) noexcept nogil:
+        cdef int32_t active = self._transports.active_count(self._liveness_timeout_ns, now_ns)
         if self._log.active_transport_count() != active:
             self._log.set_active_transport_count(active)
-        return 1
 
     cdef int _send_loss(self, int64_t now_ns) noexcept nogil:
         cdef int64_t change = loss_news_number(&self._loss_news)
@@ -244,8 +297,9 @@ cdef class PublicationImage:
         self._last_loss_change = change
         if self._reliable:
             for i in range(self._transports.count):
-                if self._transports.items[i].known:
-                    self._endpoint.send_nak(&self._transports.items[i].control, self.session_id, self.stream_id, term_id, term_offset, length, now_ns)
+                if self._transports.is_answered(i, now_ns):
+                    self._endpoint.send_nak(i, &self._transports.items[i].source, self.session_id, self.stream_id, term_id, term_offset,
+                                            length, now_ns)
             counter_increment(self._system.address[SYSTEM_COUNTER_NAK_MESSAGES_SENT])
             counter_increment(self._naks_sent)
         elif fill_gap(self._log.metadata, self._log.term_address(index_by_term(self.initial_term_id, term_id)), term_id, term_offset, length):
@@ -293,6 +347,8 @@ cdef class PublicationImage:
         if state <= IMAGE_ACTIVE:
             if self._log.is_revoked():
                 self.lifecycle.drain(now_ns)
+            elif self._untethered.count > 0 and state == IMAGE_ACTIVE:
+                self.check_untethered(self._untethered_limit(), now_ns, events)
         elif state == IMAGE_DRAINING:
             revoked = self._log.is_revoked()
             if not revoked and not (self._is_drained() and self.lifecycle.drain_time_over(now_ns)):
@@ -310,22 +366,22 @@ cdef class PublicationImage:
             return events.offer_or_retry(EVENT_IMAGE_REMOVED, <void*>self, 0, 0)
         return False
 
-    cdef int64_t link_subscriber(self, int32_t counter_id, int64_t registration_id) noexcept nogil:
-        # Joins at the slowest subscriber, where everything is still there. Aeron: PublicationImage.joinPosition.
-        cdef int64_t* value = self._counters.value_address(counter_id)
-        cdef int64_t position = self._subscribers.least(counter_get_relaxed(self._rebuild_position))
-        cdef int state = self.lifecycle.state()
-        if (value is NULL or self._subscribers.count == 0 or state > IMAGE_DRAINING
-                or (state == IMAGE_DRAINING and self._is_drained())):
-            return -1
-        counter_set(value, position)
-        return position if self._subscribers.add(value, counter_id, registration_id) else -1
+    cdef int64_t _untethered_limit(self) noexcept nogil:
+        # Three quarters of a window behind the fastest. Aeron: untetheredWindowLimit.
+        return self._subscribers.greatest(0) - self._status_news.window + (self._status_news.window >> 2)
 
-    cdef bint unlink_subscriber(self, int32_t counter_id) noexcept nogil:
-        cdef bint removed = self._subscribers.remove(counter_id)
-        if self._subscribers.count == 0:
+    cdef bint _may_join(self) noexcept nogil:
+        cdef int state = self.lifecycle.state()
+        return (self._subscribers.count > 0 or self._untethered.count > 0) and (
+            state <= IMAGE_ACTIVE or (state == IMAGE_DRAINING and not self._is_drained()))
+
+    cdef int64_t _join_position(self) noexcept nogil:
+        # At the slowest subscriber, where everything is still there. Aeron: PublicationImage.joinPosition.
+        return self._subscribers.least(counter_get_relaxed(self._rebuild_position))
+
+    cdef void _on_subscribers_changed(self) noexcept nogil:
+        if self._subscribers.count == 0 and self._untethered.count == 0:
             store_release_i32(&self._rebuilding, False)
-        return removed
 
     cdef int64_t tracker_deadline_ns(self) noexcept nogil:
         return self._loss.deadline_ns if load_acquire_i32(&self._rebuilding) else INT64_MAX
@@ -343,6 +399,12 @@ cdef class PublicationImage:
             memcpy(self._rejection, source, len(text))
             self._rejection_length = <int32_t>len(text)
             store_release_i32(&self._rejected, True)
+
+    def tell_response(self, response_session_id) -> None:
+        """Tell the sender at once, and with each status message, which session answers it; None: tell it no more."""
+        store_release_i64(&self._response_session, NO_RESPONSE if response_session_id is None else <int64_t>response_session_id)
+        if response_session_id is not None:
+            store_release_i32(&self._status_asked, True)
 
     @property
     def state(self) -> int:
@@ -373,7 +435,3 @@ cdef class PublicationImage:
     def accepts_subscribers(self) -> bool:
         """Whether a subscriber is likely to be let in; link_subscriber decides."""
         return self.lifecycle.state() <= IMAGE_DRAINING
-
-    def subscriber_position_ids(self) -> list:
-        """Return [(counter id, registration id)] of subscribers still linked; only before tracker.add_image or after IMAGE_REMOVED."""
-        return self._subscribers.ids()

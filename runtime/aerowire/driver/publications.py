@@ -5,24 +5,29 @@ Streams run on the agents; this module follows the events of their life.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aerowire.base.channel_uri import MEDIA_IPC, TAG_INVALID, ChannelUri
 from aerowire.base.errors import ChannelValueError, RegistrationError
+from aerowire.codecs.flyweights.events import DriverEventCode
 from aerowire.codecs.tables.counters import CounterType
 from aerowire.codecs.tables.errors import ErrorCode
+from aerowire.driver.logs import LogNotReadyError
 from aerowire.driver.network_publication import NetworkPublication
-from aerowire.driver.publication_checks import check_network, check_supported, confirm_match, mismatch
+from aerowire.driver.publication_checks import check_network, confirm_match, mismatch
 from aerowire.driver.publication_factory import Publication, PublicationFactory
 from aerowire.driver.publication_params import PublicationParams
+from aerowire.driver.response_channels import ResponseChannels
 from aerowire.driver.sessions import Sessions
 from aerowire.driver.udp_channel import UdpChannel
 
 if TYPE_CHECKING:
     from aerowire.driver.driver_core import DriverCore
     from aerowire.driver.endpoints import Endpoints, SendChannel
+    from aerowire.driver.images import Images
+    from aerowire.driver.subscriptions import Subscriptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +41,28 @@ class PublicationLink:
 class Publications:
     """All publications of the driver, and who registered them."""
 
-    def __init__(self, core: DriverCore, endpoints: Endpoints, sessions: Sessions) -> None:
+    def __init__(
+        self,
+        core: DriverCore,
+        endpoints: Endpoints,
+        sessions: Sessions,
+        subscriptions: Subscriptions,
+        images: Images,
+        *,
+        on_made: Callable[[Publication], object],
+    ) -> None:
+        """`on_made` is called with a new publication to link who already waits for it."""
         self._core = core
+        self._on_made = on_made
         self._endpoints = endpoints
         self._sessions = sessions
         self._factory = PublicationFactory(core, endpoints)
+        self._responses = ResponseChannels(subscriptions, images, self.find)
         self._links: dict[int, PublicationLink] = {}
         self._publications: dict[int, Publication] = {}
         self._by_native: dict[object, Publication] = {}
+        self._by_stream: dict[int, list[Publication]] = {}
+        self._being_made: dict[tuple[str, int], LogNotReadyError] = {}
 
     def __iter__(self) -> Iterator[Publication]:
         return iter(tuple(self._publications.values()))
@@ -68,18 +87,24 @@ class Publications:
         """Return the publication whose log has `registration_id`."""
         return self._publications.get(registration_id)
 
+    @property
+    def responses(self) -> ResponseChannels:
+        """What ties publications to those that answer them."""
+        return self._responses
+
     def add_ipc(self, channel: str, stream_id: int, correlation_id: int, client_id: int, *, is_exclusive: bool) -> Publication | None:
         """Make or share an IPC publication; returns it when it is new."""
         uri = ChannelUri.parse(channel)
         self._core.clients.get_or_add(client_id)
         params = PublicationParams.of(uri, self._core.context, self, stream_id, MEDIA_IPC)
-        check_supported(uri, params)
         existing = None if is_exclusive else self._find_shared(None, stream_id, params)
         if existing is not None:
             confirm_match(uri, params, existing)
             self._link(existing, correlation_id, client_id, is_exclusive=is_exclusive)
             return None
         session_key = self._take_session(params, MEDIA_IPC, channel)
+        self._prepare_log(params, MEDIA_IPC, correlation_id, client_id, is_exclusive=is_exclusive)
+        self._responses.on_ipc_publication(params)
         return self._add(
             self._factory.make(channel, params, correlation_id, client_id, None, session_key, is_exclusive=is_exclusive), client_id
         )
@@ -91,7 +116,7 @@ class Publications:
         self._core.clients.get_or_add(client_id)
         params = PublicationParams.of(channel.uri, self._core.context, self, stream_id, channel.canonical_form)
         check_network(channel)
-        check_supported(channel.uri, params)
+        self._responses.check_request(channel.uri, params)
         endpoint = self._endpoints.find_sender(channel)
         if endpoint is not None:
             self._endpoints.check_sender(endpoint, channel, params)
@@ -100,11 +125,18 @@ class Publications:
                 confirm_match(channel.uri, params, existing)
                 if params.spies_simulate_connection != existing.params.spies_simulate_connection:
                     raise mismatch(channel.uri, "ssc", existing.params.spies_simulate_connection, existing)
+                answered = self._responses.image_of(channel.uri, params)
                 self._link(existing, correlation_id, client_id, is_exclusive=is_exclusive)
+                self._responses.on_answering(answered, existing)
                 return None
         session_key = self._take_session(params, channel.canonical_form, channel.original)
+        self._prepare_log(params, channel.canonical_form, correlation_id, client_id, is_exclusive=is_exclusive)
+        answered = self._responses.image_of(channel.uri, params)
+        self._responses.shape(params)
         made = self._factory.make(channel.original, params, correlation_id, client_id, channel, session_key, is_exclusive=is_exclusive)
-        return self._add(made, client_id)
+        self._add(made, client_id)
+        self._responses.on_answering(answered, made)
+        return made
 
     def remove(self, correlation_id: int, registration_id: int, *, is_revoked: bool) -> None:
         """Give a registration back; the last one lets the stream drain, or end at once when revoked."""
@@ -119,13 +151,14 @@ class Publications:
             )
         if is_revoked:
             link.publication.native.revoke()
-        self._unlink(link.publication)
+            self._note(DriverEventCode.PUBLICATION_REVOKE, link.publication)
+        self._unlink(link.publication, is_abandoned=False)
         self._core.responses.operation_success(correlation_id)
 
     def remove_client(self, client_id: int) -> None:
         """Give back every registration of a client that is gone."""
         for registration_id in [key for key, link in self._links.items() if link.client_id == client_id]:
-            self._unlink(self._links.pop(registration_id).publication)
+            self._unlink(self._links.pop(registration_id).publication, is_abandoned=True)
 
     def on_linger(self, publication: Publication) -> None:
         """The stream takes no more data. An IPC session id is free from here on."""
@@ -145,10 +178,14 @@ class Publications:
         """No agent holds the stream any more: free its counters and log."""
         self._by_native.pop(publication.native, None)
         self._publications.pop(publication.registration_id, None)
+        self._by_stream[publication.stream_id].remove(publication)
+        if not self._by_stream[publication.stream_id]:
+            del self._by_stream[publication.stream_id]
         self._sessions.release(publication.session_key)
         for counter_id in publication.counter_ids.values():
             self._core.counters.manager.free(counter_id)
         self._core.logs.free_later(publication.log)
+        self._note(DriverEventCode.REMOVE_PUBLICATION_CLEANUP, publication)
 
     def close(self) -> None:
         """Free every log; the agents must have stopped."""
@@ -156,13 +193,13 @@ class Publications:
             self._core.logs.free_later(publication.log)
         self._publications.clear()
         self._by_native.clear()
+        self._by_stream.clear()
         self._links.clear()
 
     def _find_shared(self, endpoint: SendChannel | None, stream_id: int, params: PublicationParams) -> Publication | None:
-        for item in self._publications.values():
+        for item in self._by_stream.get(stream_id, ()):
             if (
                 item.endpoint is endpoint
-                and item.stream_id == stream_id
                 and not item.is_exclusive
                 and not item.is_ending
                 and item.reference_count > 0
@@ -170,6 +207,24 @@ class Publications:
             ):
                 return item
         return None
+
+    def _prepare_log(
+        self, params: PublicationParams, canonical_form: str, registration_id: int, client_id: int, *, is_exclusive: bool
+    ) -> None:
+        """Raise LogNotReadyError until the log can be made at once. BEFORE anything else changes: the command is done again."""
+        # Who would share a stream whose log is still being made waits for that one.
+        key = (canonical_form, params.stream_id)
+        first = None if is_exclusive else self._being_made.get(key)
+        if first is not None and first.identity != registration_id and not first.made.done():
+            raise LogNotReadyError(registration_id, first.made, client_id)
+        try:
+            self._core.logs.prepare_publication(registration_id, params.term_length, is_sparse=params.is_sparse, client_id=client_id)
+        except LogNotReadyError as cause:
+            if not is_exclusive:
+                self._being_made[key] = cause
+            raise
+        if first is not None:
+            del self._being_made[key]
 
     def _take_session(self, params: PublicationParams, canonical_form: str, channel: str) -> tuple[int, int, str]:
         key = (params.session_id, params.stream_id, canonical_form)
@@ -185,10 +240,13 @@ class Publications:
 
     def _add(self, publication: Publication, client_id: int) -> Publication:
         self._publications[publication.registration_id] = self._by_native[publication.native] = publication
+        self._by_stream.setdefault(publication.stream_id, []).append(publication)
         self._sessions.take(publication.session_key)
         if isinstance(publication.native, NetworkPublication) and publication.endpoint is not None:
             publication.endpoint.publication_count += 1
             self._core.sender.add_publication(publication.native)
+        # BEFORE the tracker opens the window: whoever waits for the stream reads it from its start.
+        self._on_made(publication)
         self._core.tracker.add_publication(publication.native)
         self._link(publication, publication.registration_id, client_id, is_exclusive=publication.is_exclusive)
         return publication
@@ -207,7 +265,16 @@ class Publications:
             is_exclusive=is_exclusive,
         )
 
-    def _unlink(self, publication: Publication) -> None:
+    def _note(self, code: DriverEventCode, publication: Publication) -> None:
+        self._core.notes.state(
+            code,
+            registration_id=publication.registration_id,
+            session_id=publication.session_id,
+            stream_id=publication.stream_id,
+            channel=publication.channel,
+        )
+
+    def _unlink(self, publication: Publication, *, is_abandoned: bool) -> None:
         publication.reference_count -= 1
         if publication.reference_count == 0:
-            self._core.tracker.close_publication(publication.native)
+            self._core.tracker.close_publication(publication.native, abandoned=is_abandoned)

@@ -14,8 +14,10 @@ from aerowire.codecs.native.transport cimport (
     setup_session_id, setup_stream_id, setup_term_length, setup_term_offset, setup_ttl)
 from aerowire.driver.agent_base cimport BATCH_MAX, PORTS_PER_CYCLE
 from aerowire.driver.events cimport (
-    ERROR_RECEIVE_FAILED, ERROR_SESSION_LIMIT, ERROR_TABLE_FULL, EVENT_CREATE_IMAGE, EVENT_RECEIVE_ENDPOINT_REMOVED, EventRecord)
+    ERROR_RECEIVE_FAILED, ERROR_SESSION_LIMIT, ERROR_TABLE_FULL, EVENT_CONTROL_NAME_SILENT, EVENT_CREATE_IMAGE,
+    EVENT_RECEIVE_DESTINATION_REMOVED, EVENT_RECEIVE_ENDPOINT_REMOVED, EventRecord)
 from aerowire.driver.pending_setups cimport PENDING_SETUP_TIMEOUT_NS, PendingSetup
+from aerowire.driver.receive_transport cimport ControlChange, ReceiveTransport
 from aerowire.driver.system_counters cimport duty_cycle_measure
 from aerowire.ipc.counters cimport counter_add, counter_atomic_add, counter_increment
 from aerowire.protocol.frames cimport frame_is_valid, setup_is_valid
@@ -29,9 +31,14 @@ cdef enum:
     OPERATION_REMOVE_SUBSCRIPTION = 4
     OPERATION_ADD_IMAGE = 5
     OPERATION_FORGET_SESSION = 6
+    OPERATION_ADD_DESTINATION = 7
+    OPERATION_REMOVE_DESTINATION = 8
+    OPERATION_REQUEST_SETUP = 9
+    OPERATION_CHANGE_CONTROL = 10
 
 cdef int DATAGRAMS_PER_CYCLE = 16           # from one socket, in batches: a stream in trouble does not hold up the others
 cdef int DATAGRAM_CAPACITY = 65536          # bytes: the largest datagram
+cdef int64_t CONTROL_TIMEOUT_NS = 5_000_000_000     # silence after which the name of a control address is looked up again
 
 
 @cython.final
@@ -42,7 +49,7 @@ cdef class Receiver(DriverAgent):
     """
 
     def __cinit__(self, *, ClockPort clock not None, SystemCounters system not None, EventQueue events not None, int batch=4,
-                  int64_t cycle_threshold_ns=100_000_000):
+                  int64_t cycle_threshold_ns=100_000_000, int64_t reresolution_check_interval_ns=1_000_000_000):
         if not 1 <= batch <= BATCH_MAX:
             raise ValueError(f"receiver's batch: expected 1 to {BATCH_MAX}, actual {batch}")
         self._set_up(clock, system, events, SYSTEM_COUNTER_RECEIVER_MAX_CYCLE_TIME, SYSTEM_COUNTER_RECEIVER_CYCLE_TIME_THRESHOLD_EXCEEDED,
@@ -50,6 +57,8 @@ cdef class Receiver(DriverAgent):
         self._commands._failed_offers = system.address[SYSTEM_COUNTER_RECEIVER_PROXY_FAILS]
         self._poller = PortPoller()
         self._images = PointerArray()
+        self._controlled = PointerArray()
+        self._lookup_interval_ns = reresolution_check_interval_ns
         self._pending = PendingSetups()
         self._batch = DatagramBatch(batch, DATAGRAM_CAPACITY)
 
@@ -66,6 +75,9 @@ cdef class Receiver(DriverAgent):
         work_count += self._serve_images(now_ns)
         if self._pending.count:
             work_count += self._check_pending_setups(now_ns)
+        if self._controlled.count and self._lookup_interval_ns and self._lookup_deadline_ns - now_ns <= 0:
+            self._lookup_deadline_ns = now_ns + self._lookup_interval_ns
+            self._check_names(now_ns)
         return work_count
 
     cdef int64_t next_deadline_ns(self) noexcept nogil:
@@ -87,56 +99,77 @@ cdef class Receiver(DriverAgent):
         cdef int work_count = 0
         cdef int64_t bytes_received = 0
         for i in range(ready):
-            taken = self._poll_socket(<ReceiveEndpoint>tokens[i], now_ns, &bytes_received)
+            taken = self._poll_socket(<ReceiveEndpoint>(<ReceiveTransport>tokens[i]).endpoint, <ReceiveTransport>tokens[i], now_ns,
+                                      &bytes_received)
             work_count += taken
         self._busy_cycles = self._busy_cycles + 1 if work_count > 0 else 0     # a batch costs its set-up even when empty
         if bytes_received:
             counter_add(self._system.address[SYSTEM_COUNTER_BYTES_RECEIVED], bytes_received)
         return work_count
 
-    cdef int _poll_socket(self, ReceiveEndpoint endpoint, int64_t now_ns, int64_t* bytes_received) noexcept nogil:
+    cdef int _poll_socket(self, ReceiveEndpoint endpoint, ReceiveTransport transport, int64_t now_ns,
+                          int64_t* bytes_received) noexcept nogil:
         cdef bint is_busy = self._busy_cycles > 1
-        cdef int count = self._batch.count if is_busy or endpoint.quiet_batch > self._batch.count else endpoint.quiet_batch
+        cdef int count = self._batch.count if is_busy or transport.quiet_batch > self._batch.count else transport.quiet_batch
         cdef int taken = 0
         cdef int received = count
         cdef int j
         while received == count and taken < DATAGRAMS_PER_CYCLE and (is_busy or taken == 0):
-            received = endpoint._port.receive(self._batch.items, count)
+            received = transport.port.receive(self._batch.items, count)
             if received < 0:
                 endpoint.report(ERROR_RECEIVE_FAILED, -received, 0, now_ns)
                 break
+            if received:
+                transport.heard_ns = now_ns
             for j in range(received):
                 bytes_received[0] += self._batch.items[j].length
-                self._on_datagram(endpoint, self._batch.items[j].buffer, self._batch.items[j].length, &self._batch.items[j].address, now_ns)
-            taken += received
+                taken += self._on_received(endpoint, transport, &self._batch.items[j], now_ns)
         return taken
 
-    cdef void _on_datagram(self, ReceiveEndpoint endpoint, const uint8_t* frame, int32_t length, const Address* source, int64_t now_ns) noexcept nogil:
+    cdef int _on_received(self, ReceiveEndpoint endpoint, ReceiveTransport transport, const Datagram* item, int64_t now_ns) noexcept nogil:
+        # One datagram, or several that the kernel joined: all of segment_size but the last.
+        cdef int32_t offset = item.segment_size
+        cdef int count = 1
+        if offset <= 0 or offset >= item.length:
+            self._on_datagram(endpoint, transport, item.buffer, item.length, &item.address, now_ns)
+            return 1
+        self._on_datagram(endpoint, transport, item.buffer, offset, &item.address, now_ns)
+        while offset < item.length:
+            self._on_datagram(endpoint, transport, item.buffer + offset, min(item.segment_size, item.length - offset), &item.address,
+                              now_ns)
+            offset += item.segment_size
+            count += 1
+        return count
+
+    cdef void _on_datagram(self, ReceiveEndpoint endpoint, ReceiveTransport transport, uint8_t* frame, int32_t length,
+                           const Address* source, int64_t now_ns) noexcept nogil:
         cdef int frame_type
         if not frame_is_valid(frame, length):
             counter_atomic_add(self._system.address[SYSTEM_COUNTER_INVALID_PACKETS], 1)
             return
         frame_type = frame_header_type(frame)
         if frame_type == FRAME_TYPE_DATA or frame_type == FRAME_TYPE_PAD:
-            self._on_data(endpoint, frame, length, source, now_ns)
+            self._on_data(endpoint, transport, frame, length, source, now_ns)
         elif frame_type == FRAME_TYPE_SETUP:
-            self._on_setup(endpoint, frame, source, now_ns)
+            self._on_setup(endpoint, transport, frame, source, now_ns)
         elif frame_type == FRAME_TYPE_RTTM:
-            self._on_rtt_measurement(endpoint, frame, source, now_ns)
+            self._on_rtt_measurement(endpoint, transport, frame, source, now_ns)
 
-    cdef void _on_data(self, ReceiveEndpoint endpoint, const uint8_t* frame, int32_t length, const Address* source, int64_t now_ns) noexcept nogil:
+    cdef void _on_data(self, ReceiveEndpoint endpoint, ReceiveTransport transport, uint8_t* frame, int32_t length,
+                       const Address* source, int64_t now_ns) noexcept nogil:
         cdef int32_t stream_id = data_header_stream_id(frame)
         cdef int32_t session_id = data_header_session_id(frame)
         cdef int verdict = endpoint.interest.on_data(stream_id, session_id, (data_header_flags(frame) & DATA_FLAGS_EOS) != 0)
         if verdict == DISPATCH_IMAGE:
-            (<PublicationImage><void*>endpoint.interest.image).insert_packet(frame, length, 0, source, now_ns)
+            (<PublicationImage><void*>endpoint.interest.image).insert_packet(frame, length, transport.index, source, now_ns)
         elif verdict == DISPATCH_ELICIT:
-            if self._pending.add(<void*>endpoint, session_id, stream_id, False, endpoint.control_of(source), now_ns):
-                endpoint.elicit_setup(endpoint.control_of(source), session_id, stream_id, now_ns)
+            if self._pending.add(<void*>endpoint, transport.index, session_id, stream_id, False, source, now_ns):
+                endpoint.elicit_setup(transport.index, source, session_id, stream_id, now_ns)
             else:
                 endpoint.interest.forget_session(stream_id, session_id, SESSION_PENDING_SETUP)
 
-    cdef void _on_setup(self, ReceiveEndpoint endpoint, const uint8_t* frame, const Address* source, int64_t now_ns) noexcept nogil:
+    cdef void _on_setup(self, ReceiveEndpoint endpoint, ReceiveTransport transport, const uint8_t* frame, const Address* source,
+                        int64_t now_ns) noexcept nogil:
         cdef int32_t stream_id = setup_stream_id(frame)
         cdef int32_t session_id = setup_session_id(frame)
         cdef int verdict
@@ -145,16 +178,17 @@ cdef class Receiver(DriverAgent):
             return
         verdict = endpoint.interest.on_setup(stream_id, session_id)
         if verdict == DISPATCH_IMAGE:
-            (<PublicationImage><void*>endpoint.interest.image).add_connection(0, source, now_ns)
+            (<PublicationImage><void*>endpoint.interest.image).add_connection(transport.index, source, now_ns)
         elif verdict == DISPATCH_CREATE:
-            if endpoint.multicast_control.length and endpoint.ttl < setup_ttl(frame):
+            if transport.is_multicast and transport.ttl < setup_ttl(frame):
                 counter_increment(self._system.address[SYSTEM_COUNTER_POSSIBLE_TTL_ASYMMETRY])
-            if not self._ask_for_image(endpoint, frame, source):
+            if not self._ask_for_image(endpoint, transport, frame, source):
                 endpoint.interest.forget_session(stream_id, session_id, SESSION_INIT_IN_PROGRESS)
         elif verdict == DISPATCH_LIMIT:
             endpoint.report(ERROR_SESSION_LIMIT, stream_id, session_id, now_ns)
 
-    cdef bint _ask_for_image(self, ReceiveEndpoint endpoint, const uint8_t* frame, const Address* source) noexcept nogil:
+    cdef bint _ask_for_image(self, ReceiveEndpoint endpoint, ReceiveTransport transport, const uint8_t* frame,
+                             const Address* source) noexcept nogil:
         cdef EventRecord* record = self._events.claim(EVENT_CREATE_IMAGE, <void*>endpoint) if self._events.has_room() else NULL
         if record is NULL:
             return False
@@ -167,13 +201,14 @@ cdef class Receiver(DriverAgent):
         record.values[6] = setup_mtu(frame)
         record.values[7] = setup_flags(frame)
         record.values[8] = setup_ttl(frame)
-        record.values[9] = 0
-        record.control = endpoint.control_of(source)[0]
+        record.values[9] = transport.index
+        record.control = transport.control_of(source)[0]
         record.source = source[0]
         self._events.publish(record)
         return True
 
-    cdef void _on_rtt_measurement(self, ReceiveEndpoint endpoint, const uint8_t* frame, const Address* source, int64_t now_ns) noexcept nogil:
+    cdef void _on_rtt_measurement(self, ReceiveEndpoint endpoint, ReceiveTransport transport, const uint8_t* frame, const Address* source,
+                                  int64_t now_ns) noexcept nogil:
         cdef int64_t receiver_id = rttm_receiver_id(frame)
         cdef uintptr_t image
         if receiver_id != endpoint.receiver_id and receiver_id != 0:
@@ -182,7 +217,8 @@ cdef class Receiver(DriverAgent):
         if image == 0:
             return
         if rttm_flags(frame) & RTTM_FLAGS_REPLY:
-            endpoint.send_rttm(endpoint.control_of(source), 0, rttm_session_id(frame), rttm_stream_id(frame), rttm_echo_timestamp_ns(frame), now_ns)
+            endpoint.send_rttm(transport.index, source, 0, rttm_session_id(frame), rttm_stream_id(frame), rttm_echo_timestamp_ns(frame),
+                               now_ns)
         else:
             (<PublicationImage><void*>image).on_rtt_measurement(rttm_echo_timestamp_ns(frame), rttm_reception_delta_ns(frame),
                                                                 self._clock.nano_time())
@@ -221,7 +257,8 @@ cdef class Receiver(DriverAgent):
                 else:
                     pending.asked_ns = now_ns
                     if not (<ReceiveEndpoint>pending.endpoint).interest.is_empty():
-                        (<ReceiveEndpoint>pending.endpoint).elicit_setup(&pending.control, pending.session_id, pending.stream_id, now_ns)
+                        (<ReceiveEndpoint>pending.endpoint).elicit_setup(pending.transport_index, &pending.source, pending.session_id,
+                                                                             pending.stream_id, now_ns)
                         work_count += 1
             i -= 1
         return work_count
@@ -241,36 +278,87 @@ cdef class Receiver(DriverAgent):
             self._add_image(<PublicationImage>command.subject, now_ns)
         elif command.operation == OPERATION_FORGET_SESSION:
             (<ReceiveEndpoint>command.subject).interest.forget_session(command.a, command.b, <int>command.value)
+        elif command.operation == OPERATION_ADD_DESTINATION:
+            self._add_destination(<ReceiveEndpoint>command.second, <ReceiveTransport>command.subject, now_ns)
+        elif command.operation == OPERATION_REMOVE_DESTINATION:
+            self._remove_destination(<ReceiveEndpoint>command.second, <ReceiveTransport>command.subject, now_ns)
+        elif command.operation == OPERATION_REQUEST_SETUP:
+            self._request_setup(<ReceiveEndpoint>command.subject, command.a, command.b, now_ns)
+        elif command.operation == OPERATION_CHANGE_CONTROL:
+            self._change_control(<ControlChange>command.subject)
 
     cdef void _add_endpoint(self, ReceiveEndpoint endpoint, int64_t now_ns) noexcept nogil:
-        cdef int outcome = self._poller.attach(endpoint._port, <void*>endpoint)
-        if outcome < 0:
-            endpoint.report(ERROR_RECEIVE_FAILED, -outcome, 0, now_ns)
-        if endpoint.explicit_control.length:
-            self._pending.add(<void*>endpoint, 0, 0, True, &endpoint.explicit_control, now_ns)
-            endpoint.elicit_setup(&endpoint.explicit_control, 0, 0, now_ns)
+        if endpoint.has_transport(0):
+            self._listen(endpoint, <ReceiveTransport>endpoint.transports[0], now_ns)
 
     cdef void _remove_endpoint(self, ReceiveEndpoint endpoint) noexcept nogil:
-        cdef int i = self._pending.count - 1
-        while i >= 0:
-            if self._pending.at(i).endpoint is <void*>endpoint:
-                self._pending.remove_at(i)
-            i -= 1
-        self._poller.detach(endpoint._port)
+        cdef int i
+        self._pending.forget(<void*>endpoint, -1)
+        for i in range(endpoint.transport_count):
+            if endpoint.has_transport(i):
+                self._poller.detach((<ReceiveTransport>endpoint.transports[i]).port)
+                self._controlled.remove(endpoint.transports[i])
         self._events.offer(EVENT_RECEIVE_ENDPOINT_REMOVED, <void*>endpoint, 0, 0)
 
-    cdef void _add_interest(self, ReceiveEndpoint endpoint, int32_t stream_id, int32_t session_id, bint all_sessions, int64_t now_ns) noexcept nogil:
+    cdef void _listen(self, ReceiveEndpoint endpoint, ReceiveTransport transport, int64_t now_ns) noexcept nogil:
+        cdef int outcome = self._poller.attach(transport.port, <void*>transport)
+        if outcome < 0:
+            endpoint.report(ERROR_RECEIVE_FAILED, -outcome, 0, now_ns)
+        transport.heard_ns = now_ns
+        if transport.is_named:
+            self._controlled.add(<void*>transport)
+        if transport.has_explicit_control:
+            self._pending.add(<void*>endpoint, transport.index, 0, 0, True, &transport.control, now_ns)
+            endpoint.elicit_setup(transport.index, &transport.control, 0, 0, now_ns)
+
+    cdef void _add_destination(self, ReceiveEndpoint endpoint, ReceiveTransport transport, int64_t now_ns) noexcept nogil:
+        cdef int i
+        endpoint.attach(transport)
+        self._listen(endpoint, transport, now_ns)
+        for i in range(self._images.count):
+            if (<PublicationImage>self._images.items[i])._endpoint is endpoint:
+                (<PublicationImage>self._images.items[i]).add_destination(transport, now_ns)
+
+    cdef void _remove_destination(self, ReceiveEndpoint endpoint, ReceiveTransport transport, int64_t now_ns) noexcept nogil:
+        cdef int i
+        self._pending.forget(<void*>endpoint, transport.index)
+        self._poller.detach(transport.port)
+        self._controlled.remove(<void*>transport)
+        endpoint.detach(transport)
+        for i in range(self._images.count):
+            if (<PublicationImage>self._images.items[i])._endpoint is endpoint:
+                (<PublicationImage>self._images.items[i]).remove_destination(transport.index, now_ns)
+        self._events.offer(EVENT_RECEIVE_DESTINATION_REMOVED, <void*>transport, 0, 0)
+
+    cdef void _add_interest(self, ReceiveEndpoint endpoint, int32_t stream_id, int32_t session_id, bint all_sessions,
+                            int64_t now_ns) noexcept nogil:
         cdef bint added
         if all_sessions:
             added = endpoint.interest.add_stream(stream_id)
         else:
             added = endpoint.interest.add_session(stream_id, session_id)
-            if endpoint.explicit_control.length:
-                endpoint.elicit_setup(&endpoint.explicit_control, session_id, stream_id, now_ns)
+            self._request_setup(endpoint, stream_id, session_id, now_ns)
         if not added:
             endpoint.report(ERROR_TABLE_FULL, stream_id, session_id, now_ns)
 
-    cdef void _remove_interest(self, ReceiveEndpoint endpoint, int32_t stream_id, int32_t session_id, bint all_sessions, int64_t now_ns) noexcept nogil:
+    cdef void _request_setup(self, ReceiveEndpoint endpoint, int32_t stream_id, int32_t session_id, int64_t now_ns) noexcept nogil:
+        if endpoint.has_transport(0) and (<ReceiveTransport>endpoint.transports[0]).has_explicit_control:
+            endpoint.elicit_setup(0, &(<ReceiveTransport>endpoint.transports[0]).control, session_id, stream_id, now_ns)
+
+    cdef void _change_control(self, ControlChange change) noexcept nogil:
+        change.transport.control = change.address
+
+    cdef void _check_names(self, int64_t now_ns) noexcept nogil:
+        # Nothing has come for a while: whoever is asked at a control address may have moved. Aeron: checkForReResolution.
+        cdef int i
+        for i in range(self._controlled.count):
+            if ((<ReceiveTransport>self._controlled.items[i]).heard_ns + CONTROL_TIMEOUT_NS - now_ns < 0 and self._events.has_room()):
+                (<ReceiveTransport>self._controlled.items[i]).heard_ns = now_ns
+                self._events.offer(EVENT_CONTROL_NAME_SILENT, (<ReceiveTransport>self._controlled.items[i]).endpoint,
+                                   (<ReceiveTransport>self._controlled.items[i]).index, 0)
+
+    cdef void _remove_interest(self, ReceiveEndpoint endpoint, int32_t stream_id, int32_t session_id, bint all_sessions,
+                               int64_t now_ns) noexcept nogil:
         if all_sessions:
             endpoint.interest.remove_stream(stream_id)
         else:
@@ -305,6 +393,15 @@ cdef class Receiver(DriverAgent):
         """Use an endpoint no more; its images were removed before. Answered by RECEIVE_ENDPOINT_REMOVED."""
         self._put(OPERATION_REMOVE_ENDPOINT, endpoint)
 
+    def add_destination(self, ReceiveEndpoint endpoint not None, ReceiveTransport transport not None) -> None:
+        """Read one more transport of a multi-destination endpoint, which keeps it alive."""
+        endpoint.hold(transport)
+        self._put(OPERATION_ADD_DESTINATION, transport, second=<size_t><void*>endpoint)
+
+    def remove_destination(self, ReceiveEndpoint endpoint not None, ReceiveTransport transport not None) -> None:
+        """Use a transport no more; the endpoint is removed AFTERWARDS if at all. Answered by RECEIVE_DESTINATION_REMOVED."""
+        self._put(OPERATION_REMOVE_DESTINATION, transport, second=<size_t><void*>endpoint, awaits=True)
+
     def add_subscription(self, ReceiveEndpoint endpoint not None, int32_t stream_id, session_id=None) -> None:
         """Take a stream, or one session of it, from an endpoint."""
         self._put(OPERATION_ADD_SUBSCRIPTION, endpoint, stream_id, session_id or 0, flag=session_id is None)
@@ -316,6 +413,14 @@ cdef class Receiver(DriverAgent):
     def add_image(self, PublicationImage image not None) -> None:
         """Deliver its session to an image. Held until IMAGE_REMOVED; tracker.add_image comes first."""
         self._put(OPERATION_ADD_IMAGE, image, hold=True)
+
+    def request_setup(self, ReceiveEndpoint endpoint not None, int32_t stream_id, int32_t session_id) -> None:
+        """Ask for a set-up at the endpoint's control address, if it has one."""
+        self._put(OPERATION_REQUEST_SETUP, endpoint, stream_id, session_id)
+
+    def change_control(self, ReceiveTransport transport not None, address not None) -> None:
+        """Ask for set-ups at, and answer to, another control address (host, port) from now on: its name has moved."""
+        self._put(OPERATION_CHANGE_CONTROL, ControlChange(transport, address))
 
     def remove_cool_down(self, ReceiveEndpoint endpoint not None, int32_t session_id, int32_t stream_id) -> None:
         """Let a session whose image ended join again."""

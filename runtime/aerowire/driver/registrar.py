@@ -9,12 +9,12 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from aerowire.base.channel_uri import SPY_PREFIX, ChannelUri
 from aerowire.base.errors import AerowireError, RegistrationError, StorageSpaceError
+from aerowire.base.units import INT64_MAX
 from aerowire.codecs.flyweights import commands
-from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.driver import client_commands
 from aerowire.driver.clients import UserCounters
@@ -22,18 +22,27 @@ from aerowire.driver.endpoints import Endpoints
 from aerowire.driver.error_recorder import describe, is_storage_error
 from aerowire.driver.images import Images
 from aerowire.driver.links import Subscription
-from aerowire.driver.publication_factory import Publication
+from aerowire.driver.local_links import link_publication, link_subscription
+from aerowire.driver.logs import LogNotReadyError
 from aerowire.driver.publications import Publications
+from aerowire.driver.receive_destinations import ReceiveDestinations, check_destination, is_network_destination
 from aerowire.driver.registrar_events import EVENT_HANDLERS
+from aerowire.driver.rejections import reject_image
+from aerowire.driver.reresolution import ReResolution
+from aerowire.driver.send_destinations import SendDestinations, check_send_destination, endpoint_of
 from aerowire.driver.sessions import Sessions
-from aerowire.driver.socket_address import is_numeric
-from aerowire.driver.subscription_checks import is_ipc_channel, refuse_spy
+from aerowire.driver.socket_address import SocketAddress, is_numeric, parse_address
+from aerowire.driver.subscription_checks import is_ipc_channel
 from aerowire.driver.subscriptions import Subscriptions
 from aerowire.driver.udp_channel import UdpChannel, names_to_resolve
+from aerowire.driver.waiting_logs import WaitingLogs
 
 if TYPE_CHECKING:
     from aerowire.driver.driver_core import DriverCore
+    from aerowire.driver.driver_names import DriverNames
     from aerowire.driver.events import Event
+
+T = TypeVar("T")
 
 # How long the registrar sleeps at most, so that a wake-up lost to a bug in one agent is a hiccup and not a hang.
 _SLEEP_NS_MAX = 1_000_000_000
@@ -49,12 +58,11 @@ _EVENTS_PER_CYCLE = 64
 
 @dataclass(slots=True)
 class _Resolution:
-    """A command that waits for its channel's names."""
+    """A command that waits for the names in its channel."""
 
     correlation_id: int
-    channel: Future[UdpChannel]
-    then: Callable[[UdpChannel], object]
-    started_ns: int
+    resolved: Future[Any]
+    then: Callable[[Any], object]
 
 
 class Registrar:
@@ -63,7 +71,9 @@ class Registrar:
     Invariant: everything here is touched by one thread at a time: the registrar's own, or the caller's of an invoker.
     """
 
-    def __init__(self, core: DriverCore, *, resolver: Executor | None, on_terminate: Callable[[bytes], bool]) -> None:
+    def __init__(
+        self, core: DriverCore, *, resolver: Executor | None, on_terminate: Callable[[bytes], bool], names: DriverNames | None = None
+    ) -> None:
         """`resolver` runs name look-ups that may block (None: in line); `on_terminate` is asked whether a token ends the driver."""
         self.core = core
         context = core.context
@@ -74,11 +84,23 @@ class Registrar:
             core.ports.random.below(1 << 32) - (1 << 31),
         )
         self.sessions = sessions
-        self.publications = Publications(core, self.endpoints, sessions)
         self.subscriptions = Subscriptions(core, self.endpoints)
         self.images = Images(core, self.endpoints, self.subscriptions)
+        self.publications = Publications(
+            core,
+            self.endpoints,
+            sessions,
+            self.subscriptions,
+            self.images,
+            on_made=lambda publication: link_publication(publication, self.subscriptions),
+        )
+        self.receive_destinations = ReceiveDestinations(core, self.endpoints)
+        self.send_destinations = SendDestinations(core, self.publications.find)
+        self.reresolution = ReResolution(core, self.endpoints, self.send_destinations, resolver)
         self.user_counters = UserCounters(counters=core.counters, responses=core.responses, clients=core.clients)
+        self.waiting_logs = WaitingLogs(core.logs, core.errors, is_client=core.clients.has)
         self._resolver = resolver
+        self._names = names
         self._on_terminate = on_terminate
         self._pending: _Resolution | None = None
         self._is_stopping = threading.Event()
@@ -106,11 +128,20 @@ class Registrar:
         core = self.core
         work = core.sender.flush() + core.receiver.flush() + core.tracker.flush()
         work += self._handle_events()
+        if self.waiting_logs:
+            work += self.waiting_logs.retry()
+        work += self.reresolution.poll()
         work += self._handle_commands()
         if core.logs.pending:
             work += core.logs.free_some()
+        if self._names is not None:
+            work += self._names.do_work(core.ports.clock.now_ns())
         self._flush_capture()
         return work
+
+    def next_deadline_ns(self) -> int:
+        """Return when there is something to do if nobody posts an event or a command."""
+        return INT64_MAX if self._names is None else self._names.next_deadline_ns()
 
     def close(self) -> None:
         """Free files and sockets; the agents must have stopped."""
@@ -118,14 +149,14 @@ class Registrar:
         self.images.close()
         self.core.logs.close()
         self.endpoints.close()
+        if self._names is not None:
+            self._names.close()
 
     # Commands of clients ----------------------------------------------------------------------------------------------
 
     def on_add_publication(self, channel: str, stream_id: int, correlation_id: int, client_id: int, *, is_exclusive: bool) -> None:
         if is_ipc_channel(channel):
-            publication = self.publications.add_ipc(channel, stream_id, correlation_id, client_id, is_exclusive=is_exclusive)
-            if publication is not None:
-                self._link_publication(publication)
+            self.publications.add_ipc(channel, stream_id, correlation_id, client_id, is_exclusive=is_exclusive)
             return
         self._with_channel(
             channel,
@@ -134,16 +165,22 @@ class Registrar:
         )
 
     def on_remove_publication(self, correlation_id: int, registration_id: int, *, is_revoked: bool) -> None:
-        self.publications.remove(correlation_id, registration_id, is_revoked=is_revoked)
+        if self.waiting_logs.cancel(registration_id):
+            self.core.responses.operation_success(correlation_id)
+        else:
+            self.publications.remove(correlation_id, registration_id, is_revoked=is_revoked)
 
     def on_add_subscription(self, channel: str, stream_id: int, correlation_id: int, client_id: int) -> None:
         if is_ipc_channel(channel):
-            subscription = self.subscriptions.add_ipc(channel, stream_id, correlation_id, client_id)
-            for publication in self.publications:
-                self._link_ipc(publication, subscription)
+            self._link_local(self.subscriptions.add_ipc(channel, stream_id, correlation_id, client_id))
             return
         if channel.startswith(SPY_PREFIX):
-            raise refuse_spy(channel)
+            self._with_channel(
+                channel,
+                correlation_id,
+                lambda udp: self._link_local(self.subscriptions.add_spy(udp, stream_id, correlation_id, client_id)),
+            )
+            return
         self._with_channel(
             channel,
             correlation_id,
@@ -153,30 +190,62 @@ class Registrar:
     def on_remove_subscription(self, correlation_id: int, registration_id: int) -> None:
         self.subscriptions.remove(correlation_id, registration_id)
 
-    def on_send_destination(self, registration_id: int, channel: str | None) -> None:
-        if channel is not None:
-            ChannelUri.parse(channel)
-        if self.publications.find(registration_id) is None:
-            raise RegistrationError(
-                "unknown publication",
-                where="destination",
-                expected="the registration of a publication",
-                actual=registration_id,
-                error_code=ErrorCode.UNKNOWN_PUBLICATION,
-            )
-        raise _no_destinations("publication", registration_id)
+    def on_add_send_destination(self, correlation_id: int, registration_id: int, channel: str) -> None:
+        _uri, text = check_send_destination(channel)
+        self.send_destinations.channel_of(registration_id)
 
-    def on_receive_destination(self, registration_id: int, channel: str) -> None:
-        ChannelUri.parse(channel)
-        if all(item.registration_id != registration_id for item in self.subscriptions):
-            raise RegistrationError(
-                "unknown multi-destination subscription",
-                where="destination",
-                expected="the registration of a subscription",
-                actual=registration_id,
-                error_code=ErrorCode.UNKNOWN_SUBSCRIPTION,
-            )
-        raise _no_destinations("subscription", registration_id)
+        def add(address: SocketAddress) -> None:
+            self.send_destinations.add(correlation_id, registration_id, text, address)
+            self.core.responses.operation_success(correlation_id)
+
+        self._with_address(channel, "endpoint", text, correlation_id, add)
+
+    def on_remove_send_destination(self, correlation_id: int, registration_id: int, channel: str) -> None:
+        text = endpoint_of(ChannelUri.parse(channel), channel)
+        self.send_destinations.channel_of(registration_id)
+
+        def remove(address: SocketAddress) -> None:
+            self.send_destinations.remove(registration_id, address)
+            self.core.responses.operation_success(correlation_id)
+
+        self._with_address(channel, "endpoint", text, correlation_id, remove)
+
+    def on_remove_destination_by_id(self, correlation_id: int, registration_id: int, destination_registration_id: int) -> None:
+        self.send_destinations.remove_by_id(registration_id, destination_registration_id)
+        self.core.responses.operation_success(correlation_id)
+
+    def on_add_receive_destination(self, correlation_id: int, registration_id: int, channel: str) -> None:
+        def add_local(spied: UdpChannel | None) -> None:
+            owner = self.subscriptions.find_multi_destination(registration_id)
+            destination = self.subscriptions.add_local_destination(owner, channel, spied)
+            self.core.responses.operation_success(correlation_id)
+            self._link_local(destination)
+
+        if is_ipc_channel(channel):
+            add_local(None)
+            return
+        if channel.startswith(SPY_PREFIX):
+            self._with_channel(channel, correlation_id, add_local)
+            return
+        check_destination(channel)
+
+        def add(udp: UdpChannel) -> None:
+            self.receive_destinations.add(self.subscriptions.find_multi_destination(registration_id), udp)
+            self.core.responses.operation_success(correlation_id)
+
+        self._with_channel(channel, correlation_id, add, is_destination=True)
+
+    def on_remove_receive_destination(self, correlation_id: int, registration_id: int, channel: str) -> None:
+        if not is_network_destination(channel):
+            self.subscriptions.remove_local_destination(registration_id, channel)
+            self.core.responses.operation_success(correlation_id)
+            return
+
+        def remove(udp: UdpChannel) -> None:
+            self.receive_destinations.remove(self.subscriptions.find_multi_destination(registration_id), udp)
+            self.core.responses.operation_success(correlation_id)
+
+        self._with_channel(channel, correlation_id, remove, is_destination=True)
 
     def on_client_keepalive(self, client_id: int) -> None:
         self.core.clients.on_keepalive(client_id)
@@ -208,26 +277,7 @@ class Registrar:
                 actual=len(reason),
                 error_code=ErrorCode.GENERIC_ERROR,
             )
-        image = self.images.find(image_correlation_id)
-        if image is None:
-            publication = self.publications.find(image_correlation_id)
-            if publication is not None and publication.is_ipc:
-                raise RegistrationError(
-                    "rejection of IPC images: not supported by this driver",
-                    where=f"image {image_correlation_id} at position {position}",
-                    expected="an image of a UDP channel",
-                    actual="aeron:ipc",
-                    error_code=ErrorCode.NOT_SUPPORTED,
-                )
-            raise RegistrationError(
-                "unknown image",
-                where="reject image",
-                expected="the correlation id of an image",
-                actual=image_correlation_id,
-                error_code=ErrorCode.GENERIC_ERROR,
-            )
-        self.core.receiver.reject_image(image.native, reason)
-        self.core.count(SystemCounter.IMAGES_REJECTED)
+        reject_image(self, image_correlation_id, position, reason)
         self.core.responses.operation_success(correlation_id)
 
     def on_next_session_id(self, correlation_id: int, stream_id: int) -> None:
@@ -237,18 +287,13 @@ class Registrar:
 
     def remove_client(self, client_id: int) -> None:
         """Give back everything a client had."""
-        self.publications.remove_client(client_id)
+        # Its subscriptions first: nothing of its publications is to be read by them.
         self.subscriptions.remove_client(client_id)
+        self.publications.remove_client(client_id)
         self.user_counters.remove_client(client_id)
 
-    def _link_publication(self, publication: Publication) -> None:
-        for subscription in self.subscriptions:
-            self._link_ipc(publication, subscription)
-
-    def _link_ipc(self, publication: Publication, subscription: Subscription) -> None:
-        is_match = publication.is_ipc and subscription.endpoint is None
-        if is_match and not publication.is_ending and subscription.wants(publication.session_id, publication.stream_id):
-            self.subscriptions.link_later(subscription, publication)
+    def _link_local(self, subscription: Subscription) -> None:
+        link_subscription(subscription, self.publications, self.subscriptions)
 
     # Cycle ------------------------------------------------------------------------------------------------------------
 
@@ -265,7 +310,7 @@ class Registrar:
         count = 0
         while count < _COMMANDS_PER_CYCLE:
             if self._pending is not None:
-                if not self._pending.channel.done():
+                if not self._pending.resolved.done():
                     break
                 pending, self._pending = self._pending, None
                 self._finish(pending)
@@ -280,43 +325,42 @@ class Registrar:
         return count
 
     def _execute(self, message_type: int, body: bytes) -> None:
-        try:
-            client_commands.dispatch(self, message_type, body)
-        except Exception as error:  # told to the client; a bad command must not end the driver
-            self._answer_error(client_commands.correlation_id_of(body), error)
+        self.core.notes.command_in(message_type, body)
+        self._attempt(client_commands.correlation_id_of(body), lambda: client_commands.dispatch(self, message_type, body))
 
     def _finish(self, pending: _Resolution) -> None:
-        self._note_resolution(pending.started_ns)
-        try:
-            pending.then(pending.channel.result())
-        except Exception as error:
-            self._answer_error(pending.correlation_id, error)
+        self._attempt(pending.correlation_id, lambda: pending.then(pending.resolved.result()))
 
-    def _with_channel(self, channel: str, correlation_id: int, then: Callable[[UdpChannel], object]) -> None:
+    def _attempt(self, correlation_id: int, action: Callable[[], object]) -> None:
+        try:
+            action()
+        except LogNotReadyError as cause:
+            self.waiting_logs.add(cause, lambda: self._attempt(correlation_id, action))
+        except Exception as error:  # told to the client; a bad command must not end the driver
+            self._answer_error(correlation_id, error)
+
+    def _with_channel(
+        self, channel: str, correlation_id: int, then: Callable[[UdpChannel], object], *, is_destination: bool = False
+    ) -> None:
         ports = self.core.ports
 
         def parse() -> UdpChannel:
-            return UdpChannel.parse(channel, resolver=ports.resolver, interfaces=ports.interfaces)
+            return UdpChannel.parse(channel, resolver=ports.resolver, interfaces=ports.interfaces, is_destination=is_destination)
 
-        is_quick = all(is_numeric(text) for text in names_to_resolve(ChannelUri.parse(channel)))
-        started_ns = ports.clock.now_ns()
+        self._resolve(names_to_resolve(ChannelUri.parse(channel)), correlation_id, parse, then)
+
+    def _with_address(self, channel: str, key: str, text: str, correlation_id: int, then: Callable[[SocketAddress], object]) -> None:
+        resolver = self.core.ports.resolver
+        self._resolve([text], correlation_id, lambda: parse_address(channel, key, text, resolver), then)
+
+    def _resolve(self, texts: list[str], correlation_id: int, parse: Callable[[], T], then: Callable[[T], object]) -> None:
+        is_quick = all(is_numeric(text) for text in texts)
         if is_quick or self._resolver is None:
-            udp = parse()
-            if not is_quick:
-                self._note_resolution(started_ns)
-            then(udp)
+            then(parse())
             return
         future = self._resolver.submit(parse)
-        self._pending = _Resolution(correlation_id, future, then, started_ns)
+        self._pending = _Resolution(correlation_id, future, then)
         future.add_done_callback(lambda _future: self.core.events.wake())
-
-    def _note_resolution(self, started_ns: int) -> None:
-        elapsed_ns = self.core.ports.clock.now_ns() - started_ns
-        manager = self.core.counters.manager
-        if elapsed_ns > manager.value(SystemCounter.NAME_RESOLVER_MAX_TIME):
-            manager.set_value(SystemCounter.NAME_RESOLVER_MAX_TIME, elapsed_ns)
-        if elapsed_ns > self.core.context.name_resolver_threshold_ns:
-            self.core.count(SystemCounter.NAME_RESOLVER_TIME_THRESHOLD_EXCEEDED)
 
     def _answer_error(self, correlation_id: int, error: Exception) -> None:
         code = error.error_code if isinstance(error, AerowireError) else None
@@ -347,14 +391,5 @@ class Registrar:
             return _SLEEP_NS_UNFINISHED
         if self.core.logs.pending or not self.core.is_accepting_commands:
             return _SLEEP_NS_BUSY
-        return _SLEEP_NS_MAX if self._is_capture_over else _CAPTURE_FLUSH_NS
-
-
-def _no_destinations(kind: str, registration_id: int) -> RegistrationError:
-    return RegistrationError(
-        f"destinations of a {kind}: not supported by this driver",
-        where=f"{kind} {registration_id}",
-        expected="a channel of one destination",
-        actual="a command about destinations",
-        error_code=ErrorCode.NOT_SUPPORTED,
-    )
+        sleep_ns = _SLEEP_NS_MAX if self._is_capture_over else _CAPTURE_FLUSH_NS
+        return min(sleep_ns, max(self.next_deadline_ns() - self.core.ports.clock.now_ns(), 0))

@@ -6,9 +6,10 @@ import ipaddress
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from aerowire.codecs.flyweights import commands
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.driver.events import EventType
+from aerowire.driver.local_links import link_publication
+from aerowire.driver.logs import LogNotReadyError
 
 if TYPE_CHECKING:
     from aerowire.driver.events import Event
@@ -16,7 +17,15 @@ if TYPE_CHECKING:
 
 
 def _on_create_image(registrar: Registrar, event: Event) -> None:
-    registrar.images.on_setup(event.subject, event)
+    _make_image(registrar, event, None)
+
+
+def _make_image(registrar: Registrar, event: Event, correlation_id: int | None) -> None:
+    try:
+        registrar.images.on_setup(event.subject, event, correlation_id)
+    except LogNotReadyError as cause:
+        identity = cause.identity
+        registrar.waiting_logs.add(cause, lambda: _make_image(registrar, event, identity))
 
 
 def _on_image_linger(registrar: Registrar, event: Event) -> None:
@@ -59,17 +68,40 @@ def _on_subscriber_unlinked(registrar: Registrar, event: Event) -> None:
     registrar.subscriptions.on_unlinked(event.subject, event.position_id, event.registration_id)
 
 
+def _on_subscriber_unavailable(registrar: Registrar, event: Event) -> None:
+    registrar.subscriptions.on_untethered_unavailable(event.subject, event.position_id, event.registration_id)
+
+
+def _on_subscriber_available(registrar: Registrar, event: Event) -> None:
+    registrar.subscriptions.on_untethered_available(event.subject, event.position_id, event.registration_id)
+
+
+def _on_subscriber_dropped(registrar: Registrar, event: Event) -> None:
+    registrar.subscriptions.on_untethered_dropped(event.subject, event.position_id, event.registration_id)
+
+
+def _on_cool_down_over(registrar: Registrar, event: Event) -> None:
+    publication = registrar.publications.of_native(event.subject)
+    if publication is not None:
+        link_publication(publication, registrar.subscriptions)
+
+
 def _on_client_timeout(registrar: Registrar, event: Event) -> None:
     registrar.core.clients.on_timeout(event.client_id, is_closed=bool(event.closed))
     registrar.remove_client(event.client_id)
 
 
 def _on_send_endpoint_removed(registrar: Registrar, event: Event) -> None:
+    registrar.send_destinations.on_channel_closed(event.subject)
     registrar.endpoints.on_sender_removed(event.subject)
 
 
 def _on_receive_endpoint_removed(registrar: Registrar, event: Event) -> None:
     registrar.endpoints.on_receiver_removed(event.subject)
+
+
+def _on_receive_destination_removed(registrar: Registrar, event: Event) -> None:
+    registrar.receive_destinations.on_removed(event.subject)
 
 
 def _on_commands_blocked(registrar: Registrar, _event: Event) -> None:
@@ -83,13 +115,15 @@ def _on_publication_error(registrar: Registrar, event: Event) -> None:
         return
     host, port = event.source_address or ("0.0.0.0", 0)
     registrar.core.errors.record(
-        f"onPublicationError: registrationId={publication.registration_id}, sessionId={publication.session_id}, "
-        f"streamId={publication.stream_id}, receiverId={event.receiver_id}, errorCode={event.error_code}, errorMessage={event.message}",
+        f"onPublicationError: registrationId={publication.registration_id}, "
+        f"destinationRegistrationId={event.destination_registration_id}, sessionId={publication.session_id}, "
+        f"streamId={publication.stream_id}, receiverId={event.receiver_id}, groupId={event.group_tag}, "
+        f"errorCode={event.error_code}, errorMessage={event.message}",
         key=(event.type, publication.registration_id, event.error_code),
     )
     registrar.core.responses.publication_error(
         publication.registration_id,
-        destination_registration_id=commands.NULL_CORRELATION_ID,
+        destination_registration_id=event.destination_registration_id,
         session_id=publication.session_id,
         stream_id=publication.stream_id,
         receiver_id=event.receiver_id,
@@ -104,6 +138,26 @@ def _on_publication_error(registrar: Registrar, event: Event) -> None:
 def _on_native_error(registrar: Registrar, event: Event) -> None:
     # `a` is an errno or a stream; `b` would be a session, of which a peer can make up as many as it likes.
     registrar.core.errors.record(event.describe(), key=(event.type, event.code, event.a, getattr(event.subject, "channel", None)))
+
+
+def _on_send_name_silent(registrar: Registrar, event: Event) -> None:
+    registrar.reresolution.on_silent_sender(event.subject, event.destination_registration_id)
+
+
+def _on_response_setup(registrar: Registrar, event: Event) -> None:
+    publication = registrar.publications.of_native(event.subject)
+    if publication is not None:
+        registrar.publications.responses.on_response_setup(publication, event.response_session_id)
+
+
+def _on_response_connected(registrar: Registrar, event: Event) -> None:
+    publication = registrar.publications.of_native(event.subject)
+    if publication is not None:
+        registrar.publications.responses.on_connected(publication)
+
+
+def _on_control_name_silent(registrar: Registrar, event: Event) -> None:
+    registrar.reresolution.on_silent_control(event.subject, event.transport_index)
 
 
 def _ignore(_registrar: Registrar, _event: Event) -> None:
@@ -123,7 +177,16 @@ EVENT_HANDLERS: Mapping[int, Callable[[Registrar, Event], None]] = {
     EventType.CLIENT_TIMEOUT: _on_client_timeout,
     EventType.SEND_ENDPOINT_REMOVED: _on_send_endpoint_removed,
     EventType.RECEIVE_ENDPOINT_REMOVED: _on_receive_endpoint_removed,
+    EventType.RECEIVE_DESTINATION_REMOVED: _on_receive_destination_removed,
     EventType.COMMANDS_BLOCKED: _on_commands_blocked,
     EventType.PUBLICATION_ERROR: _on_publication_error,
     EventType.NATIVE_ERROR: _on_native_error,
+    EventType.RESPONSE_SETUP: _on_response_setup,
+    EventType.RESPONSE_CONNECTED: _on_response_connected,
+    EventType.SEND_NAME_SILENT: _on_send_name_silent,
+    EventType.SUBSCRIBER_UNAVAILABLE: _on_subscriber_unavailable,
+    EventType.SUBSCRIBER_AVAILABLE: _on_subscriber_available,
+    EventType.SUBSCRIBER_DROPPED: _on_subscriber_dropped,
+    EventType.COOL_DOWN_OVER: _on_cool_down_over,
+    EventType.CONTROL_NAME_SILENT: _on_control_name_silent,
 }

@@ -8,7 +8,7 @@ from aerowire.driver.agent_base cimport DriverAgent, PointerArray
 from aerowire.driver.commands cimport Command
 from aerowire.driver.events cimport EventQueue
 from aerowire.driver.network_publication cimport NetworkPublication
-from aerowire.driver.send_endpoint cimport SendEndpoint
+from aerowire.driver.send_endpoint cimport DestinationChange, SendEndpoint
 from aerowire.driver.system_counters cimport SystemCounters
 from aerowire.system.poller cimport PortPoller
 
@@ -17,6 +17,7 @@ from aerowire.system.poller cimport PortPoller
 cdef class Sender(DriverAgent):
     cdef PortPoller _poller
     cdef PointerArray _publications
+    cdef PointerArray _named_endpoints      # those with names that may change their address
     cdef DatagramBatch _batch
     cdef int _round_robin
     cdef int _poll_ratio
@@ -26,14 +27,20 @@ cdef class Sender(DriverAgent):
     cdef int64_t _last_poll_ns
     cdef bint _blocked                      # some publication has data but no window
     cdef int64_t _bytes_resent
+    cdef int64_t _lookup_interval_ns        # 0: names are looked up once
+    cdef int64_t _lookup_deadline_ns
 
     cdef void _add_endpoint(self, SendEndpoint endpoint, int64_t now_ns) noexcept nogil
     cdef void _add_publication(self, NetworkPublication publication, int64_t key, int64_t now_ns) noexcept nogil
+    cdef void _change_destination(self, DestinationChange change, int kind, int64_t now_ns) noexcept nogil
+    cdef void _check_names(self, int64_t now_ns) noexcept nogil
+    cdef void _check_names_of(self, SendEndpoint endpoint, int64_t now_ns) noexcept nogil
+    cdef bint _is_heard(self, SendEndpoint endpoint, int64_t now_ns) noexcept nogil
     cdef void _remove_endpoint(self, SendEndpoint endpoint) noexcept nogil
     cdef int64_t _send_all(self, int64_t now_ns) noexcept nogil
     cdef int64_t _send_one(self, NetworkPublication publication, int64_t now_ns) noexcept nogil
     cdef int _poll_answers(self, int64_t now_ns) noexcept nogil
     cdef void _on_datagram(self, SendEndpoint endpoint, const uint8_t* frame, int32_t length, const Address* source, int64_t now_ns) noexcept nogil
-    cdef void _on_status_message(self, SendEndpoint endpoint, const uint8_t* frame, int32_t length, int64_t now_ns) noexcept nogil
+    cdef void _on_status_message(self, SendEndpoint endpoint, const uint8_t* frame, int32_t length, const Address* source, int64_t now_ns) noexcept nogil
     cdef void _on_nak(self, SendEndpoint endpoint, const uint8_t* frame, int64_t now_ns) noexcept nogil
     cdef void _on_error(self, SendEndpoint endpoint, const uint8_t* frame, const Address* source, int64_t now_ns) noexcept nogil

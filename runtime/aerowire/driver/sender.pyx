@@ -9,13 +9,16 @@ from aerowire.codecs.native.counters cimport (
     SYSTEM_COUNTER_SENDER_CYCLE_TIME_THRESHOLD_EXCEEDED, SYSTEM_COUNTER_SENDER_MAX_CYCLE_TIME, SYSTEM_COUNTER_SENDER_PROXY_FAILS,
     SYSTEM_COUNTER_SHORT_SENDS, SYSTEM_COUNTER_STATUS_MESSAGES_RECEIVED, SYSTEM_COUNTER_STATUS_MESSAGES_REJECTED)
 from aerowire.codecs.native.transport cimport (
-    FRAME_TYPE_ERR, FRAME_TYPE_NAK, FRAME_TYPE_RTTM, FRAME_TYPE_SM, SM_FLAGS_SEND_SETUP, TERM_LENGTH_MAX, error_frame_session_id,
-    error_frame_stream_id, frame_header_type, nak_session_id, nak_stream_id, rttm_session_id, rttm_stream_id, status_message_flags,
-    status_message_session_id, status_message_stream_id)
+    FRAME_TYPE_ERR, FRAME_TYPE_NAK, FRAME_TYPE_RSP_SETUP, FRAME_TYPE_RTTM, FRAME_TYPE_SM, SM_FLAGS_SEND_SETUP, TERM_LENGTH_MAX, error_frame_session_id,
+    error_frame_receiver_id, error_frame_stream_id, frame_header_type, nak_session_id, nak_stream_id, response_setup_session_id,
+    response_setup_stream_id, rttm_session_id, rttm_stream_id, status_message_flags, status_message_receiver_id, status_message_session_id,
+    status_message_stream_id)
 from aerowire.driver.agent_base cimport BATCH_MAX, PORTS_PER_CYCLE
-from aerowire.driver.events cimport ERROR_RECEIVE_FAILED, ERROR_TABLE_FULL, EVENT_SEND_ENDPOINT_REMOVED
+from aerowire.driver.events cimport ERROR_RECEIVE_FAILED, ERROR_TABLE_FULL, EVENT_SEND_ENDPOINT_REMOVED, EVENT_SEND_NAME_SILENT
+from aerowire.driver.send_endpoint cimport DESTINATION_ADD, DESTINATION_REMOVE, DESTINATION_UPDATE
 from aerowire.driver.system_counters cimport duty_cycle_measure
 from aerowire.ipc.counters cimport counter_add, counter_atomic_add, counter_get_relaxed, counter_increment
+from aerowire.protocol.destinations cimport DESTINATION_TIMEOUT_NS, NO_REGISTRATION
 from aerowire.protocol.frames cimport error_frame_is_valid, frame_is_valid, nak_is_valid, status_message_is_valid
 from aerowire.protocol.pointer_map cimport PointerEntry, pair_key
 
@@ -24,6 +27,7 @@ cdef enum:
     OPERATION_REMOVE_ENDPOINT = 2
     OPERATION_ADD_PUBLICATION = 3
     OPERATION_REMOVE_PUBLICATION = 4
+    OPERATION_CHANGE_DESTINATION = 5
 
 cdef int64_t IDLE_POLL_INTERVAL_NS = 40_000 # a spinning sender with nothing to send asks its sockets no more often: a look costs 0.5 us
 cdef int ANSWER_CAPACITY = 65536            # bytes: the largest datagram, so that a long one is seen as what it is
@@ -39,7 +43,8 @@ cdef class Sender(DriverAgent):
     """
 
     def __cinit__(self, *, ClockPort clock not None, SystemCounters system not None, EventQueue events not None, int poll_ratio=6, int batch=4,
-                  int64_t status_message_timeout_ns=200_000_000, int64_t cycle_threshold_ns=100_000_000):
+                  int64_t status_message_timeout_ns=200_000_000, int64_t cycle_threshold_ns=100_000_000,
+                  int64_t reresolution_check_interval_ns=1_000_000_000):
         if not 1 <= batch <= BATCH_MAX:
             raise ValueError(f"sender's batch: expected 1 to {BATCH_MAX}, actual {batch}")
         self._set_up(clock, system, events, SYSTEM_COUNTER_SENDER_MAX_CYCLE_TIME, SYSTEM_COUNTER_SENDER_CYCLE_TIME_THRESHOLD_EXCEEDED,
@@ -47,9 +52,11 @@ cdef class Sender(DriverAgent):
         self._commands._failed_offers = system.address[SYSTEM_COUNTER_SENDER_PROXY_FAILS]
         self._poller = PortPoller()
         self._publications = PointerArray()
+        self._named_endpoints = PointerArray()
         self._batch = DatagramBatch(batch, ANSWER_CAPACITY)
         self._poll_ratio = poll_ratio
         self._poll_interval_ns = status_message_timeout_ns >> 1
+        self._lookup_interval_ns = reresolution_check_interval_ns
 
     @property
     def role_name(self) -> str:
@@ -75,6 +82,9 @@ cdef class Sender(DriverAgent):
             counter_add(self._system.address[SYSTEM_COUNTER_BYTES_SENT], bytes_sent + self._bytes_resent)
             self._bytes_resent = 0
             work_count += 1
+        if self._named_endpoints.count and self._lookup_interval_ns and self._lookup_deadline_ns - now_ns <= 0:
+            self._lookup_deadline_ns = now_ns + self._lookup_interval_ns
+            self._check_names(now_ns)
         return work_count
 
     cdef int64_t next_deadline_ns(self) noexcept nogil:
@@ -132,7 +142,7 @@ cdef class Sender(DriverAgent):
             return
         frame_type = frame_header_type(frame)
         if frame_type == FRAME_TYPE_SM:
-            self._on_status_message(endpoint, frame, length, now_ns)
+            self._on_status_message(endpoint, frame, length, source, now_ns)
         elif frame_type == FRAME_TYPE_NAK:
             self._on_nak(endpoint, frame, now_ns)
         elif frame_type == FRAME_TYPE_ERR:
@@ -141,22 +151,28 @@ cdef class Sender(DriverAgent):
             entry = endpoint.publications.find(pair_key(rttm_stream_id(frame), rttm_session_id(frame)))
             if entry is not NULL:
                 (<NetworkPublication>entry.value).on_rtt_measurement(frame, now_ns)
+        elif frame_type == FRAME_TYPE_RSP_SETUP:
+            entry = endpoint.publications.find(pair_key(response_setup_stream_id(frame), response_setup_session_id(frame)))
+            if entry is not NULL:
+                (<NetworkPublication>entry.value).on_response_setup(frame, self._events)
 
-    cdef void _on_status_message(self, SendEndpoint endpoint, const uint8_t* frame, int32_t length, int64_t now_ns) noexcept nogil:
+    cdef void _on_status_message(self, SendEndpoint endpoint, const uint8_t* frame, int32_t length, const Address* source, int64_t now_ns) noexcept nogil:
         cdef PointerEntry* entry = endpoint.publications.find(pair_key(status_message_stream_id(frame), status_message_session_id(frame)))
         cdef bint elicits = (status_message_flags(frame) & SM_FLAGS_SEND_SETUP) != 0
         if not status_message_is_valid(frame, TERM_LENGTH_MAX if entry is NULL else (<NetworkPublication>entry.value).term_length):
             counter_atomic_add(self._system.address[SYSTEM_COUNTER_INVALID_PACKETS], 1)
             return
         counter_increment(self._system.address[SYSTEM_COUNTER_STATUS_MESSAGES_RECEIVED])
+        if entry is not NULL and not elicits and not (<NetworkPublication>entry.value).accepts_status_message(frame):
+            counter_increment(self._system.address[SYSTEM_COUNTER_STATUS_MESSAGES_REJECTED])
+            return
+        endpoint.on_status_message(status_message_receiver_id(frame), source, now_ns)
         if entry is NULL:
             return
         if elicits:
-            (<NetworkPublication>entry.value).on_setup_elicited(frame, length, now_ns)
-        elif (<NetworkPublication>entry.value).accepts_status_message(frame):
-            (<NetworkPublication>entry.value).on_status_message(frame, length, now_ns)
+            (<NetworkPublication>entry.value).on_setup_elicited(frame, length, source, now_ns)
         else:
-            counter_increment(self._system.address[SYSTEM_COUNTER_STATUS_MESSAGES_REJECTED])
+            (<NetworkPublication>entry.value).on_status_message(frame, length, self._events, now_ns)
 
     cdef void _on_nak(self, SendEndpoint endpoint, const uint8_t* frame, int64_t now_ns) noexcept nogil:
         cdef PointerEntry* entry = endpoint.publications.find(pair_key(nak_stream_id(frame), nak_session_id(frame)))
@@ -176,7 +192,35 @@ cdef class Sender(DriverAgent):
         counter_increment(self._system.address[SYSTEM_COUNTER_ERROR_FRAMES_RECEIVED])
         entry = endpoint.publications.find(pair_key(error_frame_stream_id(frame), error_frame_session_id(frame)))
         if entry is not NULL:
-            (<NetworkPublication>entry.value).on_error(frame, source, self._events, now_ns)
+            (<NetworkPublication>entry.value).on_error(frame, source, endpoint.registration_of(error_frame_receiver_id(frame), source),
+                                                       self._events, now_ns)
+
+    # ---- names
+
+    cdef void _check_names(self, int64_t now_ns) noexcept nogil:
+        cdef int i
+        for i in range(self._named_endpoints.count):
+            self._check_names_of(<SendEndpoint>self._named_endpoints.items[i], now_ns)
+
+    cdef void _check_names_of(self, SendEndpoint endpoint, int64_t now_ns) noexcept nogil:
+        # Who has not been heard for a while may have moved: the registrar looks the name up again. Aeron: checkForReResolution.
+        cdef int64_t registration_id = NO_REGISTRATION
+        if endpoint.has_destinations:
+            registration_id = endpoint.destinations.poll_silent(now_ns)
+            while registration_id != NO_REGISTRATION and self._events.has_room():
+                self._events.offer(EVENT_SEND_NAME_SILENT, <void*>endpoint, registration_id, 0)
+                registration_id = endpoint.destinations.poll_silent(now_ns)
+        elif endpoint.looked_up_ns + DESTINATION_TIMEOUT_NS - now_ns < 0 and not self._is_heard(endpoint, now_ns) and self._events.has_room():
+            endpoint.looked_up_ns = now_ns
+            self._events.offer(EVENT_SEND_NAME_SILENT, <void*>endpoint, NO_REGISTRATION, 0)
+
+    cdef bint _is_heard(self, SendEndpoint endpoint, int64_t now_ns) noexcept nogil:
+        cdef int i
+        for i in range(self._publications.count):
+            if ((<NetworkPublication>self._publications.items[i])._endpoint is endpoint
+                    and (<NetworkPublication>self._publications.items[i]).status_message_ns + DESTINATION_TIMEOUT_NS - now_ns >= 0):
+                return True
+        return False
 
     # ---- commands
 
@@ -191,11 +235,18 @@ cdef class Sender(DriverAgent):
             self._publications.remove(command.subject)
             (<NetworkPublication>command.subject)._endpoint.publications.remove(pair_key(command.a, command.b))
             (<NetworkPublication>command.subject).sender_release()
+        elif command.operation == OPERATION_CHANGE_DESTINATION:
+            self._change_destination(<DestinationChange>command.subject, command.a, now_ns)
 
     cdef void _add_endpoint(self, SendEndpoint endpoint, int64_t now_ns) noexcept nogil:
         cdef int outcome = self._poller.attach(endpoint._port, <void*>endpoint)
         if outcome < 0:
             endpoint.report(ERROR_RECEIVE_FAILED, -outcome, 0, now_ns)
+        if endpoint.is_named:
+            self._named_endpoints.add(<void*>endpoint)
+
+    cdef void _change_destination(self, DestinationChange change, int kind, int64_t now_ns) noexcept nogil:
+        change.endpoint.change_destination(kind, change.registration_id, &change.address, now_ns)
 
     cdef void _add_publication(self, NetworkPublication publication, int64_t key, int64_t now_ns) noexcept nogil:
         if not self._publications.add(<void*>publication) or publication._endpoint.publications.put(key, <void*>publication) is NULL:
@@ -203,6 +254,7 @@ cdef class Sender(DriverAgent):
 
     cdef void _remove_endpoint(self, SendEndpoint endpoint) noexcept nogil:
         self._poller.detach(endpoint._port)
+        self._named_endpoints.remove(<void*>endpoint)
         self._events.offer(EVENT_SEND_ENDPOINT_REMOVED, <void*>endpoint, 0, 0)
 
     def add_endpoint(self, SendEndpoint endpoint not None) -> None:
@@ -213,6 +265,18 @@ cdef class Sender(DriverAgent):
     def remove_endpoint(self, SendEndpoint endpoint not None) -> None:
         """Use an endpoint no more; its publications were removed before. Answered by SEND_ENDPOINT_REMOVED."""
         self._put(OPERATION_REMOVE_ENDPOINT, endpoint)
+
+    def add_destination(self, SendEndpoint endpoint not None, int64_t registration_id, address not None) -> None:
+        """Send to (host, port) as well from now on."""
+        self._put(OPERATION_CHANGE_DESTINATION, DestinationChange(endpoint, registration_id, address), DESTINATION_ADD)
+
+    def remove_destination(self, SendEndpoint endpoint not None, int64_t registration_id) -> None:
+        """Send to the destination of that registration no more; an unknown one is no error."""
+        self._put(OPERATION_CHANGE_DESTINATION, DestinationChange(endpoint, registration_id), DESTINATION_REMOVE)
+
+    def update_destination(self, SendEndpoint endpoint not None, int64_t registration_id, address not None) -> None:
+        """Send to another address from now on: a name has moved. A registration of -1 is the endpoint's own peer."""
+        self._put(OPERATION_CHANGE_DESTINATION, DestinationChange(endpoint, registration_id, address), DESTINATION_UPDATE)
 
     def add_publication(self, NetworkPublication publication not None) -> None:
         """Send a publication from now on. Held until PUBLICATION_REMOVED."""

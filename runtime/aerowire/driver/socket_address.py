@@ -14,10 +14,12 @@ from typing import Protocol
 from aerowire.base.errors import ChannelValueError, UnknownHostError
 from aerowire.codecs.tables.errors import ErrorCode
 
-_IPV4 = re.compile(r"(?P<host>[^:\[\]]+):(?P<port>[0-9]+)", re.ASCII)
-_IPV6 = re.compile(r"\[(?P<host>[0-9a-fA-F:.]*)(?:%(?P<scope>[0-9a-zA-Z_.~-]+))?\]:(?P<port>[0-9]+)", re.ASCII)
+_IPV4 = re.compile(r"(?P<host>[^:\[\]]*):(?P<port>[0-9]+)", re.ASCII)
+_IPV6 = re.compile(r"\[(?P<host>[0-9a-fA-F:]*)(?:%(?P<scope>[0-9a-zA-Z_.~-]*))?\]:(?P<port>[0-9]+)", re.ASCII)
 
 _PORT_MAX = 65535
+# What `:port` means: the loopback interface, as with the official driver.
+_NO_HOST = "127.0.0.1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,11 @@ class SocketAddress:
     @property
     def family(self) -> int:
         return int(socket.AF_INET6 if self.is_ipv6 else socket.AF_INET)
+
+    @property
+    def native(self) -> tuple[str, int, int, int]:
+        """The form that native code takes."""
+        return self.host, self.port, 0, self.scope_id
 
     def with_port(self, port: int) -> SocketAddress:
         """Return the same host with another port."""
@@ -118,7 +125,7 @@ def parse_address(uri: str, key: str, text: str, resolver: NameResolver) -> Sock
 def _ipv6(uri: str, key: str, text: str, host: str, port: int, scope: str | None) -> SocketAddress:
     try:
         address = str(ipaddress.IPv6Address(host))
-        scope_id = 0 if scope is None else int(scope) if scope.isdecimal() else socket.if_nametoindex(scope)
+        scope_id = 0 if not scope else int(scope) if scope.isdecimal() else socket.if_nametoindex(scope)
     except ValueError:
         raise _malformed(uri, key, text, "an IPv6 address in brackets") from None
     except OSError:
@@ -128,7 +135,7 @@ def _ipv6(uri: str, key: str, text: str, host: str, port: int, scope: str | None
 
 def _as_ipv4(host: str) -> str | None:
     try:
-        return str(ipaddress.IPv4Address(host))
+        return str(ipaddress.IPv4Address(host or _NO_HOST))
     except ValueError:
         return None
 

@@ -39,10 +39,20 @@ class StreamCounters:
         channel: str,
         reference_id: int = cnc.COUNTER_DEFAULT_REFERENCE_ID,
         mode: str | None = None,
+        indicator: str | None = None,
     ) -> int:
-        """Allocate a counter of one stream and return its id; `mode` is for labels that name it: concurrent or exclusive."""
+        """Allocate a counter of one stream and return its id.
+
+        `mode` and `indicator` are for labels that name them: concurrent or exclusive, and what a congestion control tells.
+        """
         label = format_label(
-            counter_type, registration_id=registration_id, session_id=session_id, stream_id=stream_id, channel=channel, mode=mode
+            counter_type,
+            registration_id=registration_id,
+            session_id=session_id,
+            stream_id=stream_id,
+            channel=channel,
+            mode=mode,
+            indicator=indicator,
         )
         key = cnc.StreamCounterKeyEncoder.encode(
             registration_id=registration_id,
@@ -64,6 +74,10 @@ class StreamCounters:
         key = cnc.ChannelStatusKeyEncoder.encode(channel=_ascii(channel, cnc.CHANNEL_STATUS_CHANNEL_LENGTH_MAX))
         label = _ascii(format_label(counter_type, channel=channel), cnc.COUNTER_LABEL_LENGTH_MAX)
         return self._counters.allocate(label, counter_type, key, registration_id=registration_id)
+
+    def destination_count(self, registration_id: int, channel: str) -> int:
+        """Allocate the counter that tells how many destinations a channel has. Aeron: MdcDestinations."""
+        return self.channel_status(CounterType.MDC_NUM_DEST, registration_id, channel)
 
     def local_sockaddr(self, registration_id: int, channel_status_id: int, direction: str, address: str) -> int:
         """Allocate the counter that tells the address an endpoint is bound to."""

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from aerowire.base.channel_uri import MEDIA_IPC, ChannelUri
-from aerowire.base.errors import ChannelError, ChannelValueError
+from aerowire.base.channel_uri import MEDIA_IPC
+from aerowire.base.errors import ChannelValueError
 from aerowire.codecs.tables.errors import ErrorCode
-from aerowire.driver.publication_checks import not_supported
-from aerowire.driver.subscription_params import SubscriptionParams
-from aerowire.driver.udp_channel import TIMESTAMP_OFFSET_NONE, ControlMode, UdpChannel
-
-
-def refuse_spy(channel: str) -> ChannelError:
-    """Return the error of a spy subscription."""
-    return not_supported("spy subscriptions", ChannelUri.parse(channel), "aeron-spy")
+from aerowire.driver.udp_channel import RESERVED_VALUE_OFFSET, TIMESTAMP_OFFSET_NONE, UdpChannel
 
 
 def is_ipc_channel(channel: str) -> bool:
@@ -20,24 +13,16 @@ def is_ipc_channel(channel: str) -> bool:
     return channel.startswith(f"aeron:{MEDIA_IPC}")
 
 
-def check_supported(uri: ChannelUri, params: SubscriptionParams) -> None:
-    """Raise ChannelError when a subscription asks for what this driver does not do."""
-    if params.is_response:
-        raise not_supported("response channels", uri, "control-mode=response")
-    if not params.is_tether:
-        raise not_supported("subscriptions that a stream does not wait for", uri, "tether=false")
-
-
 def check_network(channel: UdpChannel) -> None:
     """Raise ChannelError when a UDP channel is not one that can be subscribed to."""
-    if channel.is_multicast:
-        raise not_supported("multicast", channel.uri, "a multicast endpoint")
-    if channel.control_mode is ControlMode.MANUAL:
-        raise not_supported("multi-destination subscriptions", channel.uri, "control-mode=manual")
-    if channel.uri.get("cc") == "cubic":
-        raise not_supported("congestion control other than static", channel.uri, "cc=cubic")
-    if channel.channel_rcv_timestamp_offset != TIMESTAMP_OFFSET_NONE:
-        raise not_supported("channel timestamps", channel.uri, "channel-rcv-ts-offset")
+    if channel.channel_rcv_timestamp_offset < min(RESERVED_VALUE_OFFSET, TIMESTAMP_OFFSET_NONE):
+        raise ChannelValueError(
+            "a time stamp would overwrite the frame's header",
+            where=channel.original,
+            expected="an offset of 0 or more, or reserved",
+            actual=f"channel-rcv-ts-offset={channel.uri.get('channel-rcv-ts-offset')}",
+            error_code=ErrorCode.GENERIC_ERROR,
+        )
     if "media-rcv-ts-offset" in channel.uri:
         raise ChannelValueError(
             "media timestamps are not supported",

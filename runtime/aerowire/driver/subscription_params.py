@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from aerowire.base import units
 from aerowire.base.channel_uri import ChannelUri, session_tag
 from aerowire.base.errors import ChannelValueError
 from aerowire.codecs.tables.errors import ErrorCode
+from aerowire.driver.channel_values import ChannelValues
 from aerowire.driver.context import Context
-from aerowire.driver.publication_params import position_texts, untethered_linger_ns
+from aerowire.driver.publication_params import start_position, untethered_linger_ns
+from aerowire.protocol.untethered import UntetheredTimes
 
 
 @dataclass(slots=True, kw_only=True)
@@ -29,28 +30,36 @@ class SubscriptionParams:
     untethered_linger_timeout_ns: int
     untethered_resting_timeout_ns: int
 
+    def untethered_times(self) -> UntetheredTimes:
+        """Return how long a stream waits for subscribers that it does not have to wait for."""
+        return UntetheredTimes(
+            window_limit_ns=self.untethered_window_limit_timeout_ns,
+            linger_ns=self.untethered_linger_timeout_ns,
+            resting_ns=self.untethered_resting_timeout_ns,
+        )
+
     @classmethod
     def of(cls, uri: ChannelUri, context: Context, publisher_term_length: int = 0) -> SubscriptionParams:
         """Read `uri`; `publisher_term_length` is the stream's, 0 while it is unknown. Raises ChannelValueError."""
-        window_limit_ns = _duration(uri, "untethered-window-limit-timeout", context.untethered_window_limit_timeout_ns)
+        values = ChannelValues(uri, ErrorCode.GENERIC_ERROR, ErrorCode.GENERIC_ERROR)
+        window_limit_ns = values.duration("untethered-window-limit-timeout", context.untethered_window_limit_timeout_ns)
         default_term_length = context.ipc_term_buffer_length if uri.is_ipc else context.term_buffer_length
-        window_text = uri.get("rcv-wnd")
-        window_length = units.parse_size("rcv-wnd", window_text) if window_text is not None else 0
+        window_length = values.size("rcv-wnd", 0)
         return cls(
-            session_id=_session_id(uri),
-            join_position=position_texts(uri),
-            is_reliable=_boolean(uri, "reliable", context.reliable_stream),
-            is_rejoin=_boolean(uri, "rejoin", context.rejoin_stream),
-            is_sparse=_boolean(uri, "sparse", context.term_buffer_sparse_file),
-            is_tether=_boolean(uri, "tether", context.tether_subscriptions),
+            session_id=_session_id(values),
+            join_position=start_position(values),
+            is_reliable=values.boolean("reliable", context.reliable_stream),
+            is_rejoin=values.boolean("rejoin", context.rejoin_stream),
+            is_sparse=values.boolean("sparse", context.term_buffer_sparse_file),
+            is_tether=values.boolean("tether", context.tether_subscriptions),
             is_response=uri.get("control-mode") == "response",
-            group=_group(uri.get("group") or context.receiver_group_consideration),
+            group=_group(uri.get("group"), context.receiver_group_consideration),
             receiver_window_length=min(
                 window_length or context.rcv_initial_window_length, (publisher_term_length or default_term_length) >> 1
             ),
             untethered_window_limit_timeout_ns=window_limit_ns,
-            untethered_linger_timeout_ns=untethered_linger_ns(uri, context, window_limit_ns),
-            untethered_resting_timeout_ns=_duration(uri, "untethered-resting-timeout", context.untethered_resting_timeout_ns),
+            untethered_linger_timeout_ns=untethered_linger_ns(values, context, window_limit_ns),
+            untethered_resting_timeout_ns=values.duration("untethered-resting-timeout", context.untethered_resting_timeout_ns),
         )
 
 
@@ -69,31 +78,15 @@ def check_window_fits_rcvbuf(channel: str, window_length: int, rcvbuf_length: in
         )
 
 
-def _session_id(uri: ChannelUri) -> int | None:
-    text = uri.get("session-id")
-    if text is None:
+def _session_id(values: ChannelValues) -> int | None:
+    if "session-id" not in values.uri:
         return None
-    if session_tag(text) is not None:
-        raise ChannelValueError(
-            "a subscription's session-id cannot be a tag",
-            where=uri,
-            expected="an integer",
-            actual=f"session-id={text}",
-            error_code=ErrorCode.GENERIC_ERROR,
-        )
-    return int(text)
+    if session_tag(values.uri.parameters["session-id"]) is not None:
+        raise values.error("a subscription's session-id cannot be a tag", "an integer", "session-id")
+    return values.integer("session-id", 0)
 
 
-def _boolean(uri: ChannelUri, key: str, default: bool) -> bool:
-    text = uri.get(key)
-    return default if text is None else text == "true"
-
-
-def _duration(uri: ChannelUri, key: str, default: int) -> int:
-    text = uri.get(key)
-    return default if text is None else units.parse_duration_ns(key, text)
-
-
-def _group(text: str) -> bool | None:
-    lowered = text.lower()
-    return None if lowered == "infer" else lowered == "true"
+def _group(text: str | None, default: str) -> bool | None:
+    # A channel's own text is what it says; the option may be in any case.
+    value = default.lower() if text is None else text
+    return None if value == "infer" else value == "true"

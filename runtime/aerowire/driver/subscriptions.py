@@ -11,20 +11,18 @@ from typing import TYPE_CHECKING
 from aerowire.base.channel_uri import ChannelUri
 from aerowire.base.errors import RegistrationError
 from aerowire.codecs.flyweights import cnc
+from aerowire.codecs.flyweights.events import DriverEventCode
 from aerowire.codecs.tables.counters import CounterType
 from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.driver.endpoints import conflict
 from aerowire.driver.links import Link, LinkTable, Source, Subscription
-from aerowire.driver.network_publication import NetworkPublication
-from aerowire.driver.subscription_checks import check_network, check_supported
+from aerowire.driver.subscription_checks import check_network
 from aerowire.driver.subscription_params import SubscriptionParams
 from aerowire.driver.udp_channel import UdpChannel
 
 if TYPE_CHECKING:
     from aerowire.driver.driver_core import DriverCore
     from aerowire.driver.endpoints import Endpoints, ReceiveChannel
-    from aerowire.driver.ipc_publication import IpcPublication
-    from aerowire.driver.publication_image import PublicationImage
 
 
 class Subscriptions:
@@ -34,19 +32,67 @@ class Subscriptions:
         self._core = core
         self._endpoints = endpoints
         self._subscriptions: dict[int, Subscription] = {}
+        # IPC and spy destinations of multi-destination subscriptions, each a subscription with the registration of the one that has it.
+        self._destinations: list[Subscription] = []
         self._links = LinkTable()
         self._free_when_answered: dict[Source, Callable[[], None]] = {}
 
     def __iter__(self) -> Iterator[Subscription]:
-        return iter(tuple(self._subscriptions.values()))
+        return iter((*self._subscriptions.values(), *self._destinations))
+
+    def find_multi_destination(self, registration_id: int) -> Subscription:
+        """Return a subscription that destinations can be added to; raises RegistrationError."""
+        subscription = self._subscriptions.get(registration_id)
+        if subscription is None or subscription.endpoint is None or not subscription.endpoint.native.is_multi_destination:
+            raise RegistrationError(
+                "unknown multi-destination subscription",
+                where="destination",
+                expected="the registration of a subscription with control-mode=manual",
+                actual=registration_id,
+                error_code=ErrorCode.UNKNOWN_SUBSCRIPTION,
+            )
+        return subscription
+
+    def add_local_destination(self, owner: Subscription, channel: str, spied: UdpChannel | None) -> Subscription:
+        """Make an IPC or a spy destination of a multi-destination subscription; the caller links it to publications."""
+        uri = ChannelUri.parse(channel)
+        params = SubscriptionParams.of(uri, self._core.context)
+        destination = Subscription(owner.registration_id, owner.client_id, channel, owner.stream_id, params, None, spied)
+        self._destinations.append(destination)
+        return destination
+
+    def remove_local_destination(self, registration_id: int, channel: str) -> None:
+        """End an IPC or a spy destination, named as it was added; its images become unavailable."""
+        for item in self._destinations:
+            if item.registration_id == registration_id and item.channel == channel:
+                self._destinations.remove(item)
+                for link in self._links.of_subscription(item):
+                    self._tell_unavailable(link)
+                self._end(item)
+                return
+        raise RegistrationError(
+            "unknown destination",
+            where="remove destination",
+            expected=f"an IPC or a spy destination of subscription {registration_id}",
+            actual=channel,
+            error_code=ErrorCode.UNKNOWN_SUBSCRIPTION,
+        )
 
     def add_ipc(self, channel: str, stream_id: int, registration_id: int, client_id: int) -> Subscription:
         """Make an IPC subscription; the caller links it to publications."""
         uri = ChannelUri.parse(channel)
         self._core.clients.get_or_add(client_id)
         params = SubscriptionParams.of(uri, self._core.context)
-        check_supported(uri, params)
         subscription = self._add(registration_id, client_id, channel, stream_id, params, None)
+        self._core.responses.subscription_ready(registration_id, cnc.CHANNEL_STATUS_NO_ID_ALLOCATED)
+        return subscription
+
+    def add_spy(self, channel: UdpChannel, stream_id: int, registration_id: int, client_id: int) -> Subscription:
+        """Make a subscription to what this driver sends; the caller links it to publications."""
+        self._core.clients.get_or_add(client_id)
+        params = SubscriptionParams.of(channel.uri, self._core.context)
+        subscription = Subscription(registration_id, client_id, channel.original, stream_id, params, None, channel)
+        self._subscriptions[registration_id] = subscription
         self._core.responses.subscription_ready(registration_id, cnc.CHANNEL_STATUS_NO_ID_ALLOCATED)
         return subscription
 
@@ -55,13 +101,38 @@ class Subscriptions:
         check_network(channel)
         self._core.clients.get_or_add(client_id)
         params = SubscriptionParams.of(channel.uri, self._core.context)
-        check_supported(channel.uri, params)
         self._check_clash(channel, stream_id, params)
         endpoint = self._endpoints.open_receiver(channel, params, registration_id)
         subscription = self._add(registration_id, client_id, channel.original, stream_id, params, endpoint)
-        self._announce(endpoint, stream_id, params.session_id)
+        if subscription.awaits_response:
+            endpoint.awaited[stream_id] += 1
+        else:
+            self._announce(endpoint, stream_id, params.session_id)
         self._core.responses.subscription_ready(registration_id, endpoint.status_counter_id)
         return subscription
+
+    def find(self, registration_id: int) -> Subscription | None:
+        """Return a subscription by its registration."""
+        return self._subscriptions.get(registration_id)
+
+    def on_response_session(self, registration_id: int, session_id: int) -> None:
+        """A request is answered by a session: the subscription that waits for it takes it, or asks for its set-up once more."""
+        subscription = self._subscriptions.get(registration_id)
+        if subscription is None or subscription.endpoint is None:
+            return
+        endpoint = subscription.endpoint
+        if subscription.params.session_id is not None:
+            self._core.receiver.request_setup(endpoint.native, subscription.stream_id, subscription.params.session_id)
+            return
+        self._await_no_longer(endpoint, subscription.stream_id)
+        subscription.params.session_id = session_id
+        self._announce(endpoint, subscription.stream_id, session_id)
+
+    def on_ipc_response_session(self, registration_id: int, session_id: int) -> None:
+        """An IPC request is about to be answered by a session: the subscription that waits for it takes it."""
+        subscription = self._subscriptions.get(registration_id)
+        if subscription is not None and subscription.endpoint is None:
+            subscription.params.session_id = session_id
 
     def remove(self, correlation_id: int, registration_id: int) -> None:
         """End a subscription."""
@@ -75,18 +146,28 @@ class Subscriptions:
                 error_code=ErrorCode.UNKNOWN_SUBSCRIPTION,
             )
         self._end(subscription)
+        self._end_destinations(lambda item: item.registration_id == registration_id)
         self._core.responses.operation_success(correlation_id)
 
     def remove_client(self, client_id: int) -> None:
         """End every subscription of a client that is gone."""
-        for subscription in self:
+        for subscription in tuple(self._subscriptions.values()):
             if subscription.client_id == client_id:
                 del self._subscriptions[subscription.registration_id]
                 self._end(subscription)
+        self._end_destinations(lambda item: item.client_id == client_id)
 
     def of_stream(self, endpoint: ReceiveChannel | None, session_id: int, stream_id: int) -> list[Subscription]:
         """Return who subscribed to a stream on an endpoint (None: IPC), oldest first."""
         return [item for item in self if item.endpoint is endpoint and item.wants(session_id, stream_id)]
+
+    def of_this_driver(self, stream_id: int) -> list[Subscription]:
+        """Return the subscriptions to a stream of this driver's own publications, oldest first."""
+        return [item for item in self if item.stream_id == stream_id and item.endpoint is None]
+
+    def is_linked(self, subscription: Subscription, source: Source) -> bool:
+        """Return whether a subscription is linked to a source, or about to be."""
+        return self._links.is_linked(subscription, source)
 
     def allocate_position(self, subscription: Subscription, source_id: int, session_id: int) -> int:
         """Allocate a subscriber position counter that refers to its source."""
@@ -111,7 +192,7 @@ class Subscriptions:
         """Ask the tracker to add a subscriber to a running source; its event makes the image available."""
         position_id = self.allocate_position(subscription, source.source_id, source.session_id)
         self._links.add(Link(subscription, source, position_id, unanswered=1))
-        self._core.tracker.link_subscriber(_linkable(source), position_id, subscription.registration_id)
+        self._core.tracker.link_subscriber(source.native, position_id, subscription.registration_id, subscription.tether)
 
     def on_linked(self, native: object, position_id: int, registration_id: int, *, join_position: int | None) -> None:
         """The tracker has answered `link_later`; without a join position it refused, as the source is ending."""
@@ -131,17 +212,41 @@ class Subscriptions:
         if link is not None:
             self._free_unless_awaited(link)
 
+    def unlink_all(self, source: Source) -> None:
+        """Take a source that lives on away from everybody who is linked to it. The caller keeps others from joining."""
+        self.notify_unavailable(source)
+        for link in self._links.of_source(source):
+            self._end_link(link)
+
+    def on_untethered_unavailable(self, native: object, position_id: int, registration_id: int) -> None:
+        """The tracker no longer waits for a subscriber that has fallen behind."""
+        link = self._find(native, position_id, registration_id)
+        if link is not None:
+            self._tell_unavailable(link)
+            self._note_tether(link, "RESTING")
+
+    def on_untethered_available(self, native: object, position_id: int, registration_id: int) -> None:
+        """A subscriber that had fallen behind has rested and is counted again."""
+        link = self._find(native, position_id, registration_id)
+        if link is not None and not link.is_ended:
+            self._notify_available(link)
+            self._note_tether(link, "ACTIVE")
+
+    def on_untethered_dropped(self, native: object, position_id: int, registration_id: int) -> None:
+        """The tracker uses the position of a subscriber that fell behind, and does not rejoin, no more."""
+        link = self._find(native, position_id, registration_id)
+        if link is not None and not link.is_ended:
+            link.is_ended = True
+            self._free_unless_awaited(link)
+            self._note_tether(link, "CLOSED")
+
     def notify_unavailable(self, source: Source) -> bool:
         """Tell every linked subscription that a source has ended; returns whether the last one would join again."""
         is_rejoin = True
         for link in self._links.of_source(source):
             if link.is_available:
-                link.is_available = False
-                subscription = link.subscription
-                is_rejoin = subscription.params.is_rejoin
-                self._core.responses.unavailable_image(
-                    source.source_id, subscription.registration_id, subscription.stream_id, subscription.channel
-                )
+                is_rejoin = link.subscription.params.is_rejoin
+                self._tell_unavailable(link)
         return is_rejoin
 
     def on_source_removed(self, source: Source, free: Callable[[], None]) -> None:
@@ -170,16 +275,44 @@ class Subscriptions:
         self._subscriptions[registration_id] = subscription
         return subscription
 
+    def _note_tether(self, link: Link, state: str) -> None:
+        self._core.notes.state(
+            DriverEventCode.UNTETHERED_SUBSCRIPTION_STATE_CHANGE,
+            registration_id=link.subscription.registration_id,
+            stream_id=link.subscription.stream_id,
+            session_id=link.source.session_id,
+            channel=link.subscription.channel,
+            state=state,
+        )
+
     def _end(self, subscription: Subscription) -> None:
+        self._core.notes.state(
+            DriverEventCode.REMOVE_SUBSCRIPTION_CLEANUP,
+            registration_id=subscription.registration_id,
+            stream_id=subscription.stream_id,
+            channel=subscription.channel,
+        )
         for link in self._links.of_subscription(subscription):
-            if not link.is_ended:
-                link.is_ended = True
-                link.is_available = False
-                link.unanswered += 1
-                self._core.tracker.unlink_subscriber(_linkable(link.source), link.position_id, subscription.registration_id)
+            self._end_link(link)
         if subscription.endpoint is not None:
-            self._withdraw(subscription.endpoint, subscription.stream_id, subscription.params.session_id)
+            if subscription.awaits_response:
+                self._await_no_longer(subscription.endpoint, subscription.stream_id)
+            else:
+                self._withdraw(subscription.endpoint, subscription.stream_id, subscription.params.session_id)
             self._endpoints.close_receiver_if_unused(subscription.endpoint)
+
+    def _end_destinations(self, is_over: Callable[[Subscription], bool]) -> None:
+        for item in tuple(self._destinations):
+            if is_over(item):
+                self._destinations.remove(item)
+                self._end(item)
+
+    def _end_link(self, link: Link) -> None:
+        if not link.is_ended:
+            link.is_ended = True
+            link.is_available = False
+            link.unanswered += 1
+            self._core.tracker.unlink_subscriber(link.source.native, link.position_id, link.subscription.registration_id)
 
     def _announce(self, endpoint: ReceiveChannel, stream_id: int, session_id: int | None) -> None:
         if session_id is not None:
@@ -190,6 +323,11 @@ class Subscriptions:
         endpoint.streams[stream_id] += 1
         if endpoint.streams[stream_id] == 1:
             self._core.receiver.add_subscription(endpoint.native, stream_id)
+
+    def _await_no_longer(self, endpoint: ReceiveChannel, stream_id: int) -> None:
+        endpoint.awaited[stream_id] -= 1
+        if endpoint.awaited[stream_id] == 0:
+            del endpoint.awaited[stream_id]
 
     def _withdraw(self, endpoint: ReceiveChannel, stream_id: int, session_id: int | None) -> None:
         if session_id is not None:
@@ -214,6 +352,7 @@ class Subscriptions:
             for key, wanted, existing in (
                 ("reliable", params.is_reliable, item.params.is_reliable),
                 ("rejoin", params.is_rejoin, item.params.is_rejoin),
+                ("control-mode", params.is_response, item.params.is_response),
             ):
                 if wanted != existing:
                     raise conflict(channel, item.channel, key, str(existing).lower())
@@ -231,12 +370,24 @@ class Subscriptions:
             source_identity=source.source_identity,
         )
 
-    def _answered(self, native: object, position_id: int, registration_id: int) -> Link | None:
-        # A counter's id is used again; only all three tell whose answer this is.
+    def _tell_unavailable(self, link: Link) -> None:
+        if link.is_available:
+            link.is_available = False
+            subscription = link.subscription
+            self._core.responses.unavailable_image(
+                link.source.source_id, subscription.registration_id, subscription.stream_id, subscription.channel
+            )
+
+    def _find(self, native: object, position_id: int, registration_id: int) -> Link | None:
+        # A counter's id is used again; only all three tell whose link this is.
         link = self._links.by_position.get(position_id)
-        if link is None or link.source.native is not native or link.subscription.registration_id != registration_id:
-            return None
-        link.unanswered -= 1
+        is_same = link is not None and link.source.native is native and link.subscription.registration_id == registration_id
+        return link if is_same else None
+
+    def _answered(self, native: object, position_id: int, registration_id: int) -> Link | None:
+        link = self._find(native, position_id, registration_id)
+        if link is not None:
+            link.unanswered -= 1
         return link
 
     def _free_unless_awaited(self, link: Link) -> None:
@@ -246,9 +397,3 @@ class Subscriptions:
         self._core.counters.manager.free(link.position_id)
         if link.source in self._free_when_answered and not self._links.of_source(link.source):
             self._free_when_answered.pop(link.source)()
-
-
-def _linkable(source: Source) -> IpcPublication | PublicationImage:
-    native = source.native
-    assert not isinstance(native, NetworkPublication), "nobody is linked to a network publication: spies are refused"
-    return native

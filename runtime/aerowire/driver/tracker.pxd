@@ -29,5 +29,5 @@ cdef class Tracker(DriverAgent):
     cdef void _on_timer(self, int64_t now_ns, int64_t epoch_ms) noexcept nogil
     cdef void _check_blocked_commands(self, int64_t now_ns) noexcept nogil
     cdef void _check_clients(self, int64_t epoch_ms) noexcept nogil
-    cdef void _link(self, Command* command) noexcept nogil
+    cdef void _link(self, Command* command, int64_t now_ns) noexcept nogil
     cdef void _unlink(self, Command* command) noexcept nogil

@@ -18,7 +18,9 @@ from aerowire.driver.events cimport (
 from aerowire.driver.ipc_publication cimport IpcPublication
 from aerowire.driver.network_publication cimport NetworkPublication
 from aerowire.driver.publication_image cimport PublicationImage
+from aerowire.driver.subscribable cimport Subscribable
 from aerowire.driver.system_counters cimport SystemCounters, duty_cycle_measure, duty_cycle_start
+from aerowire.driver.untethered_subscriptions cimport TETHER_TETHERED
 from aerowire.ipc.counters cimport counter_get, counter_increment
 
 cdef enum:
@@ -31,6 +33,7 @@ cdef enum:
     OPERATION_UNLINK_SUBSCRIBER = 7
     OPERATION_ADD_CLIENT = 8
     OPERATION_REMOVE_CLIENT = 9
+    OPERATION_REJECT_IPC_PUBLICATION = 10
 
 cdef int64_t NS_PER_MS = 1_000_000
 
@@ -183,25 +186,26 @@ cdef class Tracker(DriverAgent):
             self._images.add(command.subject)
         elif command.operation == OPERATION_CLOSE_IPC_PUBLICATION:
             (<IpcPublication>command.subject).on_closed()
+            if command.flag:
+                (<IpcPublication>command.subject).on_time_event(now_ns, self._events)
         elif command.operation == OPERATION_CLOSE_NETWORK_PUBLICATION:
             (<NetworkPublication>command.subject).on_closed()
+            if command.flag:
+                (<NetworkPublication>command.subject).on_time_event(now_ns, self._events)
         elif command.operation == OPERATION_LINK_SUBSCRIBER:
-            self._link(command)
+            self._link(command, now_ns)
         elif command.operation == OPERATION_UNLINK_SUBSCRIBER:
             self._unlink(command)
         elif command.operation == OPERATION_ADD_CLIENT:
             self._clients.add(command.value, <int64_t*>command.second, command.a)
         elif command.operation == OPERATION_REMOVE_CLIENT:
             self._clients.remove(command.value)
+        elif command.operation == OPERATION_REJECT_IPC_PUBLICATION:
+            (<IpcPublication>command.subject).on_rejected(now_ns)
 
-    cdef void _link(self, Command* command) noexcept nogil:
-        cdef int64_t position
-        cdef EventRecord* record
-        if command.flag:
-            position = (<PublicationImage>command.subject).link_subscriber(command.a, command.value)
-        else:
-            position = (<IpcPublication>command.subject).link_subscriber(command.a, command.value)
-        record = self._events.claim(EVENT_SUBSCRIBER_LINKED, command.subject)
+    cdef void _link(self, Command* command, int64_t now_ns) noexcept nogil:
+        cdef int64_t position = (<Subscribable>command.subject).link_subscriber(command.a, command.value, command.b, now_ns)
+        cdef EventRecord* record = self._events.claim(EVENT_SUBSCRIBER_LINKED, command.subject)
         if record is not NULL:
             record.values[0] = command.a
             record.values[1] = position
@@ -210,10 +214,7 @@ cdef class Tracker(DriverAgent):
             self._events.publish(record)
 
     cdef void _unlink(self, Command* command) noexcept nogil:
-        if command.flag:
-            (<PublicationImage>command.subject).unlink_subscriber(command.a)
-        else:
-            (<IpcPublication>command.subject).unlink_subscriber(command.a)
+        (<Subscribable>command.subject).unlink_subscriber(command.a)
         self._events.offer(EVENT_SUBSCRIBER_UNLINKED, command.subject, command.a, command.value)
 
     # ---- registrar
@@ -227,22 +228,27 @@ cdef class Tracker(DriverAgent):
         else:
             raise TypeError(f"publication: expected IpcPublication or NetworkPublication, actual {type(publication).__name__}")
 
-    def close_publication(self, publication not None) -> None:
-        """Nobody holds a publication any more: end it."""
-        self._put(OPERATION_CLOSE_IPC_PUBLICATION if isinstance(publication, IpcPublication) else OPERATION_CLOSE_NETWORK_PUBLICATION, publication)
+    def close_publication(self, publication not None, *, bint abandoned=False) -> None:
+        """Nobody holds a publication any more: end it. One that its client's death left gets the look that the timer has just given others."""
+        self._put(OPERATION_CLOSE_IPC_PUBLICATION if isinstance(publication, IpcPublication) else OPERATION_CLOSE_NETWORK_PUBLICATION, publication,
+                  flag=abandoned)
 
     def add_image(self, PublicationImage image not None) -> None:
         """Keep an image in order. Held until IMAGE_REMOVED."""
         self._put(OPERATION_ADD_IMAGE, image, hold=True)
 
-    def link_subscriber(self, stream not None, int32_t position_id, int64_t registration_id) -> None:
-        """Let a subscriber join an IpcPublication or PublicationImage; answered by SUBSCRIBER_LINKED."""
+    def link_subscriber(self, Subscribable stream not None, int32_t position_id, int64_t registration_id, int tether=TETHER_TETHERED) -> None:
+        """Let a subscriber join a publication or an image, under a Tether; answered by SUBSCRIBER_LINKED."""
         self._check_position(position_id)
-        self._put(OPERATION_LINK_SUBSCRIBER, stream, position_id, flag=isinstance(stream, PublicationImage), value=registration_id, awaits=True)
+        self._put(OPERATION_LINK_SUBSCRIBER, stream, position_id, tether, value=registration_id, awaits=True)
 
-    def unlink_subscriber(self, stream not None, int32_t position_id, int64_t registration_id) -> None:
-        """Forget a subscriber of an IpcPublication or PublicationImage; answered by SUBSCRIBER_UNLINKED."""
-        self._put(OPERATION_UNLINK_SUBSCRIBER, stream, position_id, flag=isinstance(stream, PublicationImage), value=registration_id, awaits=True)
+    def unlink_subscriber(self, Subscribable stream not None, int32_t position_id, int64_t registration_id) -> None:
+        """Forget a subscriber of a publication or an image; answered by SUBSCRIBER_UNLINKED."""
+        self._put(OPERATION_UNLINK_SUBSCRIBER, stream, position_id, value=registration_id, awaits=True)
+
+    def reject_publication(self, IpcPublication publication not None) -> None:
+        """Let nobody join an IPC publication until its cool-down is over, which COOL_DOWN_OVER tells; the caller unlinks its subscribers."""
+        self._put(OPERATION_REJECT_IPC_PUBLICATION, publication)
 
     def add_client(self, int64_t client_id, int32_t heartbeat_counter_id) -> None:
         """Watch a client's heartbeat; answered by CLIENT_TIMEOUT when it is silent or has closed."""

@@ -6,20 +6,23 @@ Aeron: media/UdpChannel.
 from __future__ import annotations
 
 import enum
+import ipaddress
 import itertools
 from dataclasses import dataclass
 
-from aerowire.base import units
-from aerowire.base.channel_uri import RESERVED_OFFSET, ChannelUri
+from aerowire.base.channel_uri import ChannelUri
 from aerowire.base.errors import ChannelError, ChannelValueError
 from aerowire.codecs.flyweights import transport
 from aerowire.codecs.tables.errors import ErrorCode
+from aerowire.driver.channel_values import ChannelValues
 from aerowire.driver.interfaces import InterfaceAddress, InterfaceLister, list_interfaces, resolve_interface
-from aerowire.driver.socket_address import ANY_IPV4, ANY_IPV6, NameResolver, SocketAddress, parse_address, resolve_with_system
+from aerowire.driver.socket_address import ANY_IPV4, ANY_IPV6, NameResolver, SocketAddress, is_numeric, parse_address, resolve_with_system
 
 # Offset of the reserved value from the start of a message, which is what `reserved` asks timestamps to be written to.
-_RESERVED_VALUE_MESSAGE_OFFSET = transport.DataHeaderEncoder.RESERVED_VALUE_OFFSET - transport.DataHeaderEncoder.ENCODED_LENGTH
+RESERVED_VALUE_OFFSET = transport.DataHeaderEncoder.RESERVED_VALUE_OFFSET - transport.DataHeaderEncoder.ENCODED_LENGTH
 TIMESTAMP_OFFSET_NONE = -1
+# A hop limit has one octet.
+TTL_MAX = 255
 
 # Wildcard channels are never shared: each gets the next number behind its canonical form.
 _unique_canonical_number = itertools.count()
@@ -72,6 +75,23 @@ class UdpChannel:
         return self.control_mode.is_multi_destination
 
     @property
+    def has_one_peer(self) -> bool:
+        """Whether what is sent goes to the one address that the channel names."""
+        return self.control_mode is ControlMode.NONE
+
+    @property
+    def has_named_peer(self) -> bool:
+        """Whether the one peer was given by a name, which may come to mean another address."""
+        endpoint = self.uri.get("endpoint")
+        return self.has_one_peer and not self.is_multicast and endpoint is not None and not is_numeric(endpoint)
+
+    @property
+    def has_named_control(self) -> bool:
+        """Whether the explicit control address was given by a name, which may come to mean another address."""
+        control = self.uri.get("control")
+        return self.has_explicit_control and control is not None and not is_numeric(control)
+
+    @property
     def has_wildcard_port(self) -> bool:
         """Whether the port is for the system, or the driver's range, to choose."""
         return self.remote_data.port == 0
@@ -88,15 +108,22 @@ class UdpChannel:
         """Return the channel's SO_SNDBUF, or the driver's when it has none."""
         return self.socket_sndbuf_length or default
 
-    def matches_tag(self, other: UdpChannel) -> bool:
-        """Return whether a new channel `other` refers to this one by tag; raises ChannelValueError when they disagree."""
+    def matches_tag(self, other: UdpChannel, *, local: SocketAddress | None = None, remote: SocketAddress | None = None) -> bool:
+        """Return whether a new channel `other` refers to this one by tag; raises ChannelValueError when they disagree.
+
+        `local` and `remote` are where this channel's names have moved to since it was parsed.
+        """
         if self.tag is None or self.tag != other.tag:
             return False
         if other.control_mode not in {ControlMode.NONE, self.control_mode}:
-            raise _value_error(other.original, "tags", "tag matches a channel of another control-mode", self.original)
+            raise _value_error(
+                other.original, "tags", "tag matches a channel of another control-mode", self.original, ErrorCode.GENERIC_ERROR
+            )
         is_wildcard = other.remote_data.is_any and other.remote_data.port == 0 and other.local_data.is_any and other.local_data.port == 0
-        if not is_wildcard and (self.remote_data, self.local_data) != (other.remote_data, other.local_data):
-            raise _value_error(other.original, "tags", "tag matches a channel of another endpoint or control", self.original)
+        if not is_wildcard and (remote or self.remote_data, local or self.local_data) != (other.remote_data, other.local_data):
+            raise _value_error(
+                other.original, "tags", "tag matches a channel of another endpoint or control", self.original, ErrorCode.GENERIC_ERROR
+            )
         return True
 
     @classmethod
@@ -114,14 +141,14 @@ class UdpChannel:
             raise _value_error(text, "media", "channel is not a UDP channel", "aeron:udp")
         endpoint = _address(uri, text, "endpoint", resolver)
         control = _address(uri, text, "control", resolver)
-        control_mode = ControlMode(uri.get("control-mode"))
+        control_mode = _control_mode(uri.get("control-mode"))
+        values = ChannelValues(uri, ErrorCode.INVALID_CHANNEL, ErrorCode.INVALID_CHANNEL)
         _check_has_identity(uri, text, endpoint, control, control_mode)
         suffix = "" if is_destination else _suffix(uri, endpoint, control)
         remote = endpoint or (ANY_IPV6 if control is not None and control.is_ipv6 else ANY_IPV4)
         if control is not None and control.is_ipv6 != remote.is_ipv6:
             raise _value_error(text, "control", "control and endpoint differ in family", "addresses of one family")
         remote_control, local, interface, canonical = _resolve_local(uri, text, remote, control, interfaces)
-        ttl = uri.get("ttl")
         return cls(
             uri=uri,
             original=text,
@@ -136,14 +163,14 @@ class UdpChannel:
             has_explicit_control=control is not None and not remote.is_multicast,
             is_multicast=remote.is_multicast,
             tag=uri.channel_tag,
-            multicast_ttl=int(ttl) if ttl is not None and remote.is_multicast else None,
-            socket_rcvbuf_length=_size(uri, "so-rcvbuf"),
-            socket_sndbuf_length=_size(uri, "so-sndbuf"),
-            receiver_window_length=_size(uri, "rcv-wnd"),
-            group_tag=_optional_int(uri, "gtag"),
-            nak_delay_ns=_optional_duration(uri, "nak-delay"),
-            channel_rcv_timestamp_offset=_timestamp_offset(uri, "channel-rcv-ts-offset"),
-            channel_snd_timestamp_offset=_timestamp_offset(uri, "channel-snd-ts-offset"),
+            multicast_ttl=_ttl(values) if "ttl" in uri and remote.is_multicast else None,
+            socket_rcvbuf_length=values.size("so-rcvbuf", 0),
+            socket_sndbuf_length=values.size("so-sndbuf", 0),
+            receiver_window_length=values.size("rcv-wnd", 0),
+            group_tag=values.optional_long("gtag"),
+            nak_delay_ns=values.optional_duration("nak-delay"),
+            channel_rcv_timestamp_offset=_timestamp_offset(values, "channel-rcv-ts-offset"),
+            channel_snd_timestamp_offset=_timestamp_offset(values, "channel-snd-ts-offset"),
         )
 
 
@@ -206,10 +233,12 @@ def _resolve_local(
 
 
 def _multicast_control(text: str, data: SocketAddress) -> SocketAddress:
-    ip = data.ip
-    if ip.packed[-1] % 2 == 0:
+    octets = data.ip.packed
+    if octets[-1] % 2 == 0:
         raise _value_error(text, "endpoint", "multicast data address is even", "an odd last byte; control uses the next address")
-    return SocketAddress(str(ip + 1), data.port, data.scope_id)
+    # The last byte alone counts on, from 255 to 0.
+    control = ipaddress.ip_address(octets[:-1] + bytes([(octets[-1] + 1) % 256]))
+    return SocketAddress(str(control), data.port, data.scope_id)
 
 
 def _canonicalise(local_text: str | None, local: SocketAddress, remote_text: str | None, remote: SocketAddress) -> str:
@@ -217,30 +246,24 @@ def _canonicalise(local_text: str | None, local: SocketAddress, remote_text: str
     return f"UDP-{local_text or f'{local.host}:{local.port}'}-{remote_text or f'{remote.host}:{remote.port}'}"
 
 
-def _size(uri: ChannelUri, key: str) -> int:
-    text = uri.get(key)
-    return 0 if text is None else units.parse_size(key, text)
+def _control_mode(text: str | None) -> ControlMode:
+    # A mode that nobody knows is none.
+    return next((mode for mode in ControlMode if mode.value == text), ControlMode.NONE)
 
 
-def _optional_int(uri: ChannelUri, key: str) -> int | None:
-    text = uri.get(key)
-    return None if text is None else int(text)
+def _ttl(values: ChannelValues) -> int:
+    ttl = values.integer("ttl", 0)
+    if not 0 <= ttl <= TTL_MAX:
+        raise _value_error(str(values.uri), "ttl", "ttl is impossible", f"0 to {TTL_MAX}", ErrorCode.GENERIC_ERROR)
+    return ttl
 
 
-def _optional_duration(uri: ChannelUri, key: str) -> int | None:
-    text = uri.get(key)
-    return None if text is None else units.parse_duration_ns(key, text)
+def _timestamp_offset(values: ChannelValues, key: str) -> int:
+    return values.timestamp_offset(key, none=TIMESTAMP_OFFSET_NONE, reserved=RESERVED_VALUE_OFFSET)
 
 
-def _timestamp_offset(uri: ChannelUri, key: str) -> int:
-    text = uri.get(key)
-    if text is None:
-        return TIMESTAMP_OFFSET_NONE
-    return _RESERVED_VALUE_MESSAGE_OFFSET if text == RESERVED_OFFSET else int(text)
-
-
-def _value_error(text: str, key: str, what: str, expected: str) -> ChannelValueError:
+def _value_error(text: str, key: str, what: str, expected: str, error_code: ErrorCode = ErrorCode.INVALID_CHANNEL) -> ChannelValueError:
     actual = ChannelUri.parse(text).get(key)
     return ChannelValueError(
-        what, where=text, expected=expected, actual=None if actual is None else f"{key}={actual}", error_code=ErrorCode.INVALID_CHANNEL
+        what, where=text, expected=expected, actual=None if actual is None else f"{key}={actual}", error_code=error_code
     )

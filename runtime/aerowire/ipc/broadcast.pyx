@@ -87,12 +87,12 @@ cdef class BroadcastTransmitter:
 
 
 cdef class BroadcastReceiver:
-    """One reader.  Begins at the newest message there is.
+    """One reader.  Begins at the newest message there is, or at the first one ever when asked to and nothing is overwritten yet.
 
     Changed by: receive_next() and poll, on its one thread.
     """
 
-    def __init__(self, buffer):
+    def __init__(self, buffer, *, bint from_start=False):
         cdef BufferView view
         self._holder = borrow(buffer, &view, False)
         self.capacity = check_capacity(view.length)
@@ -101,6 +101,8 @@ cdef class BroadcastReceiver:
         if self._scratch == NULL:
             raise MemoryError("broadcast scratch buffer")
         self._next = load_acquire_i64(self.address + self.capacity + BROADCAST_TRAILER_LATEST_OFFSET)
+        if from_start and self._is_whole(0):
+            self._next = 0
         self._record = self._next
         self._offset = <int32_t>self._next & (self.capacity - 1)
 

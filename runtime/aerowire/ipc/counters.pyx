@@ -143,6 +143,11 @@ cdef class CountersReader:
         begin = self._check(counter_id) * COUNTER_VALUE_LENGTH + COUNTER_VALUE_VALUE_OFFSET
         return memoryview(self._values_holder)[begin:begin + sizeof(int64_t)]
 
+    def _repr_html_(self) -> str:
+        """Render all counters in use as a table, for notebooks."""
+        from aerowire.base.html import table_html
+        return table_html(("id", "value", "label"), [(counter.counter_id, counter.value, counter.label) for counter in self.for_each()])
+
     def for_each(self):
         """Yield CounterInfo of every allocated counter, in the order of ids."""
         cdef int32_t counter_id

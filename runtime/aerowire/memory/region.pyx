@@ -48,7 +48,8 @@ cdef class Mapping:
 
     def __dealloc__(self):
         if self.address != NULL:
-            munmap(self.address, <size_t>self.length)
+            with nogil:                             # gigabytes take their time
+                munmap(self.address, <size_t>self.length)
             self.address = NULL
 
 

@@ -27,6 +27,23 @@ cdef class CongestionControl:
     cdef void on_rtt_measurement(self, int64_t now_ns, int64_t rtt_ns) noexcept nogil:
         pass
 
+    def track(self, int64_t now_ns, *, bint loss=False, int64_t consumption_position=0, int64_t last_sm_position=0) -> tuple:
+        """Return (window to grant, whether to tell it at once) at `now_ns`: on_track_rebuild without threads."""
+        cdef bint force = False
+        cdef int32_t window = self.on_track_rebuild(now_ns, consumption_position, last_sm_position, 0, 0, 0, loss, &force)
+        return window, force
+
+    def poll_rtt_request(self, int64_t now_ns) -> bool:
+        """Return whether a round trip is to be measured now, and take it as begun."""
+        cdef bint asked = self.should_measure_rtt(now_ns)
+        if asked:
+            self.on_rtt_measurement_sent(now_ns)
+        return asked
+
+    def on_rtt(self, int64_t now_ns, int64_t rtt_ns) -> None:
+        """Take a measured round trip."""
+        self.on_rtt_measurement(now_ns, rtt_ns)
+
 
 cdef class StaticWindowCongestionControl(CongestionControl):
     """The same window whatever happens. Aeron: StaticWindowCongestionControl."""

@@ -3,13 +3,14 @@
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
 from libc.string cimport memcpy, memset
 from aerowire.codecs.native.transport cimport (
-    DATA_HEADER_LENGTH, ERROR_FLAGS_HAS_GROUP_TAG, ERROR_FRAME_LENGTH, FRAME_TYPE_DATA, FRAME_TYPE_ERR, FRAME_TYPE_NAK, FRAME_TYPE_RTTM,
-    FRAME_TYPE_SETUP, FRAME_TYPE_SM, FRAME_VERSION, GROUP_TAG_LENGTH, NAK_LENGTH, RTTM_LENGTH, SETUP_LENGTH,
+    DATA_HEADER_LENGTH, ERROR_FLAGS_HAS_GROUP_TAG, ERROR_FRAME_LENGTH, FRAME_TYPE_DATA, FRAME_TYPE_ERR, FRAME_TYPE_NAK, FRAME_TYPE_RSP_SETUP,
+    FRAME_TYPE_RTTM, FRAME_TYPE_SETUP, FRAME_TYPE_SM, FRAME_VERSION, GROUP_TAG_LENGTH, NAK_LENGTH, RESPONSE_SETUP_LENGTH, RTTM_LENGTH, SETUP_LENGTH,
     STATUS_MESSAGE_GROUP_TAG_OFFSET, STATUS_MESSAGE_LENGTH, data_header_set_session_id, data_header_set_stream_id,
     data_header_set_term_id, data_header_set_term_offset, error_frame_set_error_code, error_frame_set_error_length,
     error_frame_set_group_tag, error_frame_set_receiver_id, error_frame_set_session_id, error_frame_set_stream_id,
     frame_header_set_flags, frame_header_set_frame_length, frame_header_set_type, frame_header_set_version, nak_set_length,
-    nak_set_session_id, nak_set_stream_id, nak_set_term_id, nak_set_term_offset, rttm_set_echo_timestamp_ns, rttm_set_receiver_id,
+    nak_set_session_id, nak_set_stream_id, nak_set_term_id, nak_set_term_offset, response_setup_set_response_session_id,
+    response_setup_set_session_id, response_setup_set_stream_id, rttm_set_echo_timestamp_ns, rttm_set_receiver_id,
     rttm_set_reception_delta_ns, rttm_set_session_id, rttm_set_stream_id, setup_set_active_term_id, setup_set_initial_term_id,
     setup_set_mtu, setup_set_session_id, setup_set_stream_id, setup_set_term_length, setup_set_term_offset, setup_set_ttl,
     status_message_set_consumption_term_id, status_message_set_consumption_term_offset, status_message_set_group_tag,
@@ -81,6 +82,13 @@ cdef inline int32_t build_rttm(uint8_t* frame, int flags, int32_t session_id, in
     rttm_set_reception_delta_ns(frame, reception_delta_ns)
     rttm_set_receiver_id(frame, receiver_id)
     return RTTM_LENGTH
+
+cdef inline int32_t build_response_setup(uint8_t* frame, int32_t session_id, int32_t stream_id, int32_t response_session_id) noexcept nogil:
+    build_header(frame, RESPONSE_SETUP_LENGTH, FRAME_TYPE_RSP_SETUP, 0)
+    response_setup_set_session_id(frame, session_id)
+    response_setup_set_stream_id(frame, stream_id)
+    response_setup_set_response_session_id(frame, response_session_id)
+    return RESPONSE_SETUP_LENGTH
 
 # group_tag: -1 without has_group_tag. The caller's buffer holds ERROR_FRAME_LENGTH_MAX bytes.
 cdef inline int32_t build_error(uint8_t* frame, int32_t session_id, int32_t stream_id, int64_t receiver_id, bint has_group_tag,

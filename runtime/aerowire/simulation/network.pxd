@@ -19,7 +19,7 @@ cdef struct Packet:
 
 @cython.final
 cdef class SimulatedNetwork:
-    """SimulatedNetwork(clock, seed): `open_port(bind, peer)` makes its ends."""
+    """SimulatedNetwork(clock, seed): `open_port(bind, peer, group)` makes its ends."""
 
     cdef ClockPort _clock
     cdef SeededRandom _random
@@ -39,6 +39,7 @@ cdef class SimulatedNetwork:
     cdef int _next_port
 
     cdef int deliver(self, SimulatedPort source, const Address* target, const uint8_t* payload, int32_t length) noexcept nogil
+    cdef int deliver_to_group(self, SimulatedPort source, const Address* group, const uint8_t* payload, int32_t length) noexcept nogil
     cdef void put_in_flight(self, SimulatedPort target, const Address* source, const uint8_t* payload, int32_t length) noexcept nogil
     cdef void trace(self, int kind, int32_t a, int32_t b, const uint8_t* payload, int32_t length) noexcept nogil
 
@@ -48,7 +49,7 @@ cdef class SimulatedPort(DatagramPort):
     cdef SimulatedNetwork _network
     cdef Address _local
     cdef Address _peer
-    cdef int _index
+    cdef Address _group                 # multicast group that it hears, length 0 for none
     cdef bint _closed
     cdef bint _cut
     cdef Packet* _heap

@@ -7,7 +7,8 @@ from libc.string cimport memcpy
 
 cimport cython
 
-from aerowire.base.address cimport Address, address_from, address_ip, address_port, address_set_port, address_to
+from aerowire.base.address cimport (
+    Address, address_equals, address_from, address_ip, address_is_multicast, address_port, address_set_port, address_to)
 from aerowire.base.errors import PortInUseError
 
 cdef int EPHEMERAL_FIRST = 49152        # first port given to a bind without one
@@ -43,27 +44,31 @@ cdef class SimulatedNetwork:
     def __dealloc__(self):
         free(self._natives)
 
-    def open_port(self, bind, peer=None):
-        """Return a port bound to (host, port), port 0 for any; with a peer it sends there and hears nobody else."""
+    def open_port(self, bind, peer=None, group=None):
+        """Return a port bound to (host, port), port 0 for any; with a peer it sends there and hears nobody else but its group."""
         cdef SimulatedPort port = SimulatedPort.__new__(SimulatedPort)
         cdef void** natives
         port._network = self
         address_from(&port._local, bind)
         address_from(&port._peer, peer)
+        address_from(&port._group, group)
         if address_port(&port._local) == 0:
             address_set_port(&port._local, self._next_port)
             self._next_port += 1
         if any(other.local_address == port.local_address for other in self._ports if not other.is_closed):
             raise PortInUseError("port is in use", where=bind)
         port._heap = <Packet*>calloc(QUEUE_LENGTH_MAX, sizeof(Packet))
+        # Hosts come and go for as long as a world lasts: closed ports are forgotten here.
+        ports = [other for other in self._ports if not other.is_closed] + [port]
         natives = <void**>realloc(self._natives, (self._count + 1) * sizeof(void*))
         if natives is NULL or port._heap is NULL:
             raise MemoryError
+        self._ports = ports
         self._natives = natives
-        self._natives[self._count] = <void*>port
-        self._count += 1
-        self._ports.append(port)
-        port._index = self._count - 1
+        self._count = 0
+        for other in ports:
+            self._natives[self._count] = <void*>other
+            self._count += 1
         return port
 
     def set_faults(self, *, double loss=0.0, double duplicate=0.0, int64_t latency_ns=10_000, int64_t jitter_ns=0) -> None:
@@ -96,6 +101,8 @@ cdef class SimulatedNetwork:
             self.lost += 1
             self.trace(TRACE_LOST, address_port(&source._local), address_port(target), payload, 0)
             return 0
+        if address_is_multicast(target):
+            return self.deliver_to_group(source, target, payload, length)
         repeated = self.duplicate > 0.0 and self._random.next_double() < self.duplicate
         for i in range(self._count):
             if hears(<SimulatedPort>self._natives[i], &source._local, target):
@@ -104,6 +111,21 @@ cdef class SimulatedNetwork:
                     self.put_in_flight(<SimulatedPort>self._natives[i], &source._local, payload, length)
                 return 1
         return 0
+
+    cdef int deliver_to_group(self, SimulatedPort source, const Address* group, const uint8_t* payload, int32_t length) noexcept nogil:
+        # What the sender's side lost is lost to all; beyond, each member has losses of its own.
+        cdef int i
+        cdef int heard = 0
+        for i in range(self._count):
+            if not is_member(<SimulatedPort>self._natives[i], group):
+                continue
+            if self.loss > 0.0 and self._random.next_double() < self.loss:
+                self.lost += 1
+                self.trace(TRACE_LOST, address_port(&source._local), address_port(&(<SimulatedPort>self._natives[i])._local), payload, 0)
+                continue
+            self.put_in_flight(<SimulatedPort>self._natives[i], &source._local, payload, length)
+            heard += 1
+        return heard
 
     cdef void put_in_flight(self, SimulatedPort target, const Address* source, const uint8_t* payload, int32_t length) noexcept nogil:
         cdef Packet packet
@@ -145,6 +167,9 @@ cdef bint hears(SimulatedPort port, const Address* source, const Address* target
     if address_ip(&port._local)[0] != 0 and not same_host(&port._local, target):
         return False
     return port._peer.length == 0 or (address_port(&port._peer) == address_port(source) and same_host(&port._peer, source))
+
+cdef bint is_member(SimulatedPort port, const Address* group) noexcept nogil:
+    return not port._closed and not port._cut and address_equals(&port._group, group)
 
 cdef bint same_host(const Address* a, const Address* b) noexcept nogil:
     cdef int i

@@ -12,9 +12,8 @@ from aerowire.driver.context import Context
 from aerowire.driver.interfaces import InterfaceAddress
 from aerowire.driver.media_driver import MediaDriver
 from aerowire.driver.ports import Ports, SocketSpec
-from aerowire.driver.socket_address import resolve_with_system
 from aerowire.ipc.cnc import CncFile
-from aerowire.simulation.network import SimulatedNetwork
+from aerowire.simulation.network import SimulatedNetwork, SimulatedPort
 from aerowire.simulation.regions import AnonymousRegions
 from aerowire.system.clock import ManualClock
 from aerowire.system.random import SeededRandom
@@ -38,12 +37,13 @@ class SimulatedHost:
         self._world = world
         self.address = address
         self.regions = AnonymousRegions()
+        self._sockets: list[SimulatedPort] = []
         ports = Ports(
             clock=world.clock,
             random=SeededRandom(seed),
             regions=self.regions,
             open_socket=self._open_socket,
-            resolver=resolve_with_system,
+            resolver=world.names.get,
             interfaces=self._interfaces,
         )
         context = Context(aeron_dir=str(directory), threading_mode="INVOKER", **options)
@@ -58,13 +58,26 @@ class SimulatedHost:
         """Stop the driver."""
         self.driver.close()
 
+    def kill(self) -> None:
+        """Let the machine lose its power: nothing more comes from it, and what it had is gone."""
+        for socket in self._sockets:
+            socket.cut()
+        self._world.hosts.remove(self)
+        self.driver.close()
+
     def _open_socket(self, spec: SocketSpec) -> DatagramPort:
         host = self.address if spec.bind.host in _WILDCARDS else spec.bind.host
         peer = None if spec.connect is None else (spec.connect.host, spec.connect.port)
-        return self._world.network.open_port((host, spec.bind.port), peer)
+        if spec.group is None:
+            socket = self._world.network.open_port((host, spec.bind.port), peer)
+        else:
+            # Ends of groups share their port number, and are told apart by their groups alone.
+            socket = self._world.network.open_port((self.address, 0), peer, (spec.group.host, spec.group.port))
+        self._sockets.append(socket)
+        return socket
 
     def _interfaces(self) -> list[InterfaceAddress]:
-        return []
+        return [InterfaceAddress("sim0", 1, self.address)]
 
 
 class SimulatedWorld:
@@ -73,16 +86,19 @@ class SimulatedWorld:
     def __init__(self, directory: Path, *, seed: int) -> None:
         self.clock = ManualClock(now_ns=START_NS, epoch_ms=EPOCH_MS)
         self.network = SimulatedNetwork(self.clock, seed=seed)
+        self.names: dict[str, str] = {}  # what a name server would say
         self.hosts: list[SimulatedHost] = []
         self.actors: list[Callable[[], int]] = []
         self.steps = 0
+        self._host_count = 0
         self._directory = directory
         self._seed = seed
 
     def add_host(self, address: str, **options: Any) -> SimulatedHost:
         """Start a driver on a host of its own; `options` are those of the driver's Context."""
-        directory = self._directory / f"host-{len(self.hosts)}"
-        host = SimulatedHost(self, address, directory, self._seed * 1_000 + len(self.hosts), options)
+        directory = self._directory / f"host-{self._host_count}"
+        host = SimulatedHost(self, address, directory, self._seed * 1_000 + self._host_count, options)
+        self._host_count += 1
         self.hosts.append(host)
         return host
 

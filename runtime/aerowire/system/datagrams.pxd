@@ -14,12 +14,15 @@ cdef class UdpPort(DatagramPort):
     cdef int _fd
     cdef bint _connected
     cdef bint _timestamps
+    cdef bint _cuts             # datagrams that lie in a row are sent by one call, and the kernel cuts them apart
+    cdef bint _joins            # datagrams that arrived together are received by one call, with the length of each
     cdef Address _remote
     cdef void* _headers         # struct mmsghdr[], iovec[], control: owned
     cdef int64_t _short_sends   # datagrams that the OS took only in part
     cdef int64_t _refusals      # ICMP errors seen on this socket
 
     cdef int _send_chunk(self, Datagram* items, int count) noexcept nogil
+    cdef int _send_row(self, Datagram* items, int count) noexcept nogil
     cdef int _send_one(self, Datagram* item) noexcept nogil
     cdef int _failed_send(self, int error, bint* retried) noexcept nogil
     cdef int _receive_one(self, Datagram* item) noexcept nogil

@@ -3,8 +3,8 @@
 ICMP refusals of datagrams sent earlier come back as errors of a later call; they say nothing of that call and are only counted.
 """
 
-from libc.errno cimport EAGAIN, ECONNREFUSED, EINTR, ENOBUFS, errno
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.errno cimport EAGAIN, ECONNREFUSED, EINTR, EINVAL, EIO, EMSGSIZE, ENOBUFS, EOPNOTSUPP, errno
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
@@ -13,6 +13,7 @@ import socket
 from aerowire.base.address cimport Address, address_from, address_sockaddr, address_to
 from aerowire.base.errors import ClosedError
 from aerowire.base.ports cimport Datagram, DatagramPort
+from aerowire.system.segmentation cimport aw_can_segment, aw_join_segments, aw_send_segments, segments_in_row
 
 cdef extern from *:
     """
@@ -21,6 +22,7 @@ cdef extern from *:
     #endif
     #include <sys/socket.h>
     #include <sys/uio.h>
+    #include <netinet/in.h>
     #include <time.h>
     #include <stdint.h>
     #include <string.h>
@@ -39,6 +41,26 @@ cdef extern from *:
             }
     #endif
         return 0;
+    }
+    /* Connect to another peer. What the first one made of the local address goes, or it would stay the source of all that is sent; the
+       port stays. */
+    static inline int aw_reconnect(int fd, const struct sockaddr *remote, socklen_t length)
+    {
+        struct sockaddr_storage before, after;
+        struct sockaddr none;
+        socklen_t before_length = sizeof(before), after_length = sizeof(after);
+        memset(&none, 0, sizeof(none));
+        none.sa_family = AF_UNSPEC;
+        if (getsockname(fd, (struct sockaddr *)&before, &before_length) < 0 || connect(fd, &none, sizeof(none)) < 0
+                || getsockname(fd, (struct sockaddr *)&after, &after_length) < 0)
+            return -1;
+        /* a port of the system's choice is lost with the peer; in both families it is at the same place */
+        if (((struct sockaddr_in *)&after)->sin_port == 0) {
+            ((struct sockaddr_in *)&after)->sin_port = ((struct sockaddr_in *)&before)->sin_port;
+            if (bind(fd, (struct sockaddr *)&after, after_length) < 0)
+                return -1;
+        }
+        return connect(fd, remote, length);
     }
     #ifndef SO_TIMESTAMPNS
     #define SO_TIMESTAMPNS -1
@@ -66,11 +88,12 @@ cdef extern from *:
     ssize_t sendto(int fd, const void* buffer, size_t length, int flags, const sockaddr* destination, socklen_t destination_length) nogil
     ssize_t recvfrom(int fd, void* buffer, size_t length, int flags, sockaddr* source, socklen_t* source_length) nogil
     int getsockname(int fd, sockaddr* address, socklen_t* length) nogil
-    int c_connect "connect"(int fd, const sockaddr* address, socklen_t length) nogil
+    int aw_reconnect(int fd, const sockaddr* remote, socklen_t length) nogil
     int setsockopt(int fd, int level, int name, const void* value, socklen_t length) nogil
     int SOL_SOCKET, SO_TIMESTAMPNS, MSG_DONTWAIT, MSG_NOSIGNAL
     int AW_CONTROL_LENGTH
     int64_t aw_receive_timestamp(msghdr* header) nogil
+    int32_t aw_segment_size(msghdr* header) nogil       # of segmentation.pxd, which has no msghdr
 
 cdef enum:
     BATCH_MAX = 64              # datagrams of one system call; longer batches take several
@@ -87,9 +110,11 @@ cdef class UdpPort(DatagramPort):
     """A bound, non-blocking socket.  Owns it: close() closes it.
 
     Changed by: one thread at a time.  A port is connected when the socket is; then the peer alone is heard and ICMP refusals arrive.
+    cut: let the kernel cut datagrams that lie in a row in memory; it sends the same ones, and where it cannot they are sent one by one.
+    join: let the kernel join datagrams of one source that arrived together; an item's segment_size then says where to part them.
     """
 
-    def __init__(self, sock, *, timestamps=False):
+    def __init__(self, sock, *, timestamps=False, cut=True, join=False):
         cdef int on = 1
         self._fd = -1
         self._socket = sock
@@ -106,6 +131,8 @@ cdef class UdpPort(DatagramPort):
             self._connected = False
         if timestamps:
             self._timestamps = setsockopt(self._fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on)) == 0
+        self._cuts = cut and aw_can_segment(self._fd)
+        self._joins = join and aw_join_segments(self._fd)
 
     def __dealloc__(self):
         free(self._headers)
@@ -116,14 +143,35 @@ cdef class UdpPort(DatagramPort):
         if count == 1:
             return self._send_one(items)
         while done < count:
-            chunk = min(count - done, <int>BATCH_MAX)
-            sent = self._send_chunk(items + done, chunk)
+            chunk = segments_in_row(items + done, count - done) if self._cuts else 1
+            if chunk > 1:
+                sent = self._send_row(items + done, chunk)
+            else:
+                chunk = min(count - done, <int>BATCH_MAX)
+                sent = self._send_chunk(items + done, chunk)
             if sent < 0:
                 return done if done else sent
             done += sent
             if sent < chunk:
                 break
         return done
+
+    cdef int _send_row(self, Datagram* items, int count) noexcept nogil:
+        cdef Address* remote = &items[0].address if items[0].address.length else &self._remote
+        cdef socklen_t length = remote.length if items[0].address.length or not self._connected else 0
+        cdef int32_t total = <int32_t>(items[count - 1].buffer - items[0].buffer) + items[count - 1].length
+        cdef bint retried = False
+        cdef int outcome, index
+        while aw_send_segments(self._fd, items[0].buffer, total, <uint16_t>items[0].length, address_sockaddr(remote), length) < 0:
+            if errno == EINVAL or errno == EIO or errno == EMSGSIZE or errno == EOPNOTSUPP:
+                self._cuts = False      # this route does not: a datagram is longer than its MTU, or the device has no checksums
+                return self._send_chunk(items, count)
+            outcome = self._failed_send(errno, &retried)
+            if outcome <= 0:
+                return outcome
+        for index in range(count):
+            items[index].result = items[index].length
+        return count
 
     cdef int _send_chunk(self, Datagram* items, int count) noexcept nogil:
         cdef Headers* headers = <Headers*>self._headers
@@ -197,7 +245,7 @@ cdef class UdpPort(DatagramPort):
         cdef int refusals = 0
         cdef int index, received
         cdef msghdr* header
-        if count == 1 and not self._timestamps:
+        if count == 1 and not self._timestamps and not self._joins:
             return self._receive_one(items)
         count = min(count, <int>BATCH_MAX)
         for index in range(count):
@@ -209,7 +257,7 @@ cdef class UdpPort(DatagramPort):
             header.msg_iovlen = 1
             header.msg_name = address_sockaddr(&items[index].address)
             header.msg_namelen = SOCKADDR_MAX
-            if self._timestamps:
+            if self._timestamps or self._joins:
                 header.msg_control = headers.control[index]
                 header.msg_controllen = AW_CONTROL_LENGTH
         while True:
@@ -221,7 +269,7 @@ cdef class UdpPort(DatagramPort):
                 return received
         for index in range(received):
             items[index].length = <int32_t>headers.messages[index].msg_len
-            items[index].segment_size = 0
+            items[index].segment_size = aw_segment_size(&headers.messages[index].msg_hdr) if self._joins else 0
             items[index].address.length = headers.messages[index].msg_hdr.msg_namelen
             items[index].timestamp_ns = aw_receive_timestamp(&headers.messages[index].msg_hdr) if self._timestamps else 0
         return received
@@ -267,7 +315,7 @@ cdef class UdpPort(DatagramPort):
 
     cdef int rebind(self, const Address* remote) noexcept nogil:
         if self._connected:
-            if c_connect(self._fd, <const sockaddr*>address_sockaddr(remote), remote.length) < 0:
+            if aw_reconnect(self._fd, <const sockaddr*>address_sockaddr(remote), remote.length) < 0:
                 return -errno
             return 0
         self._remote = remote[0]
@@ -288,6 +336,16 @@ cdef class UdpPort(DatagramPort):
     @property
     def connected(self) -> bool:
         return self._connected
+
+    @property
+    def cuts(self) -> bool:
+        """Whether the kernel cuts datagrams that lie in a row; False for good after a route that cannot."""
+        return self._cuts
+
+    @property
+    def joins(self) -> bool:
+        """Whether the kernel joins datagrams that arrived together."""
+        return self._joins
 
     @property
     def peer(self):

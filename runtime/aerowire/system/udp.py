@@ -1,4 +1,4 @@
-"""Opens UDP sockets for ports: binding, connecting, options, multicast, and what went wrong in words.
+"""Opens UDP sockets for ports: binding, connecting, options, and what went wrong in words.
 
 Addresses are numeric (host, port) pairs; names are resolved before they come here.
 """
@@ -7,13 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import ipaddress
 import os
 import socket
-import struct
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from aerowire.base.address import SocketAddress, address_text
@@ -47,38 +44,46 @@ def open_udp(
     *,
     bind: tuple[str, int],
     peer: SocketAddress = None,
-    group: str | None = None,
-    interface: str | None = None,
-    ttl: int | None = None,
     send_buffer_length: int = 0,
     receive_buffer_length: int = 0,
-    reuse_address: bool = False,
     timestamps: bool = False,
+    cut: bool = True,
+    join: bool = False,
 ) -> UdpPort:
     """Open a socket bound to `bind` (port 0: any free one) and return it as a port.
 
-    peer: connect to it; only its datagrams arrive.  group: join this multicast group on `interface` (an address of this machine, or an
-    interface's name).  ttl: of multicast datagrams.  Buffer lengths in bytes, 0 leaves the system's default.  reuse_address: several
-    sockets may share the port, as receivers of one group do.  timestamps: let the kernel stamp what arrives.
-    Raises PortInUseError, or SocketError for anything else the system refuses.
+    peer: connect to it; only its datagrams arrive.  Buffer lengths in bytes, 0 leaves the system's default.  timestamps: let the kernel
+    stamp what arrives.  cut, join: see UdpPort.  Raises PortInUseError, or SocketError for anything else the system refuses.
     """
-    family = _family(bind[0])
-    sock = _attempt("cannot make a UDP socket", bind, lambda: socket.socket(family, socket.SOCK_DGRAM))
+    sock = make_socket(bind[0], where=bind, send_buffer_length=send_buffer_length, receive_buffer_length=receive_buffer_length)
     try:
-        _set_options(sock, family, bind, reuse_address, send_buffer_length, receive_buffer_length)
-        if ttl is not None:
-            _set_ttl(sock, family, bind, ttl)
-        _attempt("cannot bind UDP socket", bind, lambda: sock.bind(bind))
-        if interface is not None and (group is not None or _is_multicast(peer)):
-            _set_interface(sock, family, bind, interface)
-        if group is not None:
-            _join(sock, family, bind, group, interface)
+        attempt("cannot bind UDP socket", bind, lambda: sock.bind(bind))
         if peer is not None:
-            _attempt("cannot connect UDP socket", peer, lambda: sock.connect(peer))
-        return UdpPort(sock, timestamps=timestamps)
+            attempt("cannot connect UDP socket", peer, lambda: sock.connect(peer))
+        return UdpPort(sock, timestamps=timestamps, cut=cut, join=join)
     except BaseException:
         sock.close()
         raise
+
+
+def make_socket(host: str, *, where: object, send_buffer_length: int = 0, receive_buffer_length: int = 0) -> socket.socket:
+    """Make an unbound UDP socket of the family of `host`; buffer lengths as for `open_udp`. Raises SocketError."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    sock = attempt("cannot make a UDP socket", where, lambda: socket.socket(family, socket.SOCK_DGRAM))
+    options = []
+    if family == socket.AF_INET6:
+        options.append((socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1))
+    if send_buffer_length > 0:
+        options.append((socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer_length))
+    if receive_buffer_length > 0:
+        options.append((socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer_length))
+    try:
+        for option in options:
+            attempt(f"cannot set socket option {option}", where, partial(sock.setsockopt, *option))
+    except BaseException:
+        sock.close()
+        raise
+    return sock
 
 
 def probe_socket_buffers() -> SocketBuffers:
@@ -97,91 +102,8 @@ def probe_socket_buffers() -> SocketBuffers:
         )
 
 
-def _family(host: str) -> socket.AddressFamily:
-    return socket.AF_INET6 if ":" in host else socket.AF_INET
-
-
-def _is_multicast(address: SocketAddress) -> bool:
-    return address is not None and ipaddress.ip_address(address[0].partition("%")[0]).is_multicast
-
-
-def _set_options(
-    sock: socket.socket,
-    family: socket.AddressFamily,
-    bind: tuple[str, int],
-    reuse_address: bool,
-    send_buffer_length: int,
-    receive_buffer_length: int,
-) -> None:
-    options = []
-    if family == socket.AF_INET6:
-        options.append((socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1))
-    if reuse_address:
-        options.append((socket.SOL_SOCKET, socket.SO_REUSEADDR, 1))
-    if send_buffer_length > 0:
-        options.append((socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer_length))
-    if receive_buffer_length > 0:
-        options.append((socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer_length))
-    for option in options:
-        _attempt(f"cannot set socket option {option}", bind, partial(sock.setsockopt, *option))
-
-
-def _set_ttl(sock: socket.socket, family: socket.AddressFamily, bind: tuple[str, int], ttl: int) -> None:
-    level, name = (
-        (socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_HOPS) if family == socket.AF_INET6 else (socket.IPPROTO_IP, socket.IP_MULTICAST_TTL)
-    )
-    _attempt(f"cannot set multicast TTL to {ttl}", bind, lambda: sock.setsockopt(level, name, ttl))
-
-
-def _set_interface(sock: socket.socket, family: socket.AddressFamily, bind: tuple[str, int], interface: str) -> None:
-    if family == socket.AF_INET6:
-        index = _interface_index(interface, bind)
-        _attempt("cannot select interface", interface, lambda: sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_IF, index))
-    else:
-        packed = _interface_ip4(interface)
-        _attempt("cannot select interface", interface, lambda: sock.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, packed))
-
-
-def _join(sock: socket.socket, family: socket.AddressFamily, bind: tuple[str, int], group: str, interface: str | None) -> None:
-    if family == socket.AF_INET6:
-        index = 0 if interface is None else _interface_index(interface, bind)
-        request = socket.inet_pton(socket.AF_INET6, group.partition("%")[0]) + struct.pack("@I", index)
-        level, name = socket.IPPROTO_IPV6, socket.IPV6_JOIN_GROUP
-    else:
-        local = b"\0\0\0\0" if interface is None else _interface_ip4(interface)
-        request = socket.inet_aton(group) + local
-        level, name = socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP
-    _attempt(f"cannot join multicast group {group}", interface, lambda: sock.setsockopt(level, name, request))
-
-
-def _interface_ip4(interface: str) -> bytes:
-    try:
-        return socket.inet_aton(interface)
-    except OSError:
-        raise SocketError("not an interface address", where=interface, expected="an IPv4 address of this machine") from None
-
-
-def _interface_index(interface: str, bind: tuple[str, int]) -> int:
-    name = interface.partition("%")[2] or interface
-    if name.isdigit():
-        return int(name)
-    if ":" in name:
-        return _index_of_ip6(name, bind)
-    return _attempt("no such interface", interface, lambda: socket.if_nametoindex(name))
-
-
-def _index_of_ip6(address: str, bind: tuple[str, int]) -> int:
-    """Index of the interface that holds an IPv6 address, from the kernel's table."""
-    wanted = socket.inet_pton(socket.AF_INET6, address).hex()
-    with contextlib.suppress(OSError), Path("/proc/net/if_inet6").open(encoding="ascii") as table:
-        for line in table:
-            fields = line.split()
-            if fields[0] == wanted:
-                return int(fields[1], 16)
-    raise SocketError("no interface has this address", where=address, actual=f"bind to {address_text(bind)}")
-
-
-def _attempt(what: str, where: object, operation: Callable[[], T]) -> T:
+def attempt(what: str, where: object, operation: Callable[[], T]) -> T:
+    """Run one system call; raises PortInUseError or SocketError that say `what` went wrong `where`."""
     try:
         return operation()
     except OSError as error:

@@ -1,7 +1,7 @@
 # One bit between a native thread and a sleeping Python thread: an eventfd (a pipe where there is none).
 
 cimport cython
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, int64_t
 
 
 @cython.final
@@ -15,5 +15,7 @@ cdef class Wakeup:
 
     cdef void signal(self) noexcept nogil               # idempotent until drained; async-safe, no allocation
     cdef bint wait_nogil(self, int timeout_ms) noexcept nogil
+    cdef bint wait_ns_nogil(self, int64_t timeout_ns) noexcept nogil    # as precise as the system's timers
+    cdef bint forget(self) noexcept nogil               # drain(), for a sleeper that is a native thread
 
     cdef int _check_open(self) except -1

@@ -4,7 +4,7 @@ The signaller posts its event BEFORE it signals; the sleeper drains BEFORE it lo
 """
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.stdint cimport int32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 
 import os
 
@@ -23,6 +23,23 @@ cdef extern from "<poll.h>" nogil:
         short revents
     int c_poll "poll"(pollfd* descriptors, unsigned long count, int timeout_ms)
     int POLLIN
+
+cdef extern from *:
+    """
+    #ifdef __linux__
+    #include <poll.h>
+    #include <time.h>
+    static inline int aw_poll_ns(struct pollfd *descriptor, int64_t timeout_ns)
+    {
+        struct timespec timeout = {timeout_ns / 1000000000, timeout_ns % 1000000000};
+        return ppoll(descriptor, 1, &timeout, 0);
+    }
+    #else
+    static inline int aw_poll_ns(struct pollfd *descriptor, int64_t timeout_ns)
+    { return poll(descriptor, 1, (int)((timeout_ns + 999999) / 1000000)); }
+    #endif
+    """
+    int aw_poll_ns(pollfd* descriptor, int64_t timeout_ns) nogil
 
 cdef enum:
     SLICE_MS = 50       # longest sleep between looks at pending signals (Ctrl-C)
@@ -54,6 +71,20 @@ cdef class Wakeup:
         descriptor.revents = 0
         return c_poll(&descriptor, 1, timeout_ms) > 0
 
+    cdef bint wait_ns_nogil(self, int64_t timeout_ns) noexcept nogil:
+        cdef pollfd descriptor
+        descriptor.fd = self._read_fd
+        descriptor.events = POLLIN
+        descriptor.revents = 0
+        return aw_poll_ns(&descriptor, timeout_ns) > 0
+
+    cdef bint forget(self) noexcept nogil:
+        # The descriptor is emptied FIRST: a signal in between finds the bit still set and is forgotten with it, and its event is
+        # found by the look that follows. The other way round the bit could stay set over an empty descriptor, and wake nobody again.
+        cdef uint64_t buffer[8]
+        read(self._read_fd, buffer, sizeof(buffer))
+        return exchange_i32(&self._signalled, 0) != 0
+
     def notify(self) -> None:
         """Wake the sleeper."""
         self._check_open()
@@ -79,12 +110,8 @@ cdef class Wakeup:
 
     def drain(self) -> bool:
         """Forget the signal; True when there was one. Look for events AFTER this."""
-        # The descriptor is emptied FIRST: a signal in between finds the bit still set and is forgotten with it, and its event is
-        # found by the look that follows. The other way round the bit could stay set over an empty descriptor, and wake nobody again.
-        cdef uint64_t buffer[8]
         self._check_open()
-        read(self._read_fd, buffer, sizeof(buffer))
-        return exchange_i32(&self._signalled, 0) != 0
+        return self.forget()
 
     @property
     def signalled(self) -> bool:

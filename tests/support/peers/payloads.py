@@ -12,15 +12,13 @@ MASK_64 = (1 << 64) - 1
 
 
 class Payloads:
-    """Pieces of a pool of random bytes; lengths 0 to `length_max`, by xorshift64 from `seed`."""
+    """Pieces of a pool of random bytes, repeated where messages are longer; lengths 0 to `length_max`, by xorshift64 from `seed`."""
 
     def __init__(self, seed: int, length_max: int) -> None:
-        longest = POOL_LENGTH - START_MASK - 1
-        if length_max > longest:
-            raise ValueError(f"longest message is {longest}, got {length_max}")
         self._state = seed & MASK_64 or 1
         self._length_range = length_max + 1
-        self.pool = memoryview(b"".join(struct.pack("<Q", self._draw()) for _ in range(POOL_LENGTH // 8)))
+        drawn = b"".join(struct.pack("<Q", self._draw()) for _ in range(POOL_LENGTH // 8))
+        self.pool = memoryview(drawn * -(-(START_MASK + 1 + length_max) // POOL_LENGTH))
 
     def next(self) -> memoryview:
         drawn = self._draw()

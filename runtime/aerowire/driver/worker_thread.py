@@ -1,4 +1,4 @@
-"""A thread for name look-ups, which may take as long as the network pleases. It never keeps a process from ending.
+"""A thread for calls that may take long: name look-ups, and files of gigabytes. It never keeps a process from ending.
 
 The standard library's pool joins its threads at the interpreter's exit: a look-up that hangs would hang the driver's end.
 """
@@ -17,8 +17,8 @@ T = TypeVar("T")
 _Job = tuple["Future[Any]", Callable[[], Any]]
 
 
-class LookupThread(Executor):
-    """Runs one call after the other on a daemon thread that starts with the first. The registrar has one call under way at most."""
+class WorkerThread(Executor):
+    """Runs one call after the other on a daemon thread that starts with the first."""
 
     def __init__(self, name: str) -> None:
         """`name` is the thread's."""

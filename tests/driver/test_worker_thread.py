@@ -9,20 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from aerowire.driver.lookup_thread import LookupThread
+from aerowire.driver.worker_thread import WorkerThread
 
 LIMIT_S = 20.0
 
 
 def test_runs_calls_in_turn_on_one_thread_of_its_name() -> None:
-    lookups = LookupThread("finder")
+    lookups = WorkerThread("finder")
     futures = [lookups.submit(lambda number=number: (number, threading.current_thread().name)) for number in range(3)]
     assert [future.result(LIMIT_S) for future in futures] == [(0, "finder"), (1, "finder"), (2, "finder")]
     lookups.shutdown()
 
 
 def test_hands_on_what_a_call_raises() -> None:
-    lookups = LookupThread("finder")
+    lookups = WorkerThread("finder")
     failed = lookups.submit(int, "seven")
     with pytest.raises(ValueError, match="seven"):
         failed.result(LIMIT_S)
@@ -38,7 +38,7 @@ def test_a_shutdown_cancels_what_has_not_begun_and_waits_for_nothing() -> None:
         released.wait(LIMIT_S)
         return "found"
 
-    lookups = LookupThread("finder")
+    lookups = WorkerThread("finder")
     hanging, waiting = lookups.submit(hang), lookups.submit(hang)
     assert begun.wait(LIMIT_S)
     lookups.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,135 @@
+"""A subscription as a stream of messages to loop over: copies, or views of where they lie.
+
+Messages of several fragments are put together. A message counts as read when the loop gets it, so that what a loop leaves is there for the
+next one. Knows polls and blocks; nothing of logs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from aerowire.base.errors import ClosedError
+from aerowire.client.assembler import FragmentAssembler
+from aerowire.codecs.flyweights.transport import DataFlags, DataHeaderDecoder
+
+if TYPE_CHECKING:
+    from aerowire.client.block import Block
+    from aerowire.client.header import Header
+    from aerowire.client.subscription import Subscription
+
+# Polls without a message before the thread begins to sleep, and how long it sleeps: what a publisher that is running leaves between two.
+SPINS = 100
+SLEEP_MIN_S = 10e-6
+SLEEP_MAX_S = 1e-3
+
+# Bytes of log that a loop over views borrows at a time: what the publisher waits for while the loop's body is slow.
+BLOCK_LENGTH = 65536
+
+HEADER_LENGTH = DataHeaderDecoder.ENCODED_LENGTH
+# Plain numbers: an operation on flags of the enumeration takes longer than all the rest of a message.
+_UNFRAGMENTED, _BEGIN, _END = int(DataFlags.UNFRAGMENTED), int(DataFlags.BEGIN), int(DataFlags.END)
+
+
+class _Waiter:
+    """Idles between polls that found nothing, until a deadline."""
+
+    def __init__(self, subscription: Subscription, timeout_ns: int | None) -> None:
+        self._subscription = subscription
+        self._timeout_ns = timeout_ns
+        self.start_over()
+
+    def start_over(self) -> None:
+        self._deadline_ns = None if self._timeout_ns is None else time.monotonic_ns() + self._timeout_ns
+        self._tries, self._sleep_s = 0, SLEEP_MIN_S
+
+    def is_over(self) -> bool:
+        """Idle; return whether the time is up."""
+        if self._deadline_ns is not None and time.monotonic_ns() >= self._deadline_ns:
+            return True
+        self._subscription._wait_for_driver()
+        self._tries += 1
+        if self._tries > SPINS:
+            time.sleep(self._sleep_s)
+            self._sleep_s = min(self._sleep_s * 2, SLEEP_MAX_S)
+        return False
+
+
+class MessageReader:
+    """What a subscription's loops share: messages of which some fragments have come. One loop at a time."""
+
+    def __init__(self) -> None:
+        self._complete: deque[bytes] = deque()
+        self._assembler = FragmentAssembler(self._on_message)
+        self._parts: dict[int, tuple[int, bytearray]] = {}
+
+    def messages(self, subscription: Subscription, timeout_ns: int | None) -> Iterator[bytes]:
+        """Yield messages as bytes until none has come for `timeout_ns`, or the subscription is closed."""
+        waiter = _Waiter(subscription, timeout_ns)
+        while not _has_ended(subscription):
+            if subscription.poll(self._assembler, 1) == 0:
+                if waiter.is_over():
+                    return
+            elif self._complete:
+                yield self._complete.popleft()
+                waiter.start_over()
+
+    def views(self, subscription: Subscription, timeout_ns: int | None) -> Iterator[memoryview]:
+        """Yield messages as views, each valid until the next is asked for; otherwise as `messages`."""
+        waiter = _Waiter(subscription, timeout_ns)
+        while not _has_ended(subscription):
+            with subscription.poll_block(BLOCK_LENGTH) as block:
+                found = bool(block)
+                yield from self._views_of(block)
+            if found:
+                waiter.start_over()
+            elif waiter.is_over():
+                return
+
+    def _views_of(self, block: Block) -> Iterator[memoryview]:
+        offset = 0
+        try:
+            while offset < block.length:
+                payload, flags, term_offset, offset = block._frame_at(offset)
+                if flags & _UNFRAGMENTED == _UNFRAGMENTED:
+                    yield payload
+                else:
+                    whole = self._assemble(block.session_id, term_offset, flags, payload)
+                    if whole is not None:
+                        yield whole
+        finally:
+            block.release(offset)
+
+    def _assemble(self, session_id: int, term_offset: int, flags: int, payload: memoryview) -> memoryview | None:
+        next_offset = _aligned(term_offset + HEADER_LENGTH + len(payload))
+        if flags & _BEGIN:
+            self._parts[session_id] = (next_offset, bytearray(payload))
+            return None
+        expected, message = self._parts.pop(session_id, (-1, bytearray()))
+        if expected != term_offset:
+            return None
+        message += payload
+        if flags & _END:
+            return memoryview(message).toreadonly()
+        self._parts[session_id] = (next_offset, message)
+        return None
+
+    def _on_message(self, _buffer: memoryview, _offset: int, _length: int, header: Header) -> None:
+        self._complete.append(header.payload())
+
+
+def _has_ended(subscription: Subscription) -> bool:
+    """Return whether the subscription was closed; raises what ended its client."""
+    if not subscription.is_closed:
+        return False
+    try:
+        subscription._ensure_open()
+    except ClosedError:
+        return True
+    return True
+
+
+def _aligned(length: int) -> int:
+    return length + -length % HEADER_LENGTH

@@ -1,0 +1,9 @@
+from typing import final
+
+from typing_extensions import Buffer
+
+@final
+class Rows:
+    def __init__(self, array: Buffer) -> None: ...
+    @property
+    def filled(self) -> int: ...

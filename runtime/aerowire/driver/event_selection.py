@@ -1,0 +1,55 @@
+"""Which events the driver's event log notes: the language of its option. Aeron: EventConfiguration.parseEventCodes, DriverLog."""
+
+from __future__ import annotations
+
+import difflib
+
+from aerowire.base.errors import ConfigurationError
+from aerowire.codecs.flyweights.events import DriverEventCode
+
+FRAMES = frozenset({DriverEventCode.FRAME_IN, DriverEventCode.FRAME_OUT})
+ALL = frozenset(DriverEventCode)
+_SETS = {"all": ALL, "admin": ALL - FRAMES, "none": frozenset[DriverEventCode]()}
+_OLD_NAMES = {"SEND_NAK_MESSAGE": DriverEventCode.NAK_SENT}
+
+# Events that are known by name and number, and that nothing here ever notes.
+NEVER_NOTED = {
+    DriverEventCode.RESEND: "the frames that are sent again are FRAME_OUT",
+    DriverEventCode.FLOW_CONTROL_RECEIVER_ADDED: "the counters of a publication tell its receivers",
+    DriverEventCode.FLOW_CONTROL_RECEIVER_REMOVED: "the counters of a publication tell its receivers",
+    DriverEventCode.PUBLICATION_IMAGE_REVOKE: "the frame that says so is FRAME_IN",
+    DriverEventCode.NAME_RESOLUTION_LOOKUP: "a name is looked up once, with NAME_RESOLUTION_RESOLVE",
+    DriverEventCode.NAME_RESOLUTION_HOST_NAME: "the driver does not look for its own name",
+    DriverEventCode.TEXT_DATA: "there are no extensions that could write texts",
+}
+
+
+def parse_codes(text: str, where: str) -> frozenset[DriverEventCode]:
+    """Return the events that `text` names: names, numbers, all, admin, none, with commas between. Raises ConfigurationError."""
+    codes: set[DriverEventCode] = set()
+    for word in filter(None, (word.strip() for word in text.split(","))):
+        codes |= _codes_of(word, where)
+    return frozenset(codes)
+
+
+def selected_codes(enabled: str, disabled: str, *, enabled_name: str, disabled_name: str) -> frozenset[DriverEventCode]:
+    """Return what is enabled and not disabled, by the texts and names of the two options."""
+    return parse_codes(enabled, enabled_name) - parse_codes(disabled, disabled_name)
+
+
+def _codes_of(word: str, where: str) -> frozenset[DriverEventCode]:
+    if word.lower() in _SETS:
+        return _SETS[word.lower()]
+    if word in _OLD_NAMES:
+        return frozenset({_OLD_NAMES[word]})
+    try:
+        return frozenset({DriverEventCode(int(word)) if word.isdecimal() else DriverEventCode[word]})
+    except (KeyError, ValueError):
+        close = difflib.get_close_matches(word.upper(), [*DriverEventCode.__members__, *map(str.upper, _SETS)], n=1)
+        raise ConfigurationError(
+            "no event has this name or number",
+            where=where,
+            expected="events with commas between, all, admin, or none",
+            actual=repr(word),
+            hint=f"did you mean {close[0]}?" if close else "`aerowire events --codes` lists them",
+        ) from None

@@ -1,0 +1,139 @@
+"""Flow control that a publication's channel asks for: `fc=strategy[,t:duration][,g:[tag][/size]][,rrwm:number]`, and the defaults.
+
+Aeron: DefaultMulticastFlowControlSupplier, AbstractMinMulticastFlowControl.parseUriParam, FlowControl.retransmitReceiverWindowMultiple.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from aerowire.base import units
+from aerowire.base.errors import ChannelValueError, ConfigurationError
+from aerowire.codecs.tables.errors import ErrorCode
+from aerowire.codecs.tables.options import OPTIONS
+
+if TYPE_CHECKING:
+    from aerowire.base.channel_uri import ChannelUri
+    from aerowire.driver.context import Context
+    from aerowire.driver.udp_channel import UdpChannel
+
+
+class Strategy(enum.Enum):
+    """Flow control strategies; the values of groups are what `fc` calls them."""
+
+    UNICAST = "unicast"
+    MAX = "max"
+    MIN = "min"
+    TAGGED = "tagged"
+
+    @property
+    def counts_receivers(self) -> bool:
+        return self in {Strategy.MIN, Strategy.TAGGED}
+
+
+# What `aeron.multicast.flow.control.strategy` may be: classes of the Java driver, and the C driver's names for the same.
+MULTICAST_STRATEGIES: Mapping[str, Strategy] = {
+    "io.aeron.driver.MaxMulticastFlowControl": Strategy.MAX,
+    "io.aeron.driver.MinMulticastFlowControl": Strategy.MIN,
+    "io.aeron.driver.TaggedMulticastFlowControl": Strategy.TAGGED,
+    "io.aeron.driver.PreferredMulticastFlowControl": Strategy.TAGGED,
+    "multicast_max": Strategy.MAX,
+    "multicast_min": Strategy.MIN,
+    "multicast_tagged": Strategy.TAGGED,
+    "aeron_max_multicast_flow_control_strategy_supplier": Strategy.MAX,
+    "aeron_min_flow_control_strategy_supplier": Strategy.MIN,
+    "aeron_tagged_flow_control_strategy_supplier": Strategy.TAGGED,
+}
+# Suppliers of the Java driver that make one strategy, whatever `fc` says.
+FIXED_MULTICAST_SUPPLIERS: Mapping[str, Strategy] = {
+    "io.aeron.driver.MaxMulticastFlowControlSupplier": Strategy.MAX,
+    "io.aeron.driver.MinMulticastFlowControlSupplier": Strategy.MIN,
+    "io.aeron.driver.TaggedMulticastFlowControlSupplier": Strategy.TAGGED,
+    "io.aeron.driver.PreferredMulticastFlowControlSupplier": Strategy.TAGGED,
+}
+# Suppliers that leave the choice to `fc`, then to the strategy's option; a C driver's supplier is both.
+OPEN_MULTICAST_SUPPLIERS = ("io.aeron.driver.DefaultMulticastFlowControlSupplier", *MULTICAST_STRATEGIES)
+UNICAST_STRATEGIES = ("io.aeron.driver.UnicastFlowControl", "unicast_max", "aeron_unicast_flow_control_strategy_supplier")
+UNICAST_SUPPLIERS = ("io.aeron.driver.DefaultUnicastFlowControlSupplier", *UNICAST_STRATEGIES)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlowControlParams:
+    """A strategy and what it is told; group sizes in receivers, `retransmit_window_multiple` in receiver windows."""
+
+    strategy: Strategy
+    retransmit_window_multiple: int
+    receiver_timeout_ns: int = 0
+    group_tag: int = 0
+    group_min_size: int = 0
+
+    @classmethod
+    def of(cls, channel: UdpChannel, context: Context) -> FlowControlParams:
+        """Read the `fc` of a publication's channel; raises ChannelValueError."""
+        if not channel.has_group_semantics:
+            return cls(strategy=Strategy.UNICAST, retransmit_window_multiple=context.unicast_flow_control_rrwm)
+        name, *arguments = (channel.uri.get("fc") or "").split(",")
+        params = cls(
+            strategy=_strategy(channel.uri, name, context),
+            retransmit_window_multiple=context.multicast_flow_control_rrwm,
+            receiver_timeout_ns=context.flow_control_receiver_timeout_ns,
+            group_tag=context.flow_control_group_tag,
+            group_min_size=context.flow_control_group_min_size,
+        )
+        for argument in arguments:
+            params = _with_argument(params, channel.uri, argument)
+        return params
+
+
+def _strategy(uri: ChannelUri, name: str, context: Context) -> Strategy:
+    fixed = FIXED_MULTICAST_SUPPLIERS.get(context.multicast_flow_control_supplier)
+    if fixed is not None:
+        return fixed
+    if "fc" in uri:
+        if name not in {Strategy.MAX.value, Strategy.MIN.value, Strategy.TAGGED.value}:
+            raise _error(uri, "unknown flow control strategy", "max, min or tagged, perhaps with arguments as in min,t:5s,g:/2")
+        return Strategy(name)
+    supplied = MULTICAST_STRATEGIES.get(context.multicast_flow_control_supplier)
+    if supplied is not None and context.multicast_flow_control_strategy == OPTIONS["multicast_flow_control_strategy"].default:
+        return supplied
+    return MULTICAST_STRATEGIES[context.multicast_flow_control_strategy]
+
+
+def _with_argument(params: FlowControlParams, uri: ChannelUri, argument: str) -> FlowControlParams:
+    """Take in one argument. What a strategy has no use for is passed over, as the official driver does."""
+    key, separator, value = argument.partition(":")
+    if not separator:
+        return params
+    if key == "t" and params.strategy is not Strategy.MAX:
+        return replace(params, receiver_timeout_ns=_duration(uri, value))
+    if key == "g" and params.strategy is not Strategy.MAX:
+        tag, separator, size = value.partition("/")
+        if params.strategy is Strategy.TAGGED and not value.startswith("/"):
+            params = replace(params, group_tag=_number(uri, "tag", tag, units.INT64_MIN, units.INT64_MAX))
+        if separator:
+            params = replace(params, group_min_size=_number(uri, "group size", size, units.INT32_MIN, units.INT32_MAX))
+        return params
+    if key == "rrwm":
+        return replace(params, retransmit_window_multiple=_number(uri, "retransmit receiver window multiple", value, 1, units.INT32_MAX))
+    return params
+
+
+def _duration(uri: ChannelUri, text: str) -> int:
+    try:
+        return units.parse_duration_ns("fc receiver timeout", text)
+    except ConfigurationError:
+        raise _error(uri, "flow control receiver timeout is malformed", "t: and a duration, for example t:5s") from None
+
+
+def _number(uri: ChannelUri, what: str, text: str, low: int, high: int) -> int:
+    try:
+        return units.parse_integer(what, text, low, high)
+    except ConfigurationError as error:
+        raise _error(uri, f"flow control {error.what}", str(error.expected)) from None
+
+
+def _error(uri: ChannelUri, what: str, expected: str) -> ChannelValueError:
+    return ChannelValueError(what, where=uri, expected=expected, actual=f"fc={uri.get('fc')}", error_code=ErrorCode.GENERIC_ERROR)

@@ -1,0 +1,132 @@
+"""Destinations that clients add to a channel of control-mode=manual: what a URI may say, and which name each came from.
+
+Where datagrams go is the sender's table (protocol.destinations). Aeron: DriverConductor, ManualSndMultiDestination.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from aerowire.base.channel_uri import SPY_PREFIX, ChannelUri
+from aerowire.base.errors import ChannelError, ChannelValueError, RegistrationError
+from aerowire.codecs.tables.errors import ErrorCode
+from aerowire.driver.endpoints import SendChannel, check_usable
+from aerowire.driver.receive_destinations import check_destination
+from aerowire.driver.udp_channel import ControlMode
+
+if TYPE_CHECKING:
+    from aerowire.driver.driver_core import DriverCore
+    from aerowire.driver.publication_factory import Publication
+    from aerowire.driver.socket_address import SocketAddress
+
+
+@dataclass(slots=True, eq=False)
+class _SendDestination:
+    """One destination; `text` is its endpoint as it was written."""
+
+    registration_id: int
+    channel: SendChannel
+    text: str
+    address: SocketAddress
+
+
+class SendDestinations:
+    """The destinations of all manual channels. Invariant: the sender's tables hold the same registrations and addresses."""
+
+    def __init__(self, core: DriverCore, find_publication: Callable[[int], Publication | None]) -> None:
+        self._core = core
+        self._find_publication = find_publication
+        self._by_registration: dict[int, _SendDestination] = {}
+
+    def channel_of(self, registration_id: int) -> SendChannel:
+        """Return the manual channel of a publication; raises RegistrationError or ChannelError with the code that a client is told."""
+        publication = self._find_publication(registration_id)
+        if publication is None or publication.endpoint is None:
+            raise RegistrationError(
+                "unknown publication",
+                where="destination",
+                expected="the registration of a UDP publication",
+                actual=registration_id,
+                error_code=ErrorCode.UNKNOWN_PUBLICATION,
+            )
+        channel = publication.endpoint
+        if channel.channel.control_mode is not ControlMode.MANUAL:
+            raise ChannelError(
+                "the channel does not let clients choose destinations",
+                where=channel.channel.original,
+                expected="control-mode=manual",
+                actual=f"control-mode={channel.channel.uri.get('control-mode')}",
+                error_code=ErrorCode.INVALID_CHANNEL,
+            )
+        return check_usable(channel, "sending")
+
+    def add(self, destination_id: int, registration_id: int, text: str, address: SocketAddress) -> None:
+        """Send a publication's channel to `address` as well; `text` is what it was resolved from."""
+        channel = self.channel_of(registration_id)
+        self._by_registration[destination_id] = _SendDestination(destination_id, channel, text, address)
+        self._core.sender.add_destination(channel.native, destination_id, address)
+
+    def remove(self, registration_id: int, address: SocketAddress) -> None:
+        """Send a publication's channel to `address` once less; that it never was there is no error."""
+        channel = self.channel_of(registration_id)
+        for item in self._by_registration.values():
+            if item.channel is channel and item.address == address:
+                self._remove(item)
+                return
+
+    def remove_by_id(self, registration_id: int, destination_id: int) -> None:
+        """Remove a destination by the id of the command that added it; an unknown one is no error."""
+        channel = self.channel_of(registration_id)
+        item = self._by_registration.get(destination_id)
+        if item is not None and item.channel is channel:
+            self._remove(item)
+
+    def text_of(self, destination_id: int) -> str | None:
+        """Return what a destination was resolved from."""
+        item = self._by_registration.get(destination_id)
+        return None if item is None else item.text
+
+    def on_resolved(self, channel: SendChannel, text: str, address: SocketAddress) -> bool:
+        """A name has an address: send there what goes to the destinations of that name; returns whether that is new."""
+        is_changed = False
+        for item in self._by_registration.values():
+            if item.channel is channel and item.text == text and item.address != address:
+                item.address = address
+                is_changed = True
+                self._core.sender.update_destination(channel.native, item.registration_id, address)
+        return is_changed
+
+    def on_channel_closed(self, native: object) -> None:
+        """Forget the destinations of an endpoint that the sender has let go of."""
+        for item in [item for item in self._by_registration.values() if item.channel.native is native]:
+            del self._by_registration[item.registration_id]
+
+    def _remove(self, item: _SendDestination) -> None:
+        del self._by_registration[item.registration_id]
+        self._core.sender.remove_destination(item.channel.native, item.registration_id)
+
+
+def check_send_destination(text: str) -> tuple[ChannelUri, str]:
+    """Return the parsed URI of a destination to send to and its endpoint; raises ChannelError."""
+    if text.startswith(SPY_PREFIX):
+        raise _invalid("a spy cannot be a destination to send to", text, "aeron:udp?endpoint=host:port", SPY_PREFIX)
+    check_destination(text)
+    uri = ChannelUri.parse(text)
+    endpoint = uri.get("endpoint")
+    if endpoint is not None and endpoint.endswith(":0"):
+        raise _invalid("the endpoint of a destination has port 0", text, "endpoint=host:port with a port", f"endpoint={endpoint}")
+    return uri, endpoint_of(uri, text)
+
+
+def endpoint_of(uri: ChannelUri, text: str) -> str:
+    """Return the endpoint of a UDP destination; raises ChannelError when it has none."""
+    endpoint = uri.get("endpoint") if uri.is_udp else None
+    if endpoint is None:
+        raise _invalid("a destination does not say where it is", text, "aeron:udp?endpoint=host:port", "no endpoint of UDP")
+    return endpoint
+
+
+def _invalid(what: str, where: str, expected: str, actual: str) -> ChannelValueError:
+    return ChannelValueError(what, where=where, expected=expected, actual=actual, error_code=ErrorCode.INVALID_CHANNEL)

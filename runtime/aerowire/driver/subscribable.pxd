@@ -1,0 +1,31 @@
+# What subscribers of this driver's clients can be linked to: an image, or a publication.
+
+from libc.stdint cimport int32_t, int64_t
+from aerowire.driver.events cimport EventQueue
+from aerowire.driver.subscriber_positions cimport SubscriberPositions
+from aerowire.driver.untethered_subscriptions cimport UntetheredSubscription, UntetheredSubscriptions
+from aerowire.ipc.counters cimport CountersReader
+from aerowire.protocol.untethered cimport UntetheredTimes
+
+
+cdef class Subscribable:
+    """Changed by the tracker's thread only."""
+
+    cdef CountersReader _counters
+    cdef SubscriberPositions _subscribers
+    cdef UntetheredSubscriptions _untethered
+    cdef UntetheredTimes _untethered_times
+
+    cdef int _set_up_subscribers(self, CountersReader counters, UntetheredTimes times) except -1
+    # The position at which a subscriber joins, stored in its counter; -1 when none may join any more.
+    cdef int64_t link_subscriber(self, int32_t counter_id, int64_t registration_id, int tether, int64_t now_ns) noexcept nogil
+    cdef bint unlink_subscriber(self, int32_t counter_id) noexcept nogil
+    # Let go of untethered subscribers at or behind `window_limit`, and take back those that have rested. Once a timer interval.
+    cdef void check_untethered(self, int64_t window_limit, int64_t now_ns, EventQueue events) noexcept nogil
+    # what subclasses say and hear
+    cdef bint _may_join(self) noexcept nogil
+    cdef int64_t _join_position(self) noexcept nogil
+    cdef void _before_leaving(self) noexcept nogil              # somebody is about to leave, or to be let go
+    cdef void _on_subscribers_changed(self) noexcept nogil
+    # private
+    cdef bint _carry_out(self, UntetheredSubscription* item, int after, EventQueue events) noexcept nogil

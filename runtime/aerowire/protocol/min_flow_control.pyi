@@ -1,0 +1,16 @@
+from aerowire.ipc.counters import CountersReader
+from aerowire.protocol.flow_control import FlowControl
+
+class MinFlowControl(FlowControl):
+    def __init__(
+        self,
+        retransmit_window_multiple: int,
+        initial_window_length: int,
+        *,
+        receiver_timeout_ns: int,
+        group_min_size: int = 0,
+        counters: CountersReader | None = None,
+        receivers_counter_id: int = -1,
+    ) -> None: ...
+    @property
+    def receiver_count(self) -> int: ...

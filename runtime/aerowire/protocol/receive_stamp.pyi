@@ -1,0 +1,3 @@
+from typing_extensions import Buffer
+
+def stamp(packet: Buffer, offset: int, timestamp: int) -> None: ...

@@ -1,0 +1,81 @@
+"""One path of a stream, by hand: frames with literal fields into a network in memory, and the answers that come back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aerowire.codecs.flyweights import transport
+
+INITIAL_TERM = 5
+TERM = 64 * 1024
+SESSION, STREAM = 77, 1001
+FRAME = 64
+
+
+class WireSource:
+    """A sender's socket towards one address."""
+
+    def __init__(self, network: Any, to: tuple[str, int], *, host: str = "10.0.0.1", port: int = 0) -> None:
+        self._port = network.open_port((host, port), to)
+
+    def setup(self, *, session: int = SESSION, stream: int = STREAM, offset: int = 0) -> None:
+        self._send(
+            transport.SetupEncoder.encode(
+                frame_length=40,
+                term_offset=offset,
+                session_id=session,
+                stream_id=stream,
+                initial_term_id=INITIAL_TERM,
+                active_term_id=INITIAL_TERM,
+                term_length=TERM,
+                mtu=1408,
+            )
+        )
+
+    def data(self, offset: int, payload: bytes = bytes(FRAME - 32), *, session: int = SESSION, flags: int = 0xC0) -> None:
+        header = transport.DataHeaderEncoder.encode(
+            frame_length=32 + len(payload),
+            flags=flags,
+            type=transport.FrameType.DATA,
+            term_offset=offset,
+            session_id=session,
+            stream_id=STREAM,
+            term_id=INITIAL_TERM,
+        )
+        self._send((header[:32] + payload).ljust(-(-(32 + len(payload)) // 32) * 32, b"\0"))
+
+    def heartbeat(self, offset: int, *, eos: bool = False) -> None:
+        flags = 0xE0 if eos else 0xC0
+        header = transport.DataHeaderEncoder.encode(
+            frame_length=0,
+            flags=flags,
+            type=transport.FrameType.DATA,
+            term_offset=offset,
+            session_id=SESSION,
+            stream_id=STREAM,
+            term_id=INITIAL_TERM,
+        )
+        self._send(header[:32])
+
+    def rttm(self, echo: int, *, flags: int = 0x80, receiver_id: int = 0) -> None:
+        self._send(
+            transport.RttmEncoder.encode(
+                frame_length=40, flags=flags, session_id=SESSION, stream_id=STREAM, echo_timestamp_ns=echo, receiver_id=receiver_id
+            )
+        )
+
+    def answers(self, kind: int) -> list[Any]:
+        """Return the frames of one type that came back since the last call; those of other types are lost."""
+        decoders = {
+            transport.FrameType.SM: transport.StatusMessageDecoder,
+            transport.FrameType.NAK: transport.NakDecoder,
+            transport.FrameType.ERR: transport.ErrorFrameDecoder,
+            transport.FrameType.RTTM: transport.RttmDecoder,
+        }
+        found = []
+        while batch := self._port.receive_datagrams():
+            found += [decoders[kind](payload) for payload, _, _ in batch if transport.FrameHeaderDecoder(payload).type == kind]
+        return found
+
+    def _send(self, frame: bytes) -> None:
+        self._port.send_datagrams([(frame, None)])

@@ -1,0 +1,115 @@
+"""A client of a simulated host: commands into its driver's ring, responses out of its broadcast, and logs by their names.
+
+Knows how to ask and what was answered; what is sent, and what becomes of images, is for those who build on it.
+"""
+
+from __future__ import annotations
+
+from aerowire.codecs.flyweights.commands import (
+    AddPublicationEncoder,
+    AddSubscriptionEncoder,
+    AvailableImageDecoder,
+    ClientKeepaliveEncoder,
+    CommandType,
+    ErrorResponseDecoder,
+    PublicationReadyDecoder,
+    RemovePublicationEncoder,
+    RemoveSubscriptionEncoder,
+    UnavailableImageDecoder,
+)
+from aerowire.logbuffer.concurrent_appender import ConcurrentAppender
+from aerowire.logbuffer.log import LogBuffers
+from aerowire.simulation.world import SimulatedHost
+
+STREAM = 1001
+_RESPONSES_AT_ONCE = 10
+_PAYLOAD_MAX = 1376  # of one frame with the default MTU
+
+
+class SimulatedClient:
+    """One client. The publication's `appender` and the latest image's log and position counter are there once the driver has answered."""
+
+    def __init__(self, host: SimulatedHost) -> None:
+        self.host = host
+        self.ring = host.cnc.to_driver
+        self.responses = host.cnc.to_clients_receiver()
+        self.client_id = self.ring.next_correlation_id()
+        self.counters = host.cnc.counters_manager()
+        self.appender: ConcurrentAppender | None = None
+        self.image: LogBuffers | None = None
+        self.image_id = -1
+        self.position_id = -1
+        self.errors: list[str] = []
+
+    def publish(self, channel: str) -> int:
+        """Add a publication; return its registration."""
+        registration_id = self.ring.next_correlation_id()
+        body = AddPublicationEncoder.encode(client_id=self.client_id, correlation_id=registration_id, stream_id=STREAM, channel=channel)
+        self.ring.write(CommandType.ADD_PUBLICATION, body)
+        return registration_id
+
+    def unpublish(self, registration_id: int) -> None:
+        """Remove a publication."""
+        body = RemovePublicationEncoder.encode(
+            client_id=self.client_id, correlation_id=self.ring.next_correlation_id(), registration_id=registration_id
+        )
+        self.appender = None
+        self.ring.write(CommandType.REMOVE_PUBLICATION, body)
+
+    def subscribe(self, channel: str) -> int:
+        """Add a subscription; return its registration."""
+        registration_id = self.ring.next_correlation_id()
+        body = AddSubscriptionEncoder.encode(
+            client_id=self.client_id,
+            correlation_id=registration_id,
+            registration_correlation_id=-1,
+            stream_id=STREAM,
+            channel=channel,
+        )
+        self.ring.write(CommandType.ADD_SUBSCRIPTION, body)
+        return registration_id
+
+    def unsubscribe(self, registration_id: int) -> None:
+        """Remove a subscription, and look at its image no more."""
+        body = RemoveSubscriptionEncoder.encode(
+            client_id=self.client_id, correlation_id=self.ring.next_correlation_id(), registration_id=registration_id
+        )
+        self.image = None
+        self.ring.write(CommandType.REMOVE_SUBSCRIPTION, body)
+
+    def keep_alive(self) -> None:
+        """Say that the client is there."""
+        self.ring.write(CommandType.CLIENT_KEEPALIVE, ClientKeepaliveEncoder.encode(client_id=self.client_id))
+
+    def poll_responses(self) -> int:
+        """Take what the driver answered; return how much that was."""
+        done = 0
+        for kind, body in self.responses.poll(_RESPONSES_AT_ONCE):
+            self._on_response(kind, body)
+            done += 1
+        return done
+
+    def on_image(self) -> None:
+        """A new image is there."""
+
+    def on_no_image(self) -> None:
+        """The image is gone."""
+
+    def _on_response(self, kind: int, body: bytes) -> None:
+        if kind == CommandType.ON_ERROR:
+            self.errors.append(ErrorResponseDecoder(body).error_message)
+        elif kind == CommandType.ON_PUBLICATION_READY:
+            ready = PublicationReadyDecoder(body)
+            log = LogBuffers.map(ready.log_file, regions=self.host.regions)
+            self.appender = ConcurrentAppender(
+                log, self.counters, ready.position_limit_counter_id, ready.session_id, STREAM, max_payload_length=_PAYLOAD_MAX
+            )
+        elif kind == CommandType.ON_AVAILABLE_IMAGE:
+            available = AvailableImageDecoder(body)
+            self.image = LogBuffers.map(available.log_file, regions=self.host.regions)
+            self.image_id = available.correlation_id
+            self.position_id = available.subscriber_position_counter_id
+            self.on_image()
+        elif kind == CommandType.ON_UNAVAILABLE_IMAGE and UnavailableImageDecoder(body).correlation_id == self.image_id:
+            self.image = None
+            self.on_no_image()
