@@ -26,7 +26,7 @@ check-generated: build ## do generated/ and spec/ agree?
 	.venv/bin/codegen check
 
 interop: build ## run everything against the official Java implementation (needs java and mvn)
-	$(PYTEST) tests/interop tests/conformance -m interop $(ARGS)
+	$(PYTEST) tests/interop tests/conformance -m interop $(if $(ARGS),$(ARGS),--interop-matrix=docs/interop.md)
 
 soak: build ## run the long bars at full size (BAR=name for one); resumable, state in soak/
 	$(PYTHON_BIN) -m tests.soak.run $(BAR)

@@ -10,6 +10,9 @@ from typing import Any
 import pytest
 
 from aerowire.driver.media_driver import MediaDriver
+from tests.support.snapshots import snapshots
+
+__all__ = ["snapshots"]
 
 TIMEOUT_S = 60
 

@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 
 from aerowire.base.errors import ConfigurationError
+from aerowire.tools.main import main
 from aerowire.tools.measure import Plan, percentiles
 from tests.support.processes import free_port
 
 Run = Callable[..., tuple[int, str, str]]
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+LIMIT_S = 60
 UDP = "UDP"  # in its place comes a channel with a free port
 
 
@@ -24,11 +26,16 @@ def placed(arguments: list[str]) -> list[str]:
 
 
 def test_percentiles_are_of_the_sorted_samples() -> None:
-    assert percentiles([1000 * value for value in range(100, -1, -1)]) == {"p50_us": 50, "p90_us": 90, "p99_us": 99, "max_us": 100}
+    found = percentiles([1000 * value for value in range(100_000, -1, -1)])
+    assert list(found.values()) == [50_000, 90_000, 99_000, 99_900, 99_990, 99_999, 100_000]
+    assert list(found)[-2:] == ["p99_999_us", "max_us"]
 
 
-@pytest.mark.parametrize("wrong", [{"length": -1}, {"messages": 0}, {"warmup": -1}, {"batch_count": 0}])
-def test_a_plan_that_cannot_be_is_refused(wrong: dict[str, int]) -> None:
+WRONG = [{"length": -1}, {"messages": 0}, {"warmup": -1}, {"batch_count": 0}, {"rate": -1}, {"rate": 5, "peer": "pyzmq"}]
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_plan_that_cannot_be_is_refused(wrong: dict[str, object]) -> None:
     plan = Plan(**{"channel": "aeron:ipc", "reply_channel": "aeron:ipc", "length": 32, "messages": 1, "warmup": 0, **wrong})  # type: ignore[arg-type]
     with pytest.raises(ConfigurationError):
         plan.check()
@@ -41,13 +48,16 @@ def test_a_plan_that_cannot_be_is_refused(wrong: dict[str, int]) -> None:
         ["ping"],
         ["ping", "--length", "3000", "--one-thread"],
         ["ping", "--channel", UDP, "--reply-channel", UDP, "--one-thread"],
+        ["ping", "--rate", "2000"],
+        ["ping", "--rate", "2000", "--one-thread", "--length", "3000"],
     ],
 )
 def test_ping_prints_percentiles(run_command: Run, arguments: list[str]) -> None:
     code, output, errors = run_command(*placed(arguments), "--messages", "50", "--warmup", "5", "--json")
     assert (code, errors) == (0, "")
     result = json.loads(output)
-    assert 0 < result["p50_us"] <= result["p90_us"] <= result["p99_us"] <= result["max_us"]
+    assert 0 < result["p50_us"] <= result["p90_us"] <= result["p99_us"] <= result["p99_999_us"] <= result["max_us"]
+    assert sum(number for _, _, number in result["histogram_us"]) == 50
     assert result["driver"] == "running"
 
 
@@ -62,6 +72,7 @@ def test_output_for_people_has_the_setting_beside_it(run_command: Run) -> None:
     code, output, errors = run_command("ping", "--messages", "20", "--warmup", "5", "--one-thread")
     assert code == 0
     assert "p50_us" in output
+    assert " us  " in output.splitlines()[-1]
     assert "idle=" in errors
 
 
@@ -95,3 +106,30 @@ def test_the_scripts_measure_another_library(script: str) -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout)["peer"] == "pyzmq"
+
+
+def test_a_pong_that_runs_elsewhere_answers(start: Callable[..., subprocess.Popen[bytes]], run_command: Run) -> None:
+    pong = start("pong", "--stream", "2001", "--idle", "sleeping")
+    code, output, errors = run_command(
+        "ping", "--far", "--stream", "2001", "--messages", "50", "--warmup", "5", "--length", "3000", "--json"
+    )
+    assert (code, errors) == (0, "")
+    assert json.loads(output)["p50_us"] > 0
+    pong.terminate()
+    assert pong.wait(LIMIT_S) == 0
+
+
+def test_each_end_of_a_throughput_may_be_a_process_of_its_own(start: Callable[..., subprocess.Popen[bytes]], run_command: Run) -> None:
+    common = ("--stream", "2003", "--messages", "20000", "--length", "2000", "--json")
+    receiving = start("throughput", "--role", "receive", *common)
+    code, output, errors = run_command("throughput", "--role", "publish", *common)
+    assert (code, errors) == (0, "")
+    received, _ = receiving.communicate(timeout=LIMIT_S)
+    assert json.loads(output)["msgs_per_s"] > 0
+    assert json.loads(received)["msgs_per_s"] > 0
+
+
+@pytest.mark.parametrize("arguments", [["ping", "--far"], ["throughput", "--role", "receive"]])
+def test_one_end_alone_needs_a_driver_that_others_have_too(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 2
+    assert "both ends must have the same driver; at --" in capsys.readouterr().err

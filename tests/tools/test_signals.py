@@ -57,6 +57,9 @@ ENDLESS = [
     ["driver"],
     ["subscribe", "aeron:ipc", "10"],
     ["stat", "--watch", "1"],
+    ["streams", "--watch", "1"],
+    ["pong"],
+    ["rate", "subscribe", "aeron:ipc", "10"],
 ]
 LIMITED = [
     (AEROWIRE, ["publish", "aeron:ipc", "10"]),

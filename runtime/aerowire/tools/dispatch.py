@@ -18,11 +18,23 @@ Command = Callable[["Subparsers[argparse.ArgumentParser]"], None]
 # Our own subcommands, which need no installation to be found; others come by entry point.
 _OWN: dict[str, str] = {
     "driver": "aerowire.tools.driver:command",
+    "driver pid": "aerowire.tools.driver_control:pid_command",
+    "driver terminate": "aerowire.tools.driver_control:terminate_command",
     "publish": "aerowire.tools.publish:command",
     "subscribe": "aerowire.tools.subscribe:command",
     "stat": "aerowire.tools.stat:command",
+    "streams": "aerowire.tools.streams:command",
+    "backlog": "aerowire.tools.backlog:command",
+    "errors": "aerowire.tools.errors:command",
+    "loss": "aerowire.tools.loss:command",
+    "log": "aerowire.tools.log:command",
+    "cnc": "aerowire.tools.cnc:command",
+    "events": "aerowire.tools.events:command",
+    "doctor": "aerowire.tools.doctor:command",
     "ping": "aerowire.tools.ping:command",
+    "pong": "aerowire.tools.pong:command",
     "throughput": "aerowire.tools.throughput:command",
+    "rate": "aerowire.tools.rate:command",
     "pcap": "aerowire.pcap.commands:command",
     "demo": "aerowire.tools.demo:command",
 }
@@ -39,14 +51,21 @@ Exit codes: 0 done; 1 a finding, or interrupted before it was done; 2 usage, or 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the parsed arguments: `run(namespace)` does the work, `is_endless(namespace)` says that only a signal ends it."""
-    parser = _parser(arguments)
-    if not arguments:
+    words = _joined(arguments)
+    parser = _parser(words)
+    if not words:
         parser.print_help(sys.stderr)
         raise SystemExit(USAGE)
-    parsed = parser.parse_args(arguments)
+    parsed = parser.parse_args(words)
     if not hasattr(parsed, "is_endless"):
         parsed.is_endless = lambda _arguments: False
     return parsed
+
+
+def _joined(arguments: Sequence[str]) -> list[str]:
+    """Return the arguments with a command of two words as one: `driver pid` beside `driver`, which takes files itself."""
+    pair = " ".join(arguments[:2])
+    return [pair, *arguments[2:]] if pair in _OWN else list(arguments)
 
 
 def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:

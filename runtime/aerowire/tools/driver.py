@@ -29,6 +29,8 @@ Examples:
   aerowire driver --dir /dev/shm/aeron-me --threading shared --delete-on-shutdown
   aerowire driver -Daeron.term.buffer.length=64k -Daeron.client.liveness.timeout=2s low-latency.properties
   aerowire driver --capture traffic.pcapng
+  aerowire driver pid --help
+  aerowire driver terminate --help
 
 Options are Aeron's: aeron.* properties from files, then -D, which is stronger; for what neither says the environment
 (aeron.term.buffer.length is AERON_TERM_BUFFER_LENGTH), then the default. An aeron.* property that nobody has is an error.

@@ -17,7 +17,7 @@ import sys
 import time
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import IO, Protocol
 
 from aerowire.base.errors import AerowireError, ConfigurationError
@@ -26,6 +26,15 @@ from aerowire.base.interruption import deferred
 SINGLE, BATCH = "single", "batch"
 PEERS = ("aerowire", "pyzmq")
 READY = "ready"
+PERCENTILES = {
+    "p50_us": 0.50,
+    "p90_us": 0.90,
+    "p99_us": 0.99,
+    "p99_9_us": 0.999,
+    "p99_99_us": 0.9999,
+    "p99_999_us": 0.99999,
+    "max_us": 1.0,
+}
 # What the other end says before it ends early: its error, for the measuring end to tell.
 ERROR_MARK = "!"
 # Messages of an offer_many: enough that the call itself does not count, few enough for the nearest caches.
@@ -53,6 +62,17 @@ class Plan:
     stream_id: int = 1001
     batch_count: int = BATCH_COUNT
     one_thread: bool = False
+    # Messages a second that are due, whether or not the ones before have come back; 0: each waits for the one before.
+    rate: float = 0.0
+    # The other end is a process that somebody else started.
+    is_far: bool = False
+    # This end is a child, and tells its parent when it is there.
+    tells_ready: bool = False
+
+    @property
+    def reply_stream_id(self) -> int:
+        """Stream of the answers."""
+        return self.stream_id + 1
 
     @property
     def is_crowded(self) -> bool:
@@ -62,9 +82,12 @@ class Plan:
     def check(self) -> None:
         """Raise ConfigurationError for a plan that cannot be carried out."""
         figures = (("--length", self.length, 0), ("--messages", self.messages, 1), ("--warmup", self.warmup, 0))
-        for argument, value, low in (*figures, ("--batch", self.batch_count, 1)):
+        for argument, value, low in (*figures, ("--batch", self.batch_count, 1), ("--rate", self.rate, 0)):
             if value < low:
                 raise ConfigurationError("a figure is out of range", where=argument, expected=f"at least {low}", actual=value)
+        if self.peer != PEERS[0] and (self.rate or self.is_far):
+            what = "a library to compare with is not measured that way"
+            raise ConfigurationError(what, where="--peer", expected=PEERS[0], actual=self.peer)
 
     @classmethod
     def from_json(cls, text: str) -> Plan:
@@ -80,11 +103,11 @@ class Peer(Protocol):
     """What a library's module offers: each end of each measurement as a function of the plan."""
 
     def ping(self, plan: Plan) -> array[int]:
-        """Send a message and wait for its answer, `messages` times; return the round trips in ns."""
+        """Send a message and wait for its answer, or send at the plan's rate, `messages` times; return the round trips in ns."""
         ...
 
     def pong(self, plan: Plan) -> None:
-        """Say `ready()`, then send back what arrives, until all has been answered."""
+        """Say `ready(plan)`, then send back what arrives, until all has been answered."""
         ...
 
     def publish(self, plan: Plan) -> None:
@@ -92,7 +115,7 @@ class Peer(Protocol):
         ...
 
     def receive(self, plan: Plan) -> float:
-        """Say `ready()`, then take `messages` in; return how many a second came after the first."""
+        """Say `ready(plan)`, then take `messages` in; return how many a second came after the first."""
         ...
 
 
@@ -107,12 +130,17 @@ def peer_of(plan: Plan) -> Peer:
 
 
 def measure_latency(plan: Plan) -> dict[str, float]:
-    """Run a ping-pong and return its percentiles in microseconds: p50_us, p90_us, p99_us, max_us."""
+    """Run a ping-pong and return its percentiles in microseconds: p50_us, ..., max_us."""
+    return percentiles(measure_round_trips(plan))
+
+
+def measure_round_trips(plan: Plan) -> array[int]:
+    """Run a ping-pong and return its round trips in ns, in the order of the messages."""
     plan.check()
     with _quiet(), contextlib.ExitStack() as stack:
-        if not plan.one_thread:
+        if not plan.one_thread and not plan.is_far:
             stack.enter_context(_other_end("pong", plan))
-        return percentiles(peer_of(plan).ping(plan))
+        return peer_of(plan).ping(plan)
 
 
 def measure_throughput(plan: Plan) -> dict[str, float]:
@@ -121,20 +149,40 @@ def measure_throughput(plan: Plan) -> dict[str, float]:
     with _quiet(), _other_end("receive", plan) as other:
         peer_of(plan).publish(plan)
         rate = float(_read(other, "receive"))
+    return _throughput(plan, rate)
+
+
+def measure_receiving(plan: Plan) -> dict[str, float]:
+    """Take in what another process sends, and return what `measure_throughput` does."""
+    plan.check()
+    with _quiet():
+        return _throughput(plan, peer_of(plan).receive(plan))
+
+
+def measure_publishing(plan: Plan) -> dict[str, float]:
+    """Send to a process that takes in, and return what `measure_throughput` does, as the sender saw it."""
+    plan.check()
+    with _quiet():
+        begin = time.perf_counter_ns()
+        peer_of(plan).publish(plan)
+        return _throughput(plan, plan.messages * 1e9 / (time.perf_counter_ns() - begin))
+
+
+def _throughput(plan: Plan, rate: float) -> dict[str, float]:
     return {"msgs_per_s": rate, "mb_per_s": rate * plan.length / 1e6}
 
 
 def percentiles(samples_ns: Sequence[int]) -> dict[str, float]:
-    """Return p50_us, p90_us, p99_us and max_us of round trips in ns."""
+    """Return percentiles of durations in ns, in microseconds: p50_us to p99_999_us, and max_us."""
     ordered = sorted(samples_ns)
     last = len(ordered) - 1
-    named = {"p50_us": 0.50, "p90_us": 0.90, "p99_us": 0.99, "max_us": 1.0}
-    return {name: ordered[round(last * share)] / 1000 for name, share in named.items()}
+    return {name: ordered[round(last * share)] / 1000 for name, share in PERCENTILES.items()}
 
 
-def ready() -> None:
+def ready(plan: Plan) -> None:
     """Tell the measuring process that this end is there."""
-    print(READY, flush=True)
+    if plan.tells_ready:
+        print(READY, flush=True)
 
 
 def stalled(what: str) -> AerowireError:
@@ -148,6 +196,7 @@ class Watch:
     def __init__(self, what: str) -> None:
         self._what = what
         self._since = time.monotonic()
+        self._position = -1
 
     def check(self) -> None:
         """Raise when the last `progress` is too long ago."""
@@ -157,6 +206,13 @@ class Watch:
     def progress(self) -> None:
         """Start to count anew."""
         self._since = time.monotonic()
+
+    def check_position(self, position: int) -> None:
+        """Raise when the position has been the same for too long."""
+        if position != self._position:
+            self._position = position
+            self.progress()
+        self.check()
 
 
 @contextlib.contextmanager
@@ -172,7 +228,7 @@ def _quiet() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _other_end(role: str, plan: Plan) -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-m", "aerowire.tools.measure", role, plan.to_json()]
+    command = [sys.executable, "-m", "aerowire.tools.measure", role, replace(plan, tells_ready=True).to_json()]
     # A session of its own: Ctrl-C reaches the measuring end alone, which then ends this one.
     process: subprocess.Popen[str] | None = None
     try:

@@ -37,7 +37,7 @@ def pong(plan: Plan) -> None:
     """Answer: see measure.Peer."""
     with zmq.Context() as context, _socket(context, zmq.PAIR) as socket:
         socket.bind(_address(plan))
-        ready()
+        ready(plan)
         send, receive = socket.send, socket.recv
         for _ in repeat(None, plan.messages + plan.warmup):
             send(_taken(receive))
@@ -57,7 +57,7 @@ def receive(plan: Plan) -> float:
     """Take in: see measure.Peer."""
     with zmq.Context() as context, _socket(context, zmq.PULL) as socket:
         socket.bind(_address(plan))
-        ready()
+        ready(plan)
         take = socket.recv
         _taken(take)
         begin = time.perf_counter_ns()

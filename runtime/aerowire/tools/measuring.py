@@ -8,10 +8,12 @@ import dataclasses
 import json
 import statistics
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from aerowire.base.errors import ConfigurationError
+from aerowire.tools.arguments import stream_id
+from aerowire.tools.histogram import Bucket, bar_of, rows_of
 from aerowire.tools.measure import BATCH, BATCH_COUNT, PEERS, SINGLE, Plan
 
 IPC_CHANNEL = "aeron:ipc?term-length=4m"
@@ -25,6 +27,7 @@ THREADING_MODES = ("DEDICATED", "SHARED_NETWORK", "SHARED")
 def add_arguments(parser: argparse.ArgumentParser, *, messages: int, warmup: int, length: int = 32) -> None:
     """Add the arguments that both measurements take."""
     parser.add_argument("--channel", default=IPC_CHANNEL, help=f"channel of the messages (default: {IPC_CHANNEL})")
+    parser.add_argument("--stream", metavar="ID", type=stream_id, default=1001, help="stream of the messages (default: 1001)")
     parser.add_argument("--length", type=int, default=length, help=f"bytes of payload (default: {length})")
     parser.add_argument("--messages", type=int, default=messages, help=f"messages measured (default: {messages:,})")
     parser.add_argument("--warmup", type=int, default=warmup, help=f"messages before that (default: {warmup:,})")
@@ -47,25 +50,38 @@ def add_arguments(parser: argparse.ArgumentParser, *, messages: int, warmup: int
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
 
 
-def add_command(
-    subparsers: argparse._SubParsersAction[argparse.ArgumentParser],
-    name: str,
-    *,
-    help: str,
-    description: str,
-    epilog: str,
-    add: Callable[[argparse.ArgumentParser], None],
-    run: Callable[[argparse.Namespace], int],
-) -> None:
-    """Add a measuring subcommand; `add` adds its arguments, to which come --dir and -D."""
-    from aerowire.tools.arguments import add_directory_arguments
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Measurement:
+    """A subcommand that measures, and a script under benchmarks/ too: what differs between them. `run` returns the exit code."""
 
-    parser = subparsers.add_parser(
-        name, help=help, description=description, epilog=epilog, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    add(parser)
-    add_directory_arguments(parser)
-    parser.set_defaults(run=run)
+    name: str
+    help: str
+    description: str
+    examples: str
+    messages: int
+    warmup: int
+    add: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], int]
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Add its arguments, --dir and -D aside."""
+        add_arguments(parser, messages=self.messages, warmup=self.warmup)
+        self.add(parser)
+
+    def command(self, subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+        """Register the subcommand."""
+        from aerowire.tools.arguments import add_directory_arguments
+
+        parser = subparsers.add_parser(
+            self.name,
+            help=self.help,
+            description=self.description,
+            epilog=self.examples,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        self.add_arguments(parser)
+        add_directory_arguments(parser)
+        parser.set_defaults(run=self.run)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,20 +93,26 @@ class Setting:
     aeron_dir: str
 
 
-def plan_of(arguments: argparse.Namespace, *, reply_channel: str | None = None, one_thread: bool = False) -> Plan:
-    """Return the plan that the arguments describe; without a `reply_channel` one that goes with the channel."""
-    if reply_channel is None:
-        reply_channel = UDP_REPLY_CHANNEL if arguments.channel.startswith("aeron:udp") else arguments.channel
+def reply_channel_of(channel: str, reply_channel: str | None) -> str:
+    """Return the channel of the answers: the one that was given, else one that goes with the channel."""
+    if reply_channel is not None:
+        return reply_channel
+    return UDP_REPLY_CHANNEL if channel.startswith("aeron:udp") else channel
+
+
+def plan_of(arguments: argparse.Namespace, *, reply_channel: str | None = None, **more: Any) -> Plan:
+    """Return the plan that the arguments describe, with `more` of its fields."""
     return Plan(
         channel=arguments.channel,
-        reply_channel=reply_channel,
+        reply_channel=reply_channel_of(arguments.channel, reply_channel),
+        stream_id=arguments.stream,
         length=arguments.length,
         messages=arguments.messages,
         warmup=arguments.warmup,
         mode=arguments.mode,
         peer=arguments.peer,
         batch_count=arguments.batch_count,
-        one_thread=one_thread,
+        **more,
     )
 
 
@@ -109,11 +131,28 @@ def measure(arguments: argparse.Namespace, plan: Plan, run: Callable[[Plan], dic
     return {name: statistics.median(result[name] for result in results) for name in results[0]}, setting
 
 
-def measure_and_report(arguments: argparse.Namespace, plan: Plan, run: Callable[[Plan], dict[str, float]]) -> int:
-    """Measure, print the numbers and return the exit code."""
+def measure_and_report(
+    arguments: argparse.Namespace,
+    plan: Plan,
+    run: Callable[[Plan], dict[str, float]],
+    histogram: Callable[[], list[Bucket]] = lambda: [],
+) -> int:
+    """Measure, print the numbers, and the histogram where there is one, and return the exit code."""
     result, setting = measure(arguments, plan, run)
-    report(arguments, plan, result, setting)
+    report(arguments, plan, result, setting, histogram())
     return 0
+
+
+def require_directory(arguments: argparse.Namespace, why: str) -> None:
+    """Raise ConfigurationError without --dir: `why` names the argument that needs a driver which others have as well."""
+    if getattr(arguments, "dir", None) is None:
+        raise ConfigurationError(
+            "both ends must have the same driver",
+            where=why,
+            expected="--dir",
+            actual="none",
+            hint="start `aerowire driver --dir DIR`, and give that to both",
+        )
 
 
 def _tell(text: str) -> None:
@@ -150,8 +189,8 @@ def driver_scope(arguments: argparse.Namespace, plan: Plan) -> Iterator[Setting]
         yield Setting(f"{arguments.driver}, {arguments.threading}", idle, driver.aeron_dir)
 
 
-def report(arguments: argparse.Namespace, plan: Plan, result: dict[str, float], setting: Setting) -> None:
-    """Print the numbers: as one JSON object, or as a few lines for people."""
+def report(arguments: argparse.Namespace, plan: Plan, result: dict[str, float], setting: Setting, histogram: Sequence[Bucket] = ()) -> None:
+    """Print the numbers: as one JSON object, or as lines for people, with bars and a histogram of latencies."""
     about = {
         "peer": plan.peer,
         "channel": plan.channel if plan.peer == PEERS[0] else "ipc",
@@ -159,16 +198,20 @@ def report(arguments: argparse.Namespace, plan: Plan, result: dict[str, float], 
         "messages": plan.messages,
         "mode": plan.mode,
         **form_of(plan),
+        **({"rate": plan.rate} if plan.rate else {}),
         "driver": setting.driver,
         "idle": setting.idle,
         "runs": arguments.runs,
     }
     if arguments.json:
-        print(json.dumps({**result, **about}))
+        buckets = {"histogram_us": [[bucket.low / 1e3, bucket.high / 1e3, bucket.samples] for bucket in histogram]} if histogram else {}
+        print(json.dumps({**result, **about, **buckets}))
         return
     print("  ".join(f"{name}={value}" for name, value in about.items()), file=sys.stderr)
+    largest = max(result.values(), default=0.0)
     for name, value in result.items():
-        print(f"{name:>12} {value:>16,.2f}")
+        print(f"{name:>12} {value:>16,.2f}  {bar_of(value, largest) if histogram else ''}".rstrip())
+    print("".join(f"\n{row}" for row in rows_of(histogram)), end="\n" if histogram else "")
 
 
 def form_of(plan: Plan) -> dict[str, str]:

@@ -3,27 +3,39 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
+import re
 import time
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from aerowire.tools.arguments import add_directory_arguments, properties_of, seconds
+from aerowire.tools.watching import add_watch_arguments
 
 if TYPE_CHECKING:
-    from aerowire.ipc.cnc import CncFile
+    from collections.abc import Callable
+
+    from rich.console import RenderableType
+
     from aerowire.ipc.counters import CounterInfo
+    from aerowire.tools.counter_keys import CounterKey
+    from aerowire.tools.driver_files import DriverFiles, DriverState
 
 EXAMPLES = """\
 Examples:
   aerowire stat
-  aerowire stat --dir /dev/shm/aeron-me --watch 0.5
-  aerowire stat --once --type 11 --type 12
+  aerowire stat --dir /dev/shm/aeron-me --watch 0.5 --sort rate
+  aerowire stat --once --type client-heartbeat --type 12
+  aerowire stat --stream '1001' --channel 40123 --label '^(snd|rcv)-pos'
   aerowire stat --json | jq '.counters[] | select(.value > 0)'
 
-Exit codes: 0 printed, or ended by Ctrl-C or SIGTERM while live; 1 interrupted before it had printed; 2 usage, or no driver's files there.
+PATTERN is a regular expression. --type, --identity, --session and --stream want all of the number (a type's name is as good), so that
+--stream 1 does not show stream 1001; --channel and --label are searched in. A counter without a stream passes no filter of streams.
+Rates are of the last interval, so that there are none with --once.
+
+Exit codes: 0 shown, or ended by Ctrl-C or SIGTERM while live; 1 interrupted before it had shown; 2 usage, or no driver's files there.
 """
-_CLEAR_SCREEN = "\033[H\033[2J"
+_RULE_LENGTH = 70
+_VALUE_LENGTH = 26
+_RATE_LENGTH = 15
 
 
 def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -31,80 +43,157 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     parser = subparsers.add_parser(
         "stat",
         help="show a driver's counters",
-        description="Show the counters of a driver, live, or once with --once or when piped.",
+        description="Show the counters of a driver, live on a terminal, once with --once or when piped.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    add_directory_arguments(parser)
-    parser.add_argument("--once", action="store_true", help="print once and end (the default when the output is not a terminal)")
-    parser.add_argument("--json", action="store_true", help="print once, as one JSON object")
-    parser.add_argument("--type", dest="type_ids", metavar="N", type=int, action="append", help="only counters of this type; repeatable")
-    parser.add_argument("--watch", metavar="SECONDS", type=seconds, default=None, help="print again each so many seconds (default 1)")
-    parser.set_defaults(run=run, is_endless=lambda arguments: not _is_single(arguments))
+    add_watch_arguments(parser, is_live=True)
+    numbers: dict[str, Any] = {"metavar": "PATTERN", "type": _pattern, "action": "append"}
+    parser.add_argument("--type", dest="types", help="only counters of this type, by number or name (sub-pos); repeatable", **numbers)
+    parser.add_argument("--identity", dest="identities", help="only this registration id, or system counter; repeatable", **numbers)
+    parser.add_argument("--session", dest="sessions", help="only this session id; repeatable", **numbers)
+    parser.add_argument("--stream", dest="streams", help="only this stream id; repeatable", **numbers)
+    parser.add_argument("--channel", metavar="PATTERN", type=_pattern, help="only counters whose channel has this in it")
+    parser.add_argument("--label", metavar="PATTERN", type=_pattern, help="only counters whose label has this in it")
+    parser.add_argument(
+        "--sort", choices=_ORDERS, default="id", help="what comes first: the smallest id, the largest value, ... (default: id)"
+    )
+    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print counters; returns 0."""
-    from aerowire.base.directory import CNC_FILE_NAME, default_aeron_dir
-    from aerowire.base.options import resolve_options
-    from aerowire.ipc.cnc import CncFile
+    """Show counters; returns 0."""
+    from aerowire.tools.watching import show
 
-    options = resolve_options({"client"}, {}, properties_of(arguments))
-    path = f"{options['dir'] or default_aeron_dir()}/{CNC_FILE_NAME}"
-    is_single = _is_single(arguments)
-    interval_s = arguments.watch if arguments.watch is not None else 1.0
-    with CncFile.map(path, writable=False) as cnc:
-        while True:
-            text = _json(cnc, arguments.type_ids) if arguments.json else _table(cnc, arguments.type_ids)
-            if is_single:
-                print(text)
-                return 0
-            print(_CLEAR_SCREEN + text if sys.stdout.isatty() else text, flush=True)
-            time.sleep(interval_s)
+    return show(arguments, _Look(arguments))
 
 
-def _is_single(arguments: argparse.Namespace) -> bool:
-    return arguments.once or arguments.json or (arguments.watch is None and not sys.stdout.isatty())
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A counter that is shown; `rate` is its change a second since it was shown last."""
 
+    counter: CounterInfo
+    rate: float | None
 
-def _counters(cnc: CncFile, type_ids: list[int] | None) -> list[CounterInfo]:
-    return [item for item in cnc.counters_reader().for_each() if type_ids is None or item.type_id in type_ids]
-
-
-def _table(cnc: CncFile, type_ids: list[int] | None) -> str:
-    version = cnc.version
-    age_ms = int(time.time() * 1000) - cnc.heartbeat_ms
-    now = time.strftime("%H:%M:%S")
-    head = f"{now} - CnC v{version >> 16}.{version >> 8 & 255}.{version & 255}, pid {cnc.pid}, {_heartbeat_text(cnc, age_ms)}"
-    lines = [head, "=" * 70]
-    lines += [f"{item.counter_id:5d}: {item.value:26,d} - {item.label}" for item in _counters(cnc, type_ids)]
-    return "\n".join(lines)
-
-
-def _heartbeat_text(cnc: CncFile, age_ms: int) -> str:
-    if cnc.heartbeat_ms < 0:
-        return "the driver has ended"
-    return f"heartbeat {age_ms} ms ago"
-
-
-def _json(cnc: CncFile, type_ids: list[int] | None) -> str:
-    return json.dumps(
-        {
-            "cnc_version": cnc.version,
-            "pid": cnc.pid,
-            "start_timestamp_ms": cnc.start_timestamp_ms,
-            "heartbeat_ms": cnc.heartbeat_ms,
-            "counters": [
-                {
-                    "id": item.counter_id,
-                    "type_id": item.type_id,
-                    "value": item.value,
-                    "label": item.label,
-                    "registration_id": item.registration_id,
-                    "owner_id": item.owner_id,
-                    "reference_id": item.reference_id,
-                }
-                for item in _counters(cnc, type_ids)
-            ],
+    def to_dict(self) -> dict[str, Any]:
+        """Return it for programs."""
+        counter = self.counter
+        return {
+            "id": counter.counter_id,
+            "type_id": counter.type_id,
+            "value": counter.value,
+            "label": counter.label,
+            "registration_id": counter.registration_id,
+            "owner_id": counter.owner_id,
+            "reference_id": counter.reference_id,
+            "rate": self.rate,
         }
-    )
+
+
+_ORDERS: dict[str, Callable[[Row], Any]] = {
+    "id": lambda row: row.counter.counter_id,
+    "value": lambda row: -row.counter.value,
+    "rate": lambda row: -(row.rate or 0.0),
+    "type": lambda row: (row.counter.type_id, row.counter.counter_id),
+    "label": lambda row: row.counter.label,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """The counters of one moment."""
+
+    driver: DriverState
+    rows: list[Row]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return them for programs."""
+        return {
+            "time_ms": time.time_ns() // 1_000_000,
+            "aeron_dir": self.driver.aeron_dir,
+            "cnc_version": self.driver.cnc_version,
+            "pid": self.driver.pid,
+            "start_timestamp_ms": self.driver.start_timestamp_ms,
+            "heartbeat_ms": self.driver.heartbeat_ms,
+            "driver": self.driver.state,
+            "counters": [row.to_dict() for row in self.rows],
+        }
+
+    def render(self) -> RenderableType:
+        """Return them for people: lines as AeronStat's, and rates where there are any."""
+        from rich.console import Group
+        from rich.text import Text
+
+        from aerowire.tools.driver_files import ALIVE
+        from aerowire.tools.figures import printable, rate_text
+
+        driver = self.driver
+        head = f"{time.strftime('%H:%M:%S')} - CnC v{driver.version_text}, pid {driver.pid}, {driver.heartbeat_text}"
+        lines = [Text(head, style="bold" if driver.state == ALIVE else "bold red"), Text("=" * _RULE_LENGTH)]
+        has_rates = any(row.rate is not None for row in self.rows)
+        # Where rates need room the values take no more than theirs.
+        width = max((len(f"{row.counter.value:,}") for row in self.rows), default=0) if has_rates else _VALUE_LENGTH
+        for row in self.rows:
+            counter = row.counter
+            rate = f"{rate_text(row.rate) + ' /s' if row.rate else '':>{_RATE_LENGTH}}" if has_rates else ""
+            line = f"{counter.counter_id:5d}: {counter.value:{width},d}{rate} - {printable(counter.label)}"
+            lines.append(Text(line, style="" if counter.value or row.rate else "dim", no_wrap=True, overflow="ellipsis"))
+        return Group(*lines)
+
+
+class _Look:
+    """Looks at the counters; knows those of the last time, for the rates."""
+
+    def __init__(self, arguments: argparse.Namespace, nano_time: Callable[[], int] = time.monotonic_ns) -> None:
+        self._nano_time = nano_time
+        self._arguments = arguments
+        self._before: dict[tuple[int, ...], int] = {}
+        self._before_ns = 0
+
+    def __call__(self, files: DriverFiles) -> Counters:
+        from aerowire.codecs.tables.counters import CounterType
+
+        counters = list(files.cnc().counters_reader().for_each())
+        now_ns = self._nano_time()
+        elapsed_s = (now_ns - self._before_ns) / 1e9
+        driver = files.state()
+        # A counter of the same id may be another one by now, and so may the driver.
+        identity = {item: (driver.start_timestamp_ms, item.counter_id, item.type_id, item.registration_id) for item in counters}
+        rows = []
+        for item in counters:
+            before = self._before.get(identity[item])
+            is_clock = item.type_id == CounterType.CLIENT_HEARTBEAT
+            rows.append(Row(item, None if before is None or is_clock or elapsed_s <= 0 else (item.value - before) / elapsed_s))
+        self._before = {identity[item]: item.value for item in counters}
+        self._before_ns = now_ns
+        return Counters(driver, sorted((row for row in rows if is_wanted(self._arguments, row.counter)), key=_ORDERS[self._arguments.sort]))
+
+
+def is_wanted(arguments: argparse.Namespace, counter: CounterInfo) -> bool:
+    """Return whether a counter passes the filters."""
+    from aerowire.tools.counter_keys import key_of, type_name
+
+    if arguments.types and not any(_is_all_of(arguments.types, name) for name in (counter.type_id, type_name(counter.type_id))):
+        return False
+    if arguments.label is not None and not arguments.label.search(counter.label):
+        return False
+    needs_key = arguments.identities or arguments.sessions or arguments.streams or arguments.channel is not None
+    return not needs_key or _is_of(arguments, key_of(counter))
+
+
+def _is_of(arguments: argparse.Namespace, key: CounterKey) -> bool:
+    asked = ((arguments.identities, key.identity), (arguments.sessions, key.session_id), (arguments.streams, key.stream_id))
+    if any(patterns and not _is_all_of(patterns, value) for patterns, value in asked):
+        return False
+    return arguments.channel is None or (key.channel is not None and arguments.channel.search(key.channel) is not None)
+
+
+def _is_all_of(patterns: list[re.Pattern[str]], value: int | str | None) -> bool:
+    return value is not None and any(pattern.fullmatch(str(value)) for pattern in patterns)
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise argparse.ArgumentTypeError(f"expected a regular expression, got {text!r}: {error}") from None

@@ -1,0 +1,171 @@
+"""`aerowire errors`: the distinct errors of a driver, and those that earlier drivers left. Aeron: ErrorStat."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from aerowire.tools.arguments import count_or_none
+from aerowire.tools.watching import add_watch_arguments
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from aerowire.ipc.error_log import ErrorObservation
+    from aerowire.tools.driver_files import DriverFiles
+
+EXAMPLES = """\
+Examples:
+  aerowire errors
+  aerowire errors --dir /dev/shm/aeron-me --watch 1 --brief
+  aerowire errors --saved
+  aerowire errors --file archive-mark.dat --offset 8192
+  aerowire errors --json | jq '.errors[].count'
+
+A driver that takes over a directory saves the errors of the one before as text beside it; --saved shows those too. --file reads the error
+log of another file, such as an archive's or a cluster's mark file, which begins at --offset.
+
+Exit codes: 0 shown, whether there are errors or not; 1 interrupted before it had shown; 2 usage, or something cannot be read.
+"""
+
+
+def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Register the subcommand."""
+    parser = subparsers.add_parser(
+        "errors",
+        help="show the distinct errors of a driver",
+        description="Show each distinct error that a driver has met, how often, when first and when last.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_watch_arguments(parser)
+    parser.add_argument("--saved", action="store_true", help="also the logs that were saved of the directory's earlier drivers")
+    parser.add_argument("--file", metavar="FILE", help="read the error log of this file instead of a driver's")
+    parser.add_argument("--offset", metavar="BYTES", type=count_or_none, default=0, help="where in --file the log begins (default: 0)")
+    parser.add_argument("--brief", action="store_true", help="only the first line of each error")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Show errors; returns 0."""
+    from aerowire.tools.watching import print_report, show
+
+    if arguments.file is not None:
+        print_report(_of_file(Path(arguments.file), arguments.offset, is_brief=arguments.brief), as_json=arguments.json)
+        return 0
+    if arguments.saved and not _has_driver(arguments):
+        print_report(_of_saved_alone(arguments), as_json=arguments.json)
+        return 0
+    return show(arguments, lambda files: _of_driver(files, arguments))
+
+
+@dataclass(frozen=True, slots=True)
+class Error:
+    """A distinct error, wherever it was read."""
+
+    count: int
+    first: str
+    last: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorsReport:
+    """The errors of a log, and of saved ones by file."""
+
+    source: str
+    errors: list[Error]
+    saved: dict[str, list[Error]]
+    is_brief: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return them for programs."""
+        saved = [{"file": path, "errors": [_as_dict(error) for error in errors]} for path, errors in self.saved.items()]
+        return {
+            "time_ms": time.time_ns() // 1_000_000,
+            "source": self.source,
+            "errors": [_as_dict(error) for error in self.errors],
+            "saved": saved,
+        }
+
+    def render(self) -> RenderableType:
+        """Return them for people."""
+        from rich.console import Group
+        from rich.text import Text
+
+        parts: list[RenderableType] = []
+        for source, errors in ((self.source, self.errors), *self.saved.items()):
+            observed = sum(error.count for error in errors)
+            title = f"{source} - {len(errors)} distinct errors, observed {observed:,} times" if errors else f"{source} - no errors"
+            parts.append(Text(title, style="bold red" if errors else "bold green"))
+            parts += [part for error in errors for part in self._render(error)]
+        return Group(*parts)
+
+    def _render(self, error: Error) -> list[RenderableType]:
+        from rich.padding import Padding
+        from rich.text import Text
+
+        from aerowire.tools.figures import printable
+
+        lines = printable(error.text).rstrip("\n").split("\n")
+        rest = len(lines) - 1
+        shown = lines[:1] + ([f"... {rest} more lines"] if rest else []) if self.is_brief else lines
+        when = f"at {error.last}" if error.first == error.last else f"from {error.first} to {error.last}"
+        return [Text(f"\n{error.count:,} x  {when}", style="cyan"), Padding(Text("\n".join(shown)), (0, 0, 0, 4))]
+
+
+def _as_dict(error: Error) -> dict[str, Any]:
+    return {"count": error.count, "first": error.first, "last": error.last, "text": error.text}
+
+
+def _of_driver(files: DriverFiles, arguments: argparse.Namespace) -> ErrorsReport:
+    from aerowire.ipc.error_log import read_errors
+
+    errors = [_error(item) for item in read_errors(files.cnc().error_log_buffer)]
+    return ErrorsReport(files.aeron_dir, errors, _saved(files.directory) if arguments.saved else {}, arguments.brief)
+
+
+def _of_file(path: Path, offset: int, *, is_brief: bool) -> ErrorsReport:
+    from aerowire.base.errors import ConfigurationError
+    from aerowire.ipc.error_log import read_errors
+    from aerowire.memory.region import Region
+
+    with Region.map_file(path, writable=False) as region:
+        if offset >= len(region):
+            raise ConfigurationError(
+                "the log begins behind the file's end", where="--offset", expected=f"below {len(region)}", actual=offset
+            )
+        return ErrorsReport(str(path), [_error(item) for item in read_errors(memoryview(region)[offset:])], {}, is_brief)
+
+
+def _of_saved_alone(arguments: argparse.Namespace) -> ErrorsReport:
+    from aerowire.tools.driver_files import driver_files
+
+    with driver_files(arguments) as files:
+        return ErrorsReport(f"{files.aeron_dir}, where no driver is,", [], _saved(files.directory), arguments.brief)
+
+
+def _has_driver(arguments: argparse.Namespace) -> bool:
+    from aerowire.base.directory import CNC_FILE_NAME
+    from aerowire.tools.driver_files import driver_files
+
+    with driver_files(arguments) as files:
+        return (files.directory / CNC_FILE_NAME).exists()
+
+
+def _saved(aeron_dir: Path) -> dict[str, list[Error]]:
+    from aerowire.tools.saved_errors import saved_errors, saved_logs
+
+    return {
+        str(path): [Error(item.count, item.first, item.last, item.text) for item in saved_errors(path.read_text(errors="replace"))]
+        for path in saved_logs(aeron_dir)
+    }
+
+
+def _error(item: ErrorObservation) -> Error:
+    from aerowire.tools.figures import time_text
+
+    return Error(item.observation_count, time_text(item.first_timestamp_ms), time_text(item.last_timestamp_ms), item.text)

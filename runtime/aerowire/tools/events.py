@@ -1,0 +1,123 @@
+"""`aerowire events`: what a driver does, as it does it. Aeron: the event log of its logging agent."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from aerowire.tools.arguments import add_directory_arguments
+
+if TYPE_CHECKING:
+    from aerowire.codecs.flyweights.events import DriverEventCode
+    from aerowire.tools.event_reader import Event, EventReader
+
+# How long the log is left alone when nothing has come.
+_LOOK_S = 0.05
+_CODE_WIDTH = 36
+
+EXAMPLES = """\
+Examples:
+  aerowire driver -Daeron.event.log=admin &
+  aerowire events
+  aerowire events --only FRAME_IN,NAK_SENT --all
+  aerowire events --json --once --all | jq -r .event | sort | uniq -c
+
+A driver notes the events that -Daeron.event.log names when it starts: names or numbers with commas between, admin for all but frames, or
+all; -Daeron.event.log.disable takes some out again. Without it there is no log and no cost. The log holds -Daeron.event.buffer.length
+bytes, and newer events overwrite older ones: a reader that is too slow is told how many it has missed.
+
+Exit codes: 0 shown, or ended by Ctrl-C; 2 usage, or there is no event log.
+"""
+
+
+def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Register the subcommand."""
+    parser = subparsers.add_parser(
+        "events",
+        help="show what a driver does: frames, commands, changes of state",
+        description="Show the events that a driver notes: frames and commands in and out, and changes of state.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_directory_arguments(parser)
+    parser.add_argument("--all", action="store_true", help="begin with what was noted before, unless it is overwritten")
+    parser.add_argument("--once", action="store_true", help="show what is there and end")
+    parser.add_argument("--only", metavar="EVENTS", default="all", help="show only these events, named as in aeron.event.log")
+    parser.add_argument("--codes", action="store_true", help="list all events, and end")
+    parser.add_argument("--json", action="store_true", help="one JSON object a line")
+    parser.set_defaults(run=run, is_endless=lambda arguments: not (arguments.once or arguments.codes))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Show events; returns 0."""
+    from aerowire.driver.event_selection import parse_codes
+    from aerowire.tools.driver_files import driver_files
+    from aerowire.tools.event_reader import EventReader
+
+    if arguments.codes:
+        _list_codes()
+        return 0
+    wanted = parse_codes(arguments.only, "--only")
+    with driver_files(arguments) as files:
+        reader = EventReader(files.aeron_dir, from_start=arguments.all)
+    try:
+        _show(reader, wanted, is_once=arguments.once, as_json=arguments.json)
+    finally:
+        reader.close()
+    return 0
+
+
+def text_of(event: Event) -> str:
+    """Return an event as a line for people."""
+    seconds, nanoseconds = divmod(event.timestamp_ns, 1_000_000_000)
+    when = f"{time.strftime('%H:%M:%S', time.localtime(seconds))}.{nanoseconds // 1000:06}"
+    return f"{when} {event.code.name:<{_CODE_WIDTH}} {_facts_text(event.facts)}".rstrip()
+
+
+def _show(reader: EventReader, wanted: frozenset[DriverEventCode], *, is_once: bool, as_json: bool) -> None:
+    while True:
+        events = reader.poll()
+        lines = [line for event in events for line in _lines(event, wanted, as_json=as_json)]
+        if lines:
+            sys.stdout.write("\n".join(lines) + "\n")
+            sys.stdout.flush()
+        if events:
+            continue
+        if is_once:
+            return
+        if not reader.follow():
+            time.sleep(_LOOK_S)
+
+
+def _lines(event: Event, wanted: frozenset[DriverEventCode], *, as_json: bool) -> list[str]:
+    import json
+
+    if as_json:
+        return [json.dumps(event.to_dict())] if event.code in wanted or event.missed else []
+    missed = [f"-- {event.missed:,} events were overwritten before they were read"] if event.missed else []
+    return [*missed, text_of(event)] if event.code in wanted else missed
+
+
+def _facts_text(facts: dict[str, object]) -> str:
+    from aerowire.tools.figures import printable
+
+    words = []
+    for name, value in facts.items():
+        if isinstance(value, dict):
+            words.append(_facts_text(value))
+        elif name == "type":
+            words.append(str(value))
+        else:
+            words.append(f"{name}={printable(str(value))}")
+    return " ".join(words)
+
+
+def _list_codes() -> None:
+    from aerowire.codecs.flyweights.events import DriverEventCode
+    from aerowire.driver.event_selection import NEVER_NOTED
+
+    for code in DriverEventCode:
+        never = f"  (never noted: {NEVER_NOTED[code]})" if code in NEVER_NOTED else ""
+        print(f"{code.value:>3}  {code.name}{never}")

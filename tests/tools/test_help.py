@@ -1,0 +1,41 @@
+"""What every command says of itself, and what it costs to ask."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from aerowire.tools.dispatch import _OWN
+from aerowire.tools.main import main
+
+# Commands that only gather others.
+FAMILIES = {"pcap"}
+CODE = """
+import sys
+from aerowire.tools import main
+for name in {names!r}:
+    try:
+        main.main([*name.split(), "--help"])
+    except SystemExit:
+        pass
+loaded = {{"numpy", "rich", "aerowire.driver.media_driver", "aerowire.client", "aerowire.ipc.cnc", "importlib.metadata"}} & set(sys.modules)
+assert not loaded, loaded
+"""
+
+
+@pytest.mark.parametrize("name", sorted(set(_OWN) - FAMILIES))
+def test_help_has_examples_and_exit_codes(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main([*name.split(), "--help"])
+    text = capsys.readouterr().out
+    assert caught.value.code == 0
+    assert text.startswith(f"usage: aerowire {name} ")
+    assert "Examples:\n  aerowire " in text
+    assert "Exit codes: 0 " in text
+
+
+def test_help_loads_nothing_that_takes_long() -> None:
+    names = sorted(set(_OWN) - FAMILIES)
+    subprocess.run([sys.executable, "-c", CODE.format(names=names)], check=True, stdout=subprocess.DEVNULL, timeout=60)
