@@ -1,17 +1,43 @@
-"""Fixtures of the interop suite: the official implementation, and a bench that ends what it started."""
+"""Fixtures of the interop suite: the official implementation, a bench that ends what it started, and scenarios that the matrix shows."""
 
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.interop.harness import Bench, Java, find_java
+from tests.interop.harness import ARTIFACT, Bench, Java, find_java
+from tests.interop.matrix import Outcome, java_version, render
+from tests.interop.scenarios import ROW_PROPERTY, Scenario
 from tests.support.processes import open_workshop
 
 MESSAGES_VARIABLE = "AEROWIRE_INTEROP_MESSAGES"
+MATRIX_OPTION = "--interop-matrix"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(MATRIX_OPTION, metavar="FILE", help="write the matrix of the interop scenarios that ran to FILE")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Write the matrix of this run's scenarios where the command line asks for it."""
+    path = config.getoption(MATRIX_OPTION)
+    if path is None:
+        return
+    outcomes = [
+        Outcome(report.nodeid, kind == "passed", dict(report.user_properties)[ROW_PROPERTY])
+        for kind in ("passed", "failed")
+        for report in terminalreporter.stats.get(kind, [])
+        if report.when == "call" and ROW_PROPERTY in dict(report.user_properties)
+    ]
+    java = shutil.which("java")
+    if not outcomes or java is None:
+        return
+    Path(path).write_text(render(outcomes, jar=ARTIFACT[2], java=java_version(java)), encoding="utf-8")
+    terminalreporter.write_line(f"{len(outcomes)} scenarios in {path}")
 
 
 @pytest.fixture(scope="session")
@@ -25,7 +51,15 @@ def bench(java: Java, tmp_path: Path) -> Iterator[Bench]:
         yield Bench(java, workshop)
 
 
+@pytest.fixture
+def scenario(bench: Bench, messages: int, request: pytest.FixtureRequest) -> Scenario:
+    """A scenario that the matrix will show; the test calls its `finish`."""
+    made = Scenario(bench, messages)
+    request.node.user_properties.append((ROW_PROPERTY, made.row))
+    return made
+
+
 @pytest.fixture(scope="session")
 def messages() -> int:
-    """Messages of one run; the environment makes a quick run of it."""
-    return int(os.environ.get(MESSAGES_VARIABLE) or 100_000)
+    """Messages of one stream; the environment makes a quick run of it, or a long one."""
+    return int(os.environ.get(MESSAGES_VARIABLE) or 10_000)

@@ -11,14 +11,14 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NoReturn
 
 import pytest
 
-from tests.support.processes import Process, Workshop, peer_arguments
+from tests.support.processes import Process, Workshop, peer_arguments, peer_command
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -29,6 +29,8 @@ JAR_VARIABLE = "AERON_ALL_JAR"
 # Aeron maps files and reaches into NIO's selectors; the virtual machine has to be told to let it.
 OPENED_MODULES = ("java.base/sun.nio.ch=ALL-UNNAMED", "java.base/jdk.internal.misc=ALL-UNNAMED", "java.base/java.util.zip=ALL-UNNAMED")
 # Two drivers and two clients share the machine's two cores: small heaps, no parallel collector.
+# What runs for seconds is not worth the second compiler's time.
+QUICK_FLAGS = ("-XX:TieredStopAtLevel=1",)
 JVM_FLAGS = ("-XX:+UseSerialGC", "-Xmx256m", "-XX:-UsePerfData", "-Xshare:auto")
 
 Side = Literal["aerowire", "official"]
@@ -48,27 +50,28 @@ class Java:
     executable: str
     jar: Path
     classes: Path
+    flags: tuple[str, ...] = QUICK_FLAGS
 
     def command(self, main: str, *arguments: str, properties: Mapping[str, str] | None = None) -> list[str]:
         opened = [item for module in OPENED_MODULES for item in ("--add-opens", module)]
         given = [f"-D{name}={value}" for name, value in (properties or {}).items()]
-        return [self.executable, *JVM_FLAGS, *opened, *given, "-cp", f"{self.jar}{os.pathsep}{self.classes}", main, *arguments]
+        return [self.executable, *JVM_FLAGS, *self.flags, *opened, *given, "-cp", f"{self.jar}{os.pathsep}{self.classes}", main, *arguments]
 
-    def run_tool(self, main: str, directory: Path, *arguments: str) -> str:
+    def run_tool(self, main: str, directory: Path, *arguments: str, properties: Mapping[str, str] | None = None) -> str:
         """Run one of the jar's tools on an Aeron directory and return what it printed."""
-        command = self.command(main, *arguments, properties={"aeron.dir": str(directory)})
+        command = self.command(main, *arguments, properties={"aeron.dir": str(directory), **(properties or {})})
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, stdin=subprocess.DEVNULL)
         assert done.returncode == 0, f"{main} exited {done.returncode}\n{done.stdout}{done.stderr}"
         return done.stdout
 
 
-def find_java() -> Java:
-    """Return the official implementation, fetched and compiled when that has not happened yet; skip without it."""
+def find_java(folder: Path = HERE / "java") -> Java:
+    """Return the official implementation, fetched, and the compiled classes of `folder`; skip without it."""
     java, javac = shutil.which("java"), shutil.which("javac")
     if java is None or javac is None:
         unavailable("no java and javac on PATH")
     jar = find_jar()
-    sources = sorted((HERE / "java").glob("*.java"))
+    sources = sorted(folder.glob("*.java"))
     digest = hashlib.sha256(str(jar).encode() + b"".join(source.read_bytes() for source in sources)).hexdigest()[:16]
     classes = WORK / f"classes-{digest}"
     if not classes.exists():
@@ -126,11 +129,11 @@ class Bench:
         command = self.java.command("io.aeron.driver.MediaDriver", properties={"aeron.dir": str(directory), **options})
         return Driver(side, directory, self.workshop.start("official driver", command))
 
-    def peer(self, side: Side, role: str, driver: Driver, **arguments: object) -> Process:
-        if side == "aerowire":
-            return self.workshop.peer(role, driver.directory, **arguments)
-        command = self.java.command(role.capitalize(), *peer_arguments(driver.directory, arguments))
-        return self.workshop.start(f"official {role}", command)
+    def peer(self, side: Side, role: str, driver: Driver, prefix: Sequence[str] = (), /, **arguments: object) -> Process:
+        """Start a peer; `prefix` is a command that runs another, which puts the peer somewhere else."""
+        given = peer_arguments(driver.directory, arguments)
+        command = peer_command(role, given) if side == "aerowire" else self.java.command(role.capitalize(), *given)
+        return self.workshop.start(f"{side} {role}", [*prefix, *command])
 
 
 def counters_by_label(aeron_stat: str) -> dict[str, int]:

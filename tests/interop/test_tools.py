@@ -6,8 +6,10 @@ import pytest
 
 from aerowire.base.directory import CNC_FILE_NAME
 from aerowire.base.errors import AerowireError
+from aerowire.base.idle import CONTROLLABLE_YIELD
 from aerowire.client import Aeron
-from aerowire.codecs.tables.counters import SYSTEM_COUNTER_LABELS
+from aerowire.codecs.tables.counters import SYSTEM_COUNTER_LABELS, SystemCounter
+from aerowire.ipc.cnc import CncFile
 from tests.interop.harness import Bench, counters_by_label
 from tests.support.processes import free_port, wait_for_driver
 
@@ -48,3 +50,12 @@ def test_error_stat_shows_our_errors(bench: Bench) -> None:
     assert CNC_FILE_NAME in printed
     assert "1 distinct errors observed" in printed
     assert "no-such-host.invalid" in printed
+
+
+def test_the_official_tool_tells_a_controllable_strategy_what_to_do(bench: Bench) -> None:
+    driver = bench.driver("aerowire", {"aeron.shared.idle.strategy": "controllable"})
+    wait_for_driver(driver.directory, driver.process)
+    told = bench.java.run_tool("io.aeron.samples.SetControllableIdleStrategy", driver.directory, str(CONTROLLABLE_YIELD))
+    assert f"status to {CONTROLLABLE_YIELD}" in told
+    with CncFile.map(str(driver.directory / CNC_FILE_NAME), writable=False) as cnc:
+        assert cnc.counters_reader().value(SystemCounter.CONTROLLABLE_IDLE_STRATEGY) == CONTROLLABLE_YIELD

@@ -29,6 +29,11 @@ final class Arguments
         return value;
     }
 
+    String text(final String name, final String otherwise)
+    {
+        return values.getOrDefault(name, otherwise);
+    }
+
     int integer(final String name)
     {
         return Integer.parseInt(text(name));
@@ -37,6 +42,18 @@ final class Arguments
     long number(final String name)
     {
         return Long.parseLong(text(name));
+    }
+
+    long number(final String name, final long otherwise)
+    {
+        return values.containsKey(name) ? number(name) : otherwise;
+    }
+
+    /** What spaces separate; nothing when it is not given. */
+    String[] list(final String name)
+    {
+        final String value = values.getOrDefault(name, "").strip();
+        return value.isEmpty() ? new String[0] : value.split(" +");
     }
 
     boolean flag(final String name)

@@ -4,15 +4,15 @@ import java.nio.ByteOrder;
 /**
  * The messages that both ends agree on: lengths and contents drawn from one seed by xorshift64.
  *
- * <p>A message is a piece of a pool of random bytes, so that drawing one costs a few shifts and no copy; the Python
- * peers draw the same ones (payloads.py).
+ * <p>A message is a piece of a pool of random bytes, repeated where messages are longer, so that drawing one costs a
+ * few shifts and no copy; the Python peers draw the same ones (payloads.py).
  */
 final class Payloads
 {
     static final int POOL_LENGTH = 81_920;
     private static final int START_MASK = 0xFFFF;
 
-    final byte[] pool = new byte[POOL_LENGTH];
+    final byte[] pool;
     int start;
     int length;
 
@@ -21,16 +21,17 @@ final class Payloads
 
     Payloads(final long seed, final int lengthMax)
     {
-        if (lengthMax > POOL_LENGTH - START_MASK - 1)
-        {
-            throw new IllegalArgumentException("longest message is " + (POOL_LENGTH - START_MASK - 1) + ", got " + lengthMax);
-        }
         this.state = 0 == seed ? 1 : seed;
         this.lengthMax = lengthMax;
-        final ByteBuffer bytes = ByteBuffer.wrap(pool).order(ByteOrder.LITTLE_ENDIAN);
+        this.pool = new byte[(START_MASK + lengthMax + POOL_LENGTH) / POOL_LENGTH * POOL_LENGTH];
+        final ByteBuffer bytes = ByteBuffer.wrap(pool, 0, POOL_LENGTH).order(ByteOrder.LITTLE_ENDIAN);
         while (bytes.hasRemaining())
         {
             bytes.putLong(draw());
+        }
+        for (int at = POOL_LENGTH; at < pool.length; at += POOL_LENGTH)
+        {
+            System.arraycopy(pool, 0, pool, at, POOL_LENGTH);
         }
     }
 

@@ -1,59 +1,142 @@
 import io.aeron.Aeron;
-import io.aeron.FragmentAssembler;
+import io.aeron.Image;
 import io.aeron.Subscription;
-import io.aeron.logbuffer.FragmentHandler;
 import org.agrona.concurrent.BackoffIdleStrategy;
 import org.agrona.concurrent.IdleStrategy;
 
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /**
  * Official client that takes a number of messages, prints their hash as one JSON object and stays until its standard
  * input ends; a message too many changes the hash.
+ *
+ * <p>Orders: {@code pause} and {@code resume} polling, {@code add-destination URI}, {@code remove-destination URI},
+ * {@code reject REASON} of every image, {@code state} to tell what became of images as the event {@code state}.
+ * {@code destinations=} names those to begin with, separated by spaces; with
+ * {@code images=true} it tells of each image that comes or goes;
+ * {@code way=} says how to poll (Polling), and with {@code checks=true} every frame's reserved value is its checksum.
  */
 final class Subscriber
 {
-    private static final int FRAGMENT_LIMIT = 10;
     private static final long QUIET_NS = TimeUnit.MILLISECONDS.toNanos(200);
+
+    private final Subscription subscription;
+    private final Orders orders;
+    private final ContentHash hash = new ContentHash();
+    private final Polling polling;
+    private final IdleStrategy idle = new BackoffIdleStrategy();
+    private boolean isPaused;
+    private static int gone;
+    private static int ended;
+    private static int revoked;
+
+    private Subscriber(final Subscription subscription, final Arguments options)
+    {
+        this.subscription = subscription;
+        this.polling = new Polling(options.text("way", "plain"), hash, options.flag("checks"));
+        this.orders = new Orders(Map.of(
+            "pause", (rest) -> isPaused = true,
+            "resume", (rest) -> isPaused = false,
+            "add-destination", subscription::addDestination,
+            "remove-destination", subscription::removeDestination,
+            "reject", this::reject,
+            "resolve", (rest) -> tellResolved(),
+            "state", (rest) -> tellState()));
+    }
 
     public static void main(final String[] arguments) throws Exception
     {
         final Arguments options = new Arguments(arguments);
-        final int messages = options.integer("messages");
-        final long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(options.number("timeout"));
-        final ContentHash hash = new ContentHash();
-        final byte[] message = new byte[1 << 24];
-        final FragmentHandler handler = new FragmentAssembler((buffer, offset, length, header) ->
-        {
-            buffer.getBytes(offset, message, 0, length);
-            hash.add(message, 0, length);
-        });
-
-        try (Aeron aeron = Aeron.connect(new Aeron.Context().aeronDirectoryName(options.text("dir")));
+        final boolean tellsImages = options.flag("images");
+        final Aeron.Context context = new Aeron.Context().aeronDirectoryName(options.text("dir"))
+            .availableImageHandler((image) -> tell(tellsImages, true))
+            .unavailableImageHandler((image) ->
+            {
+                onUnavailable(image);
+                tell(tellsImages, false);
+            });
+        try (Aeron aeron = Aeron.connect(context);
             Subscription subscription = aeron.addSubscription(options.text("channel"), options.integer("stream")))
         {
-            System.out.println("{\"role\": \"subscriber\", \"ready\": true}");
-            final IdleStrategy idle = new BackoffIdleStrategy();
-            while (hash.messages() < messages)
+            for (final String destination : options.list("destinations"))
             {
-                if (System.nanoTime() - deadline > 0)
-                {
-                    throw new IllegalStateException("timeout: " + hash.messages() + " of " + messages + " messages");
-                }
-                idle.idle(subscription.poll(handler, FRAGMENT_LIMIT));
+                subscription.addDestination(destination);
             }
+            System.out.println("{\"role\": \"subscriber\", \"ready\": true, \"registration_id\": " +
+                subscription.registrationId() + "}");
+            final Subscriber subscriber = new Subscriber(subscription, options);
+            subscriber.receive(
+                options.integer("messages"),
+                System.nanoTime() + TimeUnit.SECONDS.toNanos(options.number("timeout")));
+            subscriber.serve();
+        }
+    }
 
-            final long quiet = System.nanoTime() + QUIET_NS;
-            while (System.nanoTime() - quiet < 0)
-            {
-                idle.idle(subscription.poll(handler, FRAGMENT_LIMIT));
-            }
+    private static void tell(final boolean isAsked, final boolean isAvailable)
+    {
+        if (isAsked)
+        {
+            System.out.println("{\"event\": \"image\", \"available\": " + isAvailable + "}");
+        }
+    }
 
-            System.out.println("{\"role\": \"subscriber\", " + hash.fields() + "}");
-            while (System.in.read() >= 0)
+    private void receive(final int messages, final long deadline)
+    {
+        while (hash.messages() < messages)
+        {
+            if (System.nanoTime() - deadline > 0)
             {
-                Thread.yield();
+                throw new IllegalStateException("timeout: " + hash.messages() + " of " + messages + " messages");
             }
+            orders.obey();
+            idle.idle(isPaused ? 0 : polling.poll(subscription));
+        }
+
+        final long quiet = System.nanoTime() + QUIET_NS;
+        while (System.nanoTime() - quiet < 0)
+        {
+            idle.idle(polling.poll(subscription));
+        }
+        System.out.println("{\"role\": \"subscriber\", " + hash.fields() + ", " + polling.fields() + "}");
+    }
+
+    private void serve()
+    {
+        while (orders.obey())
+        {
+            idle.idle();
+        }
+    }
+
+    private static synchronized void onUnavailable(final Image image)
+    {
+        gone++;
+        ended += image.isEndOfStream() ? 1 : 0;
+        revoked += image.isPublicationRevoked() ? 1 : 0;
+    }
+
+    private void tellState()
+    {
+        synchronized (Subscriber.class)
+        {
+            System.out.println("{\"event\": \"state\", \"images\": " + subscription.imageCount() + ", \"gone\": " + gone +
+                ", \"ended\": " + ended + ", \"revoked\": " + revoked + "}");
+        }
+    }
+
+    private void tellResolved()
+    {
+        System.out.println("{\"event\": \"resolved\", \"endpoint\": \"" + subscription.resolvedEndpoint() +
+            "\", \"channel\": \"" + subscription.tryResolveChannelEndpointPort() + "\", \"addresses\": [\"" +
+            String.join("\", \"", subscription.localSocketAddresses()) + "\"]}");
+    }
+
+    private void reject(final String reason)
+    {
+        for (final Image image : subscription.images())
+        {
+            image.reject(reason);
         }
     }
 }
