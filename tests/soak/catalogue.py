@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
-from tests.soak import conformance, footprint, fuzz, kill9, million_lossy, spec_change, speed
+from tests.soak import (
+    conformance,
+    deaths,
+    flow_control,
+    footprint,
+    fuzz,
+    interop_lossy,
+    kill9,
+    many,
+    memory,
+    million_lossy,
+    pauses,
+    spec_change,
+    speed,
+)
 from tests.soak.bars import Bar
 
 BARS: dict[str, Bar] = {
     "million-lossy": million_lossy.parts,
     "kill9": kill9.parts,
+    "flow-control": flow_control.parts,
+    "deaths": deaths.parts,
+    "pauses": pauses.parts,
+    "many": many.parts,
     "fuzz10k": fuzz.parts,
     "conformance": conformance.parts,
     "speed": speed.parts,
     "footprint": footprint.parts,
+    "memory": memory.parts,
+    "interop-lossy": interop_lossy.parts,
     "spec-change": spec_change.parts,
 }

@@ -50,6 +50,7 @@ def driver_options(threading_mode: str) -> dict[str, str]:
         OPTIONS["publication_unblock_timeout_ns"].property: "2s",
         OPTIONS["timer_interval_ns"].property: f"{int(TIMER_S * 1e3)}ms",
         OPTIONS["threading_mode"].property: threading_mode,
+        OPTIONS["counters_buffer_length"].property: "1m",
         OPTIONS["dir_delete_on_shutdown"].property: "true",
     }
 

@@ -42,7 +42,7 @@ def run(size: Size, seed: int, scratch: Path) -> str:
         subscriber = workshop.peer("subscriber", receiving, **common)
         assert subscriber.result(limit_s)["ready"]
         publisher = workshop.peer("publisher", sending, **common, seed=seed, length_max=LENGTH_MAX)
-        sent = publisher.result(limit_s)
+        sent = publisher.outcome("publisher", limit_s)
         got = subscriber.result(limit_s)
         seconds = time.monotonic() - started
         assert (sent["messages"], sent["bytes"], sent["sha256"]) == (got["messages"], got["bytes"], got["sha256"])

@@ -22,7 +22,17 @@ from tests.soak.catalogue import BARS
 ROOT = Path(__file__).resolve().parents[2]
 STATE = ROOT / "soak" / "state.json"
 # What a part's outcome depends on.
-SOURCES = ("spec", "generated", "runtime", "conformance", "benchmarks", "tests/soak", "tests/support", "tests/conformance")
+SOURCES = (
+    "spec",
+    "generated",
+    "runtime",
+    "conformance",
+    "benchmarks",
+    "tests/soak",
+    "tests/support",
+    "tests/conformance",
+    "tests/interop",
+)
 
 
 def source_digest() -> str:

@@ -33,7 +33,7 @@ def drive(capture: str) -> dict[str, object]:
         subscriber = workshop.peer("subscriber", receiving, **common)
         assert subscriber.result(LIMIT_S)["ready"]
         publisher = workshop.peer("publisher", sending, **common, seed=22, length_max=2_000)
-        sent, got = publisher.result(LIMIT_S), subscriber.result(LIMIT_S)
+        sent, got = publisher.outcome("publisher", LIMIT_S), subscriber.result(LIMIT_S)
         assert sent["sha256"] == got["sha256"]
         with Aeron.connect(aeron_dir=str(sending)) as aeron, aeron.add_publication("aeron:ipc", 1) as publication:
             term_length = publication.term_buffer_length
