@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""Latency at a steady rate, from the time at which each message should have been sent to the time at which it was read.
+
+    python benchmarks/under_load.py
+    python benchmarks/under_load.py --rate 12 --seconds 10 --idle backoff --idle sleeping
+    python benchmarks/under_load.py --official
+
+A message that is sent late, because the sender was held up, counts from when it was due: a stall shows in every message that it delayed.
+One client thread sends and reads; the driver has a process of its own. `--official` measures the same client on the official driver as
+well. Exits 1 when p99 at 100,000 messages a second is above 100 us, or the slowest above both 100 ms and the official driver's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import struct
+import sys
+import time
+from array import array
+from dataclasses import replace
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from aerowire.client import Aeron, ExclusivePublication, Header, Subscription, wait_for
+from aerowire.tools.measure import percentiles
+from benchmarks.drivers import IDLE_STRATEGIES, running_driver
+from tests.interop.harness import Java, Side, find_java
+from tests.support.processes import free_port
+
+STREAM = 1001
+RATE, LENGTH, SECONDS = 100_000, 288, 60.0
+QUIET_RATE, QUIET_SECONDS = 12, 5.0
+CONNECT_LIMIT_NS = 20_000_000_000
+# Messages of the first moments, in which code and sockets are new.
+WARMUP_SHARE = 0.02
+P99_MOST_US, MAX_MOST_US = 100.0, 100_000.0
+FRAGMENT_LIMIT = 256
+
+
+def send_and_read(
+    publication: ExclusivePublication, subscription: Subscription, rate: int, length: int, seconds: float
+) -> dict[str, float]:
+    """Send `rate` messages a second for `seconds`, read each, and return percentiles of their latency in us."""
+    total = max(1, round(rate * seconds))
+    samples = array("q", bytes(8 * total))
+    message = bytearray(max(length, 8))
+    due_of = struct.Struct("<q")
+    offer, poll, clock = publication.offer, subscription.poll, time.perf_counter_ns
+    pack, unpack = due_of.pack_into, due_of.unpack_from
+    received = sent = 0
+
+    def on_fragment(buffer: memoryview, offset: int, _length: int, _header: Header) -> None:
+        nonlocal received
+        samples[received] = clock() - unpack(buffer, offset)[0]
+        received += 1
+
+    interval = 1e9 / rate
+    start = clock() + 1_000_000
+    due = start
+    while received < total:
+        if sent < total and clock() >= due:
+            pack(message, 0, due)
+            if offer(message) > 0:
+                sent += 1
+                due = start + int(sent * interval)
+        poll(on_fragment, FRAGMENT_LIMIT)
+    return percentiles(samples[int(total * WARMUP_SHARE) :])
+
+
+def measure(side: Side, java: Java | None, idle: str, rate: int, length: int, seconds: float) -> dict[str, float]:
+    """Run one driver and measure on it."""
+    channel = f"aeron:udp?endpoint=127.0.0.1:{free_port()}"
+    with (
+        running_driver(side, java, threading="SHARED", idle=idle) as directory,
+        Aeron.connect(aeron_dir=str(directory)) as aeron,
+        aeron.add_subscription(channel, STREAM) as subscription,
+        aeron.add_exclusive_publication(channel, STREAM) as publication,
+    ):
+        if not wait_for(lambda: publication.is_connected and subscription.is_connected, CONNECT_LIMIT_NS):
+            raise RuntimeError("the stream did not connect")
+        gc.collect()
+        gc.disable()
+        try:
+            return send_and_read(publication, subscription, rate, length, seconds)
+        finally:
+            gc.enable()
+
+
+def show(side: Side, idle: str, rate: int, found: dict[str, float]) -> None:
+    """Print one row of the table."""
+    figures = "  ".join(f"{name.removesuffix('_us')} {value:10.1f}" for name, value in found.items())
+    print(f"{side:9} driver, {idle:11}  {rate:7,}/s  {figures}  (us)", flush=True)
+
+
+def main() -> int:
+    """Measure the loaded rate, then the quiet one with every idle strategy, or what the arguments say."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--rate", type=int, help=f"messages a second (default: {RATE:,} with yielding, then {QUIET_RATE} with each strategy)"
+    )
+    parser.add_argument("--length", type=int, default=LENGTH, help=f"bytes of payload (default: {LENGTH})")
+    parser.add_argument("--seconds", type=float, help=f"how long (default: {SECONDS:g}, quiet {QUIET_SECONDS:g})")
+    parser.add_argument("--idle", action="append", choices=sorted(IDLE_STRATEGIES), help="idle strategy of the driver; may be repeated")
+    parser.add_argument("--official", action="store_true", help="measure on the official driver as well")
+    chosen = parser.parse_args()
+    java = replace(find_java(), flags=()) if chosen.official else None
+    sides: tuple[Side, ...] = ("aerowire", "official") if chosen.official else ("aerowire",)
+    good = True
+    if chosen.rate is None or chosen.rate > QUIET_RATE:
+        rate = chosen.rate or RATE
+        for idle in chosen.idle or ["yielding"]:
+            found = {side: measure(side, java, idle, rate, chosen.length, chosen.seconds or SECONDS) for side in sides}
+            for side in sides:
+                show(side, idle, rate, found[side])
+            most = max([MAX_MOST_US, *(found[side]["max_us"] for side in sides[1:])])
+            good = good and found["aerowire"]["p99_us"] <= P99_MOST_US and found["aerowire"]["max_us"] <= most
+    if chosen.rate is None or chosen.rate <= QUIET_RATE:
+        for idle in chosen.idle or sorted(IDLE_STRATEGIES):
+            for side in sides:
+                rate = chosen.rate or QUIET_RATE
+                show(side, idle, rate, measure(side, java, idle, rate, chosen.length, chosen.seconds or QUIET_SECONDS))
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
