@@ -11,6 +11,7 @@ from aerowire.codecs.flyweights.events import EVENT_TEXT_LENGTH_MAX, DriverEvent
 if TYPE_CHECKING:
     from aerowire.driver.event_log import EventLog
     from aerowire.driver.responses import Transmitter
+    from aerowire.driver.stream_notes import StreamNotes
 
 # Commands and responses that have no event of their own in Aeron are not here.
 _COMMANDS_IN = {
@@ -43,6 +44,14 @@ _COMMANDS_OUT = {
     CommandType.ON_UNAVAILABLE_COUNTER: DriverEventCode.CMD_OUT_ON_UNAVAILABLE_COUNTER,
     CommandType.ON_CLIENT_TIMEOUT: DriverEventCode.CMD_OUT_ON_CLIENT_TIMEOUT,
 }
+# What agents note of a stream.
+_OF_STREAMS = (
+    DriverEventCode.RESEND,
+    DriverEventCode.FLOW_CONTROL_RECEIVER_ADDED,
+    DriverEventCode.FLOW_CONTROL_RECEIVER_REMOVED,
+    DriverEventCode.PUBLICATION_REVOKE,
+    DriverEventCode.PUBLICATION_IMAGE_REVOKE,
+)
 
 
 class EventNotes:
@@ -56,6 +65,14 @@ class EventNotes:
     def has(self, code: DriverEventCode) -> bool:
         """Return whether events of `code` are noted."""
         return self._log is not None and self._log.notes(code)
+
+    def of_stream(self, session_id: int, stream_id: int, channel: str) -> StreamNotes | None:
+        """Return what the agents of a stream note with; None when they have nothing to note."""
+        if self._log is None or not any(self._log.notes(code) for code in _OF_STREAMS):
+            return None
+        from aerowire.driver.stream_notes import StreamNotes
+
+        return StreamNotes(self._log, session_id, stream_id, channel)
 
     def command_in(self, command_type: int, body: bytes) -> None:
         """A client has sent a command."""

@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING
 from aerowire.codecs.tables.options import OPTIONS
 from aerowire.driver.flow_control_params import FlowControlParams, Strategy
 from aerowire.protocol.flow_control import FlowControl, MaxFlowControl, UnicastFlowControl
-from aerowire.protocol.min_flow_control import MinFlowControl
+from aerowire.protocol.min_flow_control import GroupWatcher, MinFlowControl
 from aerowire.protocol.tagged_flow_control import TaggedFlowControl
 
 if TYPE_CHECKING:
     from aerowire.ipc.counters import CountersManager
 
 
-def make_flow_control(params: FlowControlParams, counters: CountersManager, receivers_counter_id: int | None) -> FlowControl:
-    """Make a strategy; one that counts receivers shows how many in the counter `receivers_counter_id`."""
+def make_flow_control(
+    params: FlowControlParams, counters: CountersManager, receivers_counter_id: int | None, watcher: GroupWatcher | None = None
+) -> FlowControl:
+    """Make a strategy; one that counts receivers shows how many in the counter `receivers_counter_id`, and tells `watcher` which."""
     # What a receiver's window is assumed to be does not follow the driver's own option. Aeron: FlowControl.calculateRetransmissionLength.
     window_length = int(OPTIONS["rcv_initial_window_length"].default or 0)
     multiple = params.retransmit_window_multiple
@@ -32,6 +34,7 @@ def make_flow_control(params: FlowControlParams, counters: CountersManager, rece
             group_min_size=params.group_min_size,
             counters=counters,
             receivers_counter_id=receivers_counter_id,
+            watcher=watcher,
         )
     return TaggedFlowControl(
         multiple,
@@ -41,4 +44,5 @@ def make_flow_control(params: FlowControlParams, counters: CountersManager, rece
         group_min_size=params.group_min_size,
         counters=counters,
         receivers_counter_id=receivers_counter_id,
+        watcher=watcher,
     )

@@ -299,6 +299,7 @@ class Images:
             source_identity=_identity(setup.source_address),
             untethered=params.untethered_times(),
             tethers={position_id: item.tether for position_id, item in subscribers},
+            notes=core.notes.of_stream(setup.session_id, setup.stream_id, endpoint.channel.original),
             now_ns=core.ports.clock.now_ns(),
         )
 

@@ -3,6 +3,7 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t
 from aerowire.driver.events cimport EventQueue
+from aerowire.driver.stream_notes cimport StreamNotes
 from aerowire.driver.subscribable cimport Subscribable
 from aerowire.driver.system_counters cimport SystemCounters
 from aerowire.logbuffer.log cimport LogBuffers
@@ -14,6 +15,7 @@ cdef class IpcPublication(Subscribable):
     cdef LogBuffers _log
     cdef object _log_holder
     cdef SystemCounters _system
+    cdef StreamNotes _notes                 # None: nothing of it is noted
     cdef readonly int64_t registration_id
     cdef readonly int32_t session_id
     cdef readonly int32_t stream_id

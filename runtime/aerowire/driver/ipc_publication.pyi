@@ -1,5 +1,6 @@
 from typing import final
 
+from aerowire.driver.stream_notes import StreamNotes
 from aerowire.driver.subscribable import Subscribable
 from aerowire.driver.system_counters import SystemCounters
 from aerowire.ipc.counters import CountersReader
@@ -39,6 +40,7 @@ class IpcPublication(Subscribable):
         unblock_timeout_ns: int = 15_000_000_000,
         cool_down_ns: int = 10_000_000_000,
         untethered: UntetheredTimes | None = None,
+        notes: StreamNotes | None = None,
     ) -> None: ...
     def revoke(self) -> None: ...
     @property

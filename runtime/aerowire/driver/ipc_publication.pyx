@@ -5,6 +5,7 @@ from libc.stdint cimport INT64_MAX, int32_t, int64_t
 cimport cython
 
 from aerowire.codecs.native.counters cimport SYSTEM_COUNTER_PUBLICATIONS_REVOKED, SYSTEM_COUNTER_UNBLOCKED_PUBLICATIONS
+from aerowire.codecs.native.events cimport DRIVER_EVENT_CODE_PUBLICATION_REVOKE
 from aerowire.codecs.native.logbuffer cimport END_OF_STREAM_POSITION_UNSET
 from aerowire.driver.events cimport EVENT_COOL_DOWN_OVER, EVENT_PUBLICATION_DONE, EVENT_PUBLICATION_LINGER, EVENT_PUBLICATION_REMOVED
 from aerowire.driver.publication_support cimport clean_towards, position_address, possibly_blocked, publish_end, show_connected
@@ -27,13 +28,15 @@ cdef class IpcPublication(Subscribable):
     def __cinit__(self, LogBuffers log not None, CountersReader counters not None, SystemCounters system not None, *,
                   int64_t registration_id, int32_t session_id, int32_t stream_id, int32_t initial_term_id, int32_t publisher_position_id,
                   int32_t publisher_limit_id, int32_t mtu, int32_t publication_window, bint exclusive, int64_t now_ns,
-                  int64_t unblock_timeout_ns=15_000_000_000, int64_t cool_down_ns=10_000_000_000, UntetheredTimes untethered=None):
+                  int64_t unblock_timeout_ns=15_000_000_000, int64_t cool_down_ns=10_000_000_000, UntetheredTimes untethered=None,
+                  StreamNotes notes=None):
         cdef int64_t position = log.producer_position()
         self._log = log
         self._log_holder = log.hold()
         self._set_up_subscribers(counters, untethered)
         self._cool_down_ns = cool_down_ns
         self._system = system
+        self._notes = notes
         self.registration_id = registration_id
         self.session_id = session_id
         self.stream_id = stream_id
@@ -87,6 +90,8 @@ cdef class IpcPublication(Subscribable):
                 publish_end(self._log, self._publisher_limit)
                 self._log.set_connected(False)
                 self.lifecycle.on_revoked(now_ns)
+                if self._notes is not None:
+                    self._notes.revoked(DRIVER_EVENT_CODE_PUBLICATION_REVOKE, self._log.producer_position())
                 counter_increment(self._system.address[SYSTEM_COUNTER_PUBLICATIONS_REVOKED])
             else:
                 self.check_untethered(self._consumer_position - self._window_length + (self._window_length >> 2), now_ns, events)

@@ -6,6 +6,7 @@ from aerowire.base.address cimport Address
 from aerowire.base.ports cimport Datagram
 from aerowire.driver.events cimport EventQueue
 from aerowire.driver.send_endpoint cimport SendEndpoint
+from aerowire.driver.stream_notes cimport StreamNotes
 from aerowire.driver.subscribable cimport Subscribable
 from aerowire.driver.system_counters cimport SystemCounters
 from aerowire.logbuffer.log cimport LogBuffers
@@ -25,6 +26,7 @@ cdef class NetworkPublication(Subscribable):
     cdef LogBuffers _log
     cdef SendEndpoint _endpoint
     cdef SystemCounters _system
+    cdef StreamNotes _notes                 # None: nothing of it is noted
     cdef object _log_holder
     cdef readonly int64_t registration_id
     cdef readonly int32_t session_id

@@ -1,6 +1,7 @@
 from typing import final
 
 from aerowire.driver.send_endpoint import SendEndpoint
+from aerowire.driver.stream_notes import StreamNotes
 from aerowire.driver.subscribable import Subscribable
 from aerowire.driver.system_counters import SystemCounters
 from aerowire.ipc.counters import CountersReader
@@ -59,6 +60,7 @@ class NetworkPublication(Subscribable):
         asks_for_response: bool = False,
         spies_simulate_connection: bool = False,
         untethered: UntetheredTimes | None = None,
+        notes: StreamNotes | None = None,
     ) -> None: ...
     def revoke(self) -> None: ...
     @property

@@ -12,6 +12,7 @@ from aerowire.base.ports cimport Datagram, datagram_to_peer
 from aerowire.codecs.native.counters cimport (
     SYSTEM_COUNTER_HEARTBEATS_SENT, SYSTEM_COUNTER_PUBLICATIONS_REVOKED, SYSTEM_COUNTER_RETRANSMIT_OVERFLOW, SYSTEM_COUNTER_RETRANSMITS_SENT,
     SYSTEM_COUNTER_RETRANSMITTED_BYTES, SYSTEM_COUNTER_SENDER_FLOW_CONTROL_LIMITS, SYSTEM_COUNTER_UNBLOCKED_PUBLICATIONS)
+from aerowire.codecs.native.events cimport DRIVER_EVENT_CODE_PUBLICATION_REVOKE
 from aerowire.codecs.native.logbuffer cimport END_OF_STREAM_POSITION_UNSET
 from aerowire.codecs.native.transport cimport (
     DATA_FLAGS_EOS, DATA_FLAGS_REVOKED, DATA_FLAGS_UNFRAGMENTED, DATA_HEADER_LENGTH, ERROR_FRAME_LENGTH, MAX_MESSAGE_LENGTH, RTTM_FLAGS_REPLY,
@@ -53,13 +54,14 @@ cdef class NetworkPublication(Subscribable):
                   int64_t setup_timeout_ns=100_000_000, int64_t heartbeat_timeout_ns=100_000_000,
                   int64_t connection_timeout_ns=5_000_000_000, int64_t linger_ns=5_000_000_000,
                   int64_t unblock_timeout_ns=15_000_000_000, int messages_per_send=4, bint response=False, bint asks_for_response=False,
-                  bint spies_simulate_connection=False, UntetheredTimes untethered=None):
+                  bint spies_simulate_connection=False, UntetheredTimes untethered=None, StreamNotes notes=None):
         if not 1 <= messages_per_send <= MESSAGES_PER_SEND_MAX:
             raise ValueError(f"messages per send: expected 1 to {MESSAGES_PER_SEND_MAX}, actual {messages_per_send}")
         self._log = log
         self._log_holder = log.hold()
         self._endpoint = endpoint
         self._system = system
+        self._notes = notes
         self._set_up_subscribers(counters, untethered)
         self._spies_simulate_connection = spies_simulate_connection
         self._spy_position = starting_position
@@ -255,6 +257,8 @@ cdef class NetworkPublication(Subscribable):
         cdef int32_t padding
         cdef int count, sent, i
         cdef uint8_t* term
+        if self._notes is not None:
+            self._notes.resend(term_id, term_offset, length)
         if not sender_position - (self.term_length >> 1) - self._max_message_length <= position < sender_position:
             return 0
         term = self._log.term_address(index_by_position(position, self.bits))
@@ -375,6 +379,8 @@ cdef class NetworkPublication(Subscribable):
                 show_connected(self._log, False)
                 store_release_i32(&self._end_of_stream, True)
                 self.lifecycle.on_revoked(now_ns)
+                if self._notes is not None:
+                    self._notes.revoked(DRIVER_EVENT_CODE_PUBLICATION_REVOKE, self._log.producer_position())
                 counter_increment(self._system.address[SYSTEM_COUNTER_PUBLICATIONS_REVOKED])
             else:
                 if self._untethered.count > 0:

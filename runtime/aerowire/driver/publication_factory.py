@@ -124,7 +124,7 @@ class PublicationFactory:
                     channel=channel,
                     mode="exclusive" if is_exclusive else "concurrent",
                 )
-            native = self._make_native(params, registration_id, log, counter_ids, endpoint, flow, is_exclusive=is_exclusive)
+            native = self._make_native(channel, params, registration_id, log, counter_ids, endpoint, flow, is_exclusive=is_exclusive)
         except Exception:
             for counter_id in counter_ids.values():
                 core.counters.manager.free(counter_id)
@@ -169,6 +169,7 @@ class PublicationFactory:
 
     def _make_native(
         self,
+        channel: str,
         params: PublicationParams,
         registration_id: int,
         log: Log,
@@ -180,6 +181,7 @@ class PublicationFactory:
     ) -> NativePublication:
         core, context = self._core, self._core.context
         now_ns = core.ports.clock.now_ns()
+        notes = core.notes.of_stream(params.session_id, params.stream_id, channel if endpoint is None else endpoint.channel.original)
         if endpoint is None or flow is None:
             return IpcPublication(
                 log.buffers,
@@ -197,6 +199,7 @@ class PublicationFactory:
                 unblock_timeout_ns=context.publication_unblock_timeout_ns,
                 cool_down_ns=context.image_liveness_timeout_ns,
                 untethered=params.untethered_times(),
+                notes=notes,
                 now_ns=now_ns,
             )
         return NetworkPublication(
@@ -221,7 +224,7 @@ class PublicationFactory:
             signal_eos=params.signal_eos,
             response=params.is_response,
             asks_for_response=not params.is_response and params.response_correlation_id != RESPONSE_CORRELATION_ID_NONE,
-            flow_control=make_flow_control(flow, core.counters.manager, counter_ids.get(CounterType.FC_RECEIVERS)),
+            flow_control=make_flow_control(flow, core.counters.manager, counter_ids.get(CounterType.FC_RECEIVERS), notes),
             max_resend=params.max_resend,
             messages_per_send=context.network_publication_max_messages_per_send,
             retransmit_delay_ns=context.retransmit_unicast_delay_ns,
@@ -231,6 +234,7 @@ class PublicationFactory:
             unblock_timeout_ns=context.publication_unblock_timeout_ns,
             spies_simulate_connection=params.spies_simulate_connection,
             untethered=params.untethered_times(),
+            notes=notes,
             now_ns=now_ns,
         )
 

@@ -11,6 +11,7 @@ from aerowire.driver.image_transports cimport ImageTransports
 from aerowire.driver.loss_account cimport LossAccount
 from aerowire.driver.receive_endpoint cimport ReceiveEndpoint
 from aerowire.driver.receive_transport cimport ReceiveTransport
+from aerowire.driver.stream_notes cimport StreamNotes
 from aerowire.driver.subscribable cimport Subscribable
 from aerowire.driver.system_counters cimport SystemCounters
 from aerowire.logbuffer.log cimport LogBuffers
@@ -28,6 +29,7 @@ cdef class PublicationImage(Subscribable):
     cdef object _log_holder
     cdef ReceiveEndpoint _endpoint
     cdef SystemCounters _system
+    cdef StreamNotes _notes             # None: nothing of it is noted
     cdef ClockPort _clock               # for round trips and stamps; None: round trips as precise as the agent's cycle, no stamps
     cdef bint _is_stamping
     cdef int32_t _stamp_offset          # from the payload of a frame that begins a message

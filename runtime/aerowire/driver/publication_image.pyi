@@ -3,6 +3,7 @@ from typing import final
 
 from aerowire.base.ports import ClockPort
 from aerowire.driver.receive_endpoint import ReceiveEndpoint
+from aerowire.driver.stream_notes import StreamNotes
 from aerowire.driver.subscribable import Subscribable
 from aerowire.driver.system_counters import SystemCounters
 from aerowire.ipc.counters import CountersReader
@@ -57,6 +58,7 @@ class PublicationImage(Subscribable):
         untethered: UntetheredTimes | None = None,
         tethers: Mapping[int, int] | None = None,
         stamp_offset: int | None = None,
+        notes: StreamNotes | None = None,
     ) -> None: ...
     def tell_response(self, response_session_id: int | None) -> None: ...
     def reject(self, reason: str) -> None: ...

@@ -16,6 +16,7 @@ from aerowire.codecs.native.counters cimport (
     SYSTEM_COUNTER_INVALID_PACKETS, SYSTEM_COUNTER_LOSS_GAP_FILLS, SYSTEM_COUNTER_NAK_MESSAGES_SENT,
     SYSTEM_COUNTER_PUBLICATION_IMAGES_REVOKED, SYSTEM_COUNTER_STATUS_MESSAGES_SENT)
 from aerowire.codecs.native.errors cimport ERROR_CODE_IMAGE_REJECTED
+from aerowire.codecs.native.events cimport DRIVER_EVENT_CODE_PUBLICATION_IMAGE_REVOKE
 from aerowire.codecs.native.logbuffer cimport END_OF_STREAM_POSITION_UNSET
 from aerowire.codecs.native.transport cimport (
     DATA_FLAGS_EOS, DATA_FLAGS_REVOKED, RTTM_FLAGS_REPLY, SM_FLAGS_EOS, data_header_flags, data_header_term_id, data_header_term_offset)
@@ -57,13 +58,14 @@ cdef class PublicationImage(Subscribable):
                   int transport_index=0, int64_t nak_delay_ns=1000, nak_retry_ns=None, DelayGenerator delay=None, bint reliable=True,
                   int64_t image_liveness_timeout_ns=10_000_000_000, int64_t status_message_timeout_ns=200_000_000,
                   LossReport loss_report=None, str source_identity="", UntetheredTimes untethered=None, tethers=None,
-                  ClockPort clock=None, stamp_offset=None):
+                  ClockPort clock=None, stamp_offset=None, StreamNotes notes=None):
         cdef int64_t position
         self._log = log
         self._log_holder = log.hold()
         self._endpoint = endpoint
         self._set_up_subscribers(counters, untethered)
         self._system = system
+        self._notes = notes
         self._clock = clock
         self._is_stamping = stamp_offset is not None and clock is not None
         self._stamp_offset = stamp_offset or 0
@@ -156,6 +158,8 @@ cdef class PublicationImage(Subscribable):
             if not self._end_of_stream and self._transports.all_ended(self._endpoint.transports):
                 if data_header_flags(packet) & DATA_FLAGS_REVOKED:
                     self._log.set_revoked()
+                    if self._notes is not None:
+                        self._notes.revoked(DRIVER_EVENT_CODE_PUBLICATION_IMAGE_REVOKE, self._transports.end_position())
                     counter_increment(self._system.address[SYSTEM_COUNTER_PUBLICATION_IMAGES_REVOKED])
                 self._log.set_end_of_stream_position(self._transports.end_position())
                 self._end_of_stream = True

@@ -151,7 +151,6 @@ class Publications:
             )
         if is_revoked:
             link.publication.native.revoke()
-            self._note(DriverEventCode.PUBLICATION_REVOKE, link.publication)
         self._unlink(link.publication, is_abandoned=False)
         self._core.responses.operation_success(correlation_id)
 
@@ -185,7 +184,13 @@ class Publications:
         for counter_id in publication.counter_ids.values():
             self._core.counters.manager.free(counter_id)
         self._core.logs.free_later(publication.log)
-        self._note(DriverEventCode.REMOVE_PUBLICATION_CLEANUP, publication)
+        self._core.notes.state(
+            DriverEventCode.REMOVE_PUBLICATION_CLEANUP,
+            registration_id=publication.registration_id,
+            session_id=publication.session_id,
+            stream_id=publication.stream_id,
+            channel=publication.channel,
+        )
 
     def close(self) -> None:
         """Free every log; the agents must have stopped."""
@@ -263,15 +268,6 @@ class Publications:
             channel_status_counter_id=publication.channel_status_counter_id,
             log_file=publication.log.path,
             is_exclusive=is_exclusive,
-        )
-
-    def _note(self, code: DriverEventCode, publication: Publication) -> None:
-        self._core.notes.state(
-            code,
-            registration_id=publication.registration_id,
-            session_id=publication.session_id,
-            stream_id=publication.stream_id,
-            channel=publication.channel,
         )
 
     def _unlink(self, publication: Publication, *, is_abandoned: bool) -> None:

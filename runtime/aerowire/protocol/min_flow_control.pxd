@@ -13,6 +13,13 @@ cdef struct GroupReceiver:
     bint ended                      # said so, or sent an error: goes at the next idle cycle
 
 
+cdef class GroupWatcher:
+    """Is told on the sender's thread who joins and leaves a group; `count` is how many there are then."""
+
+    cdef void on_receiver_added(self, int64_t receiver_id, int count) noexcept nogil
+    cdef void on_receiver_removed(self, int64_t receiver_id, int count) noexcept nogil
+
+
 cdef class MinFlowControl(FlowControl):
     """Sender's thread; has_required_receivers() may be asked by any."""
 
@@ -29,6 +36,7 @@ cdef class MinFlowControl(FlowControl):
     cdef int32_t _initial_window_length
     cdef int64_t* _shown_count          # of the fc-receivers counter, NULL for none
     cdef object _counters
+    cdef GroupWatcher _watcher          # None: nobody wants to know
 
     # Whether the sender of a frame belongs to the group.
     cdef bint _is_member(self, const uint8_t* status_message) noexcept nogil

@@ -1,6 +1,8 @@
 from aerowire.ipc.counters import CountersReader
 from aerowire.protocol.flow_control import FlowControl
 
+class GroupWatcher: ...
+
 class MinFlowControl(FlowControl):
     def __init__(
         self,
@@ -11,6 +13,7 @@ class MinFlowControl(FlowControl):
         group_min_size: int = 0,
         counters: CountersReader | None = None,
         receivers_counter_id: int = -1,
+        watcher: GroupWatcher | None = None,
     ) -> None: ...
     @property
     def receiver_count(self) -> int: ...

@@ -12,6 +12,16 @@ from aerowire.protocol.flow_control cimport retransmission_length_of
 from aerowire.protocol.receiver_liveness cimport RECEIVERS_MAX
 
 
+cdef class GroupWatcher:
+    """Does nothing. Aeron: AbstractMinMulticastFlowControl.receiverAdded, receiverRemoved."""
+
+    cdef void on_receiver_added(self, int64_t receiver_id, int count) noexcept nogil:
+        pass
+
+    cdef void on_receiver_removed(self, int64_t receiver_id, int count) noexcept nogil:
+        pass
+
+
 cdef class MinFlowControl(FlowControl):
     """The limit is the least that a member of the group granted. Aeron: MinMulticastFlowControl, AbstractMinMulticastFlowControl.
 
@@ -20,12 +30,13 @@ cdef class MinFlowControl(FlowControl):
     stream is not connected. When a member asks for a set-up, the limit is held for the receiver timeout, or until a receiver joined: one
     that is about to join must not be left behind.
 
-    `receivers_counter_id` names the counter that shows how many there are. Invariant: receiver ids are distinct; count <= RECEIVERS_MAX,
+    `receivers_counter_id` names the counter that shows how many there are, `watcher` is told who joins and leaves. Invariant: receiver ids are distinct; count <= RECEIVERS_MAX,
     beyond which receivers get data but are not waited for.
     """
 
     def __cinit__(self, int32_t retransmit_window_multiple, int32_t initial_window_length, *, int64_t receiver_timeout_ns,
-                  int group_min_size=0, CountersReader counters=None, int32_t receivers_counter_id=-1, **others):
+                  int group_min_size=0, CountersReader counters=None, int32_t receivers_counter_id=-1, GroupWatcher watcher=None,
+                  **others):
         if retransmit_window_multiple < 1:
             raise ValueError(f"retransmit window multiple: expected at least 1, actual {retransmit_window_multiple}")
         self._retransmit_window_multiple = retransmit_window_multiple
@@ -34,6 +45,7 @@ cdef class MinFlowControl(FlowControl):
         self._group_min_size = group_min_size
         self._held_limit = NO_LIMIT_HELD
         self._satisfied = group_min_size <= 0
+        self._watcher = watcher
         self._counters = counters
         if counters is not None:
             self._shown_count = counters.value_address(receivers_counter_id)
@@ -93,10 +105,14 @@ cdef class MinFlowControl(FlowControl):
         cdef int64_t least = self._held(now_ns)
         cdef int before = self._count
         cdef int i = before - 1
+        cdef int64_t gone
         while i >= 0:
             if self._receivers[i].ended or self._receivers[i].last_heard_ns + self._receiver_timeout_ns - now_ns < 0:
+                gone = self._receivers[i].receiver_id
                 self._count -= 1
                 self._receivers[i] = self._receivers[self._count]
+                if self._watcher is not None:
+                    self._watcher.on_receiver_removed(gone, self._count)
             elif self._receivers[i].limit < least:
                 least = self._receivers[i].limit
             i -= 1
@@ -126,6 +142,8 @@ cdef class MinFlowControl(FlowControl):
         self._count += 1
         self._held_limit = NO_LIMIT_HELD
         self._on_count_changed()
+        if self._watcher is not None:
+            self._watcher.on_receiver_added(receiver_id, self._count)
         return True
 
     cdef void _on_count_changed(self) noexcept nogil:

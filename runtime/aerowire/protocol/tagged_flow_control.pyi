@@ -1,7 +1,7 @@
 from typing import final
 
 from aerowire.ipc.counters import CountersReader
-from aerowire.protocol.min_flow_control import MinFlowControl
+from aerowire.protocol.min_flow_control import GroupWatcher, MinFlowControl
 
 @final
 class TaggedFlowControl(MinFlowControl):
@@ -15,4 +15,5 @@ class TaggedFlowControl(MinFlowControl):
         group_min_size: int = 0,
         counters: CountersReader | None = None,
         receivers_counter_id: int = -1,
+        watcher: GroupWatcher | None = None,
     ) -> None: ...

@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any
 from aerowire.base.directory import EVENT_LOG_FILE_NAME
 from aerowire.base.errors import AerowireError, BroadcastLappedError, MappedFileMissingError
 from aerowire.codecs.flyweights.commands import COMMAND_DECODERS, CommandType
-from aerowire.codecs.flyweights.events import CommandEventDecoder, DriverEventCode, DriverEventDecoder, FrameEventDecoder, StateEventDecoder
+from aerowire.codecs.flyweights.events import (
+    CommandEventDecoder,
+    DriverEventCode,
+    DriverEventDecoder,
+    FrameEventDecoder,
+    ReceiverEventDecoder,
+    ResendEventDecoder,
+    RevokeEventDecoder,
+    StateEventDecoder,
+)
 from aerowire.codecs.flyweights.transport import FRAME_DECODERS, FrameHeaderDecoder, FrameType
 
 if TYPE_CHECKING:
@@ -20,6 +29,15 @@ if TYPE_CHECKING:
     from aerowire.memory.region import Region
 
 _FRAMES = {DriverEventCode.FRAME_IN, DriverEventCode.FRAME_OUT, DriverEventCode.NAK_SENT, DriverEventCode.NAK_RECEIVED}
+# Those of an agent's that have fields of their own.
+_OF_STREAMS: dict[DriverEventCode, type[ResendEventDecoder | ReceiverEventDecoder | RevokeEventDecoder]] = {
+    DriverEventCode.RESEND: ResendEventDecoder,
+    DriverEventCode.FLOW_CONTROL_RECEIVER_ADDED: ReceiverEventDecoder,
+    DriverEventCode.FLOW_CONTROL_RECEIVER_REMOVED: ReceiverEventDecoder,
+    DriverEventCode.PUBLICATION_REVOKE: RevokeEventDecoder,
+    DriverEventCode.PUBLICATION_IMAGE_REVOKE: RevokeEventDecoder,
+}
+_HEAD = {"sequence", "timestamp_ns", "channel_length"}
 # Of one look, so that a flood does not keep the reader from looking whose the log is.
 POLL_LIMIT = 1000
 
@@ -126,6 +144,8 @@ def _facts(kind: DriverEventCode, body: bytes) -> dict[str, Any]:
         return _frame_facts(FrameEventDecoder(body))
     if kind.name.startswith("CMD_"):
         return _command_facts(CommandEventDecoder(body))
+    if kind in _OF_STREAMS:
+        return {name: value for name, value in _OF_STREAMS[kind](body).to_dict().items() if name not in _HEAD}
     import json
 
     return dict(json.loads(StateEventDecoder(body).text))

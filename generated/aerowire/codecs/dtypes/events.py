@@ -75,6 +75,84 @@ COMMAND_EVENT: Final[np.dtype[np.void]] = np.dtype(
     }
 )
 
+# A range that a sender was to send again.
+RESEND_EVENT: Final[np.dtype[np.void]] = np.dtype(
+    {
+        "names": [
+            'sequence',
+            'timestamp_ns',
+            'session_id',
+            'stream_id',
+            'term_id',
+            'term_offset',
+            'resend_length',
+            'channel_length',
+        ],
+        "formats": [
+            '<i8',
+            '<i8',
+            '<i4',
+            '<i4',
+            '<i4',
+            '<i4',
+            '<i4',
+            '<i4',
+        ],
+        "offsets": [0, 8, 16, 20, 24, 28, 32, 36],
+        "itemsize": 40,
+    }
+)
+
+# A receiver that flow control waits for from now on, or no more.
+RECEIVER_EVENT: Final[np.dtype[np.void]] = np.dtype(
+    {
+        "names": [
+            'sequence',
+            'timestamp_ns',
+            'receiver_id',
+            'session_id',
+            'stream_id',
+            'receiver_count',
+            'channel_length',
+        ],
+        "formats": [
+            '<i8',
+            '<i8',
+            '<i8',
+            '<i4',
+            '<i4',
+            '<i4',
+            '<i4',
+        ],
+        "offsets": [0, 8, 16, 24, 28, 32, 36],
+        "itemsize": 40,
+    }
+)
+
+# A publication that was revoked, or an image whose publication was.
+REVOKE_EVENT: Final[np.dtype[np.void]] = np.dtype(
+    {
+        "names": [
+            'sequence',
+            'timestamp_ns',
+            'revoked_position',
+            'session_id',
+            'stream_id',
+            'channel_length',
+        ],
+        "formats": [
+            '<i8',
+            '<i8',
+            '<i8',
+            '<i4',
+            '<i4',
+            '<i4',
+        ],
+        "offsets": [0, 8, 16, 24, 28, 32],
+        "itemsize": 36,
+    }
+)
+
 # A change of state.
 STATE_EVENT: Final[np.dtype[np.void]] = np.dtype(
     {

@@ -86,7 +86,7 @@ class DriverEventCode(enum.IntEnum):
     NAME_RESOLUTION_LOOKUP = 52  # A name was looked up before it was resolved.
     NAME_RESOLUTION_HOST_NAME = 53  # The name of this machine was looked up.
     NAK_SENT = 54  # A receiver named a range that it misses.
-    RESEND = 55  # A sender sent a range again.
+    RESEND = 55  # A sender was to send a range again.
     CMD_IN_REMOVE_DESTINATION_BY_ID = 56  # A client removes a destination by its registration.
     CMD_IN_REJECT_IMAGE = 57  # A client rejects an image.
     NAK_RECEIVED = 58  # A sender was told of a range that a receiver misses.
@@ -240,6 +240,189 @@ class CommandEventEncoder(CommandEventDecoder):
 
 
 _COMMAND_EVENT = Struct("<qqiii")
+
+
+class ResendEventDecoder(Flyweight):
+    """A range that a sender was to send again."""
+
+    __slots__ = ()
+    ENCODED_LENGTH = 40
+    SEQUENCE_OFFSET = 0
+    TIMESTAMP_NS_OFFSET = 8
+    SESSION_ID_OFFSET = 16
+    STREAM_ID_OFFSET = 20
+    TERM_ID_OFFSET = 24
+    TERM_OFFSET_OFFSET = 28
+    RESEND_LENGTH_OFFSET = 32
+    CHANNEL_LENGTH_OFFSET = 36
+    CHANNEL_OFFSET = 40
+    MEMBERS = ('sequence', 'timestamp_ns', 'session_id', 'stream_id', 'term_id', 'term_offset', 'resend_length', 'channel_length', 'channel')
+    sequence = Integer(0, _q)  # How many events were noted before; a gap says how many a reader has missed.
+    timestamp_ns = Integer(8, _q)  # Nanoseconds since the epoch.
+    session_id = Integer(16, _i)  # Of the publication.
+    stream_id = Integer(20, _i)  # Of the publication.
+    term_id = Integer(24, _i)  # Where the range lies.
+    term_offset = Integer(28, _i)  # Where it begins in the term.
+    resend_length = Integer(32, _i)  # Its bytes.
+    channel_length = Integer(36, _i)  # Bytes of the channel that follow.
+    channel = Text(40, length=(36, _i))  # The channel of the endpoint, as far as it was kept.
+    LAST = 'channel'
+
+
+class ResendEventEncoder(ResendEventDecoder):
+    """Writes: a range that a sender was to send again."""
+
+    __slots__ = ()
+    sequence = WritableInteger(0, _q)
+    timestamp_ns = WritableInteger(8, _q)
+    session_id = WritableInteger(16, _i)
+    stream_id = WritableInteger(20, _i)
+    term_id = WritableInteger(24, _i)
+    term_offset = WritableInteger(28, _i)
+    resend_length = WritableInteger(32, _i)
+    channel_length = WritableInteger(36, _i)
+    channel = WritableText(40, length=(36, _i))
+
+    @classmethod
+    def encode(
+        cls,
+        *,
+        sequence: int = 0,
+        timestamp_ns: int = 0,
+        session_id: int = 0,
+        stream_id: int = 0,
+        term_id: int = 0,
+        term_offset: int = 0,
+        resend_length: int = 0,
+        channel_length: int | None = None,
+        channel: str | bytes = "",
+    ) -> bytes:
+        """Return the bytes of a whole struct; lengths that are None are computed."""
+        _channel = text_bytes(channel, "utf-8")
+        _rest = bytearray()
+        _rest += _channel
+        return _RESEND_EVENT.pack(sequence, timestamp_ns, session_id, stream_id, term_id, term_offset, resend_length, len(_channel) if channel_length is None else channel_length) + _rest
+
+
+_RESEND_EVENT = Struct("<qqiiiiii")
+
+
+class ReceiverEventDecoder(Flyweight):
+    """A receiver that flow control waits for from now on, or no more."""
+
+    __slots__ = ()
+    ENCODED_LENGTH = 40
+    SEQUENCE_OFFSET = 0
+    TIMESTAMP_NS_OFFSET = 8
+    RECEIVER_ID_OFFSET = 16
+    SESSION_ID_OFFSET = 24
+    STREAM_ID_OFFSET = 28
+    RECEIVER_COUNT_OFFSET = 32
+    CHANNEL_LENGTH_OFFSET = 36
+    CHANNEL_OFFSET = 40
+    MEMBERS = ('sequence', 'timestamp_ns', 'receiver_id', 'session_id', 'stream_id', 'receiver_count', 'channel_length', 'channel')
+    sequence = Integer(0, _q)  # How many events were noted before; a gap says how many a reader has missed.
+    timestamp_ns = Integer(8, _q)  # Nanoseconds since the epoch.
+    receiver_id = Integer(16, _q)  # What it calls itself in its status messages.
+    session_id = Integer(24, _i)  # Of the publication.
+    stream_id = Integer(28, _i)  # Of the publication.
+    receiver_count = Integer(32, _i)  # How many there are now.
+    channel_length = Integer(36, _i)  # Bytes of the channel that follow.
+    channel = Text(40, length=(36, _i))  # The channel of the endpoint, as far as it was kept.
+    LAST = 'channel'
+
+
+class ReceiverEventEncoder(ReceiverEventDecoder):
+    """Writes: a receiver that flow control waits for from now on, or no more."""
+
+    __slots__ = ()
+    sequence = WritableInteger(0, _q)
+    timestamp_ns = WritableInteger(8, _q)
+    receiver_id = WritableInteger(16, _q)
+    session_id = WritableInteger(24, _i)
+    stream_id = WritableInteger(28, _i)
+    receiver_count = WritableInteger(32, _i)
+    channel_length = WritableInteger(36, _i)
+    channel = WritableText(40, length=(36, _i))
+
+    @classmethod
+    def encode(
+        cls,
+        *,
+        sequence: int = 0,
+        timestamp_ns: int = 0,
+        receiver_id: int = 0,
+        session_id: int = 0,
+        stream_id: int = 0,
+        receiver_count: int = 0,
+        channel_length: int | None = None,
+        channel: str | bytes = "",
+    ) -> bytes:
+        """Return the bytes of a whole struct; lengths that are None are computed."""
+        _channel = text_bytes(channel, "utf-8")
+        _rest = bytearray()
+        _rest += _channel
+        return _RECEIVER_EVENT.pack(sequence, timestamp_ns, receiver_id, session_id, stream_id, receiver_count, len(_channel) if channel_length is None else channel_length) + _rest
+
+
+_RECEIVER_EVENT = Struct("<qqqiiii")
+
+
+class RevokeEventDecoder(Flyweight):
+    """A publication that was revoked, or an image whose publication was."""
+
+    __slots__ = ()
+    ENCODED_LENGTH = 36
+    SEQUENCE_OFFSET = 0
+    TIMESTAMP_NS_OFFSET = 8
+    REVOKED_POSITION_OFFSET = 16
+    SESSION_ID_OFFSET = 24
+    STREAM_ID_OFFSET = 28
+    CHANNEL_LENGTH_OFFSET = 32
+    CHANNEL_OFFSET = 36
+    MEMBERS = ('sequence', 'timestamp_ns', 'revoked_position', 'session_id', 'stream_id', 'channel_length', 'channel')
+    sequence = Integer(0, _q)  # How many events were noted before; a gap says how many a reader has missed.
+    timestamp_ns = Integer(8, _q)  # Nanoseconds since the epoch.
+    revoked_position = Integer(16, _q)  # Where the stream ends.
+    session_id = Integer(24, _i)  # Of the stream.
+    stream_id = Integer(28, _i)  # Of the stream.
+    channel_length = Integer(32, _i)  # Bytes of the channel that follow.
+    channel = Text(36, length=(32, _i))  # The channel, as far as it was kept.
+    LAST = 'channel'
+
+
+class RevokeEventEncoder(RevokeEventDecoder):
+    """Writes: a publication that was revoked, or an image whose publication was."""
+
+    __slots__ = ()
+    sequence = WritableInteger(0, _q)
+    timestamp_ns = WritableInteger(8, _q)
+    revoked_position = WritableInteger(16, _q)
+    session_id = WritableInteger(24, _i)
+    stream_id = WritableInteger(28, _i)
+    channel_length = WritableInteger(32, _i)
+    channel = WritableText(36, length=(32, _i))
+
+    @classmethod
+    def encode(
+        cls,
+        *,
+        sequence: int = 0,
+        timestamp_ns: int = 0,
+        revoked_position: int = 0,
+        session_id: int = 0,
+        stream_id: int = 0,
+        channel_length: int | None = None,
+        channel: str | bytes = "",
+    ) -> bytes:
+        """Return the bytes of a whole struct; lengths that are None are computed."""
+        _channel = text_bytes(channel, "utf-8")
+        _rest = bytearray()
+        _rest += _channel
+        return _REVOKE_EVENT.pack(sequence, timestamp_ns, revoked_position, session_id, stream_id, len(_channel) if channel_length is None else channel_length) + _rest
+
+
+_REVOKE_EVENT = Struct("<qqqiii")
 
 
 class StateEventDecoder(Flyweight):

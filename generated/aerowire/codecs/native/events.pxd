@@ -66,7 +66,7 @@ cdef enum:
     DRIVER_EVENT_CODE_NAME_RESOLUTION_LOOKUP = 52  # A name was looked up before it was resolved.
     DRIVER_EVENT_CODE_NAME_RESOLUTION_HOST_NAME = 53  # The name of this machine was looked up.
     DRIVER_EVENT_CODE_NAK_SENT = 54  # A receiver named a range that it misses.
-    DRIVER_EVENT_CODE_RESEND = 55  # A sender sent a range again.
+    DRIVER_EVENT_CODE_RESEND = 55  # A sender was to send a range again.
     DRIVER_EVENT_CODE_CMD_IN_REMOVE_DESTINATION_BY_ID = 56  # A client removes a destination by its registration.
     DRIVER_EVENT_CODE_CMD_IN_REJECT_IMAGE = 57  # A client rejects an image.
     DRIVER_EVENT_CODE_NAK_RECEIVED = 58  # A sender was told of a range that a receiver misses.
@@ -181,6 +181,141 @@ cdef extern from *:
     void command_event_set_command_length "aerowire_events_command_event_set_command_length"(uint8_t* p, int32_t value) noexcept nogil
     int32_t command_event_kept_length "aerowire_events_command_event_kept_length"(const uint8_t* p) noexcept nogil
     void command_event_set_kept_length "aerowire_events_command_event_set_kept_length"(uint8_t* p, int32_t value) noexcept nogil
+
+# ---- ResendEvent: A range that a sender was to send again.
+
+cdef enum:
+    RESEND_EVENT_LENGTH = 40  # length of the fixed part
+    RESEND_EVENT_SEQUENCE_OFFSET = 0  # How many events were noted before; a gap says how many a reader has missed.
+    RESEND_EVENT_TIMESTAMP_NS_OFFSET = 8  # Nanoseconds since the epoch.
+    RESEND_EVENT_SESSION_ID_OFFSET = 16  # Of the publication.
+    RESEND_EVENT_STREAM_ID_OFFSET = 20  # Of the publication.
+    RESEND_EVENT_TERM_ID_OFFSET = 24  # Where the range lies.
+    RESEND_EVENT_TERM_OFFSET_OFFSET = 28  # Where it begins in the term.
+    RESEND_EVENT_RESEND_LENGTH_OFFSET = 32  # Its bytes.
+    RESEND_EVENT_CHANNEL_LENGTH_OFFSET = 36  # Bytes of the channel that follow.
+    RESEND_EVENT_CHANNEL_OFFSET = 40  # The channel of the endpoint, as far as it was kept.
+
+cdef extern from *:
+    """
+    static inline int64_t aerowire_events_resend_event_sequence(const uint8_t *p) { int64_t value; memcpy(&value, p + 0, sizeof(value)); return value; }
+    static inline void aerowire_events_resend_event_set_sequence(uint8_t *p, int64_t value) { memcpy(p + 0, &value, sizeof(value)); }
+    static inline int64_t aerowire_events_resend_event_timestamp_ns(const uint8_t *p) { int64_t value; memcpy(&value, p + 8, sizeof(value)); return value; }
+    static inline void aerowire_events_resend_event_set_timestamp_ns(uint8_t *p, int64_t value) { memcpy(p + 8, &value, sizeof(value)); }
+    static inline int32_t aerowire_events_resend_event_session_id(const uint8_t *p) { int32_t value; memcpy(&value, p + 16, sizeof(value)); return value; }
+    static inline void aerowire_events_resend_event_set_session_id(uint8_t *p, int32_t value) { memcpy(p + 16, &value, sizeof(value)); }
+    static inline int32_t aerowire_events_resend_event_stream_id(const uint8_t *p) { int32_t value; memcpy(&value, p + 20, sizeof(value)); return value; }
+    static inline void aerowire_events_resend_event_set_stream_id(uint8_t *p, int32_t value) { memcpy(p + 20, &value, sizeof(value)); }
+    static inline int32_t aerowire_events_resend_event_term_id(const uint8_t *p) { int32_t value; memcpy(&value, p + 24, sizeof(value)); return value; }
+    static inline void aerowire_events_resend_event_set_term_id(uint8_t *p, int32_t value) { memcpy(p + 24, &value, sizeof(value)); }
+    static inline int32_t aerowire_events_resend_event_term_offset(const uint8_t *p) { int32_t value; memcpy(&value, p + 28, sizeof(value)); return value; }
+    static inline void aerowire_events_resend_event_set_term_offset(uint8_t *p, int32_t value) { memcpy(p + 28, &value, sizeof(value)); }
+    static inline int32_t aerowire_events_resend_event_resend_length(const uint8_t *p) { int32_t value; memcpy(&value, p + 32, sizeof(value)); return value; }
+    static inline void aerowire_events_resend_event_set_resend_length(uint8_t *p, int32_t value) { memcpy(p + 32, &value, sizeof(value)); }
+    static inline int32_t aerowire_events_resend_event_channel_length(const uint8_t *p) { int32_t value; memcpy(&value, p + 36, sizeof(value)); return value; }
+    static inline void aerowire_events_resend_event_set_channel_length(uint8_t *p, int32_t value) { memcpy(p + 36, &value, sizeof(value)); }
+    """
+    int64_t resend_event_sequence "aerowire_events_resend_event_sequence"(const uint8_t* p) noexcept nogil
+    void resend_event_set_sequence "aerowire_events_resend_event_set_sequence"(uint8_t* p, int64_t value) noexcept nogil
+    int64_t resend_event_timestamp_ns "aerowire_events_resend_event_timestamp_ns"(const uint8_t* p) noexcept nogil
+    void resend_event_set_timestamp_ns "aerowire_events_resend_event_set_timestamp_ns"(uint8_t* p, int64_t value) noexcept nogil
+    int32_t resend_event_session_id "aerowire_events_resend_event_session_id"(const uint8_t* p) noexcept nogil
+    void resend_event_set_session_id "aerowire_events_resend_event_set_session_id"(uint8_t* p, int32_t value) noexcept nogil
+    int32_t resend_event_stream_id "aerowire_events_resend_event_stream_id"(const uint8_t* p) noexcept nogil
+    void resend_event_set_stream_id "aerowire_events_resend_event_set_stream_id"(uint8_t* p, int32_t value) noexcept nogil
+    int32_t resend_event_term_id "aerowire_events_resend_event_term_id"(const uint8_t* p) noexcept nogil
+    void resend_event_set_term_id "aerowire_events_resend_event_set_term_id"(uint8_t* p, int32_t value) noexcept nogil
+    int32_t resend_event_term_offset "aerowire_events_resend_event_term_offset"(const uint8_t* p) noexcept nogil
+    void resend_event_set_term_offset "aerowire_events_resend_event_set_term_offset"(uint8_t* p, int32_t value) noexcept nogil
+    int32_t resend_event_resend_length "aerowire_events_resend_event_resend_length"(const uint8_t* p) noexcept nogil
+    void resend_event_set_resend_length "aerowire_events_resend_event_set_resend_length"(uint8_t* p, int32_t value) noexcept nogil
+    int32_t resend_event_channel_length "aerowire_events_resend_event_channel_length"(const uint8_t* p) noexcept nogil
+    void resend_event_set_channel_length "aerowire_events_resend_event_set_channel_length"(uint8_t* p, int32_t value) noexcept nogil
+
+# ---- ReceiverEvent: A receiver that flow control waits for from now on, or no more.
+
+cdef enum:
+    RECEIVER_EVENT_LENGTH = 40  # length of the fixed part
+    RECEIVER_EVENT_SEQUENCE_OFFSET = 0  # How many events were noted before; a gap says how many a reader has missed.
+    RECEIVER_EVENT_TIMESTAMP_NS_OFFSET = 8  # Nanoseconds since the epoch.
+    RECEIVER_EVENT_RECEIVER_ID_OFFSET = 16  # What it calls itself in its status messages.
+    RECEIVER_EVENT_SESSION_ID_OFFSET = 24  # Of the publication.
+    RECEIVER_EVENT_STREAM_ID_OFFSET = 28  # Of the publication.
+    RECEIVER_EVENT_RECEIVER_COUNT_OFFSET = 32  # How many there are now.
+    RECEIVER_EVENT_CHANNEL_LENGTH_OFFSET = 36  # Bytes of the channel that follow.
+    RECEIVER_EVENT_CHANNEL_OFFSET = 40  # The channel of the endpoint, as far as it was kept.
+
+cdef extern from *:
+    """
+    static inline int64_t aerowire_events_receiver_event_sequence(const uint8_t *p) { int64_t value; memcpy(&value, p + 0, sizeof(value)); return value; }
+    static inline void aerowire_events_receiver_event_set_sequence(uint8_t *p, int64_t value) { memcpy(p + 0, &value, sizeof(value)); }
+    static inline int64_t aerowire_events_receiver_event_timestamp_ns(const uint8_t *p) { int64_t value; memcpy(&value, p + 8, sizeof(value)); return value; }
+    static inline void aerowire_events_receiver_event_set_timestamp_ns(uint8_t *p, int64_t value) { memcpy(p + 8, &value, sizeof(value)); }
+    static inline int64_t aerowire_events_receiver_event_receiver_id(const uint8_t *p) { int64_t value; memcpy(&value, p + 16, sizeof(value)); return value; }
+    static inline void aerowire_events_receiver_event_set_receiver_id(uint8_t *p, int64_t value) { memcpy(p + 16, &value, sizeof(value)); }
+    static inline int32_t aerowire_events_receiver_event_session_id(const uint8_t *p) { int32_t value; memcpy(&value, p + 24, sizeof(value)); return value; }
+    static inline void aerowire_events_receiver_event_set_session_id(uint8_t *p, int32_t value) { memcpy(p + 24, &value, sizeof(value)); }
+    static inline int32_t aerowire_events_receiver_event_stream_id(const uint8_t *p) { int32_t value; memcpy(&value, p + 28, sizeof(value)); return value; }
+    static inline void aerowire_events_receiver_event_set_stream_id(uint8_t *p, int32_t value) { memcpy(p + 28, &value, sizeof(value)); }
+    static inline int32_t aerowire_events_receiver_event_receiver_count(const uint8_t *p) { int32_t value; memcpy(&value, p + 32, sizeof(value)); return value; }
+    static inline void aerowire_events_receiver_event_set_receiver_count(uint8_t *p, int32_t value) { memcpy(p + 32, &value, sizeof(value)); }
+    static inline int32_t aerowire_events_receiver_event_channel_length(const uint8_t *p) { int32_t value; memcpy(&value, p + 36, sizeof(value)); return value; }
+    static inline void aerowire_events_receiver_event_set_channel_length(uint8_t *p, int32_t value) { memcpy(p + 36, &value, sizeof(value)); }
+    """
+    int64_t receiver_event_sequence "aerowire_events_receiver_event_sequence"(const uint8_t* p) noexcept nogil
+    void receiver_event_set_sequence "aerowire_events_receiver_event_set_sequence"(uint8_t* p, int64_t value) noexcept nogil
+    int64_t receiver_event_timestamp_ns "aerowire_events_receiver_event_timestamp_ns"(const uint8_t* p) noexcept nogil
+    void receiver_event_set_timestamp_ns "aerowire_events_receiver_event_set_timestamp_ns"(uint8_t* p, int64_t value) noexcept nogil
+    int64_t receiver_event_receiver_id "aerowire_events_receiver_event_receiver_id"(const uint8_t* p) noexcept nogil
+    void receiver_event_set_receiver_id "aerowire_events_receiver_event_set_receiver_id"(uint8_t* p, int64_t value) noexcept nogil
+    int32_t receiver_event_session_id "aerowire_events_receiver_event_session_id"(const uint8_t* p) noexcept nogil
+    void receiver_event_set_session_id "aerowire_events_receiver_event_set_session_id"(uint8_t* p, int32_t value) noexcept nogil
+    int32_t receiver_event_stream_id "aerowire_events_receiver_event_stream_id"(const uint8_t* p) noexcept nogil
+    void receiver_event_set_stream_id "aerowire_events_receiver_event_set_stream_id"(uint8_t* p, int32_t value) noexcept nogil
+    int32_t receiver_event_receiver_count "aerowire_events_receiver_event_receiver_count"(const uint8_t* p) noexcept nogil
+    void receiver_event_set_receiver_count "aerowire_events_receiver_event_set_receiver_count"(uint8_t* p, int32_t value) noexcept nogil
+    int32_t receiver_event_channel_length "aerowire_events_receiver_event_channel_length"(const uint8_t* p) noexcept nogil
+    void receiver_event_set_channel_length "aerowire_events_receiver_event_set_channel_length"(uint8_t* p, int32_t value) noexcept nogil
+
+# ---- RevokeEvent: A publication that was revoked, or an image whose publication was.
+
+cdef enum:
+    REVOKE_EVENT_LENGTH = 36  # length of the fixed part
+    REVOKE_EVENT_SEQUENCE_OFFSET = 0  # How many events were noted before; a gap says how many a reader has missed.
+    REVOKE_EVENT_TIMESTAMP_NS_OFFSET = 8  # Nanoseconds since the epoch.
+    REVOKE_EVENT_REVOKED_POSITION_OFFSET = 16  # Where the stream ends.
+    REVOKE_EVENT_SESSION_ID_OFFSET = 24  # Of the stream.
+    REVOKE_EVENT_STREAM_ID_OFFSET = 28  # Of the stream.
+    REVOKE_EVENT_CHANNEL_LENGTH_OFFSET = 32  # Bytes of the channel that follow.
+    REVOKE_EVENT_CHANNEL_OFFSET = 36  # The channel, as far as it was kept.
+
+cdef extern from *:
+    """
+    static inline int64_t aerowire_events_revoke_event_sequence(const uint8_t *p) { int64_t value; memcpy(&value, p + 0, sizeof(value)); return value; }
+    static inline void aerowire_events_revoke_event_set_sequence(uint8_t *p, int64_t value) { memcpy(p + 0, &value, sizeof(value)); }
+    static inline int64_t aerowire_events_revoke_event_timestamp_ns(const uint8_t *p) { int64_t value; memcpy(&value, p + 8, sizeof(value)); return value; }
+    static inline void aerowire_events_revoke_event_set_timestamp_ns(uint8_t *p, int64_t value) { memcpy(p + 8, &value, sizeof(value)); }
+    static inline int64_t aerowire_events_revoke_event_revoked_position(const uint8_t *p) { int64_t value; memcpy(&value, p + 16, sizeof(value)); return value; }
+    static inline void aerowire_events_revoke_event_set_revoked_position(uint8_t *p, int64_t value) { memcpy(p + 16, &value, sizeof(value)); }
+    static inline int32_t aerowire_events_revoke_event_session_id(const uint8_t *p) { int32_t value; memcpy(&value, p + 24, sizeof(value)); return value; }
+    static inline void aerowire_events_revoke_event_set_session_id(uint8_t *p, int32_t value) { memcpy(p + 24, &value, sizeof(value)); }
+    static inline int32_t aerowire_events_revoke_event_stream_id(const uint8_t *p) { int32_t value; memcpy(&value, p + 28, sizeof(value)); return value; }
+    static inline void aerowire_events_revoke_event_set_stream_id(uint8_t *p, int32_t value) { memcpy(p + 28, &value, sizeof(value)); }
+    static inline int32_t aerowire_events_revoke_event_channel_length(const uint8_t *p) { int32_t value; memcpy(&value, p + 32, sizeof(value)); return value; }
+    static inline void aerowire_events_revoke_event_set_channel_length(uint8_t *p, int32_t value) { memcpy(p + 32, &value, sizeof(value)); }
+    """
+    int64_t revoke_event_sequence "aerowire_events_revoke_event_sequence"(const uint8_t* p) noexcept nogil
+    void revoke_event_set_sequence "aerowire_events_revoke_event_set_sequence"(uint8_t* p, int64_t value) noexcept nogil
+    int64_t revoke_event_timestamp_ns "aerowire_events_revoke_event_timestamp_ns"(const uint8_t* p) noexcept nogil
+    void revoke_event_set_timestamp_ns "aerowire_events_revoke_event_set_timestamp_ns"(uint8_t* p, int64_t value) noexcept nogil
+    int64_t revoke_event_revoked_position "aerowire_events_revoke_event_revoked_position"(const uint8_t* p) noexcept nogil
+    void revoke_event_set_revoked_position "aerowire_events_revoke_event_set_revoked_position"(uint8_t* p, int64_t value) noexcept nogil
+    int32_t revoke_event_session_id "aerowire_events_revoke_event_session_id"(const uint8_t* p) noexcept nogil
+    void revoke_event_set_session_id "aerowire_events_revoke_event_set_session_id"(uint8_t* p, int32_t value) noexcept nogil
+    int32_t revoke_event_stream_id "aerowire_events_revoke_event_stream_id"(const uint8_t* p) noexcept nogil
+    void revoke_event_set_stream_id "aerowire_events_revoke_event_set_stream_id"(uint8_t* p, int32_t value) noexcept nogil
+    int32_t revoke_event_channel_length "aerowire_events_revoke_event_channel_length"(const uint8_t* p) noexcept nogil
+    void revoke_event_set_channel_length "aerowire_events_revoke_event_set_channel_length"(uint8_t* p, int32_t value) noexcept nogil
 
 # ---- StateEvent: A change of state.
 
