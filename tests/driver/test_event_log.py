@@ -7,15 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from aerowire.base.errors import AerowireError, ConfigurationError
+from aerowire.base.errors import AerowireError, ConfigurationError, UnknownHostError
 from aerowire.client import Aeron
 from aerowire.codecs.flyweights.commands import AddPublicationEncoder, CommandType
 from aerowire.codecs.flyweights.events import EVENT_TEXT_LENGTH_MAX, DriverEventCode
-from aerowire.codecs.tables.options import OPTIONS
+from aerowire.codecs.tables.counters import CounterType, SystemCounter
 from aerowire.driver import Context, MediaDriver
 from aerowire.driver.event_log import EventLog
 from aerowire.driver.event_notes import EventNotes, NotedTransmitter
 from aerowire.driver.event_selection import ALL, FRAMES, NEVER_NOTED, parse_codes, selected_codes
+from aerowire.driver.socket_address import NameResolver, parse_address
+from aerowire.driver.timed_resolver import TimedResolver, again
+from aerowire.ipc.counters import CountersManager
 from aerowire.system.clock import SystemClock
 from aerowire.tools.event_reader import EventReader
 from tests.support.processes import free_port
@@ -77,11 +80,9 @@ def test_refuses_a_length_that_no_log_has(length: int, match: str) -> None:
         Context(event_buffer_length=length)
 
 
-def test_says_which_of_the_named_events_are_never_noted() -> None:
-    code = next(iter(NEVER_NOTED))
-    told = Context(event_log=f"FRAME_IN,{code.name}").options_without_effect()
-    assert [text for text in told if text.startswith(f"{OPTIONS['event_log'].property}: {code.name} is never noted")]
-    assert not Context(event_log="all").options_without_effect()
+@pytest.mark.parametrize("text", ["all", *(code.name for code in NEVER_NOTED)])
+def test_no_event_that_somebody_names_is_an_error(text: str) -> None:
+    assert not Context(environ={}, event_log=text).options_without_effect()
 
 
 # ---- the log
@@ -177,6 +178,63 @@ def test_writers_of_several_threads_leave_no_gap(written: Written) -> None:
         assert [event.facts["number"] for event in events if event.facts["who"] == who] == list(range(100))
 
 
+class _Clock:
+    """A clock that goes on by seven at each look."""
+
+    def __init__(self) -> None:
+        self._now_ns = 0
+
+    def now_ns(self) -> int:
+        self._now_ns += 7
+        return self._now_ns
+
+
+def _resolver(written: Written, inner: NameResolver) -> TimedResolver:
+    counters = CountersManager(bytearray(4 * 65536), bytearray(65536))
+    for counter in SystemCounter:
+        counters.allocate(counter.name, CounterType.SYSTEM)
+    return TimedResolver(inner, _Clock(), counters, threshold_ns=5, notes=written.notes)  # type: ignore[arg-type]
+
+
+def test_the_text_of_an_address_is_looked_up_and_its_host_resolved(written: Written) -> None:
+    resolver = _resolver(written, {"there": "10.0.0.9"}.get)
+    assert str(parse_address("aeron:udp", "endpoint", "there:4040", resolver)) == "10.0.0.9:4040"
+    look_up, resolve = written.reader.poll()
+    assert look_up.code is DriverEventCode.NAME_RESOLUTION_LOOKUP
+    assert look_up.facts == {
+        "resolver": "default",
+        "duration_ns": 0,
+        "name": "there:4040",
+        "is_re_lookup": False,
+        "resolved_name": "there:4040",
+    }
+    assert resolve.code is DriverEventCode.NAME_RESOLUTION_RESOLVE
+    assert resolve.facts == {
+        "resolver": "default",
+        "duration_ns": 7,
+        "name": "there",
+        "is_re_resolution": False,
+        "address": "10.0.0.9",
+    }
+
+
+def test_a_numeric_address_is_looked_up_and_not_resolved(written: Written) -> None:
+    parse_address("aeron:udp", "control", "[::1]:7", _resolver(written, {}.get))
+    (event,) = written.reader.poll()
+    assert (event.code, event.facts["name"]) == (DriverEventCode.NAME_RESOLUTION_LOOKUP, "[::1]:7")
+
+
+def test_a_name_that_is_unknown_when_it_is_asked_for_again(written: Written) -> None:
+    resolver = _resolver(written, {}.get)
+    resolver.use({}.get, "driver")
+    with pytest.raises(UnknownHostError):
+        parse_address("aeron:udp", "endpoint", "gone:1", again(resolver))
+    look_up, resolve = written.reader.poll()
+    assert look_up.facts["is_re_lookup"] is resolve.facts["is_re_resolution"] is True
+    assert look_up.facts["resolver"] == resolve.facts["resolver"] == "driver"
+    assert resolve.facts["address"] is None
+
+
 # ---- the driver
 
 
@@ -220,6 +278,7 @@ def test_a_driver_notes_frames_commands_and_states() -> None:
             DriverEventCode.RECEIVE_CHANNEL_CREATION,
             DriverEventCode.REMOVE_SUBSCRIPTION_CLEANUP,
             DriverEventCode.PUBLICATION_REVOKE,
+            DriverEventCode.NAME_RESOLUTION_LOOKUP,
         } <= codes
         frames = [event.facts for event in events if event.code is DriverEventCode.FRAME_OUT]
         assert {"SETUP", "SM", "DATA"} <= {facts["type"] for facts in frames}

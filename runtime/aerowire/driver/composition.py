@@ -153,7 +153,7 @@ def _build(
     )
     names = _driver_names(core, ports, is_threaded=resolver is not None) if context.driver_resolver_interface else None
     if names is not None:
-        resolve.use(names.resolve)
+        resolve.use(names.resolve, "driver")
     mapped = AtomicCounter(counters, SystemCounter.BYTES_CURRENTLY_MAPPED)
     mapped.set(_mapped_length(cnc) + _loss_report_length(context))
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from aerowire.base.directory import default_aeron_dir
 from aerowire.base.options import resolve_options
 from aerowire.codecs.tables.options import OPTIONS
-from aerowire.driver.event_selection import NEVER_NOTED, selected_codes
+from aerowire.driver.event_selection import selected_codes
 from aerowire.driver.option_checks import ALLOW_TERMINATION, check_options
 from aerowire.system.udp import probe_socket_buffers
 
@@ -219,14 +219,11 @@ class Context:
 
     def options_without_effect(self) -> list[str]:
         """Return the properties that somebody set and this driver has no use for, each with the reason."""
-        named = set(self.event_log.split(",")) if self.event_log else set()
         return [
             f"{OPTIONS[name].property}: {reason}"
             for reason, names in _WITHOUT_EFFECT.items()
             for name in names
             if name in self._values.given and self._values[name] != OPTIONS[name].default
-        ] + [
-            f"{OPTIONS['event_log'].property}: {code.name} is never noted: {why}" for code, why in NEVER_NOTED.items() if code.name in named
         ]
 
     def allows_termination(self, token: bytes) -> bool:

@@ -12,15 +12,10 @@ ALL = frozenset(DriverEventCode)
 _SETS = {"all": ALL, "admin": ALL - FRAMES, "none": frozenset[DriverEventCode]()}
 _OLD_NAMES = {"SEND_NAK_MESSAGE": DriverEventCode.NAK_SENT}
 
-# Events that are known by name and number, and that nothing here ever notes.
+# Events that are known by name and number, and that no driver notes, the official ones included.
 NEVER_NOTED = {
-    DriverEventCode.RESEND: "the frames that are sent again are FRAME_OUT",
-    DriverEventCode.FLOW_CONTROL_RECEIVER_ADDED: "the counters of a publication tell its receivers",
-    DriverEventCode.FLOW_CONTROL_RECEIVER_REMOVED: "the counters of a publication tell its receivers",
-    DriverEventCode.PUBLICATION_IMAGE_REVOKE: "the frame that says so is FRAME_IN",
-    DriverEventCode.NAME_RESOLUTION_LOOKUP: "a name is looked up once, with NAME_RESOLUTION_RESOLVE",
-    DriverEventCode.NAME_RESOLUTION_HOST_NAME: "the driver does not look for its own name",
-    DriverEventCode.TEXT_DATA: "there are no extensions that could write texts",
+    DriverEventCode.TEXT_DATA: "for extensions of a driver's, of which there are none",
+    DriverEventCode.NAME_RESOLUTION_HOST_NAME: "a driver does not look for its own name",
 }
 
 

@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.driver.socket_address import SocketAddress, is_numeric, parse_address
+from aerowire.driver.timed_resolver import again
 
 if TYPE_CHECKING:
     from aerowire.driver.driver_core import DriverCore
@@ -104,7 +105,7 @@ class ReResolution:
             return
 
         def look_up() -> SocketAddress:
-            return parse_address(channel, key, text, self._core.ports.resolver)
+            return parse_address(channel, key, text, again(self._core.ports.resolver))
 
         if self._resolver is None:
             future: Future[SocketAddress] = Future()

@@ -9,7 +9,7 @@ import ipaddress
 import re
 import socket
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from aerowire.base.errors import ChannelValueError, UnknownHostError
 from aerowire.codecs.tables.errors import ErrorCode
@@ -73,6 +73,15 @@ class NameResolver(Protocol):
     def __call__(self, host: str, /) -> str | None: ...
 
 
+@runtime_checkable
+class LookupResolver(NameResolver, Protocol):
+    """A resolver that is asked for the whole text of an address before it is asked for a host. Aeron: NameResolver.lookup."""
+
+    def lookup(self, text: str, /) -> str:
+        """Return the `host:port` that `text` stands for."""
+        ...
+
+
 def resolve_with_system(host: str, /) -> str | None:
     """Ask the operating system; IPv4 addresses come first, as the official drivers prefer them."""
     try:
@@ -96,6 +105,8 @@ def parse_address(uri: str, key: str, text: str, resolver: NameResolver) -> Sock
 
     Raises ChannelValueError for malformed text, UnknownHostError for a name nobody knows.
     """
+    if isinstance(resolver, LookupResolver):
+        text = resolver.lookup(text)
     match = _IPV6.fullmatch(text) or _IPV4.fullmatch(text)
     if match is None:
         raise _malformed(uri, key, text, "host:port, 1.2.3.4:port or [::1]:port")
