@@ -13,6 +13,7 @@ from aerowire.base.errors import ConfigurationError, UnknownOptionError
 from aerowire.base.options import parse_definitions, read_properties_file
 from aerowire.codecs.tables.options import OPTIONS
 from aerowire.driver.context import _WITHOUT_EFFECT, Context, ThreadingMode
+from aerowire.driver.loss_arguments import interceptor_arguments
 
 
 def test_every_declared_attribute_is_an_option_of_its_kind() -> None:
@@ -180,8 +181,43 @@ def test_booleans_of_the_environment_may_be_written_as_for_the_c_driver(text: st
 
 
 def test_what_only_the_c_driver_does_is_named() -> None:
-    told = Context(environ={"AERON_UDP_CHANNEL_INCOMING_INTERCEPTORS": "loss", "AERON_DRIVER_CONNECT": "0"}).options_without_effect()
-    assert [text.partition(":")[0] for text in told] == ["aeron.driver.connect", "aeron.udp.channel.incoming.interceptors"]
+    told = Context(environ={"AERON_UDP_CHANNEL_OUTGOING_INTERCEPTORS": "loss", "AERON_DRIVER_CONNECT": "0"}).options_without_effect()
+    assert [text.partition(":")[0] for text in told] == ["aeron.driver.connect", "aeron.udp.channel.outgoing.interceptors"]
+
+
+_INTERCEPTORS = "AERON_UDP_CHANNEL_INCOMING_INTERCEPTORS"
+_ARGUMENTS = "AERON_UDP_CHANNEL_TRANSPORT_BINDINGS_"
+
+
+@pytest.mark.parametrize(
+    ("environ", "message"),
+    [
+        ({_INTERCEPTORS: "lossy"}, "no interceptor has this name.*aeron.udp.channel.incoming.interceptors.*'lossy'"),
+        ({_INTERCEPTORS: ",".join(["loss"] * 11)}, "too many interceptors.*at most 10; got 11"),
+        ({_INTERCEPTORS: "multi-gap-loss"}, "the gaps have no distance.*gap-radix=BYTES"),
+        ({_INTERCEPTORS: "multi-gap-loss", f"{_ARGUMENTS}MULTI_GAP_LOSS_ARGS": "gap-radix=0"}, "cannot be read.*'gap-radix=0'"),
+        ({_INTERCEPTORS: "fixed-loss", f"{_ARGUMENTS}FIXED_LOSS_ARGS": "term-id=x"}, "fixed-loss cannot be read.*'term-id=x'"),
+        ({_INTERCEPTORS: "fixed-loss", f"{_ARGUMENTS}FIXED_LOSS_ARGS": "length=-1"}, "cannot be read.*'length=-1'"),
+        ({_INTERCEPTORS: "loss", f"{_ARGUMENTS}LOSS_ARGS": "rate="}, "cannot be read.*'rate='"),
+    ],
+)
+def test_interceptors_that_cannot_be_are_refused(environ: dict[str, str], message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        Context(environ=environ)
+
+
+def test_the_arguments_of_interceptors_are_read() -> None:
+    environ = {
+        _INTERCEPTORS: "loss, fixed-loss,multi-gap-loss",
+        f"{_ARGUMENTS}LOSS_ARGS": "rate=0.25|seed=5|recv-msg-mask=0xA|other=9",
+        f"{_ARGUMENTS}FIXED_LOSS_ARGS": "term-id=-3|term-offset=64|length=128",
+        f"{_ARGUMENTS}MULTI_GAP_LOSS_ARGS": "term-id=1|gap-radix=4096|gap-length=32|total-gaps=2",
+    }
+    assert interceptor_arguments(Context(environ=environ).options) == [
+        ("multi-gap-loss", {"term_id": 1, "gap_radix": 4096, "gap_length": 32, "total_gaps": 2}),
+        ("fixed-loss", {"term_id": -3, "term_offset": 64, "length": 128}),
+        ("loss", {"rate": 0.25, "seed": 5, "types": 10}),
+    ]
 
 
 def test_every_option_of_the_driver_is_read_by_somebody_or_named_as_without_effect() -> None:

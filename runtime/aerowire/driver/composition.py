@@ -29,6 +29,7 @@ from aerowire.driver.error_recorder import ErrorRecorder
 from aerowire.driver.event_notes import EventNotes, NotedTransmitter
 from aerowire.driver.events import EventQueue
 from aerowire.driver.logs import LogStore
+from aerowire.driver.loss_arguments import make_interceptors
 from aerowire.driver.receiver import Receiver
 from aerowire.driver.registrar import Registrar
 from aerowire.driver.responses import Responses
@@ -247,9 +248,15 @@ def _build_core(
         loss_report=loss_report,
         sender_ports=WildcardPorts.parse(OPTIONS["sender_wildcard_port_range"].property, context.sender_wildcard_port_range),
         receiver_ports=WildcardPorts.parse(OPTIONS["receiver_wildcard_port_range"].property, context.receiver_wildcard_port_range),
-        sender_loss=InducedLoss(outgoing=_loss_rates(context, ports, "send_data"), incoming=_loss_rates(context, ports, "send_control")),
+        sender_loss=InducedLoss(
+            outgoing=_loss_rates(context, ports, "send_data"),
+            incoming=_loss_rates(context, ports, "send_control"),
+            interceptors=make_interceptors(context.options),
+        ),
         receiver_loss=InducedLoss(
-            incoming=_loss_rates(context, ports, "receive_data"), outgoing=_loss_rates(context, ports, "receive_control")
+            incoming=_loss_rates(context, ports, "receive_data"),
+            outgoing=_loss_rates(context, ports, "receive_control"),
+            interceptors=make_interceptors(context.options),
         ),
         capture=capture,
         event_log=event_log,
@@ -259,8 +266,10 @@ def _build_core(
 
 
 def _driver_names(core: DriverCore, ports: Ports, *, is_threaded: bool) -> DriverNames:
+    loss = InducedLoss(interceptors=make_interceptors(core.context.options))
+
     def open_socket(spec: SocketSpec) -> DatagramPort:
-        return core.open_socket(replace(spec, bind=core.receiver_ports.take(spec.bind)), InducedLoss())
+        return core.open_socket(replace(spec, bind=core.receiver_ports.take(spec.bind)), loss)
 
     return DriverNames(
         core.context,

@@ -35,15 +35,8 @@ _WITHOUT_EFFECT: Mapping[str, tuple[str, ...]] = {
         "driver_cpuset_warnings_as_errors",
     ),
     "nothing is loaded into this driver": ("driver_dynamic_libraries", "agent_on_start_function"),
-    "datagrams go by the system's sockets; aeron.debug.* induce loss": (
-        "udp_channel_transport_bindings_media",
-        "conductor_udp_channel_transport_bindings_media",
-        "udp_channel_outgoing_interceptors",
-        "udp_channel_incoming_interceptors",
-        "udp_channel_transport_bindings_loss_args",
-        "udp_channel_transport_bindings_fixed_loss_args",
-        "udp_channel_transport_bindings_multi_gap_loss_args",
-    ),
+    "datagrams go by the system's sockets": ("udp_channel_transport_bindings_media", "conductor_udp_channel_transport_bindings_media"),
+    "interceptors lose what comes in; aeron.debug.send.* induce loss of what goes out": ("udp_channel_outgoing_interceptors",),
     "there are no experimental features": ("enable_experimental_features",),
     "it is for Windows": ("use_windows_high_res_timer",),
 }

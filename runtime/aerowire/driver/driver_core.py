@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from aerowire.driver.event_log import EventLog
     from aerowire.driver.events import EventQueue
     from aerowire.driver.logs import LogStore
+    from aerowire.driver.loss_interceptors import LossInterceptor
     from aerowire.driver.loss_port import LossRates
     from aerowire.driver.ports import Ports, SocketSpec
     from aerowire.driver.responses import Responses
@@ -36,13 +37,17 @@ _CODES_OF_PORTS = (DriverEventCode.FRAME_IN, DriverEventCode.FRAME_OUT, DriverEv
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InducedLoss:
-    """Loss, duplicates and reordering to induce on a kind of endpoint, by direction; None leaves a direction alone."""
+    """Loss, duplicates and reordering to induce on a kind of endpoint, by direction; None leaves a direction alone.
+
+    `interceptors` are those of the agent whose endpoints these are: they remember what they have lost on any of them.
+    """
 
     incoming: LossRates | None = None
     outgoing: LossRates | None = None
+    interceptors: tuple[LossInterceptor, ...] = ()
 
     def __bool__(self) -> bool:
-        return self.incoming is not None or self.outgoing is not None
+        return self.incoming is not None or self.outgoing is not None or bool(self.interceptors)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +115,13 @@ class DriverCore:
         tap = None if self.capture is None else CaptureTap(self.capture, local=local, remote=remote)
         if loss:
             number = next(self.lossy_sockets)
-            return LossPort(port, incoming=_of_socket(loss.incoming, number), outgoing=_of_socket(loss.outgoing, number), tap=tap)
+            return LossPort(
+                port,
+                incoming=_of_socket(loss.incoming, number),
+                outgoing=_of_socket(loss.outgoing, number),
+                interceptors=loss.interceptors,
+                tap=tap,
+            )
         assert tap is not None
         return CapturePort(port, tap)
 

@@ -1,6 +1,7 @@
 # A datagram port that loses, repeats and reorders on purpose.
 
 cimport cython
+from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from aerowire.base.ports cimport Datagram
 from aerowire.driver.capture_port cimport OuterPort
@@ -8,6 +9,7 @@ from aerowire.system.random cimport SeededRandom
 
 cdef enum:
     DATAGRAM_MAX = 65536        # bytes of the longest datagram
+    INTERCEPTORS_MAX = 10       # as many as the C driver takes
 
 
 @cython.final
@@ -46,6 +48,10 @@ cdef class LossLane:
 cdef class LossPort(OuterPort):
     cdef LossLane _incoming
     cdef LossLane _outgoing
+    cdef tuple _interceptors
+    cdef PyObject* _asked[INTERCEPTORS_MAX]     # borrowed from the tuple
+    cdef int _interceptor_count
 
+    cdef bint _intercepts(self, const Datagram* item) noexcept nogil
     cdef int _transmit(self, Datagram* item, int mark) noexcept nogil
     cdef int _fill(self, Datagram* items, int index, const Datagram* source) noexcept nogil

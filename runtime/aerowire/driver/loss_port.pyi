@@ -1,7 +1,9 @@
+from collections.abc import Iterable
 from typing import final
 
 from aerowire.base.ports import DatagramPort
 from aerowire.driver.capture_port import CaptureTap, OuterPort
+from aerowire.driver.loss_interceptors import LossInterceptor
 
 @final
 class LossRates:
@@ -21,7 +23,13 @@ class LossLane:
 @final
 class LossPort(OuterPort):
     def __init__(
-        self, inner: DatagramPort, *, incoming: LossRates | None = None, outgoing: LossRates | None = None, tap: CaptureTap | None = None
+        self,
+        inner: DatagramPort,
+        *,
+        incoming: LossRates | None = None,
+        outgoing: LossRates | None = None,
+        interceptors: Iterable[LossInterceptor] = (),
+        tap: CaptureTap | None = None,
     ) -> None: ...
     @property
     def batch_min(self) -> int: ...

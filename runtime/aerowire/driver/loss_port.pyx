@@ -1,9 +1,10 @@
 """A datagram port that loses, repeats and reorders on purpose, between an endpoint and its socket.
 
-It looks at no byte: which frames it hits follows from where it stands. On a send endpoint outgoing datagrams are data and incoming
-ones control; on a receive endpoint it is the other way round. Aeron: DebugSendChannelEndpoint, DebugReceiveChannelEndpoint.
+Its rates look at no byte: which frames they hit follows from where it stands. On a send endpoint outgoing datagrams are data and incoming
+ones control; on a receive endpoint it is the other way round. Interceptors look at what comes in and decide before the rates do. Aeron: DebugSendChannelEndpoint, DebugReceiveChannelEndpoint.
 """
 
+from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
@@ -15,6 +16,7 @@ import os
 from aerowire.base.ports cimport Datagram, DatagramPort
 from aerowire.driver.capture_port cimport CaptureTap, OuterPort
 from aerowire.driver.capture_records cimport CAPTURE_DUPLICATE, CAPTURE_LOST, CAPTURE_PLAIN
+from aerowire.driver.loss_interceptors cimport LossInterceptor
 
 cdef int HELD_FOR_MAX = 4               # datagrams that overtake a held one
 cdef int IDLE_POLLS_MAX = 1000          # empty polls after which a held datagram comes out anyway
@@ -91,14 +93,24 @@ cdef class LossLane:
 
 @cython.final
 cdef class LossPort(OuterPort):
-    """LossPort(inner, incoming=LossRates | None, outgoing=LossRates | None, tap=None); the tap records also what is lost here.
+    """LossPort(inner, incoming=LossRates | None, outgoing=LossRates | None, interceptors=(), tap=None).
+
+    `interceptors` are asked in turn about each datagram that comes in; the tap records also what is lost here.
 
     A datagram still held back when it is closed is lost.
     """
 
-    def __cinit__(self, DatagramPort inner not None, *, LossRates incoming=None, LossRates outgoing=None, CaptureTap tap=None):
+    def __cinit__(self, DatagramPort inner not None, *, LossRates incoming=None, LossRates outgoing=None, interceptors=(), CaptureTap tap=None):
         self._inner = inner
         self._tap = tap
+        self._interceptors = tuple(interceptors)
+        self._interceptor_count = len(self._interceptors)
+        if self._interceptor_count > INTERCEPTORS_MAX:
+            raise ValueError(f"interceptors: expected at most {INTERCEPTORS_MAX}, actual {self._interceptor_count}")
+        for index, interceptor in enumerate(self._interceptors):
+            if not isinstance(interceptor, LossInterceptor):
+                raise TypeError(f"interceptors: expected a LossInterceptor, actual {type(interceptor).__name__}")
+            self._asked[index] = <PyObject*>interceptor
         self._incoming = LossLane(incoming)
         self._outgoing = LossLane(outgoing)
 
@@ -147,7 +159,7 @@ cdef class LossPort(OuterPort):
             return received
         for i in range(received):
             item = &items[count - half + i]
-            if self._incoming.drops():
+            if self._intercepts(item) or self._incoming.drops():
                 if self._tap is not None:
                     self._tap.record(False, CAPTURE_LOST, item)
                 continue
@@ -163,6 +175,14 @@ cdef class LossPort(OuterPort):
             if self._incoming.held_for and out < count - half + i + 1 and self._incoming.releases():
                 out = self._fill(items, out, &self._incoming.held)
         return out
+
+    cdef bint _intercepts(self, const Datagram* item) noexcept nogil:
+        cdef int i
+        for i in range(self._interceptor_count):
+            if (<LossInterceptor>self._asked[i]).drops(item):
+                self._incoming.lost += 1
+                return True
+        return False
 
     cdef int _fill(self, Datagram* items, int index, const Datagram* source) noexcept nogil:
         # Copy a datagram to a slot at or before the source's; returns the next free slot.

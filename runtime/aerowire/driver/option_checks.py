@@ -18,6 +18,7 @@ from aerowire.driver.flow_control_params import (
     UNICAST_STRATEGIES,
     UNICAST_SUPPLIERS,
 )
+from aerowire.driver.loss_arguments import interceptor_arguments
 from aerowire.driver.udp_channel import TTL_MAX
 from aerowire.driver.wildcard_ports import WildcardPorts
 
@@ -227,6 +228,7 @@ class _Checks:
         for name, value in self._values.items():
             if name.startswith("debug_") and name.endswith("_rate") and isinstance(value, int | float) and not 0.0 <= value <= 1.0:
                 raise _out_of_range(name, "a probability from 0 to 1", value)
+        interceptor_arguments(self._values)
 
     def _check_feedback(self) -> None:
         name = "flow_control_sm_application_specific_feedback"
