@@ -95,7 +95,9 @@ MEASUREMENTS = (
     ),
     Measurement(name="IPC round trip, two processes", media="ipc", threading="SHARED", idle="backoff", messages=200_000, warmup=50_000),
     Measurement(name="IPC 32 B, single calls", media="ipc", threading="SHARED", idle="backoff", messages=20_000_000, rate_least=0.45),
-    Measurement(name="IPC 32 B, batches", media="ipc", threading="SHARED", idle="backoff", messages=50_000_000, mode=BATCH, rate_least=2.5),
+    Measurement(
+        name="IPC 32 B, batches", media="ipc", threading="SHARED", idle="backoff", messages=200_000_000, mode=BATCH, rate_least=2.5
+    ),
     Measurement(
         name="UDP 32 B, batches, SHARED", media="udp", threading="SHARED", idle="backoff", messages=20_000_000, mode=BATCH, rate_least=1.0
     ),

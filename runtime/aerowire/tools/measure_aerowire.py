@@ -11,6 +11,7 @@ import time
 from array import array
 from collections.abc import Callable
 from itertools import repeat
+from typing import Any
 
 from aerowire.base.errors import AerowireError
 from aerowire.base.idle import idle_strategy
@@ -27,8 +28,6 @@ NAME = "aerowire measure"
 FRAGMENT_LIMIT = 256
 # A message up to this length comes in one fragment, where the MTU is not below its default.
 WHOLE_LENGTH_MAX = int(OPTIONS["mtu_length"].default or 0) - DataHeaderDecoder.ENCODED_LENGTH
-# Fragments a poll_many: their copies stay in the nearest cache.
-BATCH_POLL_LIMIT = 512
 CONNECT_SLEEP_MAX_S = 1e-3
 RECEIVE_IDLE = "backoff"
 IDLES_PER_CHECK = 1 << 10
@@ -103,9 +102,9 @@ def receive(plan: Plan) -> float:
     ):
         ready(plan)
         poll: Callable[[], int]
-        if plan.mode == BATCH and plan.length <= WHOLE_LENGTH_MAX:
-            poll_many = subscription.poll_many
-            poll = lambda: len(poll_many(BATCH_POLL_LIMIT))  # noqa: E731
+        if plan.mode == BATCH and 0 < plan.length <= WHOLE_LENGTH_MAX:
+            poll_into, rows = subscription.poll_into, _rows(plan)
+            poll = lambda: poll_into(rows)  # noqa: E731
         else:
             poll_handler = _polling(plan, subscription, _discard)
             poll = lambda: poll_handler(_discard, FRAGMENT_LIMIT)  # noqa: E731
@@ -240,9 +239,7 @@ def _publish_singly(plan: Plan, publication: ExclusivePublication) -> None:
 
 
 def _publish_batches(plan: Plan, publication: ExclusivePublication) -> None:
-    import numpy
-
-    rows = numpy.zeros((plan.batch_count, max(plan.length, 1)), dtype=numpy.uint8)
+    rows = _rows(plan)
     offer_many = publication.offer_many
     watch = Watch("publish")
     remaining = plan.messages
@@ -252,6 +249,13 @@ def _publish_batches(plan: Plan, publication: ExclusivePublication) -> None:
             remaining -= sent
         else:
             _back_off(publication, watch)
+
+
+def _rows(plan: Plan) -> Any:
+    """Return as many messages as one call sends or takes, a row of bytes each."""
+    import numpy
+
+    return numpy.zeros((plan.batch_count, max(plan.length, 1)), dtype=numpy.uint8)
 
 
 def _back_off(publication: ExclusivePublication, watch: Watch) -> None:

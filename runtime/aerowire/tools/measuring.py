@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser, *, messages: int, warmup: int
         "--mode",
         choices=(SINGLE, BATCH),
         default=SINGLE,
-        help="a call for each message, or offer_many and poll_many (default: single)",
+        help="a call for each message, or offer_many and poll_into (default: single)",
     )
     parser.add_argument("--peer", choices=PEERS, default=PEERS[0], help="library to measure; pyzmq over its ipc:// (default: aerowire)")
     parser.add_argument(
@@ -218,4 +218,4 @@ def form_of(plan: Plan) -> dict[str, str]:
     """Return how batches are passed, where there are any: offer_many takes other forms too, with other costs."""
     if plan.mode != BATCH or plan.peer != PEERS[0]:
         return {}
-    return {"form": f"offer_many of a NumPy array of {plan.batch_count} rows, poll_many"}
+    return {"form": f"offer_many of a NumPy array of {plan.batch_count} rows, poll_into another"}
