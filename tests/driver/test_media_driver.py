@@ -325,6 +325,13 @@ class TestEmbedded:
         with launch(aeron_dir, threading_mode="SHARED", sender_idle_strategy="controllable"), cnc_of(aeron_dir) as cnc:
             assert cnc.counters_reader().value(SystemCounter.CONTROLLABLE_IDLE_STRATEGY) == 0
 
+    def test_a_strategy_that_decides_nothing_is_refused_when_there_is_none_of_that_name(self, aeron_dir: str) -> None:
+        with pytest.raises(ConfigurationError, match=r"aeron\.driver\.native\.resource\.agent\.idle\.strategy.*sleepy"):
+            launch(aeron_dir, driver_native_resource_agent_idle_strategy="sleepy")
+        with launch(aeron_dir, driver_native_resource_agent_idle_strategy="spin") as driver:
+            (told,) = driver._context.options_without_effect()
+            assert "the thread that makes and frees files is woken by what there is to do" in told
+
     def test_an_idle_strategy_with_too_many_arguments_is_refused(self, aeron_dir: str) -> None:
         with pytest.raises(ConfigurationError, match="no such arguments"):
             launch(aeron_dir, sender_idle_strategy="noop", sender_idle_strategy_init_args="1 2")

@@ -24,7 +24,7 @@ _AFFINITY_OF = {"shared": "conductor", "sharednetwork": "sender", "registrar": "
 # Options that are read, so that the same files and environments serve all drivers, but decide nothing here.
 _WITHOUT_EFFECT: Mapping[str, tuple[str, ...]] = {
     "no resolver of names here takes arguments": ("name_resolver_init_args",),
-    "files are made and freed by a thread that sleeps until it is asked": (
+    "it is how long an agent looks away that polls; the thread that makes and frees files is woken by what there is to do": (
         "driver_native_resource_agent_idle_strategy",
         "driver_native_resource_agent_idle_strategy_init_args",
     ),

@@ -100,6 +100,8 @@ class MediaDriver:
         self._resolver = WorkerThread("aeron-md-resolve") if is_threaded else None
         self._files = WorkerThread("aeron-md-files") if is_threaded else None
         idles = {role: self._idle(role) for role in _IDLE_ROLES}
+        # Decides nothing here; what is none is refused all the same.
+        self._idle("driver_native_resource_agent")
         self._parts: DriverParts = build_driver(
             self._context, self._ports, resolver=self._resolver, files=self._files, on_terminate=self._termination.set
         )
