@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,20 @@ def test_opens_with_async_with_and_closes_at_the_end(background: FakeDriver) -> 
     run(main())
     asked = set(kinds(background))
     assert {CommandType.REMOVE_PUBLICATION, CommandType.REMOVE_SUBSCRIPTION, CommandType.REMOVE_COUNTER, CommandType.CLIENT_CLOSE} <= asked
+
+
+def test_each_agent_tells_on_its_own_thread_that_it_starts(background: FakeDriver) -> None:
+    started: list[tuple[str, str]] = []
+
+    async def main() -> None:
+        async with (
+            aio.connect(background.directory, agent_on_start=lambda name: started.append((name, threading.current_thread().name))) as aeron,
+            aeron.add_publication(IPC, 10),
+        ):
+            pass
+
+    run(main())
+    assert sorted(started) == [(name, name) for name in ("aeron-aio-watcher", "aeron-client-conductor", "aeron-client-keepalive")]
 
 
 def test_opens_by_await_too(background: FakeDriver) -> None:

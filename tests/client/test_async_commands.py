@@ -219,6 +219,45 @@ def test_threads_come_from_the_factory(driver: FakeDriver) -> None:
     assert made == ["aeron-client-conductor"]
 
 
+def test_each_agent_tells_on_its_own_thread_that_it_starts(driver: FakeDriver) -> None:
+    started: list[tuple[str, str]] = []
+
+    def note(role_name: str) -> None:
+        started.append((role_name, threading.current_thread().name))
+
+    with driver.background():
+        client = Aeron.connect(driver.directory, agent_on_start=note)
+        assert started[0] == ("aeron-client-keepalive", "aeron-client-keepalive")
+        client.close()
+    assert started[1:] == [("aeron-client-conductor", "aeron-client-conductor")]
+
+
+def test_an_invoked_client_s_agent_starts_where_it_is_connected(driver: FakeDriver) -> None:
+    started: list[tuple[str, int]] = []
+    with driver.background():
+        client = Aeron.connect(
+            driver.directory,
+            use_conductor_agent_invoker=True,
+            agent_on_start=lambda role_name: started.append((role_name, threading.get_ident())),
+        )
+        client.invoke()
+        client.close()
+    assert started == [("aeron-client-keepalive", threading.get_ident())]
+
+
+def test_an_agent_whose_start_fails_works_all_the_same(driver: FakeDriver) -> None:
+    errors: list[str] = []
+
+    def fail(role_name: str) -> None:
+        raise PermissionError(role_name)
+
+    with driver.background():
+        client = Aeron.connect(driver.directory, agent_on_start=fail, error_handler=lambda error: errors.append(str(error)))
+        assert client.add_publication(CHANNEL, 1).stream_id == 1
+        client.close()
+    assert sorted(errors) == ["aeron-client-conductor", "aeron-client-keepalive"]
+
+
 def test_counters_are_printed_and_handlers_removed_by_themselves(aeron: Aeron, capsys: pytest.CaptureFixture[str]) -> None:
     heard: list[int] = []
 

@@ -113,6 +113,31 @@ def test_native_agents_go_on_while_python_is_busy() -> None:
         runner.start()
 
 
+def test_a_runner_tells_on_its_thread_that_it_starts_before_its_agents_do() -> None:
+    seen: list[tuple[str, str, int, bool]] = []
+    runner = AgentRunner(
+        [NativeAgent()],
+        SystemClock(),
+        idle_strategy("sleep-ms"),
+        role_name="test-start",
+        on_start=lambda name: seen.append((name, threading.current_thread().name, runner.invoker.cycle_count, runner.is_running)),
+    )
+    with runner:
+        assert seen == [("test-start", "test-start", 0, False)]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_runner_whose_start_fails_does_not_run() -> None:
+    def fail(_name: str) -> None:
+        raise OSError("no")
+
+    runner = AgentRunner([NativeAgent()], SystemClock(), idle_strategy("sleep-ms"), on_start=fail)
+    runner.start()
+    assert runner.stop(5)
+    assert not runner.is_running
+    assert runner.invoker.cycle_count == 0
+
+
 def test_runner_stops_once_and_again() -> None:
     runner = AgentRunner([NativeAgent()], SystemClock(), idle_strategy("sleep-ms"), cpu=10_000)
     assert runner.stop()

@@ -57,12 +57,15 @@ class LoopWatcher:
     Invariant: while it is open the loop reads the bell, and each watch that was added has its callback.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, idle: IdleStrategy | None = None) -> None:
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, idle: IdleStrategy | None = None, on_start: Callable[[str], object] | None = None
+    ) -> None:
+        """`on_start(role_name)` is called on the watcher's thread before it begins."""
         self._loop = loop
         self._bell = Wakeup()
         self.watcher = Watcher(self._bell)
         self._callbacks: dict[int, Callable[[], object]] = {}
-        self._runner = AgentRunner([self.watcher], SystemClock(), idle or self.watcher.parking)
+        self._runner = AgentRunner([self.watcher], SystemClock(), idle or self.watcher.parking, on_start=on_start)
         self._purge: asyncio.TimerHandle | None = None
         self._is_open = True
         self._runner.start()

@@ -38,12 +38,13 @@ cdef class AgentInvoker:
 
 @cython.final
 cdef class AgentRunner:
-    """AgentRunner(agents, clock, idle, *, role_name=None, cpu=None): start(), stop(timeout_s), is_running; context manager; stopped at exit."""
+    """AgentRunner(agents, clock, idle, *, role_name=None, cpu=None, on_start=None): start(), stop(timeout_s), is_running; stopped at exit."""
 
     cdef AgentInvoker _invoker
     cdef IdleStrategy _idle
     cdef object _thread
     cdef object _cpu
+    cdef object _on_start
     cdef str _role_name
     cdef int32_t _stop
     cdef int32_t _running

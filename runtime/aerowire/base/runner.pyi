@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Self, final
 
@@ -40,6 +40,7 @@ class AgentRunner:
         *,
         role_name: str | None = None,
         cpu: int | None = None,
+        on_start: Callable[[str], object] | None = None,
     ) -> None: ...
     def start(self) -> Self: ...
     def stop(self, timeout_s: float | None = None) -> bool: ...

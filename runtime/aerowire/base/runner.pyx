@@ -184,13 +184,15 @@ _running = weakref.WeakSet()
 cdef class AgentRunner:
     """One daemon thread that runs agents without the interpreter lock until told to stop.
 
-    Changed by: start() and stop(), from any other thread.  `role_name` is the thread's name, `cpu` pins it.  Stopped at interpreter exit.
+    Changed by: start() and stop(), from any other thread.  `role_name` is the thread's name, `cpu` pins it.  `on_start(role_name)` is
+    called on it before the agents begin; what it raises ends the thread.  Stopped at interpreter exit.
     """
 
-    def __init__(self, agents, ClockPort clock not None, IdleStrategy idle not None, *, role_name=None, cpu=None):
+    def __init__(self, agents, ClockPort clock not None, IdleStrategy idle not None, *, role_name=None, cpu=None, on_start=None):
         self._invoker = agents if isinstance(agents, AgentInvoker) else AgentInvoker(agents, clock)
         self._idle = idle
         self._cpu = cpu
+        self._on_start = on_start
         self._role_name = role_name or self._invoker.role_name
 
     def start(self):
@@ -214,8 +216,14 @@ cdef class AgentRunner:
                 os.sched_setaffinity(0, {self._cpu})
             except (OSError, AttributeError):
                 pass    # a processor that is not there for us is no reason not to run
-        store_release_i32(&self._running, 1)
-        begun.set()
+        try:
+            if self._on_start is not None:
+                on_start, self._on_start = self._on_start, None     # whose it is may go before the thread does
+                on_start(self._role_name)
+                del on_start
+            store_release_i32(&self._running, 1)
+        finally:
+            begun.set()
         del begun
         with nogil:
             self._loop()

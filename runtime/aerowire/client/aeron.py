@@ -28,6 +28,7 @@ from aerowire.system.wakeup import Wakeup
 
 # With nothing to expect but a signal of the keepalive, the conductor looks around this often all the same.
 CONDUCTOR_SLEEP_MAX_S = 1.0
+CONDUCTOR_ROLE_NAME = "aeron-client-conductor"
 STOP_TIMEOUT_S = 5.0
 
 
@@ -65,15 +66,19 @@ class Aeron(AeronCommands):
         fork.poison(self)
         if context.use_conductor_agent_invoker:
             self._invoker = AgentInvoker([self._watch], context.clock)
+            self._on_agent_start(self._invoker.role_name)
             self._invoker.start()
             self._conductor.attach_invoker(self._invoker)
         else:
             self._runner = AgentRunner(
-                [self._watch], context.clock, context.idle_strategy or SleepingIdleStrategy(context.idle_sleep_duration_ns)
+                [self._watch],
+                context.clock,
+                context.idle_strategy or SleepingIdleStrategy(context.idle_sleep_duration_ns),
+                on_start=self._on_agent_start,
             )
             self._runner.start()
             make_thread = context.thread_factory or _new_thread
-            self._thread = make_thread(functools.partial(_run_conductor, self), "aeron-client-conductor")
+            self._thread = make_thread(functools.partial(_run_conductor, self), CONDUCTOR_ROLE_NAME)
             self._thread.start()
         _open_clients.add(self)
 
@@ -165,6 +170,15 @@ class Aeron(AeronCommands):
         self._conductor.mark_forked()
         _open_clients.discard(self)
 
+    def _on_agent_start(self, role_name: str) -> None:
+        """Tell the application that one of its threads is an agent's from now on."""
+        if self._context.agent_on_start is None:
+            return
+        try:
+            self._context.agent_on_start(role_name)
+        except Exception as error:  # a thread that is not as it was to be is better than none
+            self._conductor.handlers.report(error)
+
     def _serve(self) -> bool:
         """Sleep until something is due and do it, on the conductor's thread; return whether to go on."""
         deadline_ns = self._conductor.linger_deadline_ns()
@@ -187,6 +201,7 @@ def _new_thread(target: Callable[[], None], name: str) -> threading.Thread:
 
 
 def _run_conductor(client: Aeron) -> None:
+    client._on_agent_start(CONDUCTOR_ROLE_NAME)
     while client._serve():
         pass
 

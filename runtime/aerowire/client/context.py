@@ -61,7 +61,8 @@ class ClientContext:
     `clock` is what keepalive, driver watch and lingering logs go by; deadlines of calls that wait are the system's. `client_lock` is a
     lock that its holder may take again (threading.RLock, the default), or contextlib.nullcontext() where one thread does everything.
     `idle_strategy` is the keepalive thread's (default: sleep for `idle_sleep_duration_ns`), `awaiting_idle_strategy` that of calls that
-    wait for the driver. `thread_factory(target, name)` makes the conductor's thread and does not start it. The handlers of new
+    wait for the driver. `thread_factory(target, name)` makes the conductor's thread and does not start it. `agent_on_start(role_name)` is
+    called on each of the client's threads before it begins, or by `Aeron.connect` where an invoker does their work. The handlers of new
     publications get channel, stream id, session id and registration id, that of subscriptions the same without a session, before the call
     that asked for it returns.
     """
@@ -83,6 +84,7 @@ class ClientContext:
     idle_strategy: IdleStrategy | None = None
     awaiting_idle_strategy: IdleStrategy | None = None
     thread_factory: Callable[[Callable[[], None], str], threading.Thread] | None = None
+    agent_on_start: Callable[[str], object] | None = None
     error_handler: Callable[[BaseException], object] | None = None
     subscriber_error_handler: Callable[[Exception], object] | None = None
     new_publication_handler: Callable[[str, int, int, int], object] | None = None
@@ -149,6 +151,7 @@ class ConcludedContext:
     idle_strategy: IdleStrategy | None
     awaiting_idle_strategy: IdleStrategy | None
     thread_factory: Callable[[Callable[[], None], str], threading.Thread] | None
+    agent_on_start: Callable[[str], object] | None
     error_handler: Callable[[BaseException], object] | None
     subscriber_error_handler: Callable[[Exception], object] | None
     new_publication_handler: Callable[[str, int, int, int], object] | None
