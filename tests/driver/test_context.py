@@ -181,8 +181,10 @@ def test_booleans_of_the_environment_may_be_written_as_for_the_c_driver(text: st
 
 
 def test_what_only_the_c_driver_does_is_named() -> None:
-    told = Context(environ={"AERON_UDP_CHANNEL_OUTGOING_INTERCEPTORS": "loss", "AERON_DRIVER_CONNECT": "0"}).options_without_effect()
-    assert [text.partition(":")[0] for text in told] == ["aeron.driver.connect", "aeron.udp.channel.outgoing.interceptors"]
+    told = Context(
+        environ={"AERON_UDP_CHANNEL_OUTGOING_INTERCEPTORS": "loss", "AERON_NAME_RESOLVER_INIT_ARGS": "x"}
+    ).options_without_effect()
+    assert [text.partition(":")[0] for text in told] == ["aeron.name.resolver.init.args", "aeron.udp.channel.outgoing.interceptors"]
 
 
 _INTERCEPTORS = "AERON_UDP_CHANNEL_INCOMING_INTERCEPTORS"

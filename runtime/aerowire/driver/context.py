@@ -29,7 +29,6 @@ _WITHOUT_EFFECT: Mapping[str, tuple[str, ...]] = {
         "driver_native_resource_agent_idle_strategy_init_args",
     ),
     "there is no csv resolver": ("name_resolver_csv_lookup_table_args",),
-    "the socket of a publication with one peer is always connected": ("driver_connect",),
     "threads are bound to processors by aeron.*.cpu.affinity, each by its own": (
         "driver_cpuset_affinity",
         "driver_cpuset_warnings_as_errors",
@@ -89,6 +88,7 @@ class Context:
     sender_wildcard_port_range: str
     receiver_wildcard_port_range: str
     driver_stream_session_limit: int
+    driver_connect: bool
     tether_subscriptions: bool
     reliable_stream: bool
     rejoin_stream: bool

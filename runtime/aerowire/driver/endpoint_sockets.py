@@ -8,6 +8,7 @@ from aerowire.driver.ports import SocketSpec
 
 if TYPE_CHECKING:
     from aerowire.driver.context import Context
+    from aerowire.driver.socket_address import SocketAddress
     from aerowire.driver.udp_channel import UdpChannel
 
 NativeAddress = tuple[str, int] | tuple[str, int, int, int]
@@ -17,13 +18,18 @@ def sender_socket(channel: UdpChannel, context: Context, so_rcvbuf: int, so_sndb
     """Return the socket that publications on `channel` need: that of a multicast channel hears the control group."""
     return SocketSpec(
         bind=channel.local_control,
-        connect=channel.remote_data if channel.has_one_peer else None,
+        connect=one_peer(channel) if context.driver_connect else None,
         so_sndbuf=so_sndbuf,
         so_rcvbuf=so_rcvbuf,
         group=channel.remote_control if channel.is_multicast else None,
         interface=channel.interface,
         ttl=multicast_ttl(channel, context),
     )
+
+
+def one_peer(channel: UdpChannel) -> SocketAddress | None:
+    """Return where publications on `channel` send to, unless that is for destinations or answers to tell."""
+    return channel.remote_data if channel.has_one_peer else None
 
 
 def receiver_socket(channel: UdpChannel, context: Context, so_rcvbuf: int, so_sndbuf: int) -> SocketSpec:

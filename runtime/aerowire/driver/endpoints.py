@@ -12,7 +12,7 @@ from aerowire.codecs.flyweights import cnc
 from aerowire.codecs.flyweights.events import DriverEventCode
 from aerowire.codecs.tables.counters import CounterType
 from aerowire.codecs.tables.errors import ErrorCode
-from aerowire.driver.endpoint_sockets import explicit_control, multicast_control, multicast_ttl, receiver_socket, sender_socket
+from aerowire.driver.endpoint_sockets import explicit_control, multicast_control, multicast_ttl, one_peer, receiver_socket, sender_socket
 from aerowire.driver.publication_params import PublicationParams, check_mtu_fits_sndbuf
 from aerowire.driver.receive_endpoint import ReceiveEndpoint
 from aerowire.driver.receive_transport import ReceiveTransport
@@ -133,7 +133,7 @@ class Endpoints:
         count_id = core.counters.destination_count(registration_id, channel.original) if channel.is_multi_destination else None
         native = self._native_sender(port, channel, count_id)
         entry = SendChannel(
-            channel, status_id, bound, so_rcvbuf, so_sndbuf, native=native, peer=spec.connect, destination_count_id=count_id
+            channel, status_id, bound, so_rcvbuf, so_sndbuf, native=native, peer=one_peer(channel), destination_count_id=count_id
         )
         core.sender.add_endpoint(native)
         self._senders[channel.canonical_form] = entry
@@ -274,13 +274,14 @@ class Endpoints:
         return WildcardPorts(0, 0) if channel.is_multicast else self._core.receiver_ports
 
     def _native_sender(self, port: DatagramPort, channel: UdpChannel, count_id: int | None) -> SendEndpoint:
-        core, is_stamped = self._core, channel.channel_snd_timestamp_offset != TIMESTAMP_OFFSET_NONE
+        core, is_stamped, peer = self._core, channel.channel_snd_timestamp_offset != TIMESTAMP_OFFSET_NONE, one_peer(channel)
         return SendEndpoint(
             port,
             core.system,
             ttl=multicast_ttl(channel, core.context),
             group=channel.has_group_semantics,
             channel=channel.original,
+            peer=None if core.context.driver_connect or peer is None else peer.native,
             destinations=None if count_id is None else Destinations(dynamic=channel.control_mode is ControlMode.DYNAMIC),
             counters=core.counters.manager,
             destination_count_id=-1 if count_id is None else count_id,

@@ -27,7 +27,8 @@ cdef class SendEndpoint(ChannelEndpoint):
     cdef int64_t* _destination_count
     cdef ClockPort _stamp_clock             # None: nothing is stamped
     cdef int32_t _stamp_offset              # from the payload's start
-    cdef bint _is_plain                     # one peer, no time stamps
+    cdef Address _peer                      # length 0: the port is connected to the one peer, or there are destinations
+    cdef bint _is_plain                     # one peer that the port is connected to, no time stamps
 
     # Datagrams sent whole, in order; fewer than count is a short send, counted. *bytes_sent is increased.
     cdef int send(self, Datagram* items, int count, int64_t* bytes_sent, int64_t now_ns) noexcept nogil

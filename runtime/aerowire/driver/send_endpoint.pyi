@@ -23,6 +23,7 @@ class SendEndpoint(ChannelEndpoint):
         ttl: int = 0,
         group: bool = False,
         channel: str = "",
+        peer: tuple[str, int] | tuple[str, int, int, int] | None = None,
         destinations: Destinations | None = None,
         counters: CountersReader | None = None,
         destination_count_id: int = -1,

@@ -22,14 +22,14 @@ NO_STAMP_OFFSET = -1                # a channel's offset when nothing is stamped
 
 @cython.final
 cdef class SendEndpoint(ChannelEndpoint):
-    """The peer is the one that `port` is connected to, or all of `destinations`. Used by the sender until the event SEND_ENDPOINT_REMOVED.
+    """The peer is the one that `port` is connected to, or `peer`, or all of `destinations`. Used by the sender until the event SEND_ENDPOINT_REMOVED.
 
     `destination_count_id` is the counter that shows how many destinations there are. With a `stamp_clock` each datagram that begins
     a message gets the epoch time in ns at `stamp_offset` bytes from its payload. Aeron: SendChannelEndpoint.
     """
 
     def __cinit__(self, DatagramPort port not None, SystemCounters system not None, *, int32_t ttl=0, bint group=False, str channel="",
-                  Destinations destinations=None, CountersReader counters=None, int32_t destination_count_id=-1, bint named=False,
+                  peer=None, Destinations destinations=None, CountersReader counters=None, int32_t destination_count_id=-1, bint named=False,
                   ClockPort stamp_clock=None, int32_t stamp_offset=NO_STAMP_OFFSET, int64_t now_ns=0):
         if stamp_clock is not None and stamp_offset < -DATA_HEADER_LENGTH:
             raise ValueError(f"time stamp offset: expected at least {-DATA_HEADER_LENGTH}, actual {stamp_offset}")
@@ -46,7 +46,8 @@ cdef class SendEndpoint(ChannelEndpoint):
         self.looked_up_ns = now_ns
         self._stamp_clock = stamp_clock
         self._stamp_offset = stamp_offset
-        self._is_plain = stamp_clock is None and destinations is None
+        address_from(&self._peer, peer)
+        self._is_plain = stamp_clock is None and destinations is None and peer is None
 
     cdef int send(self, Datagram* items, int count, int64_t* bytes_sent, int64_t now_ns) noexcept nogil:
         cdef int sent, i
@@ -88,6 +89,8 @@ cdef class SendEndpoint(ChannelEndpoint):
         cdef int first, i, j, sent
         if self._stamp_clock is not None:
             self._stamp(items, count)
+        if self._peer.length:
+            return self._send_copies(items, count, &self._peer, now_ns)
         if not self.has_destinations:
             return self._transmit(items, count, now_ns)
         if self.destinations.remove_silent(now_ns):
@@ -133,7 +136,9 @@ cdef class SendEndpoint(ChannelEndpoint):
     cdef void change_destination(self, int kind, int64_t registration_id, const Address* address, int64_t now_ns) noexcept nogil:
         cdef int outcome = 0
         if not self.has_destinations:
-            if kind == DESTINATION_UPDATE:
+            if kind == DESTINATION_UPDATE and self._peer.length:
+                self._peer = address[0]
+            elif kind == DESTINATION_UPDATE:
                 outcome = self._port.rebind(address)
             if outcome < 0:
                 self.report(ERROR_SEND_FAILED, -outcome, 0, now_ns)
