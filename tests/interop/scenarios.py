@@ -52,6 +52,15 @@ def lossy_network(side: Side, *, rate: str = LOSS_RATE, seed: int = SEED) -> dic
     }
 
 
+def losing_arrivals(side: Side, rate: float, *, seed: int = SEED) -> dict[str, str]:
+    """Return the properties of a driver that loses data on its way in, on each of its sockets."""
+    return {
+        **(LOSS_SUPPLIERS if side == "official" else {}),
+        "aeron.debug.receive.data.loss.rate": str(rate),
+        "aeron.debug.receive.data.loss.seed": str(seed),
+    }
+
+
 @dataclass(frozen=True)
 class End:
     """A client of one side and the driver, of either, that it is connected to; `prefix` is a command that runs it somewhere else."""
@@ -83,6 +92,7 @@ class Stream:
         self.term_length = term_length
         self.length_max = length_max
         self.messages = messages
+        self.seed = stream * 7919
         self.subscribers: list[Process] = []
         self.publisher: Process | None = None
         self.outcomes: dict[str, dict[str, Any]] = {}  # what each subscriber said of its run, by its process's name
@@ -99,13 +109,21 @@ class Stream:
         self.registration_id = ready["registration_id"]
         return subscriber
 
+    def take_part(self, driver: Driver, channel: str) -> Process:
+        """Start a subscriber of ours that may miss messages (excerpt.py), and wait until its driver knows its subscription."""
+        common = {"stream": self.stream, "messages": self.messages, "timeout": int(LIMIT_S)}
+        drawn = {"seed": self.seed, "length_max": self.length_max}
+        excerpt = self._bench.peer("aerowire", "excerpt", driver, channel=channel, **drawn, **common)
+        self._scenario.row.subscribing.append(describe(End("aerowire", driver)))
+        assert excerpt.result(LIMIT_S)["ready"]
+        return excerpt
+
     def publish(self, end: End, channel: str, **options: object) -> Process:
         """Start the publisher; it sends once it is connected."""
         sized = f"{channel}{'|' if '?' in channel else '?'}term-length={self.term_length}"
         common = {"stream": self.stream, "messages": self.messages, "timeout": int(LIMIT_S)}
-        seed = self.stream * 7919
         publisher = self._bench.peer(
-            end.side, "publisher", end.driver, end.prefix, channel=sized, seed=seed, length_max=self.length_max, **common, **options
+            end.side, "publisher", end.driver, end.prefix, channel=sized, seed=self.seed, length_max=self.length_max, **common, **options
         )
         self.publisher = publisher
         self._scenario.row.publishing = describe(end)
@@ -186,6 +204,19 @@ def counters(driver: Driver, label: str) -> dict[str, int]:
     with CncFile.map(str(driver.directory / CNC_FILE_NAME), writable=False) as cnc:
         reader = cnc.counters_reader()
         return {info.label: reader.value(info.counter_id) for info in reader.for_each() if info.label.startswith(label)}
+
+
+def total(driver: Driver, label: str) -> int:
+    """Return the sum of a driver's counters whose label begins with `label`."""
+    return sum(counters(driver, label).values())
+
+
+def finish_excerpt(scenario: Scenario, excerpt: Process) -> dict[str, Any]:
+    """Tell a subscriber that took part in a stream to end when nothing more comes; return what it got."""
+    order(excerpt, "finish")
+    got = excerpt.outcome("excerpt", LIMIT_S)
+    scenario.row.messages += got["messages"]
+    return got
 
 
 def order(peer: Process, text: str) -> None:

@@ -9,9 +9,9 @@ import pytest
 
 from aerowire.codecs.flyweights.transport import DataFlags, DataHeaderDecoder, FrameType
 from aerowire.logbuffer.log import LogBuffers
-from tests.interop.harness import Driver, Side
-from tests.interop.scenarios import LENGTH_MAX, LIMIT_S, LOSS_SUPPLIERS, STREAM, End, Scenario, Stream, counters, order, other
-from tests.support.processes import Process, free_port
+from tests.interop.harness import Side
+from tests.interop.scenarios import LIMIT_S, STREAM, End, Scenario, counters, finish_excerpt, losing_arrivals, order, other, total
+from tests.support.processes import free_port
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
 
@@ -22,42 +22,11 @@ def channel_of(port: int, parameters: str = "") -> str:
     return f"aeron:udp?endpoint=127.0.0.1:{port}{parameters}"
 
 
-def losing_arrivals(side: Side, rate: float) -> dict[str, str]:
-    """Return the properties of a driver that loses data on its way in."""
-    return {
-        **(LOSS_SUPPLIERS if side == "official" else {}),
-        "aeron.debug.receive.data.loss.rate": str(rate),
-        "aeron.debug.receive.data.loss.seed": "20260104",
-    }
-
-
 def wait_for(is_so: Callable[[], object], what: str) -> None:
     deadline = time.monotonic() + LIMIT_S
     while not is_so():
         assert time.monotonic() < deadline, what
         time.sleep(0.01)
-
-
-def total(driver: Driver, label: str) -> int:
-    return sum(counters(driver, label).values())
-
-
-def take_part(scenario: Scenario, stream: Stream, end: End, channel: str) -> Process:
-    """Start a subscriber that may miss messages of a stream, and wait until its driver knows its subscription."""
-    excerpt = scenario.bench.peer(
-        end.side,
-        "excerpt",
-        end.driver,
-        channel=channel,
-        stream=stream.stream,
-        messages=stream.messages,
-        seed=stream.stream * 7919,
-        length_max=LENGTH_MAX,
-        timeout=int(LIMIT_S),
-    )
-    scenario.row.subscribing.append(f"aerowire client, {end.driver.side} driver")
-    assert excerpt.result(LIMIT_S)["ready"]
-    return excerpt
 
 
 @BOTH_WAYS
@@ -130,12 +99,10 @@ def test_an_unreliable_stream_goes_on_past_what_was_lost(scenario: Scenario, pub
     sender, receiver = scenario.driver(publishing), scenario.driver(subscribing, losing_arrivals(subscribing, 0.01))
     port = free_port()
     stream = scenario.stream()
-    excerpt = take_part(scenario, stream, End("aerowire", receiver), channel_of(port, "|reliable=false"))
+    excerpt = stream.take_part(receiver, channel_of(port, "|reliable=false"))
     stream.publish(End(publishing, sender), channel_of(port))
     stream.compare()
-    order(excerpt, "finish")
-    got = excerpt.outcome("excerpt", LIMIT_S)
-    scenario.row.messages += got["messages"]
+    got = finish_excerpt(scenario, excerpt)
     assert stream.messages // 2 < got["messages"] < stream.messages
     scenario.observed("every message that came is one that was sent, in order")
     scenario.prove(receiver, "Loss gap fills", at_least=10)
@@ -155,11 +122,9 @@ def test_who_joins_late_gets_all_that_follows(scenario: Scenario, publishing: Si
     stream.subscribe(End(subscribing, receiver), channel_of(port))
     stream.publish(End(publishing, sender), channel_of(port), **{"per-second": 4000})
     wait_for(lambda: total(receiver, "rcv-pos") > stream.term_length, "nothing came")
-    excerpt = take_part(scenario, stream, End("aerowire", receiver), channel_of(port))
+    excerpt = stream.take_part(receiver, channel_of(port))
     stream.compare()
-    order(excerpt, "finish")
-    got = excerpt.outcome("excerpt", LIMIT_S)
-    scenario.row.messages += got["messages"]
+    got = finish_excerpt(scenario, excerpt)
     assert 0 < got["first"] < got["last"] == stream.messages - 1
     assert got["messages"] == got["last"] - got["first"] + 1
     joined = [int(label.rpartition("@")[2]) for label in counters(receiver, "sub-pos")]

@@ -17,9 +17,9 @@ import java.util.concurrent.TimeUnit;
  * <p>Orders: {@code add-destination URI}, {@code remove-destination URI}, {@code remove-destination-id URI} (by the id
  * it was given when it was added), {@code revoke} (an exclusive one), {@code close},
  * {@code claim LENGTH}, left open. {@code destinations=} names those to
- * begin with, separated by spaces; {@code per-second=} limits the rate; {@code way=} says
- * how to send (Offering). An error frame of a receiver is the event
- * {@code error frame}.
+ * begin with, separated by spaces; {@code per-second=} limits the rate; {@code patient=true} waits where the last
+ * receiver has gone, until there is one again; {@code way=} says how to send (Offering). An error frame of a receiver is
+ * the event {@code error frame}.
  */
 final class Publisher
 {
@@ -104,6 +104,7 @@ final class Publisher
         final long intervalNs = perSecond > 0 ? TimeUnit.SECONDS.toNanos(1) / perSecond : 0;
         final UnsafeBuffer pool = new UnsafeBuffer(payloads.pool);
         final ContentHash hash = new ContentHash();
+        final boolean isPatient = options.flag("patient");
         final long started = System.nanoTime();
         long backPressured = 0;
         for (int i = 0; i < messages; i++)
@@ -121,7 +122,8 @@ final class Publisher
             long result;
             while ((result = offering.offer(pool, payloads.start, payloads.length, i)) < 0)
             {
-                if (result != Publication.BACK_PRESSURED && result != Publication.ADMIN_ACTION)
+                final boolean isWaiting = isPatient && result == Publication.NOT_CONNECTED;
+                if (result != Publication.BACK_PRESSURED && result != Publication.ADMIN_ACTION && !isWaiting)
                 {
                     throw new IllegalStateException("offer returned " + result + " at message " + i);
                 }

@@ -4,7 +4,8 @@ Prints what it sent as one JSON object and stays until its standard input ends, 
 sent again. Orders: `add-destination URI`, `remove-destination URI`, `remove-destination-id URI` (by the id it was given
 when it was added), `revoke` (an exclusive one), `close`, `claim LENGTH`, which
 leaves the claim open. `destinations=` names those to begin with, separated by spaces;
-`per-second=` limits the rate; `way=` says how to send (offering.py). An error frame of a receiver is the event `error frame`.
+`per-second=` limits the rate; `patient=true` waits where the last receiver has gone, until there is one again;
+`way=` says how to send (offering.py). An error frame of a receiver is the event `error frame`.
 With `client=asyncio` it is in_loop.py that publishes.
 """
 
@@ -15,7 +16,16 @@ import json
 import sys
 import time
 
-from aerowire.client import ADMIN_ACTION, BACK_PRESSURED, Aeron, BufferClaim, ExclusivePublication, Publication, PublicationErrorFrame
+from aerowire.client import (
+    ADMIN_ACTION,
+    BACK_PRESSURED,
+    NOT_CONNECTED,
+    Aeron,
+    BufferClaim,
+    ExclusivePublication,
+    Publication,
+    PublicationErrorFrame,
+)
 from tests.support.peers import in_loop
 from tests.support.peers.offering import offering
 from tests.support.peers.orders import Orders
@@ -83,6 +93,7 @@ def publish(publication: Publication | ExclusivePublication, given: dict[str, st
     interval = 1 / float(given["per-second"]) if "per-second" in given else 0.0
     content = ContentHash()
     offer = offering(given.get("way", "plain"), publication)
+    expected = {BACK_PRESSURED, ADMIN_ACTION} | ({NOT_CONNECTED} if given.get("patient") == "true" else set())
     back_pressured = 0
     started = time.monotonic()
     for index in range(int(given["messages"])):
@@ -92,7 +103,7 @@ def publish(publication: Publication | ExclusivePublication, given: dict[str, st
         while interval and time.monotonic() < started + index * interval:
             time.sleep(SLEEP_S)
         while (result := offer(message, index)) < 0:
-            if result not in (BACK_PRESSURED, ADMIN_ACTION):
+            if result not in expected:
                 raise RuntimeError(f"offer returned {result} at message {index}")
             if time.monotonic() > deadline:
                 raise TimeoutError(f"stuck at message {index}")
