@@ -6,8 +6,9 @@ import time
 
 import pytest
 
+from tests.interop.expected import content
 from tests.interop.harness import Driver, Side
-from tests.interop.scenarios import LIMIT_S, LOSS_SUPPLIERS, STREAM, End, Scenario, counters, order, other
+from tests.interop.scenarios import LIMIT_S, STREAM, End, Scenario, ask, counters, losing_arrivals, order, other
 from tests.support.processes import free_port
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
@@ -21,15 +22,6 @@ def paths() -> list[str]:
     return [f"aeron:udp?endpoint=127.0.0.1:{free_port()}" for _ in range(2)]
 
 
-def losing_arrivals(side: Side) -> dict[str, str]:
-    """Return the properties of a driver that loses data on each of its sockets."""
-    return {
-        **(LOSS_SUPPLIERS if side == "official" else {}),
-        "aeron.debug.receive.data.loss.rate": str(LOSS_RATE),
-        "aeron.debug.receive.data.loss.seed": "20260103",
-    }
-
-
 def bound(driver: Driver) -> int:
     """Return how many sockets a driver receives on."""
     return len(counters(driver, "rcv-local-sockaddr"))
@@ -39,7 +31,7 @@ def bound(driver: Driver) -> int:
 def test_each_path_fills_what_the_other_lost(scenario: Scenario, publishing: Side) -> None:
     scenario.feature("multi-destination subscription, two paths with loss")
     subscribing = other(publishing)
-    sender, receiver = scenario.driver(publishing), scenario.driver(subscribing, losing_arrivals(subscribing))
+    sender, receiver = scenario.driver(publishing), scenario.driver(subscribing, losing_arrivals(subscribing, LOSS_RATE))
     destinations = paths()
     stream = scenario.stream()
     stream.subscribe(End(subscribing, receiver), MANUAL, destinations=" ".join(destinations))
@@ -107,6 +99,47 @@ def test_a_stream_of_the_same_driver_can_be_a_destination(scenario: Scenario, dr
     assert not counters(driver, "rcv-pos")
     scenario.prove(driver, "sub-pos")
     stream.finish()
+    scenario.finish()
+
+
+@pytest.mark.parametrize("publishing", ["official", "aerowire"])
+def test_a_stream_of_two_sources_ends_where_the_last_of_them_ends(scenario: Scenario, publishing: Side) -> None:
+    """The second source goes on where the first one ended, with the same session: the end of one of them is not that of the image.
+
+    The first one comes by the second path: an image waits for destinations before those that it has heard, not for those behind them.
+    """
+    scenario.feature("multi-destination subscription, two sources, end of stream")
+    subscribing = other(publishing)
+    first, second = (End(publishing, scenario.driver(publishing)) for _ in range(2))
+    # Nothing dies of silence here: an image that goes has ended.
+    receiver = scenario.driver(subscribing, {"aeron.image.liveness.timeout": "100s"})
+    destinations = paths()
+    streams = [scenario.stream(), scenario.stream()]
+    whole = scenario.stream(messages=2 * scenario.messages)
+    subscriber = whole.subscribe(End(subscribing, receiver), MANUAL, destinations=" ".join(destinations))
+    begin = 0
+    for source, stream, destination in zip((first, second), streams, reversed(destinations), strict=True):
+        term, offset = divmod(begin, stream.term_length)
+        place = f"session-id=77|init-term-id=5|term-id={5 + term}|term-offset={offset}"
+        publisher = stream.publish(source, f"{destination}|{place}", exclusive="true")
+        end = stream.compare()["position"]
+        assert end - begin > stream.term_length
+        order(publisher, "close")
+        if source is first:
+            wait_for(lambda: not counters(first.driver, "snd-pos"))
+            told = ask(subscriber, "state")
+            assert (told["images"], told["gone"]) == (1, 0)
+        begin = end
+    got = subscriber.outcome("subscriber", LIMIT_S)
+    assert got == got | content(streams[0], times=2)
+    scenario.row.messages += got["messages"]
+    wait_for(lambda: ask(subscriber, "state")["images"] == 0)
+    told = ask(subscriber, "state")
+    assert (told["gone"], told["ended"], told["end"]) == (1, 1, end)
+    scenario.observed("one image; it outlived its first source and ended where the second one did")
+    for stream in streams:
+        stream.finish()
+    whole.finish()
     scenario.finish()
 
 

@@ -30,6 +30,7 @@ final class Subscriber
     private static int gone;
     private static int ended;
     private static int revoked;
+    private static long endPosition = -1;
 
     private Subscriber(final Subscription subscription, final Arguments options)
     {
@@ -114,6 +115,7 @@ final class Subscriber
         gone++;
         ended += image.isEndOfStream() ? 1 : 0;
         revoked += image.isPublicationRevoked() ? 1 : 0;
+        endPosition = image.isEndOfStream() ? image.endOfStreamPosition() : endPosition;
     }
 
     private void tellState()
@@ -121,7 +123,7 @@ final class Subscriber
         synchronized (Subscriber.class)
         {
             System.out.println("{\"event\": \"state\", \"images\": " + subscription.imageCount() + ", \"gone\": " + gone +
-                ", \"ended\": " + ended + ", \"revoked\": " + revoked + "}");
+                ", \"ended\": " + ended + ", \"revoked\": " + revoked + ", \"end\": " + endPosition + "}");
         }
     }
 

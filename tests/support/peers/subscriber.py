@@ -35,6 +35,7 @@ class Subscriber:
         self.is_paused = False
         self.subscription: Subscription | None = None
         self.gone = self.ended = self.revoked = 0
+        self.end_position = -1  # that of the last image that went at its end
         self._lock = threading.Lock()
 
     def orders(self) -> Orders:
@@ -68,6 +69,8 @@ class Subscriber:
             self.gone += 1
             self.ended += image.is_end_of_stream
             self.revoked += image.is_publication_revoked
+            if image.is_end_of_stream:
+                self.end_position = image.end_of_stream_position
         self.on_image(False)
 
     def _reject(self, reason: str) -> None:
@@ -78,7 +81,7 @@ class Subscriber:
     def _tell_state(self, _rest: str) -> None:
         images = 0 if self.subscription is None else self.subscription.image_count
         with self._lock:
-            told = {"images": images, "gone": self.gone, "ended": self.ended, "revoked": self.revoked}
+            told = {"images": images, "gone": self.gone, "ended": self.ended, "revoked": self.revoked, "end": self.end_position}
         print(json.dumps({"event": "state", **told}), flush=True)
 
     def on_image(self, is_there: bool) -> None:
