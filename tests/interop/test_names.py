@@ -123,3 +123,29 @@ def test_destinations_follow_a_name_to_another_address(scenario: Scenario, publi
     scenario.prove(sender, "Resolution changes")
     stream.finish()
     scenario.finish()
+
+
+@pytest.mark.parametrize("publishing", ["official", "aerowire"])
+@pytest.mark.parametrize("place", ["channel", "destination"])
+def test_a_subscription_follows_the_name_of_its_control_address(scenario: Scenario, publishing: Side, place: str) -> None:
+    """Who asks a name for streams hears nothing there, looks it up again, and asks where it is now."""
+    scenario.feature("Control address by a name that moves" + (", of a subscription's destination" if place == "destination" else ""))
+    subscribing = other(publishing)
+    receiver_port, control_port = free_port(), free_port()
+    receiver = named_driver(scenario, subscribing, "receiver", receiver_port)
+    first = named_driver(scenario, publishing, "mover", free_port(), receiver_port, host="127.0.0.2")
+    wait_for_names(receiver, 1)
+    stream = scenario.stream()
+    asking = f"aeron:udp?endpoint=127.0.0.1:{free_port()}|control=mover:{control_port}|control-mode=dynamic"
+    if place == "channel":
+        stream.subscribe(End(subscribing, receiver), asking)
+    else:
+        stream.subscribe(End(subscribing, receiver), "aeron:udp?control-mode=manual", destinations=asking)
+    first.process.stop()
+    second = named_driver(scenario, publishing, "mover", free_port(), receiver_port, host="127.0.0.3")
+    stream.publish(End(publishing, second), f"aeron:udp?control=127.0.0.3:{control_port}|control-mode=dynamic")
+    stream.compare()
+    scenario.prove(receiver, "Resolution changes")
+    scenario.prove(second, "mdc-num-dest")
+    stream.finish()
+    scenario.finish()
