@@ -217,6 +217,33 @@ def test_arming_wakes_a_watcher_that_would_rest_for_a_minute(delays_ns: list[int
     watcher.bell.close()
 
 
+@pytest.mark.parametrize("arms_by", ["an arming", "a ring"])
+def test_a_watcher_that_was_called_between_its_look_and_its_rest_does_not_rest(arms_by: str) -> None:
+    """The caller finds nobody to ring for, since the watcher has not said yet that it rests: it has to look again once it has said so."""
+    rest_ns = 10_000_000_000
+    parking = Parking(rest_max_ns=rest_ns, rest_min_ns=rest_ns)
+    watcher = Watcher(Wakeup(), capacity=1, parking=parking)
+    invoker = AgentInvoker([watcher], SystemClock())
+    invoker.start()
+    number = np.ones(1, dtype=np.int64)
+    watch = watcher.add()
+    invoker.invoke()
+    quiet_ns = time.perf_counter_ns() + 1_000_000  # more than the watcher spins and yields
+    while time.perf_counter_ns() < quiet_ns:
+        pass
+    if arms_by == "an arming":
+        watcher.arm_memory(watch, I64_CHANGE, number)
+    else:
+        parking.ring()
+    begun_ns = time.perf_counter_ns()
+    parking(0)
+    assert time.perf_counter_ns() - begun_ns < rest_ns
+    invoker.invoke()
+    assert watcher.take_fired() == ([watch] if arms_by == "an arming" else [])
+    invoker.close()
+    watcher.bell.close()
+
+
 @settings(max_examples=8, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from([0, 0, 0, 20e-6, 300e-6, 2e-3]), st.sampled_from([0, 0, 50e-6, 1e-3])), min_size=20, max_size=40))
 def test_no_change_is_missed_between_threads(turns: list[tuple[float, float]]) -> None:
