@@ -22,7 +22,8 @@ from aerowire.client import Aeron
 from aerowire.codecs.tables.errors import ErrorCode
 from tests.interop.scenarios import order
 from tests.soak.bars import Part, Size
-from tests.soak.kill9 import LATE_S, NOTICE_S, START_S, STREAM, VICTIMS, Scene
+from tests.soak.kill9 import LATE_S, NOTICE_S, VICTIMS, KillScene
+from tests.soak.scene import START_S, STREAM
 from tests.support import small_disk
 from tests.support.processes import Workshop, free_port, open_workshop
 
@@ -34,12 +35,12 @@ CLAIMED = 640
 MEMORY = "24m"
 
 
-def killed(victim: str, scene: Scene) -> None:
+def killed(victim: str, scene: KillScene) -> None:
     scene.kill(victim)
     scene.recover(victim)
 
 
-def stopped_client(victim: str, scene: Scene) -> None:
+def stopped_client(victim: str, scene: KillScene) -> None:
     """A client that stands still is given up; when it goes on it learns that."""
     peer = scene.peers[victim]
     peer.popen.send_signal(signal.SIGSTOP)
@@ -51,7 +52,7 @@ def stopped_client(victim: str, scene: Scene) -> None:
     scene.recover(victim)
 
 
-def stopped_driver(scene: Scene) -> None:
+def stopped_driver(scene: KillScene) -> None:
     """A driver that stands still is given up by its clients; when it goes on it serves others."""
     scene.driver.popen.send_signal(signal.SIGSTOP)
     for peer in scene.peers.values():
@@ -61,7 +62,7 @@ def stopped_driver(scene: Scene) -> None:
     scene.start_peers()
 
 
-def terminated_driver(scene: Scene) -> None:
+def terminated_driver(scene: KillScene) -> None:
     scene.driver.popen.terminate()
     assert scene.driver.popen.wait(START_S) == 0, scene.driver.said()
     for peer in scene.peers.values():
@@ -69,7 +70,7 @@ def terminated_driver(scene: Scene) -> None:
     scene.recover("driver")
 
 
-def pulled_directory(scene: Scene) -> None:
+def pulled_directory(scene: KillScene) -> None:
     """Whoever has the files mapped goes on; whoever comes has nowhere to go to, and is told at once."""
     shutil.rmtree(scene.directory)
     scene.expect_flow()
@@ -83,7 +84,7 @@ def pulled_directory(scene: Scene) -> None:
     terminated_driver(scene)
 
 
-def pulled_logs(scene: Scene) -> None:
+def pulled_logs(scene: KillScene) -> None:
     """Streams that are mapped go on without their files, and end in order."""
     for log in scene.directory.glob("*/*.logbuffer"):
         log.unlink()
@@ -93,7 +94,7 @@ def pulled_logs(scene: Scene) -> None:
     scene.start_peers()
 
 
-def killed_claimant(scene: Scene) -> None:
+def killed_claimant(scene: KillScene) -> None:
     """A publisher that shares the stream dies between claim and commit."""
     claimant = scene.workshop.peer(
         "publisher", scene.directory, channel=scene.channel, stream=STREAM, messages=0, seed=1, length_max=1, timeout=int(START_S)
@@ -114,7 +115,7 @@ def refusal_of(aeron: Aeron, channel: str) -> int | None:
     return None
 
 
-def full_memory(scene: Scene) -> None:
+def full_memory(scene: KillScene) -> None:
     """In a file system without room, streams that have their memory go on, and a new one is refused with the reason."""
     filler = scene.directory.parent / "filler"
     with filler.open("wb") as file:
@@ -132,7 +133,7 @@ def full_memory(scene: Scene) -> None:
     scene.expect_flow()
 
 
-DEATHS: dict[str, Callable[[Scene], None]] = {
+DEATHS: dict[str, Callable[[KillScene], None]] = {
     **{f"{victim}-killed": partial(killed, victim) for victim in VICTIMS},
     **{f"{victim}-stopped": partial(stopped_client, victim) for victim in ("publisher", "subscriber")},
     "driver-stopped": stopped_driver,
@@ -149,7 +150,7 @@ def die(name: str, rounds: int, seed: int, workshop: Workshop) -> str:
     generator = random.Random(f"{seed} {name}")
     channels = ("aeron:ipc?", f"aeron:udp?endpoint=127.0.0.1:{free_port()}|")
     for number in range(rounds):
-        scene = Scene(workshop, f"{channels[number % 2]}term-length=64k|sparse=false", ("SHARED", "DEDICATED")[number // 2 % 2])
+        scene = KillScene(workshop, f"{channels[number % 2]}term-length=64k|sparse=false", ("SHARED", "DEDICATED")[number // 2 % 2])
         time.sleep(generator.uniform(0.0, 0.3))
         DEATHS[name](scene)
         scene.end()

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from aerowire.codecs.tables.options import OPTIONS
 from tests.soak.bars import Part, Size
-from tests.support.processes import Process, Workshop, free_port, open_workshop, wait_for_driver
+from tests.soak.scene import START_S, Scene, channel_of
+from tests.support.processes import Workshop, open_workshop
 
 ROUNDS = {Size.FULL: 10, Size.SMALL: 3}
 SEEDS = {Size.FULL: 909, Size.SMALL: 910}
@@ -29,8 +30,6 @@ TIMER_S, HEARTBEAT_S, LATE_S = 0.1, 0.1, 1.0
 NOTICE_S = TIMEOUT_S + TIMER_S + HEARTBEAT_S + LATE_S
 # Before an image is taken from its subscribers, its receiver confirms the end of the stream five times, each 200 ms.
 CONFIRM_S = 5 * 0.2
-START_S = 20.0
-STREAM = 1001
 
 TIMEOUTS = (
     "client_liveness_timeout_ns",
@@ -55,35 +54,11 @@ def driver_options(threading_mode: str) -> dict[str, str]:
     }
 
 
-class Scene:
-    """A driver, a publisher and a subscriber, any of which may be killed and started again."""
+class KillScene(Scene):
+    """A scene any of whose processes may be killed and started again, with short timeouts."""
 
     def __init__(self, workshop: Workshop, channel: str, threading_mode: str) -> None:
-        self.workshop = workshop
-        self.channel = channel
-        self.threading_mode = threading_mode
-        self.directory = workshop.memory / "driver"
-        self.start_driver()
-        self.start_peers()
-
-    def start_driver(self) -> None:
-        self.driver = self.workshop.driver(self.directory, driver_options(self.threading_mode))
-        wait_for_driver(self.directory, self.driver)
-
-    def start_peers(self) -> None:
-        self.peers = {role: self.watcher(role) for role in ("subscriber", "publisher")}
-        self.expect_flow()
-
-    def watcher(self, role: str) -> Process:
-        options = '{"driver_timeout_ns": 1000000000}'
-        watcher = self.workshop.peer("watcher", self.directory, role=role, channel=self.channel, stream=STREAM, options=options)
-        watcher.event("ready", START_S)
-        return watcher
-
-    def expect_flow(self) -> None:
-        """Assert that messages pass now: a further thousand is sent and a further thousand arrives."""
-        for peer in self.peers.values():
-            assert peer.event("messages", START_S).get("wrong", 0) == 0
+        super().__init__(workshop, channel, driver_options(threading_mode), f'{{"driver_timeout_ns": {int(TIMEOUT_S * 1e9)}}}')
 
     def kill(self, victim: str, *, is_restarted_at_once: bool = False) -> float:
         """Kill the victim; return how long until every survivor that must notice has noticed."""
@@ -113,21 +88,12 @@ class Scene:
             self.peers[victim] = self.watcher(victim)
             self.expect_flow()
 
-    def end(self) -> None:
-        """End everything in order and see that nothing is left behind."""
-        for peer in reversed(self.peers.values()):
-            assert peer.finish() == 0, peer.said()
-        self.driver.popen.terminate()
-        assert self.driver.popen.wait(START_S) == 0, self.driver.said()
-        assert not self.directory.exists()
-
 
 def run(rounds: int, seed: int, media: str, threading_mode: str, scratch: Path) -> str:
     generator = random.Random(seed)
     noticed: dict[str, list[float]] = {victim: [] for victim in VICTIMS}
     with open_workshop(scratch) as workshop:
-        channel = "aeron:ipc?term-length=64k" if media == "ipc" else f"aeron:udp?endpoint=127.0.0.1:{free_port()}|term-length=64k"
-        scene = Scene(workshop, channel, threading_mode)
+        scene = KillScene(workshop, channel_of(media), threading_mode)
         for number in range(rounds):
             # Every kind of victim comes up, in an order and at moments that the seed decides.
             victim = VICTIMS[(number + seed) % len(VICTIMS)]

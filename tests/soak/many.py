@@ -15,7 +15,8 @@ from aerowire.codecs.tables.options import OPTIONS
 from aerowire.ipc.cnc import CncFile
 from tests.soak.bars import Part, Size
 from tests.soak.footprint import processor_seconds
-from tests.support.processes import Process, Workshop, free_port, open_workshop, wait_for_driver
+from tests.soak.scene import channel_of
+from tests.support.processes import Process, Workshop, open_workshop, wait_for_driver
 
 STREAMS = {Size.FULL: 1000, Size.SMALL: 50}
 CLIENTS = {Size.FULL: 100, Size.SMALL: 10}
@@ -76,7 +77,7 @@ def streams(size: Size, media: str, scratch: Path) -> str:
     count = STREAMS[size]
     with open_workshop(scratch) as workshop:
         directory, driver = start(workshop)
-        channel = "aeron:ipc?term-length=64k" if media == "ipc" else f"aeron:udp?endpoint=127.0.0.1:{free_port()}|term-length=64k"
+        channel = channel_of(media)
         time.sleep(0.5)
         empty = idle_share(driver, IDLE_S[size])
         took: list[float] = []

@@ -17,11 +17,10 @@ from aerowire.codecs.tables.counters import CounterType, SystemCounter
 from aerowire.codecs.tables.options import OPTIONS
 from aerowire.ipc.cnc import CncFile
 from tests.soak.bars import Part, Size
-from tests.support.processes import Process, Workshop, free_port, open_workshop, wait_for_driver
+from tests.soak.scene import START_S, Scene, channel_of
+from tests.support.processes import Workshop, open_workshop
 
-START_S = 20.0
 LATE_S = 2.0
-STREAM = 1001
 VICTIMS = {Size.FULL: 2, Size.SMALL: 1}
 
 
@@ -38,14 +37,10 @@ class Times:
 TIMES = {Size.FULL: Times(10.0, 9.0, 15.0, 0.5), Size.SMALL: Times(1.0, 0.5, 1.5, 0.1)}
 
 
-class Scene:
-    """A driver with every other timeout as it is by default, a publisher and a subscriber."""
+class PauseScene(Scene):
+    """A scene any of whose clients may be paused; every timeout but that of clients is as it is by default."""
 
     def __init__(self, workshop: Workshop, times: Times, channel: str) -> None:
-        self.times = times
-        self.workshop = workshop
-        self.channel = channel
-        self.directory = workshop.memory / "driver"
         options = {
             OPTIONS["client_liveness_timeout_ns"].property: f"{int(times.liveness * 1e3)}ms",
             OPTIONS["publication_unblock_timeout_ns"].property: f"{int(times.liveness * 1.5e3)}ms",
@@ -54,20 +49,7 @@ class Scene:
             OPTIONS["threading_mode"].property: "SHARED",
             OPTIONS["dir_delete_on_shutdown"].property: "true",
         }
-        self.driver = workshop.driver(self.directory, options)
-        wait_for_driver(self.directory, self.driver)
-        self.peers = {role: self.watcher(role) for role in ("subscriber", "publisher")}
-        self.expect_flow()
-
-    def watcher(self, role: str) -> Process:
-        options = f'{{"keepalive_interval_ns": {int(self.times.keepalive * 1e9)}}}'
-        peer = self.workshop.peer("watcher", self.directory, role=role, channel=self.channel, stream=STREAM, options=options)
-        peer.event("ready", START_S)
-        return peer
-
-    def expect_flow(self) -> None:
-        for peer in self.peers.values():
-            assert peer.event("messages", START_S).get("wrong", 0) == 0
+        super().__init__(workshop, channel, options, f'{{"keepalive_interval_ns": {int(times.keepalive * 1e9)}}}')
 
     def pause(self, role: str, seconds: float) -> None:
         self.peers[role].popen.send_signal(signal.SIGSTOP)
@@ -83,19 +65,11 @@ class Scene:
         with CncFile.map(str(self.directory / CNC_FILE_NAME), writable=False) as cnc:
             return sum(info.type_id == CounterType.CLIENT_HEARTBEAT for info in cnc.counters_reader().for_each())
 
-    def end(self) -> None:
-        for peer in reversed(self.peers.values()):
-            assert peer.finish() == 0, peer.said()
-        self.driver.popen.terminate()
-        assert self.driver.popen.wait(START_S) == 0, self.driver.said()
-        assert not self.directory.exists()
-
 
 def run(size: Size, media: str, scratch: Path) -> str:
     times = TIMES[size]
-    channel = "aeron:ipc?term-length=64k" if media == "ipc" else f"aeron:udp?endpoint=127.0.0.1:{free_port()}|term-length=64k"
     with open_workshop(scratch) as workshop:
-        scene = Scene(workshop, times, channel)
+        scene = PauseScene(workshop, times, channel_of(media))
         victims = (("publisher", "subscriber", "end of stream"), ("subscriber", "publisher", "disconnected"))[: VICTIMS[size]]
         for role, _, _ in victims:
             scene.pause(role, times.short)
