@@ -17,6 +17,13 @@ from aerowire.client.html import subscription_html
 from aerowire.client.iteration import MessageReader
 
 
+cdef inline Image take_turn(tuple images, Py_ssize_t* index):
+    # the image whose turn it is, None where it is closed; the index moves to the next one
+    cdef Image image = <Image>PyTuple_GET_ITEM(images, index[0])
+    index[0] = 0 if index[0] + 1 == PyTuple_GET_SIZE(images) else index[0] + 1
+    return image if image._state == STATE_OPEN else None
+
+
 @cython.final
 cdef class Subscription(StreamHandle):
     """Receives a stream: one image for each publication of it, which come and go. From `Aeron.add_subscription`.
@@ -95,10 +102,9 @@ cdef class Subscription(StreamHandle):
         for i in range(count):
             if fragments >= fragment_limit:
                 break
-            image = <Image>PyTuple_GET_ITEM(images, index)
-            if image._state == STATE_OPEN:
+            image = take_turn(images, &index)
+            if image is not None:
                 fragments += image.poll_reporting(handler, fragment_limit - fragments, INT64_MAX)
-            index = 0 if index + 1 == count else index + 1
         return fragments
 
     def controlled_poll(self, handler, int fragment_limit=10):
@@ -118,10 +124,9 @@ cdef class Subscription(StreamHandle):
         for i in range(count):
             if fragments >= fragment_limit:
                 break
-            image = <Image>PyTuple_GET_ITEM(images, index)
-            if image._state == STATE_OPEN:
+            image = take_turn(images, &index)
+            if image is not None:
                 fragments += poll_controlled(image, handler, fragment_limit - fragments, INT64_MAX)
-            index = 0 if index + 1 == count else index + 1
         return fragments
 
     def block_poll(self, handler, int length_limit):
@@ -147,10 +152,9 @@ cdef class Subscription(StreamHandle):
         for i in range(count):
             if fragments >= fragment_limit:
                 break
-            image = <Image>PyTuple_GET_ITEM(images, index)
-            if image._state == STATE_OPEN:
+            image = take_turn(images, &index)
+            if image is not None:
                 fragments += image.poll_batch(batch, fragment_limit - fragments)
-            index = 0 if index + 1 == count else index + 1
         return batch
 
     def poll_block(self, int length_limit):
@@ -165,12 +169,11 @@ cdef class Subscription(StreamHandle):
         count = PyTuple_GET_SIZE(images)
         index = self.start_index(count)
         for i in range(count):
-            image = <Image>PyTuple_GET_ITEM(images, index)
-            if image._state == STATE_OPEN:
+            image = take_turn(images, &index)
+            if image is not None:
                 block = lend(image, length_limit)
                 if block.length > 0:
                     return block
-            index = 0 if index + 1 == count else index + 1
         return Block.__new__(Block)
 
     def poll_into(self, array):
@@ -190,10 +193,9 @@ cdef class Subscription(StreamHandle):
         count = PyTuple_GET_SIZE(images)
         index = self.start_index(count)
         for i in range(count):
-            image = <Image>PyTuple_GET_ITEM(images, index)
-            if image._state == STATE_OPEN and not poll_rows(image, rows):
+            image = take_turn(images, &index)
+            if image is not None and not poll_rows(image, rows):
                 break
-            index = 0 if index + 1 == count else index + 1
         return rows.filled
 
     @property
