@@ -33,6 +33,11 @@ cdef struct Datagram:
     Address address         # send: destination (length 0: the connected peer); receive: source
 
 
+# Length of each datagram but the last of those that the kernel joined; of the one, where it joined none.
+cdef inline int32_t datagram_step(const Datagram* item) noexcept nogil:
+    return item.segment_size if 0 < item.segment_size < item.length else item.length
+
+
 # A datagram to send to the port's own peer.
 cdef inline void datagram_to_peer(Datagram* item, uint8_t* buffer, int32_t length) noexcept nogil:
     item.buffer = buffer

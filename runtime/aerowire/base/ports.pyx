@@ -138,7 +138,7 @@ cdef class DatagramPort:
         for index in range(received):
             item = &batch.items[index]
             payload = (<const char*>item.buffer)[:item.length]
-            step = item.segment_size or max(1, item.length)
+            step = max(1, datagram_step(item))
             out += [(payload[at:at + step], address_to(&item.address), item.timestamp_ns) for at in range(0, max(1, item.length), step)]
         return out
 

@@ -4,7 +4,7 @@ cimport cython
 from libc.stdint cimport int32_t
 
 from aerowire.base.address cimport Address, address_from
-from aerowire.base.ports cimport Datagram, DatagramPort
+from aerowire.base.ports cimport Datagram, DatagramPort, datagram_step
 from aerowire.codecs.native.events cimport (
     DRIVER_EVENT_CODE_FRAME_IN, DRIVER_EVENT_CODE_FRAME_OUT, DRIVER_EVENT_CODE_NAK_RECEIVED, DRIVER_EVENT_CODE_NAK_SENT)
 from aerowire.codecs.native.transport cimport FRAME_TYPE_NAK, NAK_LENGTH, frame_header_type
@@ -43,7 +43,7 @@ cdef class EventPort(OuterPort):
     cdef void note(self, int32_t frame_code, int32_t nak_code, const Datagram* item) noexcept nogil:
         # The kernel joins datagrams of one length that arrive together; they are noted one by one.
         cdef const Address* peer = &item.address if item.address.length else &self._remote
-        cdef int32_t step = item.segment_size if 0 < item.segment_size < item.length else item.length
+        cdef int32_t step = datagram_step(item)
         cdef int32_t offset = 0, length
         while offset < item.length:
             length = min(step, item.length - offset)

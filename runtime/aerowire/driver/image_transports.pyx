@@ -6,8 +6,7 @@ from libc.string cimport memset
 cimport cython
 
 from aerowire.base.address cimport Address, address_from
-
-cdef int64_t ANSWERED_NS = 5_000_000_000        # a silent destination gets no more answers. Aeron: DESTINATION_ADDRESS_TIMEOUT
+from aerowire.protocol.destinations cimport DESTINATION_TIMEOUT_NS
 
 
 @cython.final
@@ -50,7 +49,7 @@ cdef class ImageTransports:
 
     cdef bint is_answered(self, int index, int64_t now_ns) noexcept nogil:
         cdef ImageTransport* transport = &self.items[index]
-        return transport.known and (not self._is_multi_destination or transport.last_activity_ns + ANSWERED_NS - now_ns > 0)
+        return transport.known and (not self._is_multi_destination or transport.last_activity_ns + DESTINATION_TIMEOUT_NS - now_ns > 0)
 
     cdef void end(self, int index, int64_t position) noexcept nogil:
         self.items[index].end_position = position

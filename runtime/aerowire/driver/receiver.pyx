@@ -4,6 +4,7 @@ from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uintptr_t
 
 cimport cython
 
+from aerowire.base.ports cimport datagram_step
 from aerowire.codecs.native.counters cimport (
     SYSTEM_COUNTER_BYTES_RECEIVED, SYSTEM_COUNTER_INVALID_PACKETS, SYSTEM_COUNTER_POSSIBLE_TTL_ASYMMETRY,
     SYSTEM_COUNTER_RECEIVER_CYCLE_TIME_THRESHOLD_EXCEEDED, SYSTEM_COUNTER_RECEIVER_MAX_CYCLE_TIME, SYSTEM_COUNTER_RECEIVER_PROXY_FAILS)
@@ -20,6 +21,7 @@ from aerowire.driver.pending_setups cimport PENDING_SETUP_TIMEOUT_NS, PendingSet
 from aerowire.driver.receive_transport cimport ControlChange, ReceiveTransport
 from aerowire.driver.system_counters cimport duty_cycle_measure
 from aerowire.ipc.counters cimport counter_add, counter_atomic_add, counter_increment
+from aerowire.protocol.destinations cimport DESTINATION_TIMEOUT_NS
 from aerowire.protocol.frames cimport frame_is_valid, setup_is_valid
 from aerowire.protocol.interest cimport (
     DISPATCH_CREATE, DISPATCH_ELICIT, DISPATCH_IMAGE, DISPATCH_LIMIT, SESSION_COOL_DOWN, SESSION_INIT_IN_PROGRESS, SESSION_PENDING_SETUP)
@@ -38,7 +40,6 @@ cdef enum:
 
 cdef int DATAGRAMS_PER_CYCLE = 16           # from one socket, in batches: a stream in trouble does not hold up the others
 cdef int DATAGRAM_CAPACITY = 65536          # bytes: the largest datagram
-cdef int64_t CONTROL_TIMEOUT_NS = 5_000_000_000     # silence after which the name of a control address is looked up again
 
 
 @cython.final
@@ -127,17 +128,13 @@ cdef class Receiver(DriverAgent):
         return taken
 
     cdef int _on_received(self, ReceiveEndpoint endpoint, ReceiveTransport transport, const Datagram* item, int64_t now_ns) noexcept nogil:
-        # One datagram, or several that the kernel joined: all of segment_size but the last.
-        cdef int32_t offset = item.segment_size
-        cdef int count = 1
-        if offset <= 0 or offset >= item.length:
-            self._on_datagram(endpoint, transport, item.buffer, item.length, &item.address, now_ns)
-            return 1
-        self._on_datagram(endpoint, transport, item.buffer, offset, &item.address, now_ns)
-        while offset < item.length:
-            self._on_datagram(endpoint, transport, item.buffer + offset, min(item.segment_size, item.length - offset), &item.address,
-                              now_ns)
-            offset += item.segment_size
+        # one datagram, or several that the kernel joined
+        cdef int32_t step = datagram_step(item)
+        cdef int32_t offset = 0
+        cdef int count = 0
+        while offset < item.length or count == 0:
+            self._on_datagram(endpoint, transport, item.buffer + offset, min(step, item.length - offset), &item.address, now_ns)
+            offset += step
             count += 1
         return count
 
@@ -352,7 +349,7 @@ cdef class Receiver(DriverAgent):
         # Nothing has come for a while: whoever is asked at a control address may have moved. Aeron: checkForReResolution.
         cdef int i
         for i in range(self._controlled.count):
-            if ((<ReceiveTransport>self._controlled.items[i]).heard_ns + CONTROL_TIMEOUT_NS - now_ns < 0 and self._events.has_room()):
+            if ((<ReceiveTransport>self._controlled.items[i]).heard_ns + DESTINATION_TIMEOUT_NS - now_ns < 0 and self._events.has_room()):
                 (<ReceiveTransport>self._controlled.items[i]).heard_ns = now_ns
                 self._events.offer(EVENT_CONTROL_NAME_SILENT, (<ReceiveTransport>self._controlled.items[i]).endpoint,
                                    (<ReceiveTransport>self._controlled.items[i]).index, 0)

@@ -7,7 +7,8 @@ from aerowire.base.address cimport Address
 cdef enum:
     DESTINATIONS_MAX = 4096     # of one channel: each costs a copy of every datagram, and anybody may announce himself to a dynamic one
 
-cdef int64_t DESTINATION_TIMEOUT_NS     # silence after which a destination goes, or its name is looked up again
+# Silence after which a destination goes, gets no more answers, or its name is looked up again. Aeron: DESTINATION_ADDRESS_TIMEOUT
+cdef int64_t DESTINATION_TIMEOUT_NS
 cdef int64_t NO_REGISTRATION            # of a destination that nobody registered
 
 cdef struct Destination:
