@@ -20,7 +20,6 @@ import sys
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -71,27 +70,19 @@ class Measurement:
 
 
 MEASUREMENTS = (
-    Measurement(
-        name="UDP round trip, one thread",
-        media="udp",
-        threading="SHARED",
-        idle="yielding",
-        messages=50_000,
-        warmup=20_000,
-        one_thread=True,
-        p50_most=1.3,
-        p99_most=2.0,
-    ),
-    Measurement(
-        name="multicast round trip, one thread",
-        media="multicast",
-        threading="SHARED",
-        idle="yielding",
-        messages=50_000,
-        warmup=20_000,
-        one_thread=True,
-        p50_most=1.3,
-        p99_most=2.0,
+    *(
+        Measurement(
+            name=f"{name} round trip, one thread",
+            media=name.casefold(),
+            threading="SHARED",
+            idle="yielding",
+            messages=50_000,
+            warmup=20_000,
+            one_thread=True,
+            p50_most=1.3,
+            p99_most=2.0,
+        )
+        for name in ("UDP", "multicast")
     ),
     Measurement(name="IPC round trip, two processes", media="ipc", threading="SHARED", idle="backoff", messages=200_000, warmup=50_000),
     Measurement(name="IPC 32 B, single calls", media="ipc", threading="SHARED", idle="backoff", messages=20_000_000, rate_least=0.45),
@@ -144,7 +135,7 @@ def run(side: Side, java: Java, measurement: Measurement) -> dict[str, float]:
 
 def run_official(java: Java, measurement: Measurement, plan: Plan) -> dict[str, float]:
     """Run the official client at both ends, and return what the measuring one said."""
-    text = {name.replace("_", "-"): str(value).lower() if isinstance(value, bool) else str(value) for name, value in vars_of(plan).items()}
+    text = {name.replace("_", "-"): str(value).lower() if isinstance(value, bool) else str(value) for name, value in dataclasses.asdict(plan).items()}
     text["dir"] = plan.aeron_dir
     given = [f"{name}={value}" for name, value in text.items()]
     roles = (["ping"] if measurement.one_thread else ["pong", "ping"]) if measurement.is_latency else ["receive", "publish"]
@@ -166,10 +157,6 @@ def end(process: subprocess.Popen[str]) -> None:
     """Make sure that an end has ended."""
     process.kill()
     process.wait()
-
-
-def vars_of(plan: Plan) -> dict[str, Any]:
-    return dataclasses.asdict(plan)
 
 
 def compare(measurement: Measurement, java: Java, runs: int) -> bool:

@@ -184,7 +184,7 @@ class Scenario:
         assert found, f"no counter '{label}' in {driver.directory}"
         highest = max(found.values())
         assert highest >= at_least, f"{label}: expected at least {at_least}, actual {found}"
-        self.row.proofs.append(f"{label} ({side_name(driver.side)} driver)")
+        self.row.proofs.append(f"{label} ({driver.side} driver)")
         return highest
 
     def observed(self, what: str) -> None:
@@ -243,9 +243,5 @@ def wait_until(is_so: Callable[[], bool], what: str, timeout_s: float = 20.0) ->
         time.sleep(0.05)
 
 
-def side_name(side: Side) -> str:
-    return "official" if side == "official" else "aerowire"
-
-
 def describe(end: End) -> str:
-    return f"{side_name(end.side)} client, {side_name(end.driver.side)} driver"
+    return f"{end.side} client, {end.driver.side} driver"
