@@ -1,6 +1,7 @@
 """What loses datagrams that come in by what they say: some of a kind, one place of a term, or many gaps of it.
 
-Same arguments, same datagrams, same fates as with the C driver, whose interceptors of incoming datagrams these are.
+Same arguments, same datagrams, same fates as with the C driver, whose interceptors of incoming datagrams these are; but its key for
+what it remembers is the same for all streams with one negative session id.
 Aeron: aeron_udp_channel_transport_loss.c, _fixed_loss.c, _multi_gap_loss.c.
 """
 
