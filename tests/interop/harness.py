@@ -18,7 +18,7 @@ from typing import Literal, NoReturn
 
 import pytest
 
-from tests.support.processes import Process, Workshop, peer_arguments, peer_command
+from tests.support.processes import Process, Workshop, driver_command, peer_arguments, peer_command
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -32,6 +32,9 @@ OPENED_MODULES = ("java.base/sun.nio.ch=ALL-UNNAMED", "java.base/jdk.internal.mi
 # What runs for seconds is not worth the second compiler's time.
 QUICK_FLAGS = ("-XX:TieredStopAtLevel=1",)
 JVM_FLAGS = ("-XX:+UseSerialGC", "-Xmx256m", "-XX:-UsePerfData", "-Xshare:auto")
+
+# A driver that was not given the processor for some seconds is not dead.
+PATIENT_MS = "60000"
 
 Side = Literal["aerowire", "official"]
 
@@ -121,18 +124,23 @@ class Bench:
         self.java = java
         self.workshop = workshop
 
-    def driver(self, side: Side, properties: Mapping[str, str] | None = None) -> Driver:
+    def driver(self, side: Side, properties: Mapping[str, str] | None = None, prefix: Sequence[str] = ()) -> Driver:
+        """Start a driver; `prefix` is a command that runs another, which puts the driver somewhere else."""
         directory = self.workshop.directory()
         options = {"aeron.threading.mode": "SHARED", "aeron.dir.delete.on.shutdown": "true", **(properties or {})}
         if side == "aerowire":
-            return Driver(side, directory, self.workshop.driver(directory, options))
-        command = self.java.command("io.aeron.driver.MediaDriver", properties={"aeron.dir": str(directory), **options})
-        return Driver(side, directory, self.workshop.start("official driver", command))
+            command = driver_command(directory, options)
+        else:
+            command = self.java.command("io.aeron.driver.MediaDriver", properties={"aeron.dir": str(directory), **options})
+        return Driver(side, directory, self.workshop.start(f"{side} driver", [*prefix, *command]))
 
     def peer(self, side: Side, role: str, driver: Driver, prefix: Sequence[str] = (), /, **arguments: object) -> Process:
         """Start a peer; `prefix` is a command that runs another, which puts the peer somewhere else."""
         given = peer_arguments(driver.directory, arguments)
-        command = peer_command(role, given) if side == "aerowire" else self.java.command(role.capitalize(), *given)
+        if side == "aerowire":
+            command = ["env", f"AERON_DRIVER_TIMEOUT={PATIENT_MS}", *peer_command(role, given)]
+        else:
+            command = self.java.command(role.capitalize(), *given, properties={"aeron.driver.timeout": PATIENT_MS})
         return self.workshop.start(f"{side} {role}", [*prefix, *command])
 
 

@@ -7,7 +7,7 @@ proves by counters that the feature acted, and leaves no file behind. Knows noth
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -166,9 +166,9 @@ class Scenario:
         """Name the feature as the matrix shows it; the same text in both directions."""
         self.row.feature = text
 
-    def driver(self, side: Side, properties: Mapping[str, str] | None = None) -> Driver:
-        """Start a driver and wait until it can be used."""
-        driver = self.bench.driver(side, properties)
+    def driver(self, side: Side, properties: Mapping[str, str] | None = None, *, prefix: Sequence[str] = ()) -> Driver:
+        """Start a driver, somewhere else by `prefix`, and wait until it can be used."""
+        driver = self.bench.driver(side, properties, prefix)
         wait_for_driver(driver.directory, driver.process)
         self._drivers.append(driver)
         return driver
@@ -235,7 +235,7 @@ def ask(peer: Process, what: str) -> dict[str, Any]:
     return peer.event(what, LIMIT_S)
 
 
-def wait_until(is_so: Callable[[], bool], what: str, timeout_s: float = 20.0) -> None:
+def wait_until(is_so: Callable[[], bool], what: str, timeout_s: float = LIMIT_S) -> None:
     """Wait for something that a driver or a peer does by itself."""
     deadline = time.monotonic() + timeout_s
     while not is_so():

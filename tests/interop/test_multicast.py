@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import socket
-import time
-from collections.abc import Callable
 
 import pytest
 
-from aerowire.driver.interfaces import list_interfaces
 from tests.conftest import SEED
 from tests.interop.harness import Side
-from tests.interop.scenarios import LIMIT_S, LOSS_RATE, End, Scenario, Stream, counters, describe, lossy_network, order, other
+from tests.interop.networks import ip6_network
+from tests.interop.scenarios import (
+    LIMIT_S,
+    LOSS_RATE,
+    End,
+    Scenario,
+    Stream,
+    counters,
+    describe,
+    lossy_network,
+    order,
+    other,
+    total,
+    wait_until,
+)
 from tests.support.processes import Process
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(400)]
@@ -29,12 +40,21 @@ QUICK = {
     "aeron.nak.multicast.group.size": "2",
     "aeron.retransmit.unicast.linger": "1ms",
 }
+# Nobody is taken for gone who has not been given the processor for some seconds.
+PATIENT = {
+    "aeron.client.liveness.timeout": "60s",
+    "aeron.flow.control.receiver.timeout": "60s",
+    "aeron.image.liveness.timeout": "60s",
+    "aeron.publication.connection.timeout": "60s",
+    "aeron.publication.unblock.timeout": "90s",  # longer than a client's, or drivers do not start
+}
 
 
 def group_port() -> int:
     """Return a UDP port that no socket of any address had a moment ago."""
-    with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as probe:
-        probe.bind(("::", 0))
+    family, anywhere = (socket.AF_INET6, "::") if socket.has_dualstack_ipv6() else (socket.AF_INET, "0.0.0.0")
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        probe.bind((anywhere, 0))
         port: int = probe.getsockname()[1]
         return port
 
@@ -86,11 +106,9 @@ def test_a_group_over_ip4(scenario: Scenario, publishing: Side) -> None:
 @pytest.mark.parametrize("publishing", SIDES)
 def test_a_group_over_ip6(scenario: Scenario, publishing: Side) -> None:
     scenario.feature("Multicast, IPv6")
-    name = next((item.name for item in list_interfaces() if ":" in item.address and item.is_up and item.supports_multicast), None)
-    if name is None:
-        pytest.skip("no interface here carries IPv6 groups")
-    sender, receiver = End(publishing, scenario.driver(publishing)), End(other(publishing), scenario.driver(other(publishing)))
-    channel = f"aeron:udp?endpoint=[{GROUP_6}]:{group_port()}|interface={{{name}}}"
+    network = ip6_network(scenario.bench.workshop)
+    sender, receiver = (End(side, scenario.driver(side, prefix=network.prefix)) for side in (publishing, other(publishing)))
+    channel = f"aeron:udp?endpoint=[{GROUP_6}]:{group_port()}|interface={{{network.interface}}}"
     stream = scenario.stream()
     stream.subscribe(receiver, channel)
     stream.publish(sender, channel)
@@ -177,13 +195,14 @@ def test_a_pool_of_one_retransmission_overflows_and_all_is_repaired(scenario: Sc
 @pytest.mark.parametrize("publishing", SIDES)
 def test_a_group_is_a_destination_of_a_subscription(scenario: Scenario, publishing: Side) -> None:
     scenario.feature("Multi-destination subscription with a multicast destination")
-    sender, receiver = End(publishing, scenario.driver(publishing)), End(other(publishing), scenario.driver(other(publishing)))
+    sender, receiver = (End(side, scenario.driver(side, PATIENT)) for side in (publishing, other(publishing)))
     channel = group_channel()
     stream = scenario.stream()
     stream.subscribe(receiver, "aeron:udp?control-mode=manual", destinations=channel)
     stream.publish(sender, f"{channel}|fc=min")
     stream.compare()
-    assert scenario.prove(sender.driver, "fc-receivers") == 1
+    wait_until(lambda: total(sender.driver, "fc-receivers") == 1, "the receiver is the only one in the group")
+    scenario.prove(sender.driver, "fc-receivers")
     scenario.prove(receiver.driver, "Status Messages sent")
     stream.finish()
     scenario.finish()
@@ -193,14 +212,14 @@ def test_a_group_is_a_destination_of_a_subscription(scenario: Scenario, publishi
 def test_min_is_held_by_a_receiver_until_that_leaves(scenario: Scenario, publishing: Side) -> None:
     scenario.feature("Multicast, two receivers, fc=min, one stalls and leaves")
     # The receiver's timeout is longer than the test: what lets the sender go on is the word of the one that leaves.
-    group = Group(scenario, publishing, {"aeron.client.liveness.timeout": "1500ms"})
+    group = Group(scenario, publishing, {"aeron.client.liveness.timeout": "4s"})
     channel = group_channel()
     stream = scenario.stream()
     stalled = group.subscribe_and_stall(stream, channel)
     stream.subscribe(group.far, channel)
     stream.publish(group.sender, f"{channel}|fc=min,g:/1,t:{2 * int(LIMIT_S)}s")
-    wait_until(lambda: max(counters(group.sender.driver, "fc-receivers").values()) == 2)
-    wait_until(lambda: max(counters(group.sender.driver, "Sender flow control limits").values()) > 0)
+    wait_until(lambda: total(group.sender.driver, "fc-receivers") == 2, "both receivers are in the group")
+    wait_until(lambda: total(group.sender.driver, "Sender flow control limits") > 0, "the sender waits")
     held = max(counters(group.sender.driver, "snd-pos").values())
     assert held < stream.term_length
     stalled.stop()
@@ -232,10 +251,3 @@ def test_options_choose_strategy_and_tags(scenario: Scenario, publishing: Side) 
     assert not any(counters(receiver.driver, "Possible TTL Asymmetry").values())
     stream.finish()
     scenario.finish()
-
-
-def wait_until(is_so: Callable[[], bool], timeout_s: float = 30.0) -> None:
-    deadline = time.monotonic() + timeout_s
-    while not is_so():
-        assert time.monotonic() < deadline, "it did not come to be"
-        time.sleep(0.05)
