@@ -12,6 +12,8 @@ from tests.support.processes import free_port
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
 
+# Longer than anything is waited for: a publication that goes does not linger.
+LINGERING = {"aeron.publication.linger.timeout": "600s"}
 BOTH = pytest.mark.parametrize("publishing", ["official", "aerowire"])
 
 
@@ -20,7 +22,7 @@ class Run:
 
     def __init__(self, scenario: Scenario, publishing: Side, parameters: str = "", **options: object) -> None:
         liveness = {"aeron.image.liveness.timeout": "2s"}
-        self.sender = End(publishing, scenario.driver(publishing))
+        self.sender = End(publishing, scenario.driver(publishing, LINGERING))
         self.receiver = End(other(publishing), scenario.driver(other(publishing), liveness))
         self.stream: Stream = scenario.stream()
         endpoint = f"aeron:udp?endpoint=127.0.0.1:{free_port()}"
@@ -38,7 +40,7 @@ class Run:
 @BOTH
 def test_a_closed_stream_ends_and_its_linger_is_cut_short(scenario: Scenario, publishing: Side) -> None:
     scenario.feature("End of stream, linger cut short by its confirmation")
-    run = Run(scenario, publishing, "|linger=60s")
+    run = Run(scenario, publishing, "|linger=600s")
     order(run.publisher, "close")
     assert run.wait_for_the_end() == {"gone": 1, "ended": 1, "revoked": 0}
     wait_until(lambda: not counters(run.sender.driver, "snd-pos"), "the publication has gone")
@@ -52,7 +54,7 @@ def test_a_stream_without_an_end_goes_silent(scenario: Scenario, publishing: Sid
     scenario.feature("eos=false, linger=0")
     run = Run(scenario, publishing, "|eos=false|linger=0")
     order(run.publisher, "close")
-    wait_until(lambda: not counters(run.sender.driver, "snd-pos"), "the publication has gone", 5)
+    wait_until(lambda: not counters(run.sender.driver, "snd-pos"), "the publication has gone")
     assert run.wait_for_the_end() == {"gone": 1, "ended": 0, "revoked": 0}
     scenario.observed("image gone by silence, not at its end")
     run.stream.finish()

@@ -24,7 +24,9 @@ from aerowire.base.directory import CNC_FILE_NAME
 from aerowire.codecs.flyweights.cnc import CNC_NOT_READY, CncHeaderDecoder
 
 ROOT = Path(__file__).resolve().parents[2]
-LIMIT_S = 30.0
+# On a machine that has much else to do, a virtual machine takes its time to start, and any process to end.
+LIMIT_S = 120.0
+STOP_S = 30.0
 
 
 class Process:
@@ -36,6 +38,7 @@ class Process:
         with log.open("wb") as stderr:
             self.popen = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr)
         self._buffer = b""
+        self._outcomes: list[dict[str, Any]] = []  # read on the way to an event, and not asked for yet
 
     def line(self, timeout_s: float) -> str:
         """Return the next line of standard output; fail with what the process said when it ends or stays silent."""
@@ -63,14 +66,18 @@ class Process:
         return found
 
     def event(self, name: str, timeout_s: float) -> dict[str, Any]:
-        """Return the next JSON object whose `event` is `name`, leaving out those before it."""
+        """Return the next JSON object whose `event` is `name`, leaving out those before it; what a peer says of its run is kept."""
         deadline = time.monotonic() + timeout_s
         while (found := self.result(max(0.0, deadline - time.monotonic()))).get("event") != name:
-            continue
+            if "role" in found:
+                self._outcomes.append(found)
         return found
 
     def outcome(self, role: str, timeout_s: float) -> dict[str, Any]:
         """Return what a peer of `role` says of its whole run, leaving out what it says before."""
+        for index, kept in enumerate(self._outcomes):
+            if kept.get("role") == role:
+                return self._outcomes.pop(index)
         deadline = time.monotonic() + timeout_s
         while (found := self.result(max(0.0, deadline - time.monotonic()))).get("role") != role:
             continue
@@ -79,7 +86,7 @@ class Process:
     def said(self) -> str:
         return f"{self._buffer.decode(errors='replace')}\n{self.log.read_text(errors='replace')[-4000:]}"
 
-    def finish(self, timeout_s: float = 20) -> int:
+    def finish(self, timeout_s: float = LIMIT_S) -> int:
         """Close the child's standard input, which tells a peer that it may go, and return its exit code."""
         assert self.popen.stdin is not None
         self.popen.stdin.close()
@@ -92,7 +99,7 @@ class Process:
                 break
             self.popen.send_signal(signal_number)
             try:
-                self.popen.wait(10)
+                self.popen.wait(STOP_S)
             except subprocess.TimeoutExpired:
                 continue
         for stream in (self.popen.stdin, self.popen.stdout):
