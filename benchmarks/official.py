@@ -135,7 +135,10 @@ def run(side: Side, java: Java, measurement: Measurement) -> dict[str, float]:
 
 def run_official(java: Java, measurement: Measurement, plan: Plan) -> dict[str, float]:
     """Run the official client at both ends, and return what the measuring one said."""
-    text = {name.replace("_", "-"): str(value).lower() if isinstance(value, bool) else str(value) for name, value in dataclasses.asdict(plan).items()}
+    text = {
+        name.replace("_", "-"): str(value).lower() if isinstance(value, bool) else str(value)
+        for name, value in dataclasses.asdict(plan).items()
+    }
     text["dir"] = plan.aeron_dir
     given = [f"{name}={value}" for name, value in text.items()]
     roles = (["ping"] if measurement.one_thread else ["pong", "ping"]) if measurement.is_latency else ["receive", "publish"]
