@@ -18,7 +18,7 @@ from typing import Literal, NoReturn
 
 import pytest
 
-from tests.support.processes import Process, Workshop, driver_command, peer_arguments, peer_command
+from tests.support.processes import LIMIT_S, Process, Workshop, driver_command, peer_arguments, peer_command
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -63,7 +63,7 @@ class Java:
     def run_tool(self, main: str, directory: Path, *arguments: str, properties: Mapping[str, str] | None = None) -> str:
         """Run one of the jar's tools on an Aeron directory and return what it printed."""
         command = self.command(main, *arguments, properties={"aeron.dir": str(directory), **(properties or {})})
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, stdin=subprocess.DEVNULL)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False, stdin=subprocess.DEVNULL)
         assert done.returncode == 0, f"{main} exited {done.returncode}\n{done.stdout}{done.stderr}"
         return done.stdout
 

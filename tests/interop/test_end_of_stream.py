@@ -21,7 +21,7 @@ class Run:
     """A stream that was sent and received whole; its publisher still holds it."""
 
     def __init__(self, scenario: Scenario, publishing: Side, parameters: str = "", **options: object) -> None:
-        liveness = {"aeron.image.liveness.timeout": "2s"}
+        liveness = {"aeron.image.liveness.timeout": "4s"}
         self.sender = End(publishing, scenario.driver(publishing, LINGERING))
         self.receiver = End(other(publishing), scenario.driver(other(publishing), liveness))
         self.stream: Stream = scenario.stream()

@@ -51,7 +51,7 @@ def test_a_late_one_gets_all_from_where_the_setup_said(scenario: Scenario, publi
 def test_who_rejected_an_image_joins_again_when_that_is_gone(scenario: Scenario, publishing: Side) -> None:
     scenario.feature("image rejected in mid-stream, joined again after its end")
     sender = End(publishing, scenario.driver(publishing))
-    receiver = End(other(publishing), scenario.driver(other(publishing), {"aeron.image.liveness.timeout": "1s"}))
+    receiver = End(other(publishing), scenario.driver(other(publishing), {"aeron.image.liveness.timeout": "3s"}))
     channel = f"aeron:udp?endpoint=127.0.0.1:{free_port()}"
     stream = scenario.stream(stream=STREAM + 1, term_length=1 << 20, length_max=1_000)
     excerpt = stream.take_part(receiver.driver, channel)

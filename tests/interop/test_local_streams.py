@@ -140,7 +140,8 @@ def test_a_rejected_ipc_image_comes_back_after_its_cool_down(scenario: Scenario,
 @BOTH_WAYS
 def test_a_claim_of_the_dead_is_unblocked(scenario: Scenario, publishing: Side, media: str) -> None:
     scenario.feature(f"Claim left open by a killed publisher, {media.upper()}")
-    timeouts = {"aeron.publication.unblock.timeout": "1500ms", "aeron.client.liveness.timeout": "1s"}
+    # Those who live must be heard within the time after which the dead one is given up.
+    timeouts = {"aeron.publication.unblock.timeout": "5s", "aeron.client.liveness.timeout": "4s"}
     driver = scenario.driver(other(publishing), {**FAST_TIMERS, **timeouts})
     channel = "aeron:ipc" if media == "ipc" else f"aeron:udp?endpoint=127.0.0.1:{free_port()}"
     stream = scenario.stream()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.interop.harness import Side
-from tests.interop.scenarios import End, Scenario, counters, lossy_network, order, other, wait_until
+from tests.interop.scenarios import LIMIT_S, End, Scenario, counters, lossy_network, order, other, wait_until
 from tests.support.processes import free_port
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
@@ -73,15 +73,15 @@ def test_destinations_come_and_go_while_a_stream_runs(scenario: Scenario, publis
     stream = scenario.stream(term_length=1 << 20, length_max=1_000)
     ports = free_port(), free_port()
     stream.subscribe(constant, udp(ports[0]))
-    # It stops reading after some messages: with it the stream stands still, until its destination has gone for a second.
+    # It stops reading after some messages: with it the stream stands still, until its destination has gone for some seconds.
     guest = scenario.bench.peer(
-        other(publishing), "subscriber", passing, channel=udp(ports[1]), stream=stream.stream, messages=500, timeout=100
+        other(publishing), "subscriber", passing, channel=udp(ports[1]), stream=stream.stream, messages=500, timeout=int(LIMIT_S)
     )
-    assert guest.result(60)["ready"]
-    channel = "aeron:udp?control-mode=manual|fc=min,t:1s"
+    assert guest.result(LIMIT_S)["ready"]
+    channel = "aeron:udp?control-mode=manual|fc=min,t:4s"
     publisher = stream.publish(sender, channel, destinations=udp(ports[0]), per_second=PER_SECOND)
     order(publisher, f"add-destination {udp(ports[1])}")
-    guest.outcome("subscriber", 60)
+    guest.outcome("subscriber", LIMIT_S)
     scenario.prove(sender.driver, "mdc-num-dest", at_least=2)
     order(publisher, f"{removal} {udp(ports[1])}")
     wait_until(lambda: destination_count(sender) == 1, "the destination has gone")
@@ -103,7 +103,7 @@ def test_a_receiver_of_several_rejects_the_stream(scenario: Scenario, publishing
     publisher = stream.publish(sender, f"aeron:udp?control-mode=manual|{BOTH_RECEIVERS}", destinations=" ".join(map(udp, ports)))
     stream.compare()
     order(peers[1], "reject not wanted")
-    told = publisher.event("error frame", 20)
+    told = publisher.event("error frame", LIMIT_S)
     assert told == {"event": "error frame", "code": 13, "text": "not wanted", "destination": True}
     scenario.prove(sender.driver, "Error Frames received")
     scenario.prove(ends[1].driver, "Error Frames sent")

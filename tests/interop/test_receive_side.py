@@ -53,7 +53,7 @@ def test_a_receiver_that_rejects_an_image_stops_its_sender(scenario: Scenario, p
     scenario.feature("image rejection")
     subscribing = other(publishing)
     sender = scenario.driver(publishing)
-    receiver = scenario.driver(subscribing, {"aeron.image.liveness.timeout": "1s"})
+    receiver = scenario.driver(subscribing, {"aeron.image.liveness.timeout": "3s"})
     port = free_port()
     stream = scenario.stream()
     subscriber = stream.subscribe(End(subscribing, receiver), channel_of(port))

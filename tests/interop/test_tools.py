@@ -13,7 +13,7 @@ from aerowire.ipc.cnc import CncFile
 from tests.interop.harness import Bench, counters_by_label
 from tests.support.processes import free_port, wait_for_driver
 
-pytestmark = [pytest.mark.interop, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
 
 STREAM = 1001
 

@@ -16,7 +16,7 @@ from aerowire.codecs.flyweights.transport import FrameType
 from tests.interop.harness import Bench, Driver, Side, counters_by_label
 from tests.interop.official_output import Position, backlog_stat, log_frames, log_terms, loss_stat, stream_stat
 from tests.interop.scenarios import End, Scenario, Stream, lossy_network, other
-from tests.support.processes import free_port, wait_for_driver
+from tests.support.processes import LIMIT_S, free_port, wait_for_driver
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
 
@@ -29,7 +29,7 @@ MOVING = re.compile(r"client-heartbeat|max cycle|exceeded threshold|max time|^By
 
 def ours(driver: Driver, *arguments: str, code: int = 0) -> str:
     command = [sys.executable, "-m", "aerowire.tools.main", *arguments, "--dir", str(driver.directory)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, stdin=subprocess.DEVNULL)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False, stdin=subprocess.DEVNULL)
     assert done.returncode == code, f"{arguments} exited {done.returncode}\n{done.stdout}{done.stderr}"
     return done.stdout
 
@@ -223,7 +223,7 @@ def test_our_tool_ends_an_official_driver(bench: Bench) -> None:
     driver = bench.driver("official", ALLOW)
     wait_for_driver(driver.directory, driver.process)
     assert json.loads(ours(driver, "driver", "terminate", "--json"))["outcome"] == "ended"
-    assert driver.process.popen.wait(20) == 0
+    assert driver.process.popen.wait(LIMIT_S) == 0
     assert not driver.directory.exists()
     ours(driver, "driver", "terminate", code=2)
 
@@ -232,7 +232,7 @@ def test_the_official_tool_ends_our_driver(bench: Bench) -> None:
     driver = bench.driver("aerowire", ALLOW)
     wait_for_driver(driver.directory, driver.process)
     bench.java.run_tool(f"{SAMPLES}.DriverTool", driver.directory, "terminate")
-    assert driver.process.popen.wait(20) == 0
+    assert driver.process.popen.wait(LIMIT_S) == 0
     assert not driver.directory.exists()
 
 
@@ -267,7 +267,7 @@ def test_the_official_ping_hears_our_pong(bench: Bench, driving: Side, messages:
         "aeron.sample.idleStrategy": "org.agrona.concurrent.YieldingIdleStrategy",
     }
     command = bench.java.command(f"{SAMPLES}.Ping", properties=properties)
-    done = subprocess.run(command, input="n\n", capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, input="n\n", capture_output=True, text=True, timeout=LIMIT_S, check=False)
     assert done.returncode == 0, done.stderr
     assert f"Pinging {messages} messages" in done.stdout
     counted = re.search(r"Total count\s*=\s*(\d+)", done.stdout)
