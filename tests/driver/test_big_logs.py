@@ -204,3 +204,11 @@ def test_a_driver_that_ends_meanwhile_leaves_no_file(aeron_dir: str) -> None:
     assert not stage.logs()
     stage.disk.gate.set()
     stage.until(lambda: not Path(stage.disk.begun[0]).exists())
+
+
+def test_a_prototype_of_responses_gets_the_small_log_that_it_is_given(stage: Stage) -> None:
+    stage.disk.gate.set()
+    channel = "aeron:udp?control-mode=response|control=127.0.0.1:0|response-correlation-id=prototype"
+    with stage.client().add_publication(f"{channel}|{BIG}", 10) as publication:
+        assert publication.term_buffer_length == 64 * 1024
+    assert not stage.disk.begun

@@ -130,9 +130,10 @@ class Publications:
                 self._responses.on_answering(answered, existing)
                 return None
         session_key = self._take_session(params, channel.canonical_form, channel.original)
+        # BEFORE its log is prepared: a prototype's is smaller than its channel says.
+        self._responses.shape(params)
         self._prepare_log(params, channel.canonical_form, correlation_id, client_id, is_exclusive=is_exclusive)
         answered = self._responses.image_of(channel.uri, params)
-        self._responses.shape(params)
         made = self._factory.make(channel.original, params, correlation_id, client_id, channel, session_key, is_exclusive=is_exclusive)
         self._add(made, client_id)
         self._responses.on_answering(answered, made)
