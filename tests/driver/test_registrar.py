@@ -391,6 +391,19 @@ class TestSessions:
         asked = client.request(CommandType.GET_NEXT_AVAILABLE_SESSION_ID, commands.GetNextAvailableSessionIdEncoder, stream_id=10)
         assert client.take(CommandType.ON_NEXT_AVAILABLE_SESSION_ID, asked).session_id == 78
 
+    @pytest.mark.parametrize("channel", ["aeron:ipc?session-id=77", "aeron:udp?endpoint=127.0.0.1:40999|session-id=77|linger=0"])
+    def test_the_next_user_of_a_session_id_keeps_it_when_the_one_before_is_freed(self, client: Any, channel: str) -> None:
+        first = client.add_publication(channel, 10, is_exclusive=True)
+        log_file = Path(client.take(CommandType.ON_EXCLUSIVE_PUBLICATION_READY, first).log_file)
+        remove_publication(client, first)
+        client.work_until(lambda: not client.driver.registrar.sessions._active)
+        assert log_file.exists(), "the first is not free yet"
+        second = client.add_publication(channel, 10, is_exclusive=True)
+        client.take(CommandType.ON_EXCLUSIVE_PUBLICATION_READY, second)
+        client.work_until(lambda: not log_file.exists())
+        code, text = client.error_of(client.add_publication(channel, 10, is_exclusive=True))
+        assert (code, "same session id" in text) == (ErrorCode.INVALID_CHANNEL, True)
+
 
 class TestErrors:
     @pytest.mark.parametrize(

@@ -36,7 +36,8 @@ _IPC_COUNTERS = (CounterType.PUB_POS, CounterType.PUB_LMT)
 class Publication:
     """A stream that this driver's clients publish.
 
-    Invariant: `reference_count` is the number of registrations that refer to it; at 0 the tracker has been told to close it.
+    Invariant: `reference_count` is the number of registrations that refer to it; at 0 the tracker has been told to close it;
+    `session_key` is taken for it while `has_session`.
     """
 
     registration_id: int
@@ -50,6 +51,7 @@ class Publication:
     endpoint: SendChannel | None
     reference_count: int = 0
     is_ending: bool = False
+    has_session: bool = False
 
     @property
     def is_ipc(self) -> bool:

@@ -164,12 +164,12 @@ class Publications:
         """The stream takes no more data. An IPC session id is free from here on."""
         publication.is_ending = True
         if publication.is_ipc:
-            self._sessions.release(publication.session_key)
+            self._release_session(publication)
 
     def on_done(self, publication: Publication) -> None:
         """The stream's life is over; the sender lets go of it, and of the endpoint after it."""
         publication.is_ending = True
-        self._sessions.release(publication.session_key)
+        self._release_session(publication)
         if isinstance(publication.native, NetworkPublication) and publication.endpoint is not None:
             self._core.sender.remove_publication(publication.native)
             self._endpoints.release_sender(publication.endpoint)
@@ -181,7 +181,7 @@ class Publications:
         self._by_stream[publication.stream_id].remove(publication)
         if not self._by_stream[publication.stream_id]:
             del self._by_stream[publication.stream_id]
-        self._sessions.release(publication.session_key)
+        self._release_session(publication)
         for counter_id in publication.counter_ids.values():
             self._core.counters.manager.free(counter_id)
         self._core.logs.free_later(publication.log)
@@ -244,10 +244,17 @@ class Publications:
             )
         return key
 
+    def _release_session(self, publication: Publication) -> None:
+        # Once: from then on the session is the next one's, who may have the same key.
+        if publication.has_session:
+            publication.has_session = False
+            self._sessions.release(publication.session_key)
+
     def _add(self, publication: Publication, client_id: int) -> Publication:
         self._publications[publication.registration_id] = self._by_native[publication.native] = publication
         self._by_stream.setdefault(publication.stream_id, []).append(publication)
         self._sessions.take(publication.session_key)
+        publication.has_session = True
         if isinstance(publication.native, NetworkPublication) and publication.endpoint is not None:
             publication.endpoint.publication_count += 1
             self._core.sender.add_publication(publication.native)

@@ -37,7 +37,7 @@ class Sessions:
         self._active.add(key)
 
     def release(self, key: tuple[int, int, str]) -> None:
-        """Mark a session as free; doing it twice is harmless."""
+        """Mark a session as free."""
         self._active.discard(key)
 
     def __contains__(self, key: tuple[int, int, str]) -> bool:
