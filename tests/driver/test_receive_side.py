@@ -10,7 +10,8 @@ import pytest
 
 from aerowire.codecs.flyweights import transport
 from aerowire.codecs.flyweights.commands import CommandType
-from aerowire.codecs.tables.counters import CounterType
+from aerowire.codecs.tables.counters import CounterType, SystemCounter
+from aerowire.ipc.error_log import read_errors
 
 STREAM = 10
 UDP = "aeron:udp?endpoint=127.0.0.1:0"
@@ -96,6 +97,16 @@ class TestCongestionControl:
         )
         source.sendto(reply, address)
         client.work_until(lambda: next(value for label, value in client.labels().items() if label.startswith("rcv-cc-cubic-rtt")) > 0)
+
+    def test_an_unknown_one_is_an_error_and_no_image(self, client: Any, source: socket.socket) -> None:
+        _, address = subscribe(client, UDP + "|cc=reno")
+        before = set(client.labels())
+        source.sendto(setup(), address)
+        client.work_until(lambda: client.system(SystemCounter.ERRORS))
+        (error,) = read_errors(client.cnc.error_log_buffer)
+        assert "cc=reno" in error.text
+        assert CommandType.ON_AVAILABLE_IMAGE not in [kind for kind, _ in client.responses]
+        assert set(client.labels()) == before
 
     def test_a_supplier_decides_against_the_channel(self, launch: Callable[..., Any], source: socket.socket) -> None:
         client = launch(congestion_control_supplier="aeron_static_window_congestion_control_strategy_supplier")

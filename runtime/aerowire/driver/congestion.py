@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from aerowire.base.errors import ChannelValueError
 from aerowire.codecs.flyweights import cnc
 from aerowire.codecs.tables.counters import CounterType
+from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.protocol.congestion_control import CongestionControl, StaticWindowCongestionControl
 from aerowire.protocol.cubic_congestion_control import CubicCongestionControl
 
@@ -36,11 +38,19 @@ _INDICATORS = ("rcv-cc-cubic-rtt", "rcv-cc-cubic-wnd")
 def make_congestion_control(
     core: DriverCore, channel: UdpChannel, setup: Event, window_length: int, correlation_id: int
 ) -> tuple[CongestionControl, list[int]]:
-    """Return an image's congestion control, and the counters that it writes and the image's owner frees."""
+    """Return an image's congestion control, and the counters that it writes and the image's owner frees; raises ChannelValueError."""
     context = core.context
     kind = SUPPLIERS[context.congestion_control_supplier] or channel.uri.get("cc") or _STATIC
     if kind == _STATIC:
         return StaticWindowCongestionControl(window_length), []
+    if kind != _CUBIC:
+        raise ChannelValueError(
+            "unknown congestion control",
+            where=channel.original,
+            expected=f"{_STATIC} or {_CUBIC}",
+            actual=f"cc={kind}",
+            error_code=ErrorCode.GENERIC_ERROR,
+        )
     counter_ids: list[int] = []
     try:
         for indicator in _INDICATORS:
