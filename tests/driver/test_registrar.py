@@ -44,6 +44,13 @@ def udp_pair(client: Any, parameters: str = "") -> tuple[int, int, str]:
     return subscription, publication, address
 
 
+def fill_counters(client: Any, room: int) -> None:
+    """Leave room for so many counters."""
+    manager = client.driver.registrar.core.counters.manager
+    for _ in range(client.cnc.counters_reader().max_count - len(SystemCounter) - len(client.labels()) - room):
+        manager.allocate("filler", 1500, b"")
+
+
 class TestClients:
     def test_a_new_client_gets_a_heartbeat_under_its_own_id(self, client: Any) -> None:
         client.add_subscription("aeron:ipc", 1)
@@ -556,6 +563,24 @@ class TestErrors:
         made = client.request(CommandType.ADD_COUNTER, commands.AddCounterEncoder, type_id=1500, key=b"", label="last")
         client.take(CommandType.ON_COUNTER_READY, made)
         assert not list((Path(client.driver.aeron_dir) / "publications").iterdir())
+
+    @pytest.mark.parametrize("room", range(4))
+    def test_an_endpoint_that_finds_too_little_room_for_counters_leaves_nothing(self, launch: Callable[..., Any], room: int) -> None:
+        port = free_port()
+        client = launch(counters_buffer_length=1024 * 1024, sender_wildcard_port_range=f"{port} {port}")
+        client.add_subscription("aeron:ipc", 10)
+        client.work(3)
+        fill_counters(client, room)
+        before = client.labels()
+        for channel in ("aeron:udp?control=127.0.0.1:0|control-mode=dynamic", "aeron:udp?control=127.0.0.1:0|control-mode=manual"):
+            code, text = client.error_of(client.add_publication(channel, 10))
+            assert (code, "counter" in text.lower()) == (ErrorCode.GENERIC_ERROR, True), text
+            client.work(20)
+            assert client.labels() == before
+        if room < 2:
+            client.error_of(client.add_subscription(UDP, 10))
+            client.work(20)
+            assert client.labels() == before
 
     def test_a_full_file_system_is_a_storage_error(self, client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         logs = client.driver.registrar.core.logs

@@ -130,7 +130,13 @@ class Endpoints:
         spec = sender_socket(channel, context, so_rcvbuf, so_sndbuf)
         port = self._open(spec, ports, core.sender_loss)
         status_id, bound = self._counters(port, ports, CounterType.SND_CHANNEL, _SENDING, registration_id, channel)
-        count_id = core.counters.destination_count(registration_id, channel.original) if channel.is_multi_destination else None
+        try:
+            count_id = core.counters.destination_count(registration_id, channel.original) if channel.is_multi_destination else None
+        except Exception:
+            port.close()
+            self.free_bound(bound)
+            core.counters.manager.free(status_id)
+            raise
         native = self._native_sender(port, channel, count_id)
         entry = SendChannel(
             channel, status_id, bound, so_rcvbuf, so_sndbuf, native=native, peer=one_peer(channel), destination_count_id=count_id
@@ -313,6 +319,7 @@ class Endpoints:
         try:
             status_id = counters.channel_status(counter_type, registration_id, channel.original)
         except Exception:
+            ports.give_back(_address_of(port, channel).port)
             port.close()
             raise
         try:
@@ -326,8 +333,7 @@ class Endpoints:
     def _bound(
         self, port: DatagramPort, ports: WildcardPorts, status_id: int, direction: str, registration_id: int, channel: UdpChannel
     ) -> BoundSocket:
-        local = port.local_address
-        address = SocketAddress(*local) if local is not None else channel.local_data
+        address = _address_of(port, channel)
         try:
             address_id = self._core.counters.local_sockaddr(registration_id, status_id, direction, str(address))
         except Exception:
@@ -355,6 +361,11 @@ class Endpoints:
         receiver_id = self._next_receiver_id
         self._next_receiver_id = (receiver_id + 1 + (1 << 63)) % (1 << 64) - (1 << 63)
         return receiver_id
+
+
+def _address_of(port: DatagramPort, channel: UdpChannel) -> SocketAddress:
+    local = port.local_address
+    return SocketAddress(*local) if local is not None else channel.local_data
 
 
 def conflict(channel: UdpChannel, existing: str, key: str, existing_value: object) -> ChannelValueError:
