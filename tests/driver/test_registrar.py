@@ -582,6 +582,17 @@ class TestErrors:
             client.work(20)
             assert client.labels() == before
 
+    def test_a_publication_lives_though_a_subscriber_of_it_finds_no_room_for_its_counter(self, launch: Callable[..., Any]) -> None:
+        client = launch(counters_buffer_length=1024 * 1024)
+        client.take(CommandType.ON_SUBSCRIPTION_READY, client.add_subscription("aeron:ipc", 10))
+        fill_counters(client, 2)
+        before = client.labels()
+        publication = client.add_publication("aeron:ipc", 10)
+        client.take(CommandType.ON_PUBLICATION_READY, publication)
+        assert client.system(SystemCounter.ERRORS) == 1
+        remove_publication(client, publication)
+        client.work_until(lambda: client.labels() == before)
+
     def test_a_full_file_system_is_a_storage_error(self, client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         logs = client.driver.registrar.core.logs
         monkeypatch.setattr(logs, "_regions", FullRegions(logs._regions))

@@ -259,7 +259,10 @@ class Publications:
             publication.endpoint.publication_count += 1
             self._core.sender.add_publication(publication.native)
         # BEFORE the tracker opens the window: whoever waits for the stream reads it from its start.
-        self._on_made(publication)
+        try:
+            self._on_made(publication)
+        except Exception as error:  # somebody who waits goes without; the publisher has its stream, and can end it
+            self._core.errors.record(error)
         self._core.tracker.add_publication(publication.native)
         self._link(publication, publication.registration_id, client_id, is_exclusive=publication.is_exclusive)
         return publication
