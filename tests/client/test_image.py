@@ -246,6 +246,16 @@ def test_nobody_polls_while_a_block_is_out(pair: tuple[Publication, Subscription
     assert not subscription.poll_block(4096)
 
 
+def test_a_block_dropped_in_a_cycle_is_given_back(pair: tuple[Publication, Subscription]) -> None:
+    publication, subscription = pair
+    publication.offer(b"a")
+    ring: list[object] = [subscription.poll_block(4096)]
+    ring.append(ring)
+    del ring
+    gc.collect()
+    assert subscription.poll(ignore) == 1
+
+
 def test_an_empty_block_is_harmless(pair: tuple[Publication, Subscription]) -> None:
     _, subscription = pair
     with subscription.poll_block(4096) as block:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -252,6 +253,35 @@ def test_a_dropped_claim_does_not_hold_the_stream_back(opened: Opened) -> None:
     publication, subscription = opened
     publication.try_claim(100)
     publication.offer(b"after")
+    assert received(subscription) == [b"after"]
+
+
+def test_a_dropped_claim_whose_buffer_was_used_does_not_hold_the_stream_back(opened: Opened) -> None:
+    publication, subscription = opened
+    claim = publication.try_claim(4)
+    claim.buffer[:] = b"gone"
+    del claim
+    publication.offer(b"after")
+    assert received(subscription) == [b"after"]
+
+
+def test_a_view_keeps_its_claim_open(opened: Opened) -> None:
+    publication, subscription = opened
+    view = publication.try_claim(4).buffer
+    view[:] = b"kept"
+    publication.offer(b"after")
+    assert received(subscription) == []
+    del view
+    assert received(subscription) == [b"after"]
+
+
+def test_a_claim_dropped_in_a_cycle_does_not_hold_the_stream_back(opened: Opened) -> None:
+    publication, subscription = opened
+    ring: list[object] = [publication.try_claim(4)]
+    ring.append(ring)
+    del ring
+    publication.offer(b"after")
+    gc.collect()
     assert received(subscription) == [b"after"]
 
 

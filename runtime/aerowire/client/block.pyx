@@ -20,6 +20,7 @@ from aerowire.base.errors import ClosedError
 
 
 @cython.final
+@cython.no_gc_clear     # the collector leaves the image to __dealloc__, which gives the block back to it
 cdef class Block:
     """A run of whole frames, lent where they lie in the log: from `Image.poll_block`. Belongs to one thread.
 

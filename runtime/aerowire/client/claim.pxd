@@ -9,7 +9,7 @@ cdef class BufferClaim:
     cdef int64_t _result            # position after the frame, or why there is none
     cdef int32_t _length            # of the body
     cdef Handle _publication        # keeps the mapping
-    cdef object _view               # the memoryview lent as `buffer`
+    cdef object _view               # a weak reference to the memoryview lent as `buffer`
     cdef Py_ssize_t _shape[1]
 
     cdef int require_open(self) except -1

@@ -5,6 +5,8 @@ from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_ND, PyBUF_FORMAT, PyObject_GetBu
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
+import weakref
+
 from aerowire.codecs.native.transport cimport (
     DATA_HEADER_LENGTH, data_header_flags, data_header_reserved_value, data_header_set_flags, data_header_set_reserved_value,
     data_header_set_type, data_header_type)
@@ -18,6 +20,7 @@ cdef char* BYTES_FORMAT = b"B"
 
 
 @cython.final
+@cython.no_gc_clear     # the collector leaves the publication to __dealloc__, which tells it what becomes of the space
 cdef class BufferClaim:
     """Space for one message in a publication's log, written in place: `claim.buffer[:] = message; claim.commit()`.
 
@@ -89,9 +92,12 @@ cdef class BufferClaim:
     def buffer(self):
         """A writable memoryview of the message's space, until commit or abort. Raises ClosedError when there is none."""
         self.require_open()
-        if self._view is None:
-            self._view = memoryview(self)
-        return self._view
+        # Known weakly: a view keeps its claim, and a claim that kept its view would never be dropped.
+        view = None if self._view is None else self._view()
+        if view is None:
+            view = memoryview(self)
+            self._view = weakref.ref(view)
+        return view
 
     @property
     def flags(self):
@@ -161,12 +167,13 @@ cdef class BufferClaim:
 
     cdef object finish(self):
         self._frame = NULL
-        if self._view is not None:
+        view = None if self._view is None else self._view()
+        self._view = None
+        if view is not None:
             try:
-                self._view.release()
+                view.release()
             except BufferError:
                 pass  # somebody made a view of the view; it keeps the mapping alive
-            self._view = None
 
 
 cdef BufferClaim new_claim(uint8_t* frame, int64_t result, int32_t length, Handle publication):
