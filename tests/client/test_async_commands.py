@@ -308,6 +308,19 @@ def test_a_client_that_is_closed_tells_of_its_counters(connect: Callable[..., Ae
     assert heard == [counter.registration_id, "closed"]
 
 
+def test_a_close_handler_may_close_the_client(connect: Callable[..., Aeron]) -> None:
+    heard: list[object] = []
+    client = connect(error_handler=heard.append)
+
+    def on_close() -> None:
+        heard.append("closed")
+        client.close()
+
+    client.add_close_handler(on_close)
+    client.close()
+    assert heard == ["closed"]
+
+
 def test_the_driver_is_told_of_the_end_once_the_close_has_lingered(
     connect: Callable[..., Aeron], driver: FakeDriver, monkeypatch: pytest.MonkeyPatch
 ) -> None:

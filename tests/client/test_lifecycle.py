@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from aerowire.base.errors import (
+    ClosedError,
     DriverDirectoryMissingError,
     DriverShutdownError,
     DriverTimeoutError,
@@ -70,6 +71,54 @@ def test_images_come_without_the_user_doing_anything(driver: FakeDriver) -> None
         aeron.add_publication(CHANNEL, 10)
         assert came.wait(5)
         assert subscription.is_connected
+
+
+def test_a_handler_on_the_conductors_thread_may_close_the_client(driver: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> None:
+    errors: list[object] = []
+    monkeypatch.setattr(threading, "excepthook", errors.append)
+    threads: list[threading.Thread] = []
+
+    def close(_image: object) -> None:
+        threads.append(threading.current_thread())
+        aeron.close()
+
+    with driver.background(), Aeron.connect(driver.directory) as publisher:
+        aeron = Aeron.connect(driver.directory, error_handler=errors.append, available_image_handler=close)
+        aeron.add_subscription(CHANNEL, 10)
+        publisher.add_publication(CHANNEL, 10)
+        assert wait_for(lambda: bool(threads), LIMIT_NS)
+        threads[0].join(LIMIT_NS / 1e9)
+        assert not threads[0].is_alive()
+    assert threads[0] is not threading.main_thread()
+    assert aeron.is_closed
+    assert errors == []
+
+
+def test_a_handler_of_a_waiting_call_may_close_the_client(driver: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The conductor's thread waits for the lock that the call holds, and cannot be waited for."""
+    errors: list[object] = []
+    monkeypatch.setattr(threading, "excepthook", errors.append)
+    aeron = Aeron.connect(driver.directory, error_handler=errors.append)
+    thread = aeron._thread
+    assert thread is not None
+
+    def close(_image: object) -> None:
+        aeron._wakeup.notify()
+        assert wait_for(lambda: not aeron._wakeup.signalled, LIMIT_NS)  # it is awake, and comes for the lock
+        aeron.close()
+
+    pending = aeron.async_add_subscription(CHANNEL, 10, available_image_handler=close)
+    other = aeron.async_add_publication(CHANNEL, 10)
+    with aeron._conductor._lock:
+        driver.invoke()
+        begin = time.monotonic()
+        with pytest.raises(ClosedError):
+            pending.poll()
+        assert time.monotonic() - begin < 4
+    thread.join(LIMIT_NS / 1e9)
+    assert not thread.is_alive()
+    assert other.is_done
+    assert errors == []
 
 
 def test_a_message_that_cannot_be_read_is_reported_and_the_next_one_handled(driver: FakeDriver) -> None:

@@ -152,7 +152,9 @@ class Aeron(AeronCommands):
         if self._invoker is not None:
             self._invoker.close()
         self._wakeup.notify()
-        if self._thread is not None and self._thread is not threading.current_thread():
+        if self._thread is not None:
+            if self._conductor.is_in_handler:
+                return  # on that very thread, or with the lock that it waits for: it ends by itself, and the wake-up goes with it
             self._thread.join(STOP_TIMEOUT_S)
         self._wakeup.close()
 
@@ -181,6 +183,8 @@ class Aeron(AeronCommands):
 
     def _serve(self) -> bool:
         """Sleep until something is due and do it, on the conductor's thread; return whether to go on."""
+        if self._is_stopping:
+            return False  # a handler has closed the client
         deadline_ns = self._conductor.linger_deadline_ns()
         sleep_s = CONDUCTOR_SLEEP_MAX_S if deadline_ns is None else (deadline_ns - self._context.clock.now_ns()) / 1e9
         self._wakeup.wait(min(max(sleep_s, 0.0), CONDUCTOR_SLEEP_MAX_S))

@@ -121,8 +121,13 @@ class ClientConductor:
                 try:
                     self.service()
                 except Exception as error:  # whatever it is: the thread goes on, for the next message may be the one that matters
-                    if self._failure is None:
+                    if self._state == state.OPEN:  # else it is the end, which is reported, or a handler's own doing
                         self.handlers.report(error)
+
+    @property
+    def is_in_handler(self) -> bool:
+        """Whether this thread is in one of the application's handlers, and so may hold the lock."""
+        return self.handlers.is_calling
 
     def linger_deadline_ns(self) -> int | None:
         """Return when (ns of the client's clock) the next lingering log is due to be let go; None when there is none."""

@@ -6,6 +6,7 @@ A handler that fails ends nothing: what it raises is reported like any other err
 from __future__ import annotations
 
 import itertools
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,7 @@ class Handlers:
         self._error_handler = context.error_handler
         self._handlers: dict[str, dict[int, Handler]] = {AVAILABLE_COUNTER: {}, UNAVAILABLE_COUNTER: {}, CLOSE: {}}
         self._numbers = itertools.count(1)
+        self._here = threading.local()
         for kind, handler in (
             (AVAILABLE_COUNTER, context.available_counter_handler),
             (UNAVAILABLE_COUNTER, context.unavailable_counter_handler),
@@ -34,6 +36,11 @@ class Handlers:
         ):
             if handler is not None:
                 self.add(kind, handler)
+
+    @property
+    def is_calling(self) -> bool:
+        """Whether this thread is in one of the handlers now."""
+        return getattr(self._here, "depth", 0) > 0
 
     def add(self, kind: str, handler: Handler) -> int:
         """Add a handler for AVAILABLE_COUNTER, UNAVAILABLE_COUNTER or CLOSE; return the number to remove it by."""
@@ -53,16 +60,17 @@ class Handlers:
             self.call(handler, *arguments)
 
     def announce_close(self) -> None:
-        """Call the handlers for CLOSE, which happens once."""
-        self.announce(CLOSE)
-        self._handlers[CLOSE].clear()
+        """Call the handlers for CLOSE, which happens once, also when one of them closes the client."""
+        handlers, self._handlers[CLOSE] = self._handlers[CLOSE], {}
+        for handler in handlers.values():
+            self.call(handler)
 
     def call(self, handler: Handler | None, *arguments: object) -> None:
         """Call a handler if there is one; report what it raises."""
         if handler is None:
             return
         try:
-            handler(*arguments)
+            self._run(handler, *arguments)
         except Exception as error:
             self.report(error)
 
@@ -75,6 +83,14 @@ class Handlers:
             logger.error("%s: %s", type(error).__name__, error, exc_info=None if isinstance(error, AerowireError) else error)
             return
         try:
-            self._error_handler(error)
+            self._run(self._error_handler, error)
         except Exception:
             logger.exception("the error handler failed")
+
+    def _run(self, handler: Handler, *arguments: object) -> None:
+        here = self._here
+        here.depth = getattr(here, "depth", 0) + 1
+        try:
+            handler(*arguments)
+        finally:
+            here.depth -= 1
