@@ -238,6 +238,46 @@ def test_closing_ends_everyone_who_waits(background: FakeDriver) -> None:
     run(main())
 
 
+def test_a_close_that_is_cancelled_ends_everyone_who_waits_all_the_same(background: FakeDriver) -> None:
+    async def main() -> None:
+        aeron = await aio.connect(background.directory)
+        subscription = await aeron.add_subscription(IPC, 10)
+        task = asyncio.ensure_future(subscription.receive())
+        ended = asyncio.ensure_future(aeron.closed())
+        await asyncio.sleep(0.01)
+        with aeron.client._conductor._lock:  # the close is not done before the task has looked
+            closing = asyncio.ensure_future(aeron.close())
+            await asyncio.sleep(0.01)
+            closing.cancel()
+            await asyncio.wait([closing])
+            await asyncio.sleep(0.01)
+        async with asyncio.timeout(10):
+            await ended
+            with pytest.raises(ClosedError):
+                await task
+
+    run(main())
+
+
+def test_what_comes_as_its_caller_is_cancelled_is_given_back(background: FakeDriver) -> None:
+    async def main() -> None:
+        async with aio.connect(background.directory) as aeron:
+            background.is_deaf = True
+            pending = aeron.client.async_add_publication(IPC, 10)
+            task = asyncio.ensure_future(aeron.wait(pending))
+            await asyncio.sleep(0)
+            background.is_deaf = False
+            while not pending.poll():  # another task's look finds the answer
+                time.sleep(0.001)
+            publication = pending.result()
+            task.cancel()
+            await asyncio.wait([task])
+            assert task.cancelled()
+            assert publication.is_closed
+
+    run(main())
+
+
 def test_closing_one_subscription_ends_its_iteration_only(background: FakeDriver) -> None:
     async def main() -> None:
         async with aio.connect(background.directory) as aeron:

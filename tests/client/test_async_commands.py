@@ -96,6 +96,23 @@ def test_removal_before_the_answer_takes_back_what_the_driver_makes(aeron: Aeron
     assert command.registration_id == pending.registration_id
 
 
+def test_what_comes_as_its_caller_is_interrupted_is_given_back(connect: Callable[..., Aeron], driver: FakeDriver) -> None:
+    class Interrupting(YieldingIdleStrategy):
+        def __call__(self, _work_count: int) -> None:
+            driver.is_deaf = False
+            driver.cycle(client)  # somebody else finds the answer
+            raise KeyboardInterrupt
+
+    client = connect(awaiting_idle_strategy=Interrupting())
+    driver.is_deaf = True
+    with pytest.raises(KeyboardInterrupt):
+        client.add_publication(CHANNEL, 1)
+    driver.invoke()
+    added = commands.AddPublicationDecoder(driver.last(CommandType.ADD_PUBLICATION))
+    removed = commands.RemovePublicationDecoder(driver.last(CommandType.REMOVE_PUBLICATION))
+    assert removed.registration_id == added.correlation_id
+
+
 def test_no_command_is_active_in_a_closed_client(connect: Callable[..., Aeron]) -> None:
     client = connect()
     pending = client.async_add_publication(CHANNEL, 1)

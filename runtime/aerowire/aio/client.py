@@ -183,7 +183,7 @@ class AsyncAeron:
         try:
             return await within(limit_s, self._wait_answer(pending), lambda: self._no_answer(pending, limit_s))
         except BaseException:
-            pending.cancel()
+            pending.abandon()  # the answer may have come together with the cancellation
             raise
 
     # ---- the client itself
@@ -220,10 +220,7 @@ class AsyncAeron:
             return
         self._is_closing = True
         self._watching.detach()
-        try:
-            await run_in_thread(self._close_client)
-        finally:
-            self._wake_all()
+        await run_in_thread(self._close_client)
 
     async def __aenter__(self) -> Self:
         return self
@@ -305,8 +302,12 @@ class AsyncAeron:
             handle._end()
 
     def _close_client(self) -> None:
-        self._client.close()
-        self._watching.stop()
+        try:
+            self._client.close()
+            self._watching.stop()
+        finally:
+            # From here, because whoever called `close` may have been cancelled: who waits must look AFTER the end.
+            _in_loop(self._loop, self._wake_all)()
 
 
 def _in_loop(loop: asyncio.AbstractEventLoop, handler: Callable[..., object]) -> Callable[..., object]:

@@ -214,7 +214,7 @@ class ClientConductor:
                     hint="the driver is alive but busy or stuck" if self._state == state.OPEN else None,
                 )
         except BaseException:
-            pending.cancel()
+            pending.abandon()
             raise
         return pending.result()
 

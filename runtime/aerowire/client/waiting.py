@@ -93,6 +93,12 @@ class Pending(Generic[T]):
         if not self._is_done:
             self._cancel(self)
 
+    def abandon(self) -> None:
+        """As `cancel`, and close what the driver has made for it already: for who waited, and will never take the result."""
+        self.cancel()
+        if self.is_fulfilled and (close := getattr(self._value, "close", None)) is not None:
+            close()
+
     def complete(self, value: T) -> None:
         """Conductor: the driver answered with `value`."""
         self._value = value
