@@ -21,7 +21,7 @@ from tests.support.processes import Process, free_port, open_workshop, wait_for_
 
 MESSAGES = {("ipc", BATCH): 100_000_000, ("udp", BATCH): 100_000_000, ("ipc", SINGLE): 100_000_000}
 SMALL_SHARE = {BATCH: 10, SINGLE: 50}
-SAMPLE_S = {Size.FULL: 0.25, Size.SMALL: 0.01}
+SAMPLE_S = {Size.FULL: 0.05, Size.SMALL: 0.01}
 # The part of the stream after which both clients have imported and mapped all that they ever will.
 WARM_SHARE = 0.1
 LENGTH = 32
