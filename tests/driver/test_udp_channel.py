@@ -6,6 +6,8 @@ import pytest
 
 from aerowire.base.errors import ChannelError, ChannelValueError, UnknownHostError
 from aerowire.codecs.tables.errors import ErrorCode
+from aerowire.driver.context import Context
+from aerowire.driver.endpoint_sockets import explicit_control, receiver_socket
 from aerowire.driver.interfaces import InterfaceAddress
 from aerowire.driver.socket_address import SocketAddress
 from aerowire.driver.udp_channel import ControlMode, UdpChannel
@@ -123,3 +125,9 @@ def test_a_tag_refers_to_a_channel_of_the_same_address() -> None:
         first.matches_tag(parse("aeron:udp?tags=7|endpoint=localhost:40123"), remote=moved)
     with pytest.raises(ChannelValueError, match="another endpoint"):
         first.matches_tag(parse("aeron:udp?tags=7|endpoint=localhost:40124"))
+
+
+def test_a_link_local_control_address_keeps_its_interface() -> None:
+    channel = UdpChannel.parse("aeron:udp?endpoint=[fe80::2%7]:40124|control=[fe80::1%7]:40123")
+    assert explicit_control(channel) == ("fe80::1", 40123, 0, 7)
+    assert receiver_socket(channel, Context(environ={}), 0, 0).bind == SocketAddress("fe80::2", 40124, 7)

@@ -54,7 +54,7 @@ def multicast_ttl(channel: UdpChannel, context: Context) -> int:
 
 def explicit_control(channel: UdpChannel) -> NativeAddress | None:
     """Return the control address that a receiving channel names, for its transport."""
-    return (channel.local_control.host, channel.local_control.port) if channel.has_explicit_control else None
+    return channel.local_control.native if channel.has_explicit_control else None
 
 
 def multicast_control(channel: UdpChannel) -> NativeAddress | None:
