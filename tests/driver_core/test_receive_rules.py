@@ -193,3 +193,17 @@ def test_a_made_up_echo_does_no_harm(world, echo: int):
     source.data(0)
     world.run(5 * MS)
     assert node.images[0].rebuild_position == FRAME
+
+
+def test_a_removed_endpoint_sends_no_more_for_an_image_that_is_still_there(world):
+    node, endpoint, source = listen(world)
+    source.setup()
+    world.run(5 * MS)
+    assert len(source.answers(FrameType.SM)) == 1
+    node.receiver.remove_endpoint(endpoint)
+    world.settle()
+    assert EventType.RECEIVE_ENDPOINT_REMOVED in [event.type for event in node.seen]
+    endpoint.close()  # whoever would send now used what is gone
+    world.run(500 * MS)
+    assert source.answers(FrameType.SM) == []
+    assert [event for event in node.seen if event.type is EventType.NATIVE_ERROR] == []

@@ -295,6 +295,8 @@ cdef class Receiver(DriverAgent):
             if endpoint.has_transport(i):
                 self._poller.detach((<ReceiveTransport>endpoint.transports[i]).port)
                 self._controlled.remove(endpoint.transports[i])
+                # An image may be served once more before it hears that it has ended: by then its transports may be gone.
+                endpoint.detach(<ReceiveTransport>endpoint.transports[i])
         self._events.offer(EVENT_RECEIVE_ENDPOINT_REMOVED, <void*>endpoint, 0, 0)
 
     cdef void _listen(self, ReceiveEndpoint endpoint, ReceiveTransport transport, int64_t now_ns) noexcept nogil:
@@ -387,7 +389,7 @@ cdef class Receiver(DriverAgent):
         self._put(OPERATION_ADD_ENDPOINT, endpoint, hold=True)
 
     def remove_endpoint(self, ReceiveEndpoint endpoint not None) -> None:
-        """Use an endpoint no more; its images were removed before. Answered by RECEIVE_ENDPOINT_REMOVED."""
+        """Use an endpoint no more; its images have ended, or are about to. Answered by RECEIVE_ENDPOINT_REMOVED."""
         self._put(OPERATION_REMOVE_ENDPOINT, endpoint)
 
     def add_destination(self, ReceiveEndpoint endpoint not None, ReceiveTransport transport not None) -> None:
