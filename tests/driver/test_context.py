@@ -82,6 +82,8 @@ def test_another_process_gets_the_same_options_by_properties() -> None:
         ({"conductor_buffer_length": "1m"}, "aeron.conductor.buffer.length", "out of range"),
         ({"conductor_buffer_length": "2m"}, "aeron.conductor.buffer.length", "no usable capacity"),
         ({"counters_buffer_length": 1}, "aeron.counters.buffer.length", "out of range"),
+        ({"counters_buffer_length": "500m"}, "aeron.counters.buffer.length", "longer, with these buffers, than"),
+        ({"nak_unicast_retry_delay_ratio": 2**31 - 1, "nak_unicast_delay_ns": "10s"}, "aeron.nak.unicast.retry.delay.ratio", "too long"),
         ({"client_liveness_timeout_ns": "20s"}, "aeron.publication.unblock.timeout", "too short"),
         ({"client_liveness_timeout_ns": "1s"}, "aeron.client.liveness.timeout", "too short"),
         ({"max_resend": 257}, "aeron.max.resend", "out of range"),

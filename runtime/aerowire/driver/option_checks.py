@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from aerowire.base import units
 from aerowire.base.errors import ConfigurationError
 from aerowire.codecs.flyweights import cnc, transport
+from aerowire.codecs.flyweights.base import align
 from aerowire.codecs.tables.options import OPTIONS
 from aerowire.driver.congestion import SUPPLIERS as CONGESTION_CONTROL_SUPPLIERS
 from aerowire.driver.flow_control_params import (
@@ -127,7 +128,9 @@ class _Checks:
             self._check_power_of_two(name)
         for name in ("mtu_length", "ipc_mtu_length"):
             self._check_multiple(name, transport.FRAME_ALIGNMENT)
+        self._check_cnc_length()
         self._check_timeouts()
+        self._check_nak_retry()
         self._check_session_ids()
         self._check_sockets()
         self._check_induced_loss()
@@ -175,6 +178,31 @@ class _Checks:
         if value % of:
             raise ConfigurationError(
                 f"{_property(name)} is not aligned", where=_property(name), expected=f"a multiple of {of}", actual=value
+            )
+
+    def _check_cnc_length(self) -> None:
+        # Official clients map the file in one piece, whose length has 31 bits.
+        per_counter = cnc.CounterValueDecoder.ENCODED_LENGTH + cnc.CounterMetadataDecoder.ENCODED_LENGTH
+        length = cnc.CncHeaderDecoder.ENCODED_LENGTH + sum(
+            self._number(name) for name in ("conductor_buffer_length", "clients_buffer_length", "error_buffer_length")
+        )
+        length += self._number("counters_buffer_length") // cnc.CounterValueDecoder.ENCODED_LENGTH * per_counter
+        if align(length, self._number("file_page_size")) > units.INT32_MAX:
+            raise ConfigurationError(
+                "the CnC file is longer, with these buffers, than official clients can map",
+                where=_property("counters_buffer_length"),
+                expected=f"at most {units.INT32_MAX} bytes",
+                actual=length,
+            )
+
+    def _check_nak_retry(self) -> None:
+        delay_ns, ratio = self._number("nak_unicast_delay_ns"), self._number("nak_unicast_retry_delay_ratio")
+        if delay_ns * ratio > units.INT64_MAX:
+            raise ConfigurationError(
+                "the delay before a NAK is repeated is too long",
+                where=_property("nak_unicast_retry_delay_ratio"),
+                expected=f"at most {units.INT64_MAX // delay_ns} with a delay of {units.format_duration(delay_ns)}",
+                actual=ratio,
             )
 
     def _check_timeouts(self) -> None:
