@@ -31,7 +31,20 @@ def test_percentiles_are_of_the_sorted_samples() -> None:
     assert list(found)[-2:] == ["p99_999_us", "max_us"]
 
 
-WRONG = [{"length": -1}, {"messages": 0}, {"warmup": -1}, {"batch_count": 0}, {"rate": -1}, {"rate": 5, "peer": "pyzmq"}]
+WRONG = [
+    {"length": -1},
+    {"messages": 0},
+    {"warmup": -1},
+    {"batch_count": 0},
+    {"rate": -1},
+    {"rate": float("inf")},
+    {"rate": 5, "peer": "pyzmq"},
+]
+
+
+def test_a_rate_that_is_no_number_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ping", "--rate", "nan"]) == 2
+    assert "--rate; expected at least 0; got nan" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("wrong", WRONG)

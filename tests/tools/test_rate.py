@@ -83,6 +83,12 @@ def test_what_one_end_sends_the_other_tells(
     assert (sent["messages"], sent["bytes"]) == (got["messages"], got["bytes"]) == (2000, 2000 * length)
 
 
+def test_a_length_that_no_stream_takes_is_told(run_command: Run) -> None:
+    code, _, errors = run_command("rate", "publish", "aeron:ipc", "1", "--length", "99999999999")
+    assert code == 2
+    assert "message is too long; at --length; expected 0 to 8192 bytes; got 99999999999" in errors
+
+
 def test_a_rate_of_nothing_is_a_usage_error(run_command: Run) -> None:
     code, _, errors = run_command("rate", "publish", "aeron:ipc", "1", "--rate", "0")
     assert code == 2

@@ -11,6 +11,7 @@ import contextlib
 import gc
 import importlib
 import json
+import math
 import os
 import subprocess
 import sys
@@ -83,7 +84,7 @@ class Plan:
         """Raise ConfigurationError for a plan that cannot be carried out."""
         figures = (("--length", self.length, 0), ("--messages", self.messages, 1), ("--warmup", self.warmup, 0))
         for argument, value, low in (*figures, ("--batch", self.batch_count, 1), ("--rate", self.rate, 0)):
-            if value < low:
+            if not low <= value < math.inf:
                 raise ConfigurationError("a figure is out of range", where=argument, expected=f"at least {low}", actual=value)
         if self.peer != PEERS[0] and (self.rate or self.is_far):
             what = "a library to compare with is not measured that way"

@@ -70,8 +70,12 @@ def run(arguments: argparse.Namespace) -> int:
 def _publish(publication: ExclusivePublication, arguments: argparse.Namespace) -> None:
     import numpy
 
+    from aerowire.base.errors import MessageTooLongError
     from aerowire.tools.rates import Pace, RateReporter
 
+    if arguments.length > publication.max_message_length:
+        expected = f"0 to {publication.max_message_length} bytes"
+        raise MessageTooLongError("message is too long", where="--length", expected=expected, actual=arguments.length)
     rows = numpy.zeros((_BATCH, max(arguments.length, 1)), dtype=numpy.uint8)[:, : arguments.length]
     batch = rows if arguments.length else [b""] * _BATCH
     begin_ns = time.monotonic_ns()
