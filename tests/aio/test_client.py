@@ -21,6 +21,7 @@ from aerowire.base.errors import (
     NotConnectedError,
     RegistrationError,
 )
+from aerowire.client.driver_events import MESSAGE_LIMIT
 from aerowire.codecs.flyweights.commands import CommandType
 from tests.aio.conftest import FakeDriver, run
 
@@ -274,6 +275,26 @@ def test_what_comes_as_its_caller_is_cancelled_is_given_back(background: FakeDri
             await asyncio.wait([task])
             assert task.cancelled()
             assert publication.is_closed
+
+    run(main())
+
+
+def test_an_answer_behind_many_of_other_clients_is_heard(background: FakeDriver) -> None:
+    """More than is handled in one go: what is left must not wait until the driver says something else."""
+
+    async def main() -> None:
+        async with aio.connect(background.directory) as aeron:
+            with aeron.client._conductor._lock:
+                background.is_deaf = True
+                for other in range(10 * MESSAGE_LIMIT):
+                    background.success(-other)
+                pending = aeron.client.async_add_publication(IPC, 10)
+                background.is_deaf = False
+                while CommandType.ADD_PUBLICATION not in kinds(background) or not background.streams:
+                    time.sleep(0.001)
+                time.sleep(0.01)
+            publication = await aeron.wait(pending, timeout_s=5)
+            assert publication.stream_id == 10
 
     run(main())
 

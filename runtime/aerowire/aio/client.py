@@ -270,6 +270,9 @@ class AsyncAeron:
                 self._answered.wake()
             if pending.poll():
                 return pending.result()
+            if self._client._conductor.is_behind or pending.is_done:  # in this order: who has handled the rest meanwhile has completed it
+                await asyncio.sleep(0)
+                continue
             self._answers.watch(self._watching.watcher, self._answers_watch, tail)
             await self._answered.wait()
 

@@ -187,7 +187,8 @@ class Aeron(AeronCommands):
             return False  # a handler has closed the client
         deadline_ns = self._conductor.linger_deadline_ns()
         sleep_s = CONDUCTOR_SLEEP_MAX_S if deadline_ns is None else (deadline_ns - self._context.clock.now_ns()) / 1e9
-        self._wakeup.wait(min(max(sleep_s, 0.0), CONDUCTOR_SLEEP_MAX_S))
+        if not self._conductor.is_behind:
+            self._wakeup.wait(min(max(sleep_s, 0.0), CONDUCTOR_SLEEP_MAX_S))
         self._wakeup.drain()
         if self._is_stopping:
             return False

@@ -22,7 +22,7 @@ from aerowire.base.errors import (
 from aerowire.client import channel_status, endings, state
 from aerowire.client.answers import Answers
 from aerowire.client.destinations import Destinations
-from aerowire.client.driver_events import DriverEvents
+from aerowire.client.driver_events import MESSAGE_LIMIT, DriverEvents
 from aerowire.client.handlers import UNAVAILABLE_COUNTER, Handlers
 from aerowire.client.mapped_logs import MappedLogs
 from aerowire.client.publication import ExclusivePublication, Publication
@@ -70,6 +70,7 @@ class ClientConductor:
         self.destinations = Destinations(self, proxy, validates=context.validate_channels)
         self._events = DriverEvents(cnc.to_clients_receiver(), answers)
         self._servicing_thread: int | None = None
+        self._is_behind = False
         self._is_named = False
         self._was_open = False  # when it was closed: the driver is to be told
         self._invoker: AgentInvoker | None = None
@@ -104,6 +105,7 @@ class ClientConductor:
             self._servicing_thread = threading.get_ident()
             try:
                 work = self._events.receive()
+                self._is_behind = work == MESSAGE_LIMIT
                 self._check_liveness()
                 work += self._logs.release_due()
             except BroadcastLappedError as error:
@@ -123,6 +125,11 @@ class ClientConductor:
                 except Exception as error:  # whatever it is: the thread goes on, for the next message may be the one that matters
                     if self._state == state.OPEN:  # else it is the end, which is reported, or a handler's own doing
                         self.handlers.report(error)
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether the driver may have said more than the last `service` has handled: nobody is woken for that."""
+        return self._is_behind and self._state == state.OPEN
 
     @property
     def is_in_handler(self) -> bool:
