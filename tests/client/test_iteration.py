@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import pytest
 
 from aerowire.base.errors import AerowireError, ClosedError, DriverShutdownError
 from aerowire.client import Aeron, ExclusivePublication, Subscription
+from aerowire.client.iteration import MessageReader
 
 if TYPE_CHECKING:
     from tests.client.conftest import FakeDriver
@@ -54,6 +55,24 @@ def test_a_loop_ends_when_the_subscription_is_closed(opened: Opened) -> None:
     assert received == [b"last"]
     assert list(subscription) == []
     assert list(subscription.views()) == []
+
+
+@pytest.mark.parametrize("kind", ["messages", "views"])
+def test_a_loop_ends_when_another_thread_closes_just_before_its_poll(kind: str) -> None:
+    class Closing:
+        is_closed = False
+
+        def poll(self, *_: object) -> NoReturn:
+            self.is_closed = True
+            self._ensure_open()
+
+        poll_block = poll
+
+        def _ensure_open(self) -> NoReturn:
+            raise ClosedError("closed")
+
+    subscription: Any = Closing()
+    assert list(getattr(MessageReader(), kind)(subscription, None)) == []
 
 
 def test_a_loop_raises_what_ends_its_client(opened: Opened, driver: FakeDriver) -> None:

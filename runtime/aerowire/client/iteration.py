@@ -69,7 +69,11 @@ class MessageReader:
         """Yield messages as bytes until none has come for `timeout_ns`, or the subscription is closed."""
         waiter = _Waiter(subscription, timeout_ns)
         while not _has_ended(subscription):
-            if subscription.poll(self._assembler, 1) == 0:
+            try:
+                count = subscription.poll(self._assembler, 1)
+            except ClosedError:
+                continue  # by another thread since the look
+            if count == 0:
                 if waiter.is_over():
                     return
             elif self._complete:
@@ -80,7 +84,11 @@ class MessageReader:
         """Yield messages as views, each valid until the next is asked for; otherwise as `messages`."""
         waiter = _Waiter(subscription, timeout_ns)
         while not _has_ended(subscription):
-            with subscription.poll_block(BLOCK_LENGTH) as block:
+            try:
+                lent = subscription.poll_block(BLOCK_LENGTH)
+            except ClosedError:
+                continue  # by another thread since the look
+            with lent as block:
                 found = bool(block)
                 yield from self._views_of(block)
             if found:
