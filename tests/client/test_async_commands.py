@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from aerowire.base.errors import AerowireError, ChannelError, ClientTimeoutError, ClosedError, RegistrationError
+from aerowire.base.errors import AerowireError, ChannelError, ClientTimeoutError, ClosedError, ConfigurationError, RegistrationError
 from aerowire.base.idle import BackoffIdleStrategy, YieldingIdleStrategy
 from aerowire.client import Aeron, Counter, ExclusivePublication, Publication, Subscription
 from aerowire.codecs.flyweights import commands
@@ -111,6 +111,21 @@ def test_what_comes_as_its_caller_is_interrupted_is_given_back(connect: Callable
     added = commands.AddPublicationDecoder(driver.last(CommandType.ADD_PUBLICATION))
     removed = commands.RemovePublicationDecoder(driver.last(CommandType.REMOVE_PUBLICATION))
     assert removed.registration_id == added.correlation_id
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda client: client.add_counter(1 << 31, "x"),
+        lambda client: client.add_static_counter(-(1 << 31) - 1, "x", registration_id=1),
+        lambda client: client.add_static_counter(1000, "x", registration_id=1 << 63),
+        lambda client: client.next_session_id(1 << 31),
+    ],
+)
+def test_a_number_that_the_protocol_has_no_room_for_is_refused(aeron: Aeron, ask: Callable[[Aeron], object]) -> None:
+    with pytest.raises(ConfigurationError, match="out of range"):
+        ask(aeron)
+    assert not aeron.has_active_commands()
 
 
 def test_no_command_is_active_in_a_closed_client(connect: Callable[..., Aeron]) -> None:

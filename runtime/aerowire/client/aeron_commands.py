@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from aerowire.client.waiting import Pending
     from aerowire.ipc.counters import CountersReader
 
-# What a signed integer of 32 bits holds.
-STREAM_ID_MIN, STREAM_ID_MAX = -(1 << 31), (1 << 31) - 1
 
 ImageHandler = Callable[["Image"], object]
 CounterHandler = Callable[["CountersReader", int, int], object]
@@ -150,6 +148,7 @@ class AeronCommands:
 
     def async_next_session_id(self, stream_id: int) -> Pending[int]:
         """Start to ask for a session id: `poll()` the result until it returns true, then take its `result()`."""
+        _check_number("stream id", stream_id, 32)
         return self._conductor.requests.start_next_session_id(stream_id)
 
     # ---- counters
@@ -160,6 +159,7 @@ class AeronCommands:
 
     def async_add_counter(self, type_id: int, label: str = "", *, key: bytes = b"") -> Pending[Counter]:
         """Start to add a counter: `poll()` the result until it returns true, then take its `result()`."""
+        _check_number("type id", type_id, 32)
         return self._conductor.requests.start_counter(type_id, key, label)
 
     def add_static_counter(
@@ -170,6 +170,8 @@ class AeronCommands:
 
     def async_add_static_counter(self, type_id: int, label: str = "", *, registration_id: int, key: bytes = b"") -> Pending[Counter]:
         """Start to add a static counter: `poll()` the result until it returns true, then take its `result()`."""
+        _check_number("type id", type_id, 32)
+        _check_number("registration id", registration_id, 64)
         return self._conductor.requests.start_static_counter(type_id, registration_id, key, label)
 
     @property
@@ -215,10 +217,18 @@ class AeronCommands:
         raise TypeError(f"registration {registration_id} is a {type(resource).__name__}, not a {kind.__name__}")
 
     def _check_stream(self, channel: str, stream_id: int) -> None:
-        if not STREAM_ID_MIN <= stream_id <= STREAM_ID_MAX:
-            limits = f"{STREAM_ID_MIN} to {STREAM_ID_MAX}"
-            raise ConfigurationError(
-                "stream id is out of range", where=channel, expected=limits, actual=stream_id, hint="a stream id has 32 bits on the wire"
-            )
+        _check_number("stream id", stream_id, 32, channel)
         if self._context.validate_channels:
             check_channel(channel)
+
+
+def _check_number(what: str, value: int, bits: int, where: str | None = None) -> None:
+    limit = 1 << (bits - 1)
+    if not -limit <= value < limit:
+        raise ConfigurationError(
+            f"{what} is out of range",
+            where=where,
+            expected=f"{-limit} to {limit - 1}",
+            actual=value,
+            hint=f"a {what} has {bits} bits on the wire",
+        )
