@@ -198,6 +198,9 @@ def test_members_that_move_start_where_the_protocol_says(project: Project) -> No
         "UnavailableImage.channel": 24,
         "PublicationErrorFrame.error_message": 68,
         "FrameEvent.frame": 44,
+        "ResendEvent.channel": 40,
+        "ReceiverEvent.channel": 40,
+        "RevokeEvent.channel": 36,
         "CommandEvent.command": 28,
         "StateEvent.text": 20,
     }
