@@ -296,6 +296,18 @@ class TestUdp:
             assert (code, parameter.split("=", 1)[0] in text) == (ErrorCode.INVALID_CHANNEL, True)
         client.take(CommandType.ON_SUBSCRIPTION_READY, client.add_subscription(f"{channel}|reliable=false", 11))
 
+    def test_channels_of_one_address_and_two_tags_each_have_an_endpoint_of_their_own(self, launch: Callable[..., Any]) -> None:
+        client = launch(publication_linger_timeout_ns=0)
+        channel = f"aeron:udp?endpoint=127.0.0.1:{free_port()}"
+        tagged = [client.add_publication(f"{channel}|tags={tag}", 10) for tag in (1, 2)]
+        statuses = [client.take(CommandType.ON_PUBLICATION_READY, item).channel_status_counter_id for item in tagged]
+        assert statuses[0] != statuses[1]
+        again = client.add_publication("aeron:udp?tags=1", 11)
+        assert client.take(CommandType.ON_PUBLICATION_READY, again).channel_status_counter_id == statuses[0]
+        for publication in (*tagged, again):
+            remove_publication(client, publication)
+        client.work_until(lambda: [label for label in client.labels() if "heartbeat" not in label] == [])
+
     def test_ports_come_from_the_range_and_go_back_to_it(self, launch: Callable[..., Any]) -> None:
         low = free_port()
         client = launch(receiver_wildcard_port_range=f"{low} {low}")

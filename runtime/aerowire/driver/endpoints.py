@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
-from aerowire.base.errors import ChannelError, ChannelValueError, PortInUseError, RegistrationError
+from aerowire.base.errors import ChannelValueError, PortInUseError
 from aerowire.codecs.flyweights import cnc
 from aerowire.codecs.flyweights.events import DriverEventCode
 from aerowire.codecs.tables.counters import CounterType
 from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.driver.endpoint_sockets import explicit_control, multicast_control, multicast_ttl, one_peer, receiver_socket, sender_socket
+from aerowire.driver.endpoint_table import EndpointTable
 from aerowire.driver.publication_params import PublicationParams, check_mtu_fits_sndbuf
 from aerowire.driver.receive_endpoint import ReceiveEndpoint
 from aerowire.driver.receive_transport import ReceiveTransport
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from aerowire.driver.driver_core import DriverCore, InducedLoss
     from aerowire.driver.ports import SocketSpec
     from aerowire.driver.udp_channel import UdpChannel
-
-_Entry = TypeVar("_Entry", "SendChannel", "ReceiveChannel")
 
 _SENDING = "snd"
 _RECEIVING = "rcv"
@@ -102,18 +100,18 @@ class Endpoints:
 
     def __init__(self, core: DriverCore) -> None:
         self._core = core
-        self._senders: dict[str, SendChannel] = {}
-        self._receivers: dict[str, ReceiveChannel] = {}
+        self._senders: EndpointTable[SendChannel] = EndpointTable("sending")
+        self._receivers: EndpointTable[ReceiveChannel] = EndpointTable("receiving")
         # One id per receiving endpoint tells senders whom they hear; only distinctness matters.
         self._next_receiver_id = core.ports.random.u64() - (1 << 63)
 
     def find_sender(self, channel: UdpChannel) -> SendChannel | None:
         """Return the endpoint that a publication on `channel` shares, or None."""
-        return _find(self._senders, channel, "sending")
+        return self._senders.find(channel, needs_place=True)
 
     def find_receiver(self, channel: UdpChannel) -> ReceiveChannel | None:
         """Return the endpoint that a subscription on `channel` shares, or None."""
-        return _find(self._receivers, channel, "receiving")
+        return self._receivers.find(channel, needs_place=False)
 
     def open_sender(self, channel: UdpChannel, params: PublicationParams, registration_id: int) -> SendChannel:
         """Return the endpoint for a publication, shared or new."""
@@ -142,7 +140,7 @@ class Endpoints:
             channel, status_id, bound, so_rcvbuf, so_sndbuf, native=native, peer=one_peer(channel), destination_count_id=count_id
         )
         core.sender.add_endpoint(native)
-        self._senders[channel.canonical_form] = entry
+        self._senders.add(entry)
         core.notes.state(DriverEventCode.SEND_CHANNEL_CREATION, channel=channel.original)
         return entry
 
@@ -179,7 +177,7 @@ class Endpoints:
         )
         entry = ReceiveChannel(channel, status_id, bound, so_rcvbuf, so_sndbuf, native=native)
         core.receiver.add_endpoint(native)
-        self._receivers[channel.canonical_form] = entry
+        self._receivers.add(entry)
         core.notes.state(DriverEventCode.RECEIVE_CHANNEL_CREATION, channel=channel.original)
         return entry
 
@@ -236,33 +234,31 @@ class Endpoints:
 
     def on_sender_removed(self, native: object) -> None:
         """The sender let go of an endpoint: close its socket."""
-        entry = next((item for item in self._senders.values() if item.native is native), None)
+        entry = self._senders.remove(native)
         if entry is not None:
-            del self._senders[entry.channel.canonical_form]
             self._free(entry)
             self._core.notes.state(DriverEventCode.SEND_CHANNEL_CLOSE, channel=entry.channel.original)
 
     def on_receiver_removed(self, native: object) -> None:
         """The receiver let go of an endpoint: close its socket."""
-        entry = next((item for item in self._receivers.values() if item.native is native), None)
+        entry = self._receivers.remove(native)
         if entry is not None:
-            del self._receivers[entry.channel.canonical_form]
             self._free(entry)
             self._core.notes.state(DriverEventCode.RECEIVE_CHANNEL_CLOSE, channel=entry.channel.original)
 
     def sender_of(self, native: object) -> SendChannel | None:
         """Return the entry of a native endpoint."""
-        return next((entry for entry in self._senders.values() if entry.native is native), None)
+        return self._senders.of_native(native)
 
     def receiver_of(self, native: object) -> ReceiveChannel | None:
         """Return the entry of a native endpoint."""
-        return next((entry for entry in self._receivers.values() if entry.native is native), None)
+        return self._receivers.of_native(native)
 
     def close(self) -> None:
         """Close every socket; the agents must have stopped."""
-        for sender in self._senders.values():
+        for sender in self._senders:
             sender.native.close()
-        for receiver in self._receivers.values():
+        for receiver in self._receivers:
             receiver.native.close()
         self._senders.clear()
         self._receivers.clear()
@@ -299,7 +295,7 @@ class Endpoints:
 
     def _naming_holder(self, error: PortInUseError, wanted: SocketAddress) -> PortInUseError:
         """Return the error; where a channel of this driver that left its port open has it, with the one way to share such a port."""
-        for entry in self._receivers.values():
+        for entry in self._receivers:
             if entry.bound is not None and entry.bound.address == wanted and entry.channel.has_wildcard_port:
                 holder = entry.channel.original
                 hint = f"{holder} of this driver has it; to share it give that channel tags=N and subscribe to aeron:udp?tags=N"
@@ -377,40 +373,6 @@ def conflict(channel: UdpChannel, existing: str, key: str, existing_value: objec
         actual=f"{key}={channel.uri.get(key)}",
         error_code=ErrorCode.INVALID_CHANNEL,
     )
-
-
-def _find(table: Mapping[str, _Entry], channel: UdpChannel, direction: str) -> _Entry | None:
-    if channel.tag is not None:
-        for entry in table.values():
-            if entry.channel.matches_tag(channel, local=entry.control, remote=entry.peer):
-                return check_usable(entry, direction)
-        has_place = channel.has_explicit_endpoint or channel.has_explicit_control or channel.control_mode is ControlMode.MANUAL
-        if direction == "sending" and not has_place:
-            raise ChannelError(
-                "no channel has this tag",
-                where=channel.original,
-                expected="the tag of an existing channel, or an endpoint, control or control-mode=manual",
-                actual=f"tags={channel.uri.get('tags')}",
-                error_code=ErrorCode.INVALID_CHANNEL,
-            )
-    shared = table.get(channel.canonical_form)
-    if shared is None or (shared.channel.tag is not None and channel.tag is not None and shared.channel.tag != channel.tag):
-        return None
-    return check_usable(shared, direction)
-
-
-def check_usable(entry: _Entry, direction: str) -> _Entry:
-    """Return the entry of an endpoint; raises RegistrationError when it is closing."""
-    if entry.is_closing:
-        raise RegistrationError(
-            f"the {direction} endpoint is closing",
-            where=entry.channel.original,
-            expected="an active endpoint",
-            actual="closing",
-            hint="try again",
-            error_code=ErrorCode.RESOURCE_TEMPORARILY_UNAVAILABLE,
-        )
-    return entry
 
 
 def _check_buffers(entry: ChannelEndpoint, channel: UdpChannel) -> None:

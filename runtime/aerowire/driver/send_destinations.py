@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from aerowire.base.channel_uri import SPY_PREFIX, ChannelUri
 from aerowire.base.errors import ChannelError, ChannelValueError, RegistrationError
 from aerowire.codecs.tables.errors import ErrorCode
-from aerowire.driver.endpoints import SendChannel, check_usable
+from aerowire.driver.endpoint_table import check_usable
+from aerowire.driver.endpoints import SendChannel
 from aerowire.driver.receive_destinations import check_destination
 from aerowire.driver.udp_channel import ControlMode
 
