@@ -215,3 +215,14 @@ def test_a_stream_that_its_client_s_death_left_waits_for_its_readers(world, node
     node.tracker.close_publication(publication, abandoned=True)
     world.run(100 * MS)
     assert publication.state == PublicationState.DRAINING
+
+
+def test_a_revoked_stream_that_its_client_s_death_left_is_let_go_of_once(world, node):
+    publication, _, _ = publish(node)
+    publication.revoke()
+    world.run(30 * MS)
+    assert publication.state == PublicationState.LINGER
+    node.tracker.close_publication(publication, abandoned=True)
+    world.run(100 * MS)
+    ends = [event.type for event in node.seen if event.type in {EventType.PUBLICATION_DONE, EventType.PUBLICATION_REMOVED}]
+    assert ends == [EventType.PUBLICATION_DONE, EventType.PUBLICATION_REMOVED]

@@ -186,12 +186,13 @@ cdef class Tracker(DriverAgent):
             self._images.add(command.subject)
         elif command.operation == OPERATION_CLOSE_IPC_PUBLICATION:
             (<IpcPublication>command.subject).on_closed()
-            if command.flag:
-                (<IpcPublication>command.subject).on_time_event(now_ns, self._events)
+            # One that was revoked may be over at once: its final event is posted, and nobody holds it any more.
+            if command.flag and (<IpcPublication>command.subject).on_time_event(now_ns, self._events):
+                self._ipc_publications.remove(command.subject)
         elif command.operation == OPERATION_CLOSE_NETWORK_PUBLICATION:
             (<NetworkPublication>command.subject).on_closed()
-            if command.flag:
-                (<NetworkPublication>command.subject).on_time_event(now_ns, self._events)
+            if command.flag and (<NetworkPublication>command.subject).on_time_event(now_ns, self._events):
+                self._network_publications.remove(command.subject)
         elif command.operation == OPERATION_LINK_SUBSCRIBER:
             self._link(command, now_ns)
         elif command.operation == OPERATION_UNLINK_SUBSCRIBER:
