@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import threading
 from collections.abc import Iterator
@@ -188,3 +189,31 @@ def test_a_block_shows_its_headers(opened: Opened) -> None:
     assert headers["reserved_value"].tolist() == [7, 8]
     assert headers["frame_length"].tolist() == [33, 34]
     assert set(headers["session_id"].tolist()) == {publication.session_id}
+
+
+@pytest.mark.parametrize("dtype", ["O", [("Ohm", "<i4"), ("it", "O")], [("nested", [("it", "O", 2)])]])
+def test_rows_are_never_objects(opened: Opened, dtype: Any) -> None:
+    """What arrived would be taken for addresses of objects, and what is sent are addresses of this process."""
+    publication, subscription = opened
+    array = np.zeros(1, dtype=dtype)
+    publication.offer(bytes(array.itemsize))
+    with pytest.raises(TypeError, match="objects"):
+        subscription.poll_into(array)
+    with pytest.raises(TypeError, match="objects"):
+        subscription.images[0].poll_into(array)
+    with pytest.raises(TypeError, match="objects"):
+        publication.offer_many(array)
+    with pytest.raises(TypeError, match="objects"):
+        subscription.poll_into((ctypes.py_object * 1)())
+    with subscription.poll_block(4096) as block, pytest.raises(TypeError, match="objects"):
+        block.records(dtype)
+    publication.offer(bytes(array.itemsize))
+    with pytest.raises(ValueError, match="OBJECT"):
+        subscription.poll_many(1).array(dtype)
+
+
+def test_names_of_fields_are_not_taken_for_objects(opened: Opened) -> None:
+    publication, subscription = opened
+    array = np.zeros(1, dtype=[("Ohm", "<i4"), ("O", "<i8"), ("x", [("O", "u1")])])
+    assert publication.offer_many(array) == 1
+    assert subscription.poll_into(array) == 1

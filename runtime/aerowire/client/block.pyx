@@ -120,6 +120,8 @@ cdef class Block:
         """Return all payloads as one read-only NumPy view of `dtype`, without copying. Raises ValueError unless each is one item long."""
         import numpy
         dtype = numpy.dtype(dtype)
+        if dtype.hasobject:
+            raise TypeError(f"messages are bytes: they hold no Python objects, as {dtype} does")
         lengths = self.payload_lengths
         if lengths.size == 0:
             return numpy.empty(0, dtype=dtype)

@@ -13,6 +13,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from aerowire.client.claim cimport BufferClaim, new_claim
 from aerowire.client.fast_call cimport FastFunction, precede
 from aerowire.client.numbers cimport number_of, numbers_clear
+from aerowire.client.rows cimport refuse_objects
 from aerowire.client.state cimport STATE_OPEN
 from aerowire.client.stream_handle cimport StreamHandle
 from aerowire.ipc.counters cimport CountersReader, counter_get
@@ -344,6 +345,7 @@ cdef class PublicationBase(StreamHandle):
             if view.ndim == 0 or (view.ndim == 1 and view.itemsize == 1):
                 raise TypeError("offer_many takes a sequence of buffers, or an array of two dimensions or of items longer than a byte; "
                                 "offer() sends one message")
+            refuse_objects(&view)
             total = view.shape[0]
             if total == 0:
                 return 0

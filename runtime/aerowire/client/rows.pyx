@@ -23,12 +23,27 @@ cdef class Rows:
         PyObject_GetBuffer(array, &self._view, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE | PyBUF_FORMAT)
         if self._view.ndim == 0 or (self._view.ndim == 1 and self._view.itemsize == 1):
             raise TypeError("payloads go into an array of two dimensions, or of items longer than a byte")
+        refuse_objects(&self._view)
         self.address = <uint8_t*>self._view.buf
         self.count = self._view.shape[0]
         self.row_length = self._view.len // self.count if self.count else 0
 
     def __dealloc__(self):
         PyBuffer_Release(&self._view)    # nothing where nothing was got
+
+
+cdef int refuse_objects(const Py_buffer* view) except -1:
+    cdef const char* code = view.format
+    cdef bint is_name = False       # names of fields stand between colons
+    if code is NULL:
+        return 0
+    while code[0] != 0:
+        if code[0] == b':':
+            is_name = not is_name
+        elif code[0] == b'O' and not is_name:
+            raise TypeError(f"messages are bytes: an array of Python objects, {(<bytes>view.format).decode()!r}, has only their addresses")
+        code += 1
+    return 0
 
 
 cdef bint poll_rows(ImageBase image, Rows rows) except *:
