@@ -160,6 +160,11 @@ class Publications:
         for registration_id in [key for key, link in self._links.items() if link.client_id == client_id]:
             self._unlink(self._links.pop(registration_id).publication, is_abandoned=True)
 
+    def on_log_no_longer_awaited(self, registration_id: int) -> None:
+        """The command that asked for a log was done, or given up: nobody waits for its stream."""
+        for key in [key for key, cause in self._being_made.items() if cause.identity == registration_id]:
+            del self._being_made[key]
+
     def on_linger(self, publication: Publication) -> None:
         """The stream takes no more data. An IPC session id is free from here on."""
         publication.is_ending = True

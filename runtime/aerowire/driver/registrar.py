@@ -98,7 +98,9 @@ class Registrar:
         self.send_destinations = SendDestinations(core, self.publications.find)
         self.reresolution = ReResolution(core, self.endpoints, self.send_destinations, resolver)
         self.user_counters = UserCounters(counters=core.counters, responses=core.responses, clients=core.clients)
-        self.waiting_logs = WaitingLogs(core.logs, core.errors, is_client=core.clients.has)
+        self.waiting_logs = WaitingLogs(
+            core.logs, core.errors, is_client=core.clients.has, on_over=self.publications.on_log_no_longer_awaited
+        )
         self._resolver = resolver
         self._names = names
         self._on_terminate = on_terminate

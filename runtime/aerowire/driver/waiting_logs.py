@@ -23,11 +23,14 @@ class _Waiting:
 class WaitingLogs:
     """Everything that waits, oldest first. Invariant: a log that was made for it is used by its retry, or discarded after it."""
 
-    def __init__(self, logs: LogStore, errors: ErrorRecorder, *, is_client: Callable[[int], bool]) -> None:
-        """`is_client` tells whether the client that asked for a log is still there."""
+    def __init__(
+        self, logs: LogStore, errors: ErrorRecorder, *, is_client: Callable[[int], bool], on_over: Callable[[int], object]
+    ) -> None:
+        """`is_client` tells whether the client that asked for a log is still there; `on_over` hears of each that nobody waits for now."""
         self._logs = logs
         self._errors = errors
         self._is_client = is_client
+        self._on_over = on_over
         self._waiting: dict[int, _Waiting] = {}
 
     def __len__(self) -> int:
@@ -41,7 +44,7 @@ class WaitingLogs:
         """Forget what waits for the log of `identity`; return whether something did."""
         if self._waiting.pop(identity, None) is None:
             return False
-        self._logs.discard(identity)
+        self._end(identity)
         return True
 
     def retry(self) -> int:
@@ -57,5 +60,9 @@ class WaitingLogs:
                 self._errors.record(error)
             finally:
                 if identity not in self._waiting:
-                    self._logs.discard(identity)
+                    self._end(identity)
         return len(ready)
+
+    def _end(self, identity: int) -> None:
+        self._logs.discard(identity)
+        self._on_over(identity)
