@@ -353,6 +353,19 @@ def test_a_close_handler_may_close_the_client(connect: Callable[..., Aeron]) -> 
     assert heard == ["closed"]
 
 
+def test_nothing_is_opened_while_the_client_closes(connect: Callable[..., Aeron]) -> None:
+    errors: list[object] = []
+    opened: list[Publication] = []
+    client = connect(error_handler=errors.append, unavailable_image_handler=lambda _image: opened.append(client.add_publication(CHANNEL, 2)))
+    client.add_publication(CHANNEL, 1)
+    subscription = client.add_subscription(CHANNEL, 1)
+    client.invoke()
+    assert subscription.is_connected
+    client.close()
+    assert opened == []
+    assert [type(error) for error in errors] == [ClosedError]
+
+
 def test_the_driver_is_told_of_the_end_once_the_close_has_lingered(
     connect: Callable[..., Aeron], driver: FakeDriver, monkeypatch: pytest.MonkeyPatch
 ) -> None:

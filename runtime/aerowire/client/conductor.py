@@ -148,8 +148,8 @@ class ClientConductor:
                 return
             self._was_open = self._was_open or self._state == state.OPEN
             self._watch.retire()
+            self._state = state.CLOSED if self._state == state.OPEN else self._state  # FIRST: a handler may ask for more
             self._end_all(state.CLOSED, None)
-            self._state = state.CLOSED if self._state == state.OPEN else self._state
             self.handlers.announce_close()
 
     def leave(self) -> None:
