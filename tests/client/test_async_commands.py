@@ -356,7 +356,11 @@ def test_a_close_handler_may_close_the_client(connect: Callable[..., Aeron]) -> 
 def test_nothing_is_opened_while_the_client_closes(connect: Callable[..., Aeron]) -> None:
     errors: list[object] = []
     opened: list[Publication] = []
-    client = connect(error_handler=errors.append, unavailable_image_handler=lambda _image: opened.append(client.add_publication(CHANNEL, 2)))
+
+    def open_another(_image: object) -> None:
+        opened.append(client.add_publication(CHANNEL, 2))
+
+    client = connect(error_handler=errors.append, unavailable_image_handler=open_another)
     client.add_publication(CHANNEL, 1)
     subscription = client.add_subscription(CHANNEL, 1)
     client.invoke()
