@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib import metadata
 
 import pytest
 
@@ -39,3 +40,10 @@ def test_help_has_examples_and_exit_codes(name: str, capsys: pytest.CaptureFixtu
 def test_help_loads_nothing_that_takes_long() -> None:
     names = sorted(set(_OWN) - FAMILIES)
     subprocess.run([sys.executable, "-c", CODE.format(names=names)], check=True, stdout=subprocess.DEVNULL, timeout=60)
+
+
+def test_version_is_the_one_of_the_distribution(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["--version"])
+    assert caught.value.code == 0
+    assert capsys.readouterr().out == f"aerowire {metadata.version('aerowire')}\n"

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from aerowire.base.errors import AerowireError
+from aerowire.base.version import VERSION
 from aerowire.tools.exit_codes import USAGE
 
 ENTRY_POINT_GROUP = "aerowire.commands"
@@ -72,6 +73,7 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="aerowire", description="Aeron messaging for Python.", epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("--version", action="version", version=f"aerowire {VERSION}", help="say which version this is, and exit")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     wanted = next((argument for argument in argv if not argument.startswith("-")), None)
     # The one that is asked for is enough; all of them are loaded only to be listed or to say what there is.
