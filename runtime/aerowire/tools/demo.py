@@ -39,6 +39,9 @@ PAGE_WIDTH = 120
 # A sender whose window is used up waits for the next status message; when that one is lost too, for this long. With the default of
 # 200 ms such waits are half of the demo's time.
 STATUS_TIMEOUT = "10ms"
+# The kernel drops what finds a full buffer, and no counter says so: a driver that waits for the processor still has room for the NAKs of
+# a second or two.
+RECEIVE_BUFFER_LENGTH = 2 << 20
 CAPTURE_NAME = "publisher.pcapng"
 LOG_SUFFIX = ".log"
 EXAMPLES = """\
@@ -151,6 +154,7 @@ def make_room(folder: Path, messages: int) -> None:
 def send(stage: Stage, capture: Path, arguments: argparse.Namespace) -> Outcome:
     """Send the messages from one driver to the other; all loss and the capture are at the publisher's driver."""
     from aerowire.codecs.tables.options import OPTIONS
+    from aerowire.system.udp import probe_socket_buffers
 
     rates = ("debug_send_data_loss_rate", "debug_send_control_loss_rate")
     seeds = ("debug_send_data_loss_seed", "debug_send_control_loss_seed")
@@ -159,9 +163,11 @@ def send(stage: Stage, capture: Path, arguments: argparse.Namespace) -> Outcome:
     sending, receiving = stage.memory / "sending", stage.memory / "receiving"
     threading = f"-D{OPTIONS['threading_mode'].property}=SHARED"
     status = f"-D{OPTIONS['rcv_status_message_timeout_ns'].property}={STATUS_TIMEOUT}"
+    # Linux reports twice what may be asked for.
+    buffer = f"-D{OPTIONS['socket_so_rcvbuf'].property}={min(RECEIVE_BUFFER_LENGTH, probe_socket_buffers().receive_max // 2)}"
     drivers = {
-        "sending driver": stage.start("sending driver", driver_command(sending, threading, *losses, "--capture", str(capture))),
-        "receiving driver": stage.start("receiving driver", driver_command(receiving, threading, status)),
+        "sending driver": stage.start("sending driver", driver_command(sending, threading, buffer, *losses, "--capture", str(capture))),
+        "receiving driver": stage.start("receiving driver", driver_command(receiving, threading, buffer, status)),
     }
     # A publisher may be half a term ahead of its subscriber: short terms keep what waits, and with it the latency, small.
     channel = f"aeron:udp?endpoint=127.0.0.1:{free_port()}|term-length=1m"
