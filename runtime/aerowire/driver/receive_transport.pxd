@@ -17,6 +17,8 @@ cdef class ReceiveTransport:
     cdef bint is_named                  # that control address was given by a name
     cdef Address control                # multicast or explicit; length 0: answers go to the source
     cdef int quiet_batch                # datagrams asked for at once while little comes
+    cdef int64_t heard_cycle            # its agent's cycle in which something last came
+    cdef int64_t busy_cycles            # in how many in a row up to that one
     cdef int64_t heard_ns               # when something last came, or its control address was looked up
     cdef object __weakref__
 

@@ -24,7 +24,7 @@ cdef class Receiver(DriverAgent):
     cdef DatagramBatch _batch
     cdef int64_t _lookup_interval_ns    # 0: names of control addresses are looked up once
     cdef int64_t _lookup_deadline_ns
-    cdef int64_t _busy_cycles           # cycles in a row that found datagrams
+    cdef int64_t _cycle_number
 
     cdef int _poll_datagrams(self, int64_t now_ns) noexcept nogil
     cdef int _poll_socket(self, ReceiveEndpoint endpoint, ReceiveTransport transport, int64_t now_ns, int64_t* bytes_received) noexcept nogil

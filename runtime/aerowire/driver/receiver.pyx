@@ -39,6 +39,7 @@ cdef enum:
     OPERATION_CHANGE_CONTROL = 10
 
 cdef int DATAGRAMS_PER_CYCLE = 16           # from one socket, in batches: a stream in trouble does not hold up the others
+cdef int PORTS_WALKED = 4                   # asked one by one, without the help of epoll
 cdef int DATAGRAM_CAPACITY = 65536          # bytes: the largest datagram
 
 
@@ -56,7 +57,7 @@ cdef class Receiver(DriverAgent):
         self._set_up(clock, system, events, SYSTEM_COUNTER_RECEIVER_MAX_CYCLE_TIME, SYSTEM_COUNTER_RECEIVER_CYCLE_TIME_THRESHOLD_EXCEEDED,
                      cycle_threshold_ns)
         self._commands._failed_offers = system.address[SYSTEM_COUNTER_RECEIVER_PROXY_FAILS]
-        self._poller = PortPoller()
+        self._poller = PortPoller(walk_limit=PORTS_WALKED)
         self._images = PointerArray()
         self._controlled = PointerArray()
         self._lookup_interval_ns = reresolution_check_interval_ns
@@ -103,14 +104,16 @@ cdef class Receiver(DriverAgent):
             taken = self._poll_socket(<ReceiveEndpoint>(<ReceiveTransport>tokens[i]).endpoint, <ReceiveTransport>tokens[i], now_ns,
                                       &bytes_received)
             work_count += taken
-        self._busy_cycles = self._busy_cycles + 1 if work_count > 0 else 0     # a batch costs its set-up even when empty
+        self._cycle_number += 1
         if bytes_received:
             counter_add(self._system.address[SYSTEM_COUNTER_BYTES_RECEIVED], bytes_received)
         return work_count
 
     cdef int _poll_socket(self, ReceiveEndpoint endpoint, ReceiveTransport transport, int64_t now_ns,
                           int64_t* bytes_received) noexcept nogil:
-        cdef bint is_busy = self._busy_cycles > 1
+        # A batch costs its set-up even when empty: it is for a socket that had something twice in a row.
+        cdef bint is_consecutive = transport.heard_cycle == self._cycle_number - 1
+        cdef bint is_busy = is_consecutive and transport.busy_cycles > 1
         cdef int count = self._batch.count if is_busy or transport.quiet_batch > self._batch.count else transport.quiet_batch
         cdef int taken = 0
         cdef int received = count
@@ -125,6 +128,9 @@ cdef class Receiver(DriverAgent):
             for j in range(received):
                 bytes_received[0] += self._batch.items[j].length
                 taken += self._on_received(endpoint, transport, &self._batch.items[j], now_ns)
+        if taken:
+            transport.busy_cycles = transport.busy_cycles + 1 if is_consecutive else 1
+            transport.heard_cycle = self._cycle_number
         return taken
 
     cdef int _on_received(self, ReceiveEndpoint endpoint, ReceiveTransport transport, const Datagram* item, int64_t now_ns) noexcept nogil:

@@ -26,4 +26,5 @@ cdef class UdpPort(DatagramPort):
     cdef int _send_one(self, Datagram* item) noexcept nogil
     cdef int _failed_send(self, int error, bint* retried) noexcept nogil
     cdef int _receive_one(self, Datagram* item) noexcept nogil
+    cdef int _receive_told(self, Datagram* item) noexcept nogil
     cdef int _failed_receive(self, int error, int* refusals) noexcept nogil

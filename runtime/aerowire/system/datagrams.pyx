@@ -86,6 +86,7 @@ cdef extern from *:
     int sendmmsg(int fd, mmsghdr* messages, unsigned int count, int flags) nogil
     int recvmmsg(int fd, mmsghdr* messages, unsigned int count, int flags, void* timeout) nogil
     ssize_t sendto(int fd, const void* buffer, size_t length, int flags, const sockaddr* destination, socklen_t destination_length) nogil
+    ssize_t recvmsg(int fd, msghdr* message, int flags) nogil
     ssize_t recvfrom(int fd, void* buffer, size_t length, int flags, sockaddr* source, socklen_t* source_length) nogil
     int getsockname(int fd, sockaddr* address, socklen_t* length) nogil
     int aw_reconnect(int fd, const sockaddr* remote, socklen_t length) nogil
@@ -245,8 +246,8 @@ cdef class UdpPort(DatagramPort):
         cdef int refusals = 0
         cdef int index, received
         cdef msghdr* header
-        if count == 1 and not self._timestamps and not self._joins:
-            return self._receive_one(items)
+        if count == 1:
+            return self._receive_told(items) if self._timestamps or self._joins else self._receive_one(items)
         count = min(count, <int>BATCH_MAX)
         for index in range(count):
             headers.vectors[index].iov_base = items[index].buffer
@@ -287,6 +288,34 @@ cdef class UdpPort(DatagramPort):
                 item.segment_size = 0
                 item.address.length = length
                 item.timestamp_ns = 0
+                return 1
+            outcome = self._failed_receive(errno, &refusals)
+            if outcome <= 0:
+                return outcome
+
+    cdef int _receive_told(self, Datagram* item) noexcept nogil:
+        # The same of a socket whose control messages tell something: recvmsg costs a quarter less than a recvmmsg of one.
+        cdef Headers* headers = <Headers*>self._headers
+        cdef msghdr* header = &headers.messages[0].msg_hdr
+        cdef ssize_t received
+        cdef int refusals = 0
+        cdef int outcome
+        headers.vectors[0].iov_base = item.buffer
+        headers.vectors[0].iov_len = item.capacity
+        header.msg_iov = &headers.vectors[0]
+        header.msg_iovlen = 1
+        header.msg_control = headers.control[0]
+        header.msg_flags = 0
+        while True:
+            header.msg_name = address_sockaddr(&item.address)
+            header.msg_namelen = SOCKADDR_MAX
+            header.msg_controllen = AW_CONTROL_LENGTH
+            received = recvmsg(self._fd, header, MSG_DONTWAIT)
+            if received >= 0:
+                item.length = <int32_t>received
+                item.segment_size = aw_segment_size(header) if self._joins else 0
+                item.address.length = header.msg_namelen
+                item.timestamp_ns = aw_receive_timestamp(header) if self._timestamps else 0
                 return 1
             outcome = self._failed_receive(errno, &refusals)
             if outcome <= 0:

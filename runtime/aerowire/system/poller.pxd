@@ -26,6 +26,9 @@ cdef class PortPoller:
     cdef object _holders
     cdef void* _events
 
+    cdef int _watch(self, int first, int end) noexcept nogil
+    cdef void _unwatch(self, int first, int end) noexcept nogil
+
     # nogil forms for agents whose arrays hold borrowed pointers: the caller keeps the port alive. attach: 0 or a negative errno;
     # detach: 1, or 0 when it was not there.
     cdef int attach(self, DatagramPort port, void* token) noexcept nogil
