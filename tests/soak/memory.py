@@ -20,7 +20,7 @@ from tests.support.proc import wait_until
 from tests.support.processes import Process, free_port, open_workshop, wait_for_driver
 
 MESSAGES = {("ipc", BATCH): 100_000_000, ("udp", BATCH): 100_000_000, ("ipc", SINGLE): 100_000_000}
-SMALL_SHARE = {BATCH: 10, SINGLE: 50}
+SMALL_SHARE = {("ipc", BATCH): 2, ("udp", BATCH): 10, ("ipc", SINGLE): 25}  # each long enough for some twenty samples
 SAMPLE_S = {Size.FULL: 0.05, Size.SMALL: 0.01}
 # The part of the stream after which both clients have imported and mapped all that they ever will.
 WARM_SHARE = 0.1
@@ -32,7 +32,7 @@ PUBLISH = "import sys; from aerowire.tools import measure, measure_aerowire as m
 
 
 def run(size: Size, media: str, mode: str, scratch: Path) -> str:
-    messages = MESSAGES[media, mode] // (SMALL_SHARE[mode] if size is Size.SMALL else 1)
+    messages = MESSAGES[media, mode] // (SMALL_SHARE[media, mode] if size is Size.SMALL else 1)
     channel = "aeron:ipc?term-length=4m" if media == "ipc" else f"aeron:udp?endpoint=127.0.0.1:{free_port()}"
     with open_workshop(scratch) as workshop:
         directory = workshop.memory / "driver"
