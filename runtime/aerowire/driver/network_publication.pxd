@@ -78,7 +78,8 @@ cdef class NetworkPublication(Subscribable):
 
     # sender's thread
     cdef int64_t send(self, int64_t now_ns) noexcept nogil                  # bytes sent
-    cdef void on_status_message(self, const uint8_t* frame, int32_t length, EventQueue events, int64_t now_ns) noexcept nogil
+    # whether it moved anything: the limit, or who is there
+    cdef bint on_status_message(self, const uint8_t* frame, int32_t length, EventQueue events, int64_t now_ns) noexcept nogil
     cdef bint accepts_status_message(self, const uint8_t* frame) noexcept nogil
     cdef void on_setup_elicited(self, const uint8_t* frame, int32_t length, const Address* source, int64_t now_ns) noexcept nogil
     cdef int64_t on_nak(self, const uint8_t* frame, int64_t now_ns) noexcept nogil     # bytes sent again
@@ -97,7 +98,7 @@ cdef class NetworkPublication(Subscribable):
     cdef bint _transmit_frame(self, uint8_t* frame, int32_t length, int64_t now_ns) noexcept nogil
     cdef int64_t _send_data(self, int64_t position, int64_t now_ns) noexcept nogil
     cdef void _send_setup(self, int64_t position, int64_t now_ns) noexcept nogil
-    cdef int64_t _send_heartbeat(self, int64_t position, int64_t now_ns) noexcept nogil
+    cdef void _send_heartbeat(self, int64_t position, int64_t now_ns) noexcept nogil
     cdef int64_t _resend(self, int32_t term_id, int32_t term_offset, int32_t length, int64_t now_ns) noexcept nogil
     cdef void _count_limit(self) noexcept nogil
     cdef bint _has_subscribers(self) noexcept nogil

@@ -10,8 +10,8 @@ cimport cython
 
 from aerowire.base.ports cimport Datagram, datagram_to_peer
 from aerowire.codecs.native.counters cimport (
-    SYSTEM_COUNTER_HEARTBEATS_SENT, SYSTEM_COUNTER_PUBLICATIONS_REVOKED, SYSTEM_COUNTER_RETRANSMIT_OVERFLOW, SYSTEM_COUNTER_RETRANSMITS_SENT,
-    SYSTEM_COUNTER_RETRANSMITTED_BYTES, SYSTEM_COUNTER_SENDER_FLOW_CONTROL_LIMITS, SYSTEM_COUNTER_UNBLOCKED_PUBLICATIONS)
+    SYSTEM_COUNTER_BYTES_SENT, SYSTEM_COUNTER_HEARTBEATS_SENT, SYSTEM_COUNTER_PUBLICATIONS_REVOKED, SYSTEM_COUNTER_RETRANSMIT_OVERFLOW,
+    SYSTEM_COUNTER_RETRANSMITS_SENT, SYSTEM_COUNTER_RETRANSMITTED_BYTES, SYSTEM_COUNTER_SENDER_FLOW_CONTROL_LIMITS, SYSTEM_COUNTER_UNBLOCKED_PUBLICATIONS)
 from aerowire.codecs.native.events cimport DRIVER_EVENT_CODE_PUBLICATION_REVOKE
 from aerowire.codecs.native.logbuffer cimport END_OF_STREAM_POSITION_UNSET
 from aerowire.codecs.native.transport cimport (
@@ -110,7 +110,7 @@ cdef class NetworkPublication(Subscribable):
         bytes_sent = self._send_data(position, now_ns)
         if bytes_sent == 0:
             if self._schedule.heartbeat_due(now_ns):
-                bytes_sent = self._send_heartbeat(position, now_ns)
+                self._send_heartbeat(position, now_ns)
             limit = counter_get_relaxed(self._sender_limit)
             if self._spies_simulate_connection and load_acquire_i32(&self._has_spies) and not self._has_receivers:
                 position = limit = self._follow_spies(position)
@@ -187,7 +187,8 @@ cdef class NetworkPublication(Subscribable):
         self._transmit_frame(frame, SETUP_LENGTH, now_ns)
         self._schedule.on_setup_sent(now_ns, self._has_receivers)
 
-    cdef int64_t _send_heartbeat(self, int64_t position, int64_t now_ns) noexcept nogil:
+    cdef void _send_heartbeat(self, int64_t position, int64_t now_ns) noexcept nogil:
+        # Counted here, and not as work: a thousand streams that say nothing would keep the agent from ever backing off.
         cdef uint8_t frame[DATA_HEADER_LENGTH]
         cdef int flags = DATA_FLAGS_UNFRAGMENTED
         if self._log.is_revoked():
@@ -198,7 +199,8 @@ cdef class NetworkPublication(Subscribable):
                         compute_term_offset(position, self.term_length))
         self._schedule.on_sent(now_ns)
         counter_increment(self._system.address[SYSTEM_COUNTER_HEARTBEATS_SENT])
-        return DATA_HEADER_LENGTH if self._transmit_frame(frame, DATA_HEADER_LENGTH, now_ns) else 0
+        if self._transmit_frame(frame, DATA_HEADER_LENGTH, now_ns):
+            counter_add(self._system.address[SYSTEM_COUNTER_BYTES_SENT], DATA_HEADER_LENGTH)
 
     cdef bint accepts_status_message(self, const uint8_t* frame) noexcept nogil:
         cdef int64_t position = compute_position(status_message_consumption_term_id(frame), status_message_consumption_term_offset(frame),
@@ -206,7 +208,9 @@ cdef class NetworkPublication(Subscribable):
         cdef int64_t distance = position - counter_get_relaxed(self._sender_position)
         return -(self.term_length >> 1) <= distance <= (self.term_length >> 1)
 
-    cdef void on_status_message(self, const uint8_t* frame, int32_t length, EventQueue events, int64_t now_ns) noexcept nogil:
+    cdef bint on_status_message(self, const uint8_t* frame, int32_t length, EventQueue events, int64_t now_ns) noexcept nogil:
+        cdef int64_t limit = counter_get_relaxed(self._sender_limit)
+        cdef bint had_receivers = self._has_receivers
         cdef int64_t position = compute_position(status_message_consumption_term_id(frame), status_message_consumption_term_offset(frame),
                                                  self.bits, self.initial_term_id)
         if status_message_flags(frame) & SM_FLAGS_EOS:
@@ -222,9 +226,9 @@ cdef class NetworkPublication(Subscribable):
         if position + (self.term_length >> 1) > self._over_run_limit:
             self._over_run_limit = position + (self.term_length >> 1)
         self._schedule.on_status_message()
-        counter_set(self._sender_limit, self._flow_control.on_status_message(frame, length, position, counter_get_relaxed(self._sender_limit),
-                                                                             now_ns))
+        counter_set(self._sender_limit, self._flow_control.on_status_message(frame, length, position, limit, now_ns))
         show_connected(self._log, self._has_subscribers() and self.lifecycle.state() == PUBLICATION_ACTIVE)
+        return counter_get_relaxed(self._sender_limit) != limit or self._has_receivers != had_receivers
 
     cdef void on_setup_elicited(self, const uint8_t* frame, int32_t length, const Address* source, int64_t now_ns) noexcept nogil:
         if not load_acquire_i32(&self._end_of_stream):

@@ -75,7 +75,8 @@ cdef class PublicationImage(Subscribable):
     cdef object __weakref__
 
     # receiver's thread
-    cdef void insert_packet(self, uint8_t* packet, int32_t length, int transport_index, const Address* source, int64_t now_ns) noexcept nogil
+    # whether it said something new; a heartbeat seldom does
+    cdef bint insert_packet(self, uint8_t* packet, int32_t length, int transport_index, const Address* source, int64_t now_ns) noexcept nogil
     cdef void add_connection(self, int transport_index, const Address* source, int64_t now_ns) noexcept nogil
     cdef void add_destination(self, ReceiveTransport transport, int64_t now_ns) noexcept nogil
     cdef void remove_destination(self, int transport_index, int64_t now_ns) noexcept nogil
@@ -92,7 +93,7 @@ cdef class PublicationImage(Subscribable):
     cdef bint on_time_event(self, int64_t now_ns, EventQueue events) noexcept nogil    # True: forget it now
     cdef int64_t tracker_deadline_ns(self) noexcept nogil
     # private
-    cdef void _on_heartbeat(self, const uint8_t* packet, int64_t position, int transport_index, const Address* source, int64_t now_ns) noexcept nogil
+    cdef bint _on_heartbeat(self, const uint8_t* packet, int64_t position, int transport_index, const Address* source, int64_t now_ns) noexcept nogil
     cdef int _send_status(self, int64_t now_ns) noexcept nogil
     cdef void _send_response_setup(self, int32_t response_session_id, int64_t now_ns) noexcept nogil
     cdef int _send_loss(self, int64_t now_ns) noexcept nogil

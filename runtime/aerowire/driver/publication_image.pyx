@@ -113,21 +113,20 @@ cdef class PublicationImage(Subscribable):
 
     # ---- receiver: packets
 
-    cdef void insert_packet(self, uint8_t* packet, int32_t length, int transport_index, const Address* source, int64_t now_ns) noexcept nogil:
+    cdef bint insert_packet(self, uint8_t* packet, int32_t length, int transport_index, const Address* source, int64_t now_ns) noexcept nogil:
         cdef int32_t covered, term_offset
         cdef int64_t position
         cdef int verdict
         if load_acquire_i32(&self._rejected):
-            return
+            return True
         covered = data_packet_length(packet, length, self.term_length)
         if covered == PACKET_INVALID:
             counter_atomic_add(self._system.address[SYSTEM_COUNTER_INVALID_PACKETS], 1)
-            return
+            return True
         term_offset = data_header_term_offset(packet)
         position = compute_position(data_header_term_id(packet), term_offset, self.bits, self.initial_term_id)
         if covered == PACKET_HEARTBEAT:
-            self._on_heartbeat(packet, position, transport_index, source, now_ns)
-            return
+            return self._on_heartbeat(packet, position, transport_index, source, now_ns)
         verdict = self._window.classify_data(position, covered)
         if verdict == WINDOW_ACCEPT:
             self._last_packet_ns = now_ns
@@ -142,15 +141,17 @@ cdef class PublicationImage(Subscribable):
             counter_increment(self._system.address[SYSTEM_COUNTER_FLOW_CONTROL_UNDER_RUNS])
             if verdict == WINDOW_RECENT:
                 self._transports.track(transport_index, source, now_ns)
+        return True
 
-    cdef void _on_heartbeat(self, const uint8_t* packet, int64_t position, int transport_index, const Address* source, int64_t now_ns) noexcept nogil:
+    cdef bint _on_heartbeat(self, const uint8_t* packet, int64_t position, int transport_index, const Address* source, int64_t now_ns) noexcept nogil:
         cdef int verdict = self._window.classify_heartbeat(position)
+        cdef bint is_news = position > counter_get_relaxed(self._hwm_position)
         if verdict == WINDOW_OVER_RUN:
             counter_increment(self._system.address[SYSTEM_COUNTER_FLOW_CONTROL_OVER_RUNS])
-            return
+            return True
         if verdict != WINDOW_ACCEPT:
             counter_increment(self._system.address[SYSTEM_COUNTER_FLOW_CONTROL_UNDER_RUNS])
-            return
+            return True
         self._last_packet_ns = now_ns
         self._transports.track(transport_index, source, now_ns)
         if data_header_flags(packet) & DATA_FLAGS_EOS:
@@ -163,8 +164,10 @@ cdef class PublicationImage(Subscribable):
                     counter_increment(self._system.address[SYSTEM_COUNTER_PUBLICATION_IMAGES_REVOKED])
                 self._log.set_end_of_stream_position(self._transports.end_position())
                 self._end_of_stream = True
+                is_news = True
         counter_propose_max(self._hwm_position, position)
         counter_increment(self._system.address[SYSTEM_COUNTER_HEARTBEATS_RECEIVED])
+        return is_news
 
     cdef void add_connection(self, int transport_index, const Address* source, int64_t now_ns) noexcept nogil:
         self._transports.track(transport_index, source, now_ns)
@@ -241,7 +244,9 @@ cdef class PublicationImage(Subscribable):
     # ---- receiver: answers
 
     cdef int _send_status(self, int64_t now_ns) noexcept nogil:
+        # A message that only the timer called for is no work: it must not keep an agent awake that has a thousand quiet images.
         cdef int64_t change = status_news_number(&self._status_news)
+        cdef bint is_news = change != self._status.last_change
         cdef int64_t position
         cdef int32_t window
         cdef int i
@@ -276,7 +281,7 @@ cdef class PublicationImage(Subscribable):
         self._window.on_status_message_sent(position)
         self._status.on_sent(change, now_ns)
         self._count_transports(now_ns)
-        return 1
+        return is_news
 
     cdef void _send_response_setup(self, int32_t response_session_id, int64_t now_ns) noexcept nogil:
         cdef int i

@@ -28,10 +28,10 @@ cdef class Receiver(DriverAgent):
 
     cdef int _poll_datagrams(self, int64_t now_ns) noexcept nogil
     cdef int _poll_socket(self, ReceiveEndpoint endpoint, ReceiveTransport transport, int64_t now_ns, int64_t* bytes_received) noexcept nogil
-    cdef int _on_received(self, ReceiveEndpoint endpoint, ReceiveTransport transport, const Datagram* item, int64_t now_ns) noexcept nogil
-    cdef void _on_datagram(self, ReceiveEndpoint endpoint, ReceiveTransport transport, uint8_t* frame, int32_t length,
+    cdef int _on_received(self, ReceiveEndpoint endpoint, ReceiveTransport transport, const Datagram* item, int64_t now_ns, int* news) noexcept nogil
+    cdef bint _on_datagram(self, ReceiveEndpoint endpoint, ReceiveTransport transport, uint8_t* frame, int32_t length,
                            const Address* source, int64_t now_ns) noexcept nogil
-    cdef void _on_data(self, ReceiveEndpoint endpoint, ReceiveTransport transport, uint8_t* frame, int32_t length,
+    cdef bint _on_data(self, ReceiveEndpoint endpoint, ReceiveTransport transport, uint8_t* frame, int32_t length,
                        const Address* source, int64_t now_ns) noexcept nogil
     cdef void _on_setup(self, ReceiveEndpoint endpoint, ReceiveTransport transport, const uint8_t* frame, const Address* source,
                         int64_t now_ns) noexcept nogil

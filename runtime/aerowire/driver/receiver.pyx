@@ -39,6 +39,7 @@ cdef enum:
     OPERATION_CHANGE_CONTROL = 10
 
 cdef int DATAGRAMS_PER_CYCLE = 16           # from one socket, in batches: a stream in trouble does not hold up the others
+cdef int HEARTBEATS_PER_CYCLE = 64          # that say nothing new
 cdef int PORTS_WALKED = 4                   # asked one by one, without the help of epoll
 cdef int DATAGRAM_CAPACITY = 65536          # bytes: the largest datagram
 
@@ -116,9 +117,10 @@ cdef class Receiver(DriverAgent):
         cdef bint is_busy = is_consecutive and transport.busy_cycles > 1
         cdef int count = self._batch.count if is_busy or transport.quiet_batch > self._batch.count else transport.quiet_batch
         cdef int taken = 0
+        cdef int news = 0
         cdef int received = count
         cdef int j
-        while received == count and taken < DATAGRAMS_PER_CYCLE and (is_busy or taken == 0):
+        while received == count and news < DATAGRAMS_PER_CYCLE and taken - news < HEARTBEATS_PER_CYCLE and (is_busy or news == 0):
             received = transport.port.receive(self._batch.items, count)
             if received < 0:
                 endpoint.report(ERROR_RECEIVE_FAILED, -received, 0, now_ns)
@@ -127,49 +129,53 @@ cdef class Receiver(DriverAgent):
                 transport.heard_ns = now_ns
             for j in range(received):
                 bytes_received[0] += self._batch.items[j].length
-                taken += self._on_received(endpoint, transport, &self._batch.items[j], now_ns)
+                taken += self._on_received(endpoint, transport, &self._batch.items[j], now_ns, &news)
         if taken:
             transport.busy_cycles = transport.busy_cycles + 1 if is_consecutive else 1
             transport.heard_cycle = self._cycle_number
-        return taken
+        # What only says that streams are there is no work: with a thousand of them the agent would never back off.
+        return news if taken - news < HEARTBEATS_PER_CYCLE else taken
 
-    cdef int _on_received(self, ReceiveEndpoint endpoint, ReceiveTransport transport, const Datagram* item, int64_t now_ns) noexcept nogil:
+    cdef int _on_received(self, ReceiveEndpoint endpoint, ReceiveTransport transport, const Datagram* item, int64_t now_ns,
+                          int* news) noexcept nogil:
         # one datagram, or several that the kernel joined
         cdef int32_t step = datagram_step(item)
         cdef int32_t offset = 0
         cdef int count = 0
         while offset < item.length or count == 0:
-            self._on_datagram(endpoint, transport, item.buffer + offset, min(step, item.length - offset), &item.address, now_ns)
+            news[0] += self._on_datagram(endpoint, transport, item.buffer + offset, min(step, item.length - offset), &item.address, now_ns)
             offset += step
             count += 1
         return count
 
-    cdef void _on_datagram(self, ReceiveEndpoint endpoint, ReceiveTransport transport, uint8_t* frame, int32_t length,
+    cdef bint _on_datagram(self, ReceiveEndpoint endpoint, ReceiveTransport transport, uint8_t* frame, int32_t length,
                            const Address* source, int64_t now_ns) noexcept nogil:
         cdef int frame_type
         if not frame_is_valid(frame, length):
             counter_atomic_add(self._system.address[SYSTEM_COUNTER_INVALID_PACKETS], 1)
-            return
+            return True
         frame_type = frame_header_type(frame)
         if frame_type == FRAME_TYPE_DATA or frame_type == FRAME_TYPE_PAD:
-            self._on_data(endpoint, transport, frame, length, source, now_ns)
-        elif frame_type == FRAME_TYPE_SETUP:
+            return self._on_data(endpoint, transport, frame, length, source, now_ns)
+        if frame_type == FRAME_TYPE_SETUP:
             self._on_setup(endpoint, transport, frame, source, now_ns)
         elif frame_type == FRAME_TYPE_RTTM:
             self._on_rtt_measurement(endpoint, transport, frame, source, now_ns)
+        return True
 
-    cdef void _on_data(self, ReceiveEndpoint endpoint, ReceiveTransport transport, uint8_t* frame, int32_t length,
+    cdef bint _on_data(self, ReceiveEndpoint endpoint, ReceiveTransport transport, uint8_t* frame, int32_t length,
                        const Address* source, int64_t now_ns) noexcept nogil:
         cdef int32_t stream_id = data_header_stream_id(frame)
         cdef int32_t session_id = data_header_session_id(frame)
         cdef int verdict = endpoint.interest.on_data(stream_id, session_id, (data_header_flags(frame) & DATA_FLAGS_EOS) != 0)
         if verdict == DISPATCH_IMAGE:
-            (<PublicationImage><void*>endpoint.interest.image).insert_packet(frame, length, transport.index, source, now_ns)
-        elif verdict == DISPATCH_ELICIT:
+            return (<PublicationImage><void*>endpoint.interest.image).insert_packet(frame, length, transport.index, source, now_ns)
+        if verdict == DISPATCH_ELICIT:
             if self._pending.add(<void*>endpoint, transport.index, session_id, stream_id, False, source, now_ns):
                 endpoint.elicit_setup(transport.index, source, session_id, stream_id, now_ns)
             else:
                 endpoint.interest.forget_session(stream_id, session_id, SESSION_PENDING_SETUP)
+        return True
 
     cdef void _on_setup(self, ReceiveEndpoint endpoint, ReceiveTransport transport, const uint8_t* frame, const Address* source,
                         int64_t now_ns) noexcept nogil:
