@@ -206,6 +206,38 @@ def test_offer_many_refuses_a_single_message(opened: Opened, single: Any) -> Non
         publication.offer_many(single)
 
 
+@pytest.mark.parametrize(
+    "send",
+    [
+        lambda publication, array: publication.offer(array),
+        lambda publication, array: publication.send(array),
+        lambda publication, array: publication.offer_parts(b"a", array),
+        lambda publication, array: publication.offer_parts(*[b"a"] * 300, array),
+        lambda publication, array: publication.offer_many([b"a", array]),
+        lambda publication, array: publication.offer_many(array),
+    ],
+)
+def test_python_objects_are_no_message(opened: Opened, send: Callable[[Any, Any], object]) -> None:
+    publication, subscription = opened
+    array = np.array([object(), "text"], dtype=object)
+    with pytest.raises(TypeError, match="array of Python objects"):
+        send(publication, array)
+    assert received(subscription) == []
+    with publication.try_claim(16) as claim, pytest.raises(TypeError, match="array of Python objects"):
+        claim.put_bytes(array)
+
+
+@pytest.mark.parametrize("array", [np.arange(6).reshape(2, 3), np.array([(1, 2.0)], dtype=[("O", "<i4"), ("b", "<f8")]), np.float64(1.5)])
+def test_any_contiguous_buffer_is_a_message(opened: Opened, array: Any) -> None:
+    publication, subscription = opened
+    assert publication.offer(array) > 0
+    assert publication.offer(memoryview(array)) > 0
+    assert publication.offer_parts(array, memoryview(bytes(array)).cast("H")) > 0
+    assert received(subscription) == [bytes(array)] * 2 + [bytes(array) * 2]
+    with pytest.raises((BufferError, ValueError), match="contiguous"):
+        publication.offer(np.zeros((4, 4), dtype=np.uint8).T[1:])
+
+
 def test_offer_many_sends_what_stands_before_a_message_that_is_too_long(opened: Opened) -> None:
     publication, subscription = opened
     with pytest.raises(MessageTooLongError):

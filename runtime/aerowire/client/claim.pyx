@@ -1,7 +1,7 @@
 """A claimed frame: space in the log that the owner fills in place and then commits or aborts. Aeron: BufferClaim."""
 
 cimport cython
-from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_ND, PyBUF_FORMAT, PyObject_GetBuffer, PyBuffer_Release
+from cpython.buffer cimport PyBUF_ND, PyBUF_FORMAT, PyBuffer_Release
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
@@ -12,6 +12,7 @@ from aerowire.codecs.native.transport cimport (
     data_header_set_type, data_header_type)
 from aerowire.client.state cimport Handle
 from aerowire.logbuffer.append cimport claim_abort, claim_commit
+from aerowire.memory.buffers cimport borrow_bytes
 
 from aerowire.base.errors import ClosedError
 
@@ -136,7 +137,7 @@ cdef class BufferClaim:
         """Copy `data` (any contiguous buffer) into the message's space at `offset`. Raises ValueError when it does not fit."""
         cdef Py_buffer view
         self.require_open()
-        PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+        borrow_bytes(data, &view)
         try:
             if offset < 0 or view.len > self._length or offset > self._length - view.len:
                 raise ValueError(f"{view.len} bytes at {offset} do not fit into a claim of {self._length}")

@@ -5,7 +5,7 @@ nothing of commands, counters' meaning or threads: the conductor makes it, and e
 """
 
 cimport cython
-from cpython.buffer cimport PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBUF_SIMPLE, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
+from cpython.buffer cimport PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_GET_SIZE
 from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -13,7 +13,6 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from aerowire.client.claim cimport BufferClaim, new_claim
 from aerowire.client.fast_call cimport FastFunction, precede
 from aerowire.client.numbers cimport number_of, numbers_clear
-from aerowire.client.rows cimport refuse_objects
 from aerowire.client.state cimport STATE_OPEN
 from aerowire.client.stream_handle cimport StreamHandle
 from aerowire.ipc.counters cimport CountersReader, counter_get
@@ -23,6 +22,7 @@ from aerowire.logbuffer.descriptor cimport (
     OFFER_ADMIN_ACTION, OFFER_BACK_PRESSURED, OFFER_CLOSED, OFFER_MAX_POSITION_EXCEEDED, OFFER_MESSAGE_TOO_LONG, OFFER_NOT_CONNECTED,
     max_possible_position)
 from aerowire.logbuffer.log cimport LogBuffers
+from aerowire.memory.buffers cimport borrow_bytes, refuse_objects
 
 from aerowire.base.errors import MessageTooLongError, PublicationClosedError
 from aerowire.client.html import publication_html
@@ -141,7 +141,7 @@ cdef class PublicationBase(StreamHandle):
             return self.offer_gathered(array.parts, array.count, reserved_value)
         try:
             for buffer in buffers:
-                PyObject_GetBuffer(buffer, &views[borrowed], PyBUF_SIMPLE)
+                borrow_bytes(buffer, &views[borrowed])
                 parts[borrowed].address = <const uint8_t*>views[borrowed].buf
                 parts[borrowed].length = views[borrowed].len
                 borrowed += 1
@@ -246,7 +246,7 @@ cdef class PublicationBase(StreamHandle):
     cdef object offer_buffer(self, object buffer, Py_ssize_t offset, object length, object reserved_value):
         cdef Py_buffer view
         cdef Py_ssize_t part
-        PyObject_GetBuffer(buffer, &view, PyBUF_SIMPLE)
+        borrow_bytes(buffer, &view)
         try:
             part = view.len - offset if length is None else length
             if offset < 0 or part < 0 or part > view.len - offset:
@@ -318,7 +318,7 @@ cdef class PublicationBase(StreamHandle):
                         parts[count].address = <const uint8_t*>PyBytes_AS_STRING(item)
                         parts[count].length = PyBytes_GET_SIZE(item)
                     else:
-                        PyObject_GetBuffer(item, &views[borrowed], PyBUF_SIMPLE)
+                        borrow_bytes(item, &views[borrowed])
                         parts[count].address = <const uint8_t*>views[borrowed].buf
                         parts[count].length = views[borrowed].len
                         borrowed += 1

@@ -13,8 +13,5 @@ cdef class Rows:
     cdef int64_t count
     cdef readonly int64_t filled
 
-# Raise TypeError for a buffer, got with its format, of which items are or hold Python objects: their bytes are addresses.
-cdef int refuse_objects(const Py_buffer* view) except -1
-
 # Fill rows with payloads of an open image and move its position. False: full, or a payload of another length is next.
 cdef bint poll_rows(ImageBase image, Rows rows) except *

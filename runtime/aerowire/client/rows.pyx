@@ -10,6 +10,7 @@ from aerowire.ipc.counters cimport counter_get, counter_set
 from aerowire.logbuffer.descriptor cimport align_frame, index_by_position
 from aerowire.logbuffer.frame cimport frame_is_padding, frame_length_acquire, guessed
 from aerowire.logbuffer.frame_write cimport PREFETCH_DISTANCE, copy_bytes, prefetch_read
+from aerowire.memory.buffers cimport refuse_objects
 
 
 @cython.final
@@ -30,20 +31,6 @@ cdef class Rows:
 
     def __dealloc__(self):
         PyBuffer_Release(&self._view)    # nothing where nothing was got
-
-
-cdef int refuse_objects(const Py_buffer* view) except -1:
-    cdef const char* code = view.format
-    cdef bint is_name = False       # names of fields stand between colons
-    if code is NULL:
-        return 0
-    while code[0] != 0:
-        if code[0] == b':':
-            is_name = not is_name
-        elif code[0] == b'O' and not is_name:
-            raise TypeError(f"messages are bytes: an array of Python objects, {(<bytes>view.format).decode()!r}, has only their addresses")
-        code += 1
-    return 0
 
 
 cdef bint poll_rows(ImageBase image, Rows rows) except *:

@@ -244,7 +244,7 @@ class Registrar:
             return
 
         def remove(udp: UdpChannel) -> None:
-            self.receive_destinations.remove(self.subscriptions.find_multi_destination(registration_id), udp)
+            self.receive_destinations.remove(self.subscriptions.find_multi_destination(registration_id, ErrorCode.INVALID_CHANNEL), udp)
             self.core.responses.operation_success(correlation_id)
 
         self._with_channel(channel, correlation_id, remove, is_destination=True)

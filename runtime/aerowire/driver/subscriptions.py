@@ -40,8 +40,11 @@ class Subscriptions:
     def __iter__(self) -> Iterator[Subscription]:
         return iter((*self._subscriptions.values(), *self._destinations))
 
-    def find_multi_destination(self, registration_id: int) -> Subscription:
-        """Return a subscription that destinations can be added to; raises RegistrationError."""
+    def find_multi_destination(self, registration_id: int, refusal: ErrorCode = ErrorCode.UNKNOWN_SUBSCRIPTION) -> Subscription:
+        """Return a subscription that destinations can be added to; raises RegistrationError, with `refusal` for one that takes none.
+
+        Aeron knows no such subscription when a destination is added, and finds its channel invalid when one is removed.
+        """
         subscription = self._subscriptions.get(registration_id)
         if subscription is None or subscription.endpoint is None or not subscription.endpoint.native.is_multi_destination:
             raise RegistrationError(
@@ -49,7 +52,7 @@ class Subscriptions:
                 where="destination",
                 expected="the registration of a subscription with control-mode=manual",
                 actual=registration_id,
-                error_code=ErrorCode.UNKNOWN_SUBSCRIPTION,
+                error_code=ErrorCode.UNKNOWN_SUBSCRIPTION if subscription is None or subscription.endpoint is None else refusal,
             )
         return subscription
 

@@ -17,6 +17,7 @@ from aerowire.logbuffer.descriptor cimport OFFER_NOT_CONNECTED, compute_max_mess
 from aerowire.logbuffer.frame cimport frame_length_release
 from aerowire.logbuffer.log cimport LogBuffers
 from aerowire.memory.atomics cimport load_acquire_i64, load_relaxed_i32
+from aerowire.memory.buffers cimport borrow_bytes
 from aerowire.memory.region cimport BufferView, borrow
 
 
@@ -181,7 +182,7 @@ cdef class PartArray:
         if self.parts == NULL or self._views == NULL:
             raise MemoryError(f"table of {len(sources)} buffers")
         for source in sources:
-            PyObject_GetBuffer(source, &self._views[index], PyBUF_SIMPLE)
+            borrow_bytes(source, &self._views[index])
             self.parts[index].address = <const uint8_t*>self._views[index].buf
             self.parts[index].length = self._views[index].len
             index += 1
