@@ -39,7 +39,7 @@ cdef enum:
     OPERATION_CHANGE_CONTROL = 10
 
 cdef int DATAGRAMS_PER_CYCLE = 16           # from one socket, in batches: a stream in trouble does not hold up the others
-cdef int HEARTBEATS_PER_CYCLE = 64          # that say nothing new
+cdef int HEARTBEATS_PER_CYCLE = 256         # that say nothing new: streams that were served together once are due together
 cdef int PORTS_WALKED = 4                   # asked one by one, without the help of epoll
 cdef int DATAGRAM_CAPACITY = 65536          # bytes: the largest datagram
 

@@ -30,7 +30,7 @@ cdef enum:
     OPERATION_CHANGE_DESTINATION = 5
 
 cdef int64_t IDLE_POLL_INTERVAL_NS = 40_000 # a spinning sender with nothing to send asks its sockets no more often: a look costs 0.5 us
-cdef int ANSWERS_PER_CYCLE = 32             # from one socket, in batches
+cdef int ANSWERS_PER_CYCLE = 256            # from one socket, in batches: receivers that answered together once are due together
 cdef int ANSWER_CAPACITY = 65536            # bytes: the largest datagram, so that a long one is seen as what it is
 
 
