@@ -6,6 +6,7 @@ Raises RingBufferFullError when the driver does not take commands out.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 from aerowire.base.errors import AerowireError
@@ -65,119 +66,85 @@ class DriverProxy:
 
     def remove_publication(self, registration_id: int, *, revoke: bool) -> int:
         """Give a publication back."""
-        correlation_id = self._ring.next_correlation_id()
         flags = RemovePublicationFlags.REVOKE if revoke else RemovePublicationFlags(0)
-        body = RemovePublicationEncoder.encode(
-            client_id=self.client_id, correlation_id=correlation_id, registration_id=registration_id, flags=flags
-        )
-        return self._write(CommandType.REMOVE_PUBLICATION, correlation_id, body)
+        return self._send(CommandType.REMOVE_PUBLICATION, RemovePublicationEncoder.encode, registration_id=registration_id, flags=flags)
 
     def add_subscription(self, channel: str, stream_id: int) -> int:
         """Ask for a subscription."""
-        correlation_id = self._ring.next_correlation_id()
-        body = AddSubscriptionEncoder.encode(
-            client_id=self.client_id,
-            correlation_id=correlation_id,
+        return self._send(
+            CommandType.ADD_SUBSCRIPTION,
+            AddSubscriptionEncoder.encode,
             registration_correlation_id=NULL_CORRELATION_ID,
             stream_id=stream_id,
             channel=_ascii(channel, "channel"),
         )
-        return self._write(CommandType.ADD_SUBSCRIPTION, correlation_id, body)
 
     def remove_subscription(self, registration_id: int) -> int:
         """Give a subscription back."""
-        correlation_id = self._ring.next_correlation_id()
-        body = RemoveSubscriptionEncoder.encode(client_id=self.client_id, correlation_id=correlation_id, registration_id=registration_id)
-        return self._write(CommandType.REMOVE_SUBSCRIPTION, correlation_id, body)
+        return self._send(CommandType.REMOVE_SUBSCRIPTION, RemoveSubscriptionEncoder.encode, registration_id=registration_id)
 
     def destination(self, command: CommandType, registration_id: int, channel: str) -> int:
         """Add or remove a destination of a publication or subscription: `command` says which."""
-        correlation_id = self._ring.next_correlation_id()
-        body = _DESTINATION_ENCODERS[command].encode(
-            client_id=self.client_id,
-            correlation_id=correlation_id,
-            registration_id=registration_id,
-            channel=_ascii(channel, "channel"),
+        return self._send(
+            command, _DESTINATION_ENCODERS[command].encode, registration_id=registration_id, channel=_ascii(channel, "channel")
         )
-        return self._write(command, correlation_id, body)
 
     def remove_destination_by_id(self, registration_id: int, destination_id: int) -> int:
         """Remove a destination of a publication by the registration id of the command that added it."""
-        correlation_id = self._ring.next_correlation_id()
-        body = RemoveDestinationByIdEncoder.encode(
-            client_id=self.client_id,
-            correlation_id=correlation_id,
+        return self._send(
+            CommandType.REMOVE_DESTINATION_BY_ID,
+            RemoveDestinationByIdEncoder.encode,
             resource_registration_id=registration_id,
             destination_registration_id=destination_id,
         )
-        return self._write(CommandType.REMOVE_DESTINATION_BY_ID, correlation_id, body)
 
     def reject_image(self, image_correlation_id: int, position: int, reason: str) -> int:
         """Tell the publisher of an image that it is not wanted, and why."""
-        correlation_id = self._ring.next_correlation_id()
-        body = RejectImageEncoder.encode(
-            client_id=self.client_id,
-            correlation_id=correlation_id,
+        return self._send(
+            CommandType.REJECT_IMAGE,
+            RejectImageEncoder.encode,
             image_correlation_id=image_correlation_id,
             position=position,
             reason=_ascii(reason, "reason"),
         )
-        return self._write(CommandType.REJECT_IMAGE, correlation_id, body)
 
     def add_counter(self, type_id: int, key: bytes, label: str) -> int:
         """Ask for a counter that lives as long as this client keeps it."""
-        correlation_id = self._ring.next_correlation_id()
-        body = AddCounterEncoder.encode(
-            client_id=self.client_id, correlation_id=correlation_id, type_id=type_id, key=key, label=_ascii(label, "label")
-        )
-        return self._write(CommandType.ADD_COUNTER, correlation_id, body)
+        return self._send(CommandType.ADD_COUNTER, AddCounterEncoder.encode, type_id=type_id, key=key, label=_ascii(label, "label"))
 
     def add_static_counter(self, type_id: int, registration_id: int, key: bytes, label: str) -> int:
         """Ask for a counter that outlives its clients and is found again by type and registration id."""
-        correlation_id = self._ring.next_correlation_id()
-        body = AddStaticCounterEncoder.encode(
-            client_id=self.client_id,
-            correlation_id=correlation_id,
+        return self._send(
+            CommandType.ADD_STATIC_COUNTER,
+            AddStaticCounterEncoder.encode,
             registration_id=registration_id,
             type_id=type_id,
             key=key,
             label=_ascii(label, "label"),
         )
-        return self._write(CommandType.ADD_STATIC_COUNTER, correlation_id, body)
 
     def remove_counter(self, registration_id: int) -> int:
         """Give a counter back."""
-        correlation_id = self._ring.next_correlation_id()
-        body = RemoveCounterEncoder.encode(client_id=self.client_id, correlation_id=correlation_id, registration_id=registration_id)
-        return self._write(CommandType.REMOVE_COUNTER, correlation_id, body)
+        return self._send(CommandType.REMOVE_COUNTER, RemoveCounterEncoder.encode, registration_id=registration_id)
 
     def next_available_session_id(self, stream_id: int) -> int:
         """Ask for a session id that nobody uses on the stream."""
-        correlation_id = self._ring.next_correlation_id()
-        body = GetNextAvailableSessionIdEncoder.encode(client_id=self.client_id, correlation_id=correlation_id, stream_id=stream_id)
-        return self._write(CommandType.GET_NEXT_AVAILABLE_SESSION_ID, correlation_id, body)
+        return self._send(CommandType.GET_NEXT_AVAILABLE_SESSION_ID, GetNextAvailableSessionIdEncoder.encode, stream_id=stream_id)
 
     def client_close(self) -> int:
         """Take leave: the driver drops all that this client has."""
-        correlation_id = self._ring.next_correlation_id()
-        body = ClientCloseEncoder.encode(client_id=self.client_id, correlation_id=correlation_id)
-        return self._write(CommandType.CLIENT_CLOSE, correlation_id, body)
+        return self._send(CommandType.CLIENT_CLOSE, ClientCloseEncoder.encode)
 
     def terminate_driver(self, token: bytes) -> int:
         """Ask the driver to end; its validator decides by the token."""
-        correlation_id = self._ring.next_correlation_id()
-        body = TerminateDriverEncoder.encode(client_id=self.client_id, correlation_id=correlation_id, token=token)
-        return self._write(CommandType.TERMINATE_DRIVER, correlation_id, body)
+        return self._send(CommandType.TERMINATE_DRIVER, TerminateDriverEncoder.encode, token=token)
 
     def _add_publication(self, command: CommandType, channel: str, stream_id: int) -> int:
-        correlation_id = self._ring.next_correlation_id()
-        body = AddPublicationEncoder.encode(
-            client_id=self.client_id, correlation_id=correlation_id, stream_id=stream_id, channel=_ascii(channel, "channel")
-        )
-        return self._write(command, correlation_id, body)
+        return self._send(command, AddPublicationEncoder.encode, stream_id=stream_id, channel=_ascii(channel, "channel"))
 
-    def _write(self, command: CommandType, correlation_id: int, body: bytes) -> int:
-        self._ring.write(command, body)
+    def _send(self, command: CommandType, encode: Callable[..., bytes], **fields: object) -> int:
+        correlation_id = self._ring.next_correlation_id()
+        self._ring.write(command, encode(client_id=self.client_id, correlation_id=correlation_id, **fields))
         return correlation_id
 
 
