@@ -78,15 +78,6 @@ cdef class NetworkPublication(Subscribable):
 
     # sender's thread
     cdef int64_t send(self, int64_t now_ns) noexcept nogil                  # bytes sent
-    # whether it moved anything: the limit, or who is there
-    cdef bint on_status_message(self, const uint8_t* frame, int32_t length, EventQueue events, int64_t now_ns) noexcept nogil
-    cdef bint accepts_status_message(self, const uint8_t* frame) noexcept nogil
-    cdef void on_setup_elicited(self, const uint8_t* frame, int32_t length, const Address* source, int64_t now_ns) noexcept nogil
-    cdef int64_t on_nak(self, const uint8_t* frame, int64_t now_ns) noexcept nogil     # bytes sent again
-    cdef void on_rtt_measurement(self, const uint8_t* frame, int64_t now_ns) noexcept nogil
-    cdef void on_error(self, const uint8_t* frame, const Address* source, int64_t destination_registration_id, EventQueue events,
-                       int64_t now_ns) noexcept nogil
-    cdef void on_response_setup(self, const uint8_t* frame, EventQueue events) noexcept nogil
     cdef void sender_release(self) noexcept nogil
     cdef int64_t sender_deadline_ns(self) noexcept nogil
     # tracker's thread
@@ -99,7 +90,6 @@ cdef class NetworkPublication(Subscribable):
     cdef int64_t _send_data(self, int64_t position, int64_t now_ns) noexcept nogil
     cdef void _send_setup(self, int64_t position, int64_t now_ns) noexcept nogil
     cdef void _send_heartbeat(self, int64_t position, int64_t now_ns) noexcept nogil
-    cdef int64_t _resend(self, int32_t term_id, int32_t term_offset, int32_t length, int64_t now_ns) noexcept nogil
     cdef void _count_limit(self) noexcept nogil
     cdef bint _has_subscribers(self) noexcept nogil
     cdef void _drain(self, int64_t now_ns) noexcept nogil

@@ -1,39 +1,33 @@
-"""A stream that is sent over a network. The sender's half sends, answers and connects; the tracker's half limits, cleans and ends it.
+"""A stream that is sent over a network. The sender's half sends and connects; the tracker's half limits, cleans and ends it.
+
+What comes back to it is for publication_answers and publication_repair.
 
 Bytes go from the log to the socket without a copy. Nothing here allocates or takes the interpreter lock after construction.
 """
 
-from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t
-from libc.string cimport memcpy
+from libc.stdint cimport int32_t, int64_t, uint8_t
 
 cimport cython
 
 from aerowire.base.ports cimport Datagram, datagram_to_peer
 from aerowire.codecs.native.counters cimport (
-    SYSTEM_COUNTER_BYTES_SENT, SYSTEM_COUNTER_HEARTBEATS_SENT, SYSTEM_COUNTER_PUBLICATIONS_REVOKED, SYSTEM_COUNTER_RETRANSMIT_OVERFLOW,
-    SYSTEM_COUNTER_RETRANSMITS_SENT, SYSTEM_COUNTER_RETRANSMITTED_BYTES, SYSTEM_COUNTER_SENDER_FLOW_CONTROL_LIMITS, SYSTEM_COUNTER_UNBLOCKED_PUBLICATIONS)
+    SYSTEM_COUNTER_BYTES_SENT, SYSTEM_COUNTER_HEARTBEATS_SENT, SYSTEM_COUNTER_PUBLICATIONS_REVOKED,
+    SYSTEM_COUNTER_SENDER_FLOW_CONTROL_LIMITS, SYSTEM_COUNTER_UNBLOCKED_PUBLICATIONS)
 from aerowire.codecs.native.events cimport DRIVER_EVENT_CODE_PUBLICATION_REVOKE
 from aerowire.codecs.native.logbuffer cimport END_OF_STREAM_POSITION_UNSET
 from aerowire.codecs.native.transport cimport (
-    DATA_FLAGS_EOS, DATA_FLAGS_REVOKED, DATA_FLAGS_UNFRAGMENTED, DATA_HEADER_LENGTH, ERROR_FRAME_LENGTH, MAX_MESSAGE_LENGTH, RTTM_FLAGS_REPLY,
-    RTTM_LENGTH, SETUP_FLAGS_GROUP, SETUP_FLAGS_SEND_RESPONSE, SETUP_LENGTH, SM_FLAGS_EOS, error_frame_error_code, error_frame_error_length, error_frame_group_tag,
-    error_frame_receiver_id, nak_length, nak_term_id, nak_term_offset, rttm_echo_timestamp_ns, rttm_flags, rttm_receiver_id,
-    response_setup_response_session_id, status_message_consumption_term_id, status_message_consumption_term_offset, status_message_flags,
-    status_message_receiver_id)
-from aerowire.driver.events cimport (
-    EVENT_PUBLICATION_DONE, EVENT_PUBLICATION_ERROR, EVENT_PUBLICATION_LINGER, EVENT_PUBLICATION_REMOVED, EVENT_RESPONSE_CONNECTED,
-    EVENT_RESPONSE_SETUP, EventRecord)
+    DATA_FLAGS_EOS, DATA_FLAGS_REVOKED, DATA_FLAGS_UNFRAGMENTED, DATA_HEADER_LENGTH, MAX_MESSAGE_LENGTH, SETUP_FLAGS_GROUP,
+    SETUP_FLAGS_SEND_RESPONSE, SETUP_LENGTH)
+from aerowire.driver.events cimport EVENT_PUBLICATION_DONE, EVENT_PUBLICATION_LINGER, EVENT_PUBLICATION_REMOVED
 from aerowire.driver.publication_support cimport clean_towards, position_address, possibly_blocked, publish_end, show_connected
 from aerowire.ipc.counters cimport CountersReader, counter_add, counter_get, counter_get_relaxed, counter_increment, counter_set
-from aerowire.logbuffer.descriptor cimport (
-    compute_max_message_length, compute_position, compute_term_id, compute_term_offset, index_by_position)
+from aerowire.logbuffer.descriptor cimport compute_max_message_length, compute_term_id, compute_term_offset, index_by_position
 from aerowire.logbuffer.rebuild cimport unblock_log
 from aerowire.logbuffer.scan cimport scan_for_availability
 from aerowire.memory.atomics cimport load_acquire_i32, load_acquire_i64, store_release_i32, store_release_i64
 from aerowire.protocol.delay cimport StaticDelay
-from aerowire.protocol.frame_build cimport build_heartbeat, build_rttm, build_setup
+from aerowire.protocol.frame_build cimport build_heartbeat, build_setup
 from aerowire.protocol.lifecycle cimport PUBLICATION_ACTIVE, PUBLICATION_DONE, PUBLICATION_DRAINING, PUBLICATION_LINGER
-from aerowire.protocol.retransmit_handler cimport NAK_OVERFLOW, NAK_RESEND
 from aerowire.protocol.untethered cimport UntetheredTimes
 
 
@@ -119,9 +113,6 @@ cdef class NetworkPublication(Subscribable):
                 counter_set(self._sender_limit, position)
             if self._liveness.on_idle(now_ns, self._connection_timeout_ns) and self._liveness.count == 0:
                 store_release_i32(&self._has_receivers, False)
-        while self._retransmit.poll_resend(now_ns):
-            bytes_sent += self._resend(self._retransmit.resend_term_id, self._retransmit.resend_term_offset, self._retransmit.resend_length,
-                                       now_ns)
         return bytes_sent
 
     cdef int64_t _follow_spies(self, int64_t position) noexcept nogil:
@@ -201,123 +192,6 @@ cdef class NetworkPublication(Subscribable):
         counter_increment(self._system.address[SYSTEM_COUNTER_HEARTBEATS_SENT])
         if self._transmit_frame(frame, DATA_HEADER_LENGTH, now_ns):
             counter_add(self._system.address[SYSTEM_COUNTER_BYTES_SENT], DATA_HEADER_LENGTH)
-
-    cdef bint accepts_status_message(self, const uint8_t* frame) noexcept nogil:
-        cdef int64_t position = compute_position(status_message_consumption_term_id(frame), status_message_consumption_term_offset(frame),
-                                                 self.bits, self.initial_term_id)
-        cdef int64_t distance = position - counter_get_relaxed(self._sender_position)
-        return -(self.term_length >> 1) <= distance <= (self.term_length >> 1)
-
-    cdef bint on_status_message(self, const uint8_t* frame, int32_t length, EventQueue events, int64_t now_ns) noexcept nogil:
-        cdef int64_t limit = counter_get_relaxed(self._sender_limit)
-        cdef bint had_receivers = self._has_receivers
-        cdef int64_t position = compute_position(status_message_consumption_term_id(frame), status_message_consumption_term_offset(frame),
-                                                 self.bits, self.initial_term_id)
-        if status_message_flags(frame) & SM_FLAGS_EOS:
-            self._liveness.on_remote_close(status_message_receiver_id(frame))
-            if not self._endpoint.group:
-                store_release_i32(&self._unicast_eos, True)
-        else:
-            self._liveness.on_status_message(status_message_receiver_id(frame), now_ns)
-        self.status_message_ns = now_ns
-        store_release_i32(&self._has_receivers, self._liveness.count > 0)
-        if self._is_response and self._has_receivers and not self._connection_told:
-            self._connection_told = events.has_room() and events.offer(EVENT_RESPONSE_CONNECTED, <void*>self, 0, 0)
-        if position + (self.term_length >> 1) > self._over_run_limit:
-            self._over_run_limit = position + (self.term_length >> 1)
-        self._schedule.on_status_message()
-        counter_set(self._sender_limit, self._flow_control.on_status_message(frame, length, position, limit, now_ns))
-        show_connected(self._log, self._has_subscribers() and self.lifecycle.state() == PUBLICATION_ACTIVE)
-        return counter_get_relaxed(self._sender_limit) != limit or self._has_receivers != had_receivers
-
-    cdef void on_setup_elicited(self, const uint8_t* frame, int32_t length, const Address* source, int64_t now_ns) noexcept nogil:
-        if not load_acquire_i32(&self._end_of_stream):
-            self.status_message_ns = now_ns
-            self._schedule.on_setup_elicited()
-            self._flow_control.on_trigger_send_setup(frame, length, now_ns)
-            if self._is_response:
-                self._response_address = source[0]
-
-    cdef int64_t on_nak(self, const uint8_t* frame, int64_t now_ns) noexcept nogil:
-        cdef int32_t offset = nak_term_offset(frame)
-        cdef int32_t length = self._flow_control.max_retransmission_length(offset, nak_length(frame), self.term_length)
-        cdef int outcome
-        counter_increment(self._naks_received)
-        outcome = self._retransmit.on_nak(nak_term_id(frame), offset, length, now_ns)
-        if outcome == NAK_RESEND:
-            return self._resend(nak_term_id(frame), offset, length, now_ns)
-        if outcome == NAK_OVERFLOW:
-            counter_increment(self._system.address[SYSTEM_COUNTER_RETRANSMIT_OVERFLOW])
-        return 0
-
-    cdef int64_t _resend(self, int32_t term_id, int32_t term_offset, int32_t length, int64_t now_ns) noexcept nogil:
-        # Only what was sent and cannot have been cleaned yet. Aeron: NetworkPublication.resend.
-        cdef Datagram items[MESSAGES_PER_SEND_MAX]
-        cdef int32_t spans[MESSAGES_PER_SEND_MAX]
-        cdef int64_t position = compute_position(term_id, term_offset, self.bits, self.initial_term_id)
-        cdef int64_t sender_position = counter_get_relaxed(self._sender_position)
-        cdef int64_t bytes_sent = 0, total = 0
-        cdef int32_t available = 1
-        cdef int32_t padding
-        cdef int count, sent, i
-        cdef uint8_t* term
-        if self._notes is not None:
-            self._notes.resend(term_id, term_offset, length)
-        if not sender_position - (self.term_length >> 1) - self._max_message_length <= position < sender_position:
-            return 0
-        term = self._log.term_address(index_by_position(position, self.bits))
-        while length > 0 and available > 0:
-            count = 0
-            while count < MESSAGES_PER_SEND_MAX and length > 0:
-                padding = 0
-                available = scan_for_availability(term, self.term_length, term_offset, length if length < self.mtu else self.mtu, &padding)
-                if available <= 0:
-                    break
-                datagram_to_peer(&items[count], term + term_offset, available)
-                spans[count] = available + padding
-                term_offset += spans[count]
-                length -= spans[count]
-                count += 1
-            if count == 0:
-                break
-            sent = self._transmit(items, count, &bytes_sent, now_ns)
-            for i in range(sent):
-                total += spans[i]
-            if sent < count:
-                break
-        if total > 0:
-            counter_increment(self._system.address[SYSTEM_COUNTER_RETRANSMITS_SENT])
-            counter_add(self._system.address[SYSTEM_COUNTER_RETRANSMITTED_BYTES], total)
-        return bytes_sent
-
-    cdef void on_rtt_measurement(self, const uint8_t* frame, int64_t now_ns) noexcept nogil:
-        cdef uint8_t reply[RTTM_LENGTH]
-        if rttm_flags(frame) & RTTM_FLAGS_REPLY:
-            build_rttm(reply, 0, self.session_id, self.stream_id, rttm_echo_timestamp_ns(frame), 0, rttm_receiver_id(frame))
-            self._transmit_frame(reply, RTTM_LENGTH, now_ns)
-
-    cdef void on_error(self, const uint8_t* frame, const Address* source, int64_t destination_registration_id, EventQueue events,
-                       int64_t now_ns) noexcept nogil:
-        cdef EventRecord* record
-        self._flow_control.on_error(frame, now_ns)
-        if not self._liveness.on_remote_close(error_frame_receiver_id(frame)):
-            return
-        store_release_i32(&self._has_receivers, self._liveness.count > 0)
-        record = events.claim(EVENT_PUBLICATION_ERROR, <void*>self) if events.has_room() else NULL
-        if record is not NULL:
-            record.values[0] = error_frame_receiver_id(frame)
-            record.values[1] = error_frame_group_tag(frame)
-            record.values[2] = error_frame_error_code(frame)
-            record.values[3] = destination_registration_id
-            record.source = source[0]
-            record.text_length = error_frame_error_length(frame)
-            memcpy(record.text, frame + ERROR_FRAME_LENGTH, record.text_length)
-            events.publish(record)
-
-    cdef void on_response_setup(self, const uint8_t* frame, EventQueue events) noexcept nogil:
-        # It comes again and again until the response is heard: one that finds no room is not missed.
-        if self._setup_flags & SETUP_FLAGS_SEND_RESPONSE and events.has_room():
-            events.offer(EVENT_RESPONSE_SETUP, <void*>self, response_setup_response_session_id(frame), 0)
 
     cdef int _transmit(self, Datagram* items, int count, int64_t* bytes_sent, int64_t now_ns) noexcept nogil:
         if self._is_response:

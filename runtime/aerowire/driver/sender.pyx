@@ -15,6 +15,9 @@ from aerowire.codecs.native.transport cimport (
     status_message_stream_id)
 from aerowire.driver.agent_base cimport BATCH_MAX, PORTS_PER_CYCLE
 from aerowire.driver.events cimport ERROR_RECEIVE_FAILED, ERROR_TABLE_FULL, EVENT_SEND_ENDPOINT_REMOVED, EVENT_SEND_NAME_SILENT
+from aerowire.driver.publication_answers cimport (
+    accepts_status_message, take_error, take_response_setup, take_rtt_measurement, take_setup_request, take_status_message)
+from aerowire.driver.publication_repair cimport resend_due, take_nak
 from aerowire.driver.send_endpoint cimport DESTINATION_ADD, DESTINATION_REMOVE, DESTINATION_UPDATE
 from aerowire.driver.system_counters cimport duty_cycle_measure
 from aerowire.ipc.counters cimport counter_add, counter_atomic_add, counter_get_relaxed, counter_increment
@@ -113,6 +116,7 @@ cdef class Sender(DriverAgent):
 
     cdef int64_t _send_one(self, NetworkPublication publication, int64_t now_ns) noexcept nogil:
         cdef int64_t bytes_sent = publication.send(now_ns)
+        bytes_sent += resend_due(publication, now_ns)
         if publication.is_blocked:
             self._blocked = True
         return bytes_sent
@@ -161,11 +165,11 @@ cdef class Sender(DriverAgent):
         elif frame_type == FRAME_TYPE_RTTM:
             entry = endpoint.publications.find(pair_key(rttm_stream_id(frame), rttm_session_id(frame)))
             if entry is not NULL:
-                (<NetworkPublication>entry.value).on_rtt_measurement(frame, now_ns)
+                take_rtt_measurement(<NetworkPublication>entry.value, frame, now_ns)
         elif frame_type == FRAME_TYPE_RSP_SETUP:
             entry = endpoint.publications.find(pair_key(response_setup_stream_id(frame), response_setup_session_id(frame)))
             if entry is not NULL:
-                (<NetworkPublication>entry.value).on_response_setup(frame, self._events)
+                take_response_setup(<NetworkPublication>entry.value, frame, self._events)
         return True
 
     cdef bint _on_status_message(self, SendEndpoint endpoint, const uint8_t* frame, int32_t length, const Address* source, int64_t now_ns) noexcept nogil:
@@ -175,16 +179,16 @@ cdef class Sender(DriverAgent):
             counter_atomic_add(self._system.address[SYSTEM_COUNTER_INVALID_PACKETS], 1)
             return True
         counter_increment(self._system.address[SYSTEM_COUNTER_STATUS_MESSAGES_RECEIVED])
-        if entry is not NULL and not elicits and not (<NetworkPublication>entry.value).accepts_status_message(frame):
+        if entry is not NULL and not elicits and not accepts_status_message(<NetworkPublication>entry.value, frame):
             counter_increment(self._system.address[SYSTEM_COUNTER_STATUS_MESSAGES_REJECTED])
             return True
         endpoint.on_status_message(status_message_receiver_id(frame), source, now_ns)
         if entry is NULL:
             return True
         if elicits:
-            (<NetworkPublication>entry.value).on_setup_elicited(frame, length, source, now_ns)
+            take_setup_request(<NetworkPublication>entry.value, frame, length, source, now_ns)
             return True
-        return (<NetworkPublication>entry.value).on_status_message(frame, length, self._events, now_ns)
+        return take_status_message(<NetworkPublication>entry.value, frame, length, self._events, now_ns)
 
     cdef void _on_nak(self, SendEndpoint endpoint, const uint8_t* frame, int64_t now_ns) noexcept nogil:
         cdef PointerEntry* entry = endpoint.publications.find(pair_key(nak_stream_id(frame), nak_session_id(frame)))
@@ -194,7 +198,7 @@ cdef class Sender(DriverAgent):
             counter_atomic_add(self._system.address[SYSTEM_COUNTER_INVALID_PACKETS], 1)
             return
         counter_increment(self._system.address[SYSTEM_COUNTER_NAK_MESSAGES_RECEIVED])
-        self._bytes_resent += (<NetworkPublication>entry.value).on_nak(frame, now_ns)
+        self._bytes_resent += take_nak(<NetworkPublication>entry.value, frame, now_ns)
 
     cdef void _on_error(self, SendEndpoint endpoint, const uint8_t* frame, const Address* source, int64_t now_ns) noexcept nogil:
         cdef PointerEntry* entry
@@ -204,8 +208,8 @@ cdef class Sender(DriverAgent):
         counter_increment(self._system.address[SYSTEM_COUNTER_ERROR_FRAMES_RECEIVED])
         entry = endpoint.publications.find(pair_key(error_frame_stream_id(frame), error_frame_session_id(frame)))
         if entry is not NULL:
-            (<NetworkPublication>entry.value).on_error(frame, source, endpoint.registration_of(error_frame_receiver_id(frame), source),
-                                                       self._events, now_ns)
+            take_error(<NetworkPublication>entry.value, frame, source, endpoint.registration_of(error_frame_receiver_id(frame), source),
+                       self._events, now_ns)
 
     # ---- names
 

@@ -1,0 +1,90 @@
+"""What a publication makes of the frames that come back to it, but for requests to repair. The sender's thread. Aeron: NetworkPublication."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.string cimport memcpy
+
+from aerowire.base.address cimport Address
+from aerowire.codecs.native.transport cimport (
+    ERROR_FRAME_LENGTH, RTTM_FLAGS_REPLY, RTTM_LENGTH, SETUP_FLAGS_SEND_RESPONSE, SM_FLAGS_EOS, error_frame_error_code,
+    error_frame_error_length, error_frame_group_tag, error_frame_receiver_id, response_setup_response_session_id, rttm_echo_timestamp_ns,
+    rttm_flags, rttm_receiver_id, status_message_consumption_term_id, status_message_consumption_term_offset, status_message_flags,
+    status_message_receiver_id)
+from aerowire.driver.events cimport EVENT_PUBLICATION_ERROR, EVENT_RESPONSE_CONNECTED, EVENT_RESPONSE_SETUP, EventQueue, EventRecord
+from aerowire.driver.network_publication cimport NetworkPublication
+from aerowire.driver.publication_support cimport show_connected
+from aerowire.ipc.counters cimport counter_get_relaxed, counter_set
+from aerowire.logbuffer.descriptor cimport compute_position
+from aerowire.memory.atomics cimport load_acquire_i32, store_release_i32
+from aerowire.protocol.frame_build cimport build_rttm
+from aerowire.protocol.lifecycle cimport PUBLICATION_ACTIVE
+
+
+cdef bint accepts_status_message(NetworkPublication publication, const uint8_t* frame) noexcept nogil:
+    cdef int64_t position = compute_position(status_message_consumption_term_id(frame), status_message_consumption_term_offset(frame),
+                                             publication.bits, publication.initial_term_id)
+    cdef int64_t distance = position - counter_get_relaxed(publication._sender_position)
+    return -(publication.term_length >> 1) <= distance <= (publication.term_length >> 1)
+
+
+cdef bint take_status_message(NetworkPublication publication, const uint8_t* frame, int32_t length, EventQueue events, int64_t now_ns) noexcept nogil:
+    cdef int64_t limit = counter_get_relaxed(publication._sender_limit)
+    cdef bint had_receivers = publication._has_receivers
+    cdef int64_t position = compute_position(status_message_consumption_term_id(frame), status_message_consumption_term_offset(frame),
+                                             publication.bits, publication.initial_term_id)
+    if status_message_flags(frame) & SM_FLAGS_EOS:
+        publication._liveness.on_remote_close(status_message_receiver_id(frame))
+        if not publication._endpoint.group:
+            store_release_i32(&publication._unicast_eos, True)
+    else:
+        publication._liveness.on_status_message(status_message_receiver_id(frame), now_ns)
+    publication.status_message_ns = now_ns
+    store_release_i32(&publication._has_receivers, publication._liveness.count > 0)
+    if publication._is_response and publication._has_receivers and not publication._connection_told:
+        publication._connection_told = events.has_room() and events.offer(EVENT_RESPONSE_CONNECTED, <void*>publication, 0, 0)
+    if position + (publication.term_length >> 1) > publication._over_run_limit:
+        publication._over_run_limit = position + (publication.term_length >> 1)
+    publication._schedule.on_status_message()
+    counter_set(publication._sender_limit, publication._flow_control.on_status_message(frame, length, position, limit, now_ns))
+    show_connected(publication._log, publication._has_subscribers() and publication.lifecycle.state() == PUBLICATION_ACTIVE)
+    return counter_get_relaxed(publication._sender_limit) != limit or publication._has_receivers != had_receivers
+
+
+cdef void take_setup_request(NetworkPublication publication, const uint8_t* frame, int32_t length, const Address* source, int64_t now_ns) noexcept nogil:
+    if not load_acquire_i32(&publication._end_of_stream):
+        publication.status_message_ns = now_ns
+        publication._schedule.on_setup_elicited()
+        publication._flow_control.on_trigger_send_setup(frame, length, now_ns)
+        if publication._is_response:
+            publication._response_address = source[0]
+
+
+cdef void take_rtt_measurement(NetworkPublication publication, const uint8_t* frame, int64_t now_ns) noexcept nogil:
+    cdef uint8_t reply[RTTM_LENGTH]
+    if rttm_flags(frame) & RTTM_FLAGS_REPLY:
+        build_rttm(reply, 0, publication.session_id, publication.stream_id, rttm_echo_timestamp_ns(frame), 0, rttm_receiver_id(frame))
+        publication._transmit_frame(reply, RTTM_LENGTH, now_ns)
+
+
+cdef void take_error(NetworkPublication publication, const uint8_t* frame, const Address* source, int64_t destination_registration_id, EventQueue events,
+                   int64_t now_ns) noexcept nogil:
+    cdef EventRecord* record
+    publication._flow_control.on_error(frame, now_ns)
+    if not publication._liveness.on_remote_close(error_frame_receiver_id(frame)):
+        return
+    store_release_i32(&publication._has_receivers, publication._liveness.count > 0)
+    record = events.claim(EVENT_PUBLICATION_ERROR, <void*>publication) if events.has_room() else NULL
+    if record is not NULL:
+        record.values[0] = error_frame_receiver_id(frame)
+        record.values[1] = error_frame_group_tag(frame)
+        record.values[2] = error_frame_error_code(frame)
+        record.values[3] = destination_registration_id
+        record.source = source[0]
+        record.text_length = error_frame_error_length(frame)
+        memcpy(record.text, frame + ERROR_FRAME_LENGTH, record.text_length)
+        events.publish(record)
+
+
+cdef void take_response_setup(NetworkPublication publication, const uint8_t* frame, EventQueue events) noexcept nogil:
+    # It comes again and again until the response is heard: one that finds no room is not missed.
+    if publication._setup_flags & SETUP_FLAGS_SEND_RESPONSE and events.has_room():
+        events.offer(EVENT_RESPONSE_SETUP, <void*>publication, response_setup_response_session_id(frame), 0)

@@ -1,0 +1,75 @@
+"""Sending again what a receiver misses. The sender's thread. Aeron: NetworkPublication.onNak, resend."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from aerowire.base.ports cimport Datagram, datagram_to_peer
+from aerowire.codecs.native.counters cimport (
+    SYSTEM_COUNTER_RETRANSMIT_OVERFLOW, SYSTEM_COUNTER_RETRANSMITS_SENT, SYSTEM_COUNTER_RETRANSMITTED_BYTES)
+from aerowire.codecs.native.transport cimport nak_length, nak_term_id, nak_term_offset
+from aerowire.driver.network_publication cimport MESSAGES_PER_SEND_MAX, NetworkPublication
+from aerowire.ipc.counters cimport counter_add, counter_get_relaxed, counter_increment
+from aerowire.logbuffer.descriptor cimport compute_position, index_by_position
+from aerowire.logbuffer.scan cimport scan_for_availability
+from aerowire.protocol.retransmit_handler cimport NAK_OVERFLOW, NAK_RESEND
+
+
+cdef int64_t take_nak(NetworkPublication publication, const uint8_t* frame, int64_t now_ns) noexcept nogil:
+    cdef int32_t offset = nak_term_offset(frame)
+    cdef int32_t length = publication._flow_control.max_retransmission_length(offset, nak_length(frame), publication.term_length)
+    cdef int outcome
+    counter_increment(publication._naks_received)
+    outcome = publication._retransmit.on_nak(nak_term_id(frame), offset, length, now_ns)
+    if outcome == NAK_RESEND:
+        return resend(publication, nak_term_id(frame), offset, length, now_ns)
+    if outcome == NAK_OVERFLOW:
+        counter_increment(publication._system.address[SYSTEM_COUNTER_RETRANSMIT_OVERFLOW])
+    return 0
+
+
+cdef int64_t resend_due(NetworkPublication publication, int64_t now_ns) noexcept nogil:
+    cdef int64_t bytes_sent = 0
+    while publication._retransmit.poll_resend(now_ns):
+        bytes_sent += resend(publication, publication._retransmit.resend_term_id, publication._retransmit.resend_term_offset,
+                             publication._retransmit.resend_length, now_ns)
+    return bytes_sent
+
+
+cdef int64_t resend(NetworkPublication publication, int32_t term_id, int32_t term_offset, int32_t length, int64_t now_ns) noexcept nogil:
+    # Only what was sent and cannot have been cleaned yet. Aeron: NetworkPublication.resend.
+    cdef Datagram items[MESSAGES_PER_SEND_MAX]
+    cdef int32_t spans[MESSAGES_PER_SEND_MAX]
+    cdef int64_t position = compute_position(term_id, term_offset, publication.bits, publication.initial_term_id)
+    cdef int64_t sender_position = counter_get_relaxed(publication._sender_position)
+    cdef int64_t bytes_sent = 0, total = 0
+    cdef int32_t available = 1
+    cdef int32_t padding
+    cdef int count, sent, i
+    cdef uint8_t* term
+    if publication._notes is not None:
+        publication._notes.resend(term_id, term_offset, length)
+    if not sender_position - (publication.term_length >> 1) - publication._max_message_length <= position < sender_position:
+        return 0
+    term = publication._log.term_address(index_by_position(position, publication.bits))
+    while length > 0 and available > 0:
+        count = 0
+        while count < MESSAGES_PER_SEND_MAX and length > 0:
+            padding = 0
+            available = scan_for_availability(term, publication.term_length, term_offset, length if length < publication.mtu else publication.mtu, &padding)
+            if available <= 0:
+                break
+            datagram_to_peer(&items[count], term + term_offset, available)
+            spans[count] = available + padding
+            term_offset += spans[count]
+            length -= spans[count]
+            count += 1
+        if count == 0:
+            break
+        sent = publication._transmit(items, count, &bytes_sent, now_ns)
+        for i in range(sent):
+            total += spans[i]
+        if sent < count:
+            break
+    if total > 0:
+        counter_increment(publication._system.address[SYSTEM_COUNTER_RETRANSMITS_SENT])
+        counter_add(publication._system.address[SYSTEM_COUNTER_RETRANSMITTED_BYTES], total)
+    return bytes_sent
