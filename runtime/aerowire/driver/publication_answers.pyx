@@ -26,7 +26,8 @@ cdef bint accepts_status_message(NetworkPublication publication, const uint8_t* 
     return -(publication.term_length >> 1) <= distance <= (publication.term_length >> 1)
 
 
-cdef bint take_status_message(NetworkPublication publication, const uint8_t* frame, int32_t length, EventQueue events, int64_t now_ns) noexcept nogil:
+cdef bint take_status_message(NetworkPublication publication, const uint8_t* frame, int32_t length, EventQueue events,
+                              int64_t now_ns) noexcept nogil:
     cdef int64_t limit = counter_get_relaxed(publication._sender_limit)
     cdef bint had_receivers = publication._has_receivers
     cdef int64_t position = compute_position(status_message_consumption_term_id(frame), status_message_consumption_term_offset(frame),
@@ -49,7 +50,8 @@ cdef bint take_status_message(NetworkPublication publication, const uint8_t* fra
     return counter_get_relaxed(publication._sender_limit) != limit or publication._has_receivers != had_receivers
 
 
-cdef void take_setup_request(NetworkPublication publication, const uint8_t* frame, int32_t length, const Address* source, int64_t now_ns) noexcept nogil:
+cdef void take_setup_request(NetworkPublication publication, const uint8_t* frame, int32_t length, const Address* source,
+                             int64_t now_ns) noexcept nogil:
     if not load_acquire_i32(&publication._end_of_stream):
         publication.status_message_ns = now_ns
         publication._schedule.on_setup_elicited()
@@ -65,8 +67,8 @@ cdef void take_rtt_measurement(NetworkPublication publication, const uint8_t* fr
         publication._transmit_frame(reply, RTTM_LENGTH, now_ns)
 
 
-cdef void take_error(NetworkPublication publication, const uint8_t* frame, const Address* source, int64_t destination_registration_id, EventQueue events,
-                   int64_t now_ns) noexcept nogil:
+cdef void take_error(NetworkPublication publication, const uint8_t* frame, const Address* source, int64_t destination_registration_id,
+                     EventQueue events, int64_t now_ns) noexcept nogil:
     cdef EventRecord* record
     publication._flow_control.on_error(frame, now_ns)
     if not publication._liveness.on_remote_close(error_frame_receiver_id(frame)):

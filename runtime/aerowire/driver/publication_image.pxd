@@ -21,6 +21,8 @@ from aerowire.protocol.loss_detector cimport LossDetector
 from aerowire.protocol.receive_window cimport ReceiveWindow
 from aerowire.protocol.status_schedule cimport ConsumptionSchedule, StatusTimer
 
+cdef int64_t NO_RESPONSE                # outside the range of sessions
+
 
 @cython.final
 cdef class PublicationImage(Subscribable):
@@ -83,7 +85,6 @@ cdef class PublicationImage(Subscribable):
     cdef void activate(self, int64_t now_ns) noexcept nogil
     cdef void deactivate(self, int64_t now_ns) noexcept nogil
     cdef bint is_wanted(self, int64_t now_ns) noexcept nogil            # False: let go of it
-    cdef int work(self, int64_t now_ns) noexcept nogil                  # status messages, NAKs, end of stream
     cdef void stop_status_messages(self) noexcept nogil
     cdef void receiver_release(self) noexcept nogil
     cdef int64_t receiver_deadline_ns(self) noexcept nogil
@@ -94,10 +95,6 @@ cdef class PublicationImage(Subscribable):
     cdef int64_t tracker_deadline_ns(self) noexcept nogil
     # private
     cdef bint _on_heartbeat(self, const uint8_t* packet, int64_t position, int transport_index, const Address* source, int64_t now_ns) noexcept nogil
-    cdef int _send_status(self, int64_t now_ns) noexcept nogil
-    cdef void _send_response_setup(self, int32_t response_session_id, int64_t now_ns) noexcept nogil
-    cdef int _send_loss(self, int64_t now_ns) noexcept nogil
-    cdef void _measure_rtt(self, int64_t now_ns) noexcept nogil
     cdef void _count_transports(self, int64_t now_ns) noexcept nogil
     cdef bint _rebuilt_to_end(self) noexcept nogil
     cdef bint _is_drained(self) noexcept nogil

@@ -1,4 +1,4 @@
-"""A received stream. The receiver's half inserts packets and answers the sender; the tracker's half finds loss, consumption and the end.
+"""A received stream. The receiver's half inserts packets; the tracker's half finds loss, consumption and the end. image_answers answers.
 
 The halves share counters and two records of news (image_news): what to tell the sender, and which gap to ask for. Nothing here
 allocates or takes the interpreter lock after construction.
@@ -13,32 +13,30 @@ from aerowire.base.address cimport Address
 from aerowire.base.ports cimport ClockPort
 from aerowire.codecs.native.counters cimport (
     SYSTEM_COUNTER_FLOW_CONTROL_OVER_RUNS, SYSTEM_COUNTER_FLOW_CONTROL_UNDER_RUNS, SYSTEM_COUNTER_HEARTBEATS_RECEIVED,
-    SYSTEM_COUNTER_INVALID_PACKETS, SYSTEM_COUNTER_LOSS_GAP_FILLS, SYSTEM_COUNTER_NAK_MESSAGES_SENT,
-    SYSTEM_COUNTER_PUBLICATION_IMAGES_REVOKED, SYSTEM_COUNTER_STATUS_MESSAGES_SENT)
-from aerowire.codecs.native.errors cimport ERROR_CODE_IMAGE_REJECTED
+    SYSTEM_COUNTER_INVALID_PACKETS, SYSTEM_COUNTER_PUBLICATION_IMAGES_REVOKED)
 from aerowire.codecs.native.events cimport DRIVER_EVENT_CODE_PUBLICATION_IMAGE_REVOKE
 from aerowire.codecs.native.logbuffer cimport END_OF_STREAM_POSITION_UNSET
 from aerowire.codecs.native.transport cimport (
-    DATA_FLAGS_EOS, DATA_FLAGS_REVOKED, RTTM_FLAGS_REPLY, SM_FLAGS_EOS, data_header_flags, data_header_term_id, data_header_term_offset)
+    DATA_FLAGS_EOS, DATA_FLAGS_REVOKED, data_header_flags, data_header_term_id, data_header_term_offset)
 from aerowire.driver.events cimport EVENT_IMAGE_DONE, EVENT_IMAGE_LINGER, EVENT_IMAGE_REMOVED
-from aerowire.driver.image_news cimport loss_news_number, loss_news_read, loss_news_tell, status_news_number, status_news_read, status_news_tell
+from aerowire.driver.image_news cimport loss_news_tell, status_news_tell
 from aerowire.driver.publication_support cimport clean_towards, position_address
 from aerowire.driver.receive_transport cimport ReceiveTransport
 from aerowire.driver.untethered_subscriptions cimport TETHER_TETHERED, TETHER_REJOINS
-from aerowire.ipc.counters cimport CountersReader, counter_atomic_add, counter_get, counter_get_relaxed, counter_increment, counter_propose_max, counter_set
+from aerowire.ipc.counters cimport CountersReader, counter_atomic_add, counter_get, counter_get_relaxed, counter_increment, counter_propose_max
 from aerowire.ipc.loss_report cimport LossReport
-from aerowire.logbuffer.descriptor cimport compute_position, compute_term_id, compute_term_offset, index_by_position, index_by_term
-from aerowire.logbuffer.rebuild cimport fill_gap, rebuild_insert
+from aerowire.logbuffer.descriptor cimport compute_position, compute_term_id, compute_term_offset, index_by_position
+from aerowire.logbuffer.rebuild cimport rebuild_insert
 from aerowire.logbuffer.scan cimport scan_for_gap
-from aerowire.memory.atomics cimport load_acquire_i32, load_acquire_i64, load_relaxed_i32, store_release_i32, store_release_i64
+from aerowire.memory.atomics cimport load_acquire_i32, store_release_i32, store_release_i64
 from aerowire.protocol.delay cimport DelayGenerator, StaticDelay
 from aerowire.protocol.frames cimport PACKET_HEARTBEAT, PACKET_INVALID, data_packet_length
-from aerowire.protocol.lifecycle cimport IMAGE_ACTIVE, IMAGE_DONE, IMAGE_DRAINING, IMAGE_INIT, IMAGE_LINGER
+from aerowire.protocol.lifecycle cimport IMAGE_ACTIVE, IMAGE_DRAINING, IMAGE_LINGER
 from aerowire.protocol.receive_stamp cimport stamp_arrivals
 from aerowire.protocol.receive_window cimport WINDOW_ACCEPT, WINDOW_OVER_RUN, WINDOW_RECENT
 from aerowire.protocol.untethered cimport UntetheredTimes
 
-cdef int64_t NO_RESPONSE = INT64_MAX      # outside the range of sessions
+NO_RESPONSE = INT64_MAX
 
 
 @cython.final
@@ -201,27 +199,6 @@ cdef class PublicationImage(Subscribable):
     cdef bint is_wanted(self, int64_t now_ns) noexcept nogil:
         return self._last_packet_ns + self._liveness_timeout_ns - now_ns > 0 and not load_acquire_i32(&self._release_asked)
 
-    cdef int work(self, int64_t now_ns) noexcept nogil:
-        cdef int work_count
-        if (self._end_of_stream and not self._telling_end and self.lifecycle.state() == IMAGE_ACTIVE and self._rebuilt_to_end()):
-            store_release_i32(&self._rebuilding, False)
-            self._telling_end = True
-            self._status.expire(now_ns)
-            self.lifecycle.drain(now_ns)
-        work_count = self._send_status(now_ns) + self._send_loss(now_ns)
-        if self._congestion_control.should_measure_rtt(now_ns):
-            self._measure_rtt(now_ns)
-            work_count += 1
-        return work_count
-
-    cdef void _measure_rtt(self, int64_t now_ns) noexcept nogil:
-        cdef int64_t precise_ns = self._clock.nano_time() if self._clock is not None else now_ns
-        cdef int i
-        for i in range(self._transports.count):
-            if self._transports.is_answered(i, now_ns):
-                self._endpoint.send_rttm(i, &self._transports.items[i].source, RTTM_FLAGS_REPLY, self.session_id, self.stream_id, precise_ns, now_ns)
-        self._congestion_control.on_rtt_measurement_sent(precise_ns)
-
     cdef void stop_status_messages(self) noexcept nogil:
         if self.lifecycle.state() != IMAGE_ACTIVE:
             self._status.disable()
@@ -241,79 +218,10 @@ cdef class PublicationImage(Subscribable):
     cdef bint _rebuilt_to_end(self) noexcept nogil:
         return counter_get(self._rebuild_position) == counter_get(self._hwm_position)
 
-    # ---- receiver: answers
-
-    cdef int _send_status(self, int64_t now_ns) noexcept nogil:
-        # A message that only the timer called for is no work: it must not keep an agent awake that has a thousand quiet images.
-        cdef int64_t change = status_news_number(&self._status_news)
-        cdef bint is_news = change != self._status.last_change
-        cdef int64_t position
-        cdef int32_t window
-        cdef int i
-        if load_relaxed_i32(&self._end_asked) and not self._telling_end:
-            self._telling_end = True
-            self._status.expire(now_ns)
-        if load_acquire_i32(&self._status_asked):
-            store_release_i32(&self._status_asked, False)
-            self._status.expire(now_ns)
-        if load_acquire_i32(&self._rejected):
-            if not self._status.timed_out(now_ns):
-                return 0
-            for i in range(self._transports.count):
-                if self._transports.is_answered(i, now_ns):
-                    self._endpoint.send_error(i, &self._transports.items[i].source, self.session_id, self.stream_id, ERROR_CODE_IMAGE_REJECTED,
-                                              self._rejection, self._rejection_length, now_ns)
-            self._status.on_sent(self._status.last_change, now_ns)
-            return 1
-        if not self._status.due(change, now_ns):
-            return 0
-        if self._status.timed_out(now_ns) and load_acquire_i64(&self._response_session) != NO_RESPONSE:
-            self._send_response_setup(<int32_t>load_acquire_i64(&self._response_session), now_ns)
-        if not status_news_read(&self._status_news, change, &position, &window):
-            return 1
-        for i in range(self._transports.count):
-            if self._transports.is_answered(i, now_ns):
-                self._endpoint.send_status_message(i, &self._transports.items[i].source, self.session_id, self.stream_id,
-                                                   compute_term_id(position, self.bits, self.initial_term_id),
-                                                   compute_term_offset(position, self.term_length), window,
-                                                   SM_FLAGS_EOS if self._telling_end else 0, now_ns)
-        counter_increment(self._system.address[SYSTEM_COUNTER_STATUS_MESSAGES_SENT])
-        self._window.on_status_message_sent(position)
-        self._status.on_sent(change, now_ns)
-        self._count_transports(now_ns)
-        return is_news
-
-    cdef void _send_response_setup(self, int32_t response_session_id, int64_t now_ns) noexcept nogil:
-        cdef int i
-        for i in range(self._transports.count):
-            if self._transports.is_answered(i, now_ns):
-                self._endpoint.send_response_setup(i, &self._transports.items[i].source, self.session_id, self.stream_id,
-                                                   response_session_id, now_ns)
-
     cdef void _count_transports(self, int64_t now_ns) noexcept nogil:
         cdef int32_t active = self._transports.active_count(self._liveness_timeout_ns, now_ns)
         if self._log.active_transport_count() != active:
             self._log.set_active_transport_count(active)
-
-    cdef int _send_loss(self, int64_t now_ns) noexcept nogil:
-        cdef int64_t change = loss_news_number(&self._loss_news)
-        cdef int32_t term_id, term_offset, length
-        cdef int i
-        if change == self._last_loss_change or self._log.is_revoked():
-            return 0
-        if not loss_news_read(&self._loss_news, change, &term_id, &term_offset, &length):
-            return 1
-        self._last_loss_change = change
-        if self._reliable:
-            for i in range(self._transports.count):
-                if self._transports.is_answered(i, now_ns):
-                    self._endpoint.send_nak(i, &self._transports.items[i].source, self.session_id, self.stream_id, term_id, term_offset,
-                                            length, now_ns)
-            counter_increment(self._system.address[SYSTEM_COUNTER_NAK_MESSAGES_SENT])
-            counter_increment(self._naks_sent)
-        elif fill_gap(self._log.metadata, self._log.term_address(index_by_term(self.initial_term_id, term_id)), term_id, term_offset, length):
-            counter_increment(self._system.address[SYSTEM_COUNTER_LOSS_GAP_FILLS])
-        return 1
 
     # ---- tracker
 

@@ -54,7 +54,7 @@ cdef int64_t resend(NetworkPublication publication, int32_t term_id, int32_t ter
         count = 0
         while count < MESSAGES_PER_SEND_MAX and length > 0:
             padding = 0
-            available = scan_for_availability(term, publication.term_length, term_offset, length if length < publication.mtu else publication.mtu, &padding)
+            available = scan_for_availability(term, publication.term_length, term_offset, min(length, publication.mtu), &padding)
             if available <= 0:
                 break
             datagram_to_peer(&items[count], term + term_offset, available)

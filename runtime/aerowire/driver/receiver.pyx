@@ -17,6 +17,7 @@ from aerowire.driver.agent_base cimport BATCH_MAX, PORTS_PER_CYCLE
 from aerowire.driver.events cimport (
     ERROR_RECEIVE_FAILED, ERROR_SESSION_LIMIT, ERROR_TABLE_FULL, EVENT_CONTROL_NAME_SILENT, EVENT_CREATE_IMAGE,
     EVENT_RECEIVE_DESTINATION_REMOVED, EVENT_RECEIVE_ENDPOINT_REMOVED, EventRecord)
+from aerowire.driver.image_answers cimport answer_sender
 from aerowire.driver.pending_setups cimport PENDING_SETUP_TIMEOUT_NS, PendingSetup
 from aerowire.driver.receive_transport cimport ControlChange, ReceiveTransport
 from aerowire.driver.system_counters cimport duty_cycle_measure
@@ -239,7 +240,7 @@ cdef class Receiver(DriverAgent):
         cdef int work_count = 0
         while i >= 0:
             if (<PublicationImage>self._images.items[i]).is_wanted(now_ns):
-                work_count += (<PublicationImage>self._images.items[i]).work(now_ns)
+                work_count += answer_sender(<PublicationImage>self._images.items[i], now_ns)
             else:
                 self._release(<PublicationImage>self._images.items[i], i, now_ns)
                 work_count += 1
