@@ -227,13 +227,24 @@ def test_python_objects_are_no_message(opened: Opened, send: Callable[[Any, Any]
         claim.put_bytes(array)
 
 
-@pytest.mark.parametrize("array", [np.arange(6).reshape(2, 3), np.array([(1, 2.0)], dtype=[("O", "<i4"), ("b", "<f8")]), np.float64(1.5)])
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.arange(6).reshape(2, 3),
+        np.array([(1, 2.0)], dtype=[("O", "<i4"), ("b", "<f8")]),
+        np.float64(1.5),
+        np.array(["2026-11-22", "2026-11-23"], dtype="M8[ns]"),  # NumPy lends its bytes, but has no format for it
+        np.array([(1, 2)], dtype=[("at", "M8[ns]"), ("size", "<i4")]),
+    ],
+)
 def test_any_contiguous_buffer_is_a_message(opened: Opened, array: Any) -> None:
     publication, subscription = opened
     assert publication.offer(array) > 0
-    assert publication.offer(memoryview(array)) > 0
-    assert publication.offer_parts(array, memoryview(bytes(array)).cast("H")) > 0
-    assert received(subscription) == [bytes(array)] * 2 + [bytes(array) * 2]
+    content = array.tobytes()
+    assert publication.offer(memoryview(content).cast("H")) > 0
+    assert publication.offer_parts(array, content) > 0
+    assert publication.offer_many([array, content]) == 2
+    assert received(subscription) == [content, content, content * 2, content, content]
     with pytest.raises((BufferError, ValueError), match="contiguous"):
         publication.offer(np.zeros((4, 4), dtype=np.uint8).T[1:])
 

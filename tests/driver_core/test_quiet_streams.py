@@ -10,19 +10,24 @@ from aerowire.codecs.tables.counters import SystemCounter
 MS = 1_000_000
 STREAM = 1001
 HEARTBEAT_NS, STATUS_NS = 100 * MS, 200 * MS
+SOCKETS = 70  # a look reports 64
 
 
 class Ends:
-    """A connected stream whose sender and receiver take their turns one by one."""
+    """Connected streams, each through sockets of its own, whose sender and receiver take their turns one by one."""
 
-    def __init__(self, world) -> None:
+    def __init__(self, world, count: int = 1) -> None:
         self.world = world
         self.publisher, self.subscriber = world.node(), world.node()
-        receive = self.subscriber.receive_endpoint(world.network.open_port(("10.0.0.2", 40456)))
-        self.subscriber.receiver.add_subscription(receive, STREAM)
-        send = self.publisher.send_endpoint(world.network.open_port(("10.0.0.1", 0), ("10.0.0.2", 40456)))
-        self.publication, self.appender = self.publisher.publish(send)
-        world.run(20 * MS)
+        self.streams = []
+        for port in range(40456, 40456 + count):
+            receive = self.subscriber.receive_endpoint(world.network.open_port(("10.0.0.2", port)))
+            self.subscriber.receiver.add_subscription(receive, STREAM)
+            send = self.publisher.send_endpoint(world.network.open_port(("10.0.0.1", 0), ("10.0.0.2", port)))
+            self.streams.append(self.publisher.publish(send))
+        world.run(200 * MS)
+        assert len(self.subscriber.images) == count
+        self.publication, self.appender = self.streams[0]
         self.image = self.subscriber.images[0]
         agents = {
             "sender": self.publisher.sender,
@@ -83,6 +88,16 @@ def test_a_status_message_that_moves_the_limit_is_work(ends: Ends) -> None:
     assert told > 0 < heard
 
 
+def test_any_status_message_is_work_while_data_waits_for_a_window(ends: Ends) -> None:
+    while ends.appender.append(bytes(1000)) > 0:
+        pass
+    while any(ends.work("limits", "sender", "receiver")):
+        ends.appender.append(bytes(1000))
+    assert ends.publication.producer_position > ends.image.hwm_position
+    ends.world.clock.advance(STATUS_NS)
+    assert ends.work("receiver", "sender") == [0, 1]
+
+
 def test_the_end_of_a_stream_is_work(ends: Ends) -> None:
     ends.publisher.tracker.close_publication(ends.publication)
     ends.work("limits")
@@ -99,3 +114,31 @@ def test_an_agent_that_left_heartbeats_behind_comes_back_at_once(ends: Ends) -> 
     assert ends.work("receiver")[0] > 0
     assert ends.work("receiver") == [0]
     assert ends.subscriber.get(SystemCounter.HEARTBEATS_RECEIVED) - before == 300
+
+
+def test_more_sockets_than_one_look_takes_are_no_reason_to_rest(world) -> None:
+    ends = Ends(world, SOCKETS)
+    before = ends.counts()
+    ends.world.clock.advance(STATUS_NS)
+    ends.work("sender")
+    for name in ("receiver", "sender"):
+        looks = 0
+        while ends.work(name)[0] > 0:
+            looks += 1
+        assert looks > 1
+    assert [now - then for now, then in zip(ends.counts(), before, strict=True)] == [SOCKETS] * 4
+
+
+def test_more_busy_sockets_than_one_look_takes_are_read_in_batches(world) -> None:
+    ends = Ends(world, SOCKETS)
+    for publication, appender in ends.streams:
+        while appender.append(bytes(1000)) > 0:
+            pass
+        assert publication.producer_position > 30_000
+    while any(ends.work("limits", "sender")):
+        pass
+    looks = 0
+    while any(image.hwm_position < 30_000 for image in ends.subscriber.images):
+        ends.work("receiver")
+        looks += 1
+    assert looks < 20  # 32 datagrams in each of 70 sockets would take 35 looks of 64

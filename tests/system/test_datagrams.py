@@ -173,6 +173,16 @@ def test_poller_hands_its_ports_to_the_system_and_takes_them_back_as_their_numbe
         port.close()
 
 
+@pytest.mark.parametrize("walk_limit", [5, 0])
+def test_poller_refuses_a_port_that_it_has(walk_limit: int) -> None:
+    poller = PortPoller(walk_limit=walk_limit)
+    with open_udp(bind=LOCAL) as port:
+        poller.add(port)
+        with pytest.raises(SocketError, match=r"cannot watch port.*File exists"):
+            poller.add(port)
+        assert len(poller) == 1
+
+
 def test_poller_keeps_what_it_has_when_a_port_cannot_be_watched() -> None:
     ports = [open_udp(bind=LOCAL) for _ in range(3)]
     poller = PortPoller(walk_limit=2)

@@ -4,7 +4,7 @@ They differ in how they append to the log, which is in aerowire.logbuffer; what 
 """
 
 cimport cython
-from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.buffer cimport PyBuffer_Release
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from aerowire.client.publication_base cimport PublicationBase
@@ -15,6 +15,7 @@ from aerowire.logbuffer.concurrent_appender cimport ConcurrentAppender
 from aerowire.logbuffer.descriptor cimport OFFER_BLOCK_INVALID, OFFER_MESSAGE_TOO_LONG
 from aerowire.logbuffer.exclusive_appender cimport ExclusiveAppender
 from aerowire.logbuffer.log cimport LogBuffers
+from aerowire.memory.buffers cimport borrow_bytes
 
 from aerowire.client.publication_base import ADMIN_ACTION, BACK_PRESSURED, CLOSED, MAX_POSITION_EXCEEDED, NOT_CONNECTED, error_string
 
@@ -102,7 +103,7 @@ cdef class ExclusivePublication(PublicationBase):
         cdef int64_t result
         if self._state != STATE_OPEN:
             self.raise_not_open()
-        PyObject_GetBuffer(block, &view, PyBUF_SIMPLE)
+        borrow_bytes(block, &view)
         try:
             part = view.len - offset if length is None else length
             if offset < 0 or part < 0 or part > view.len - offset:

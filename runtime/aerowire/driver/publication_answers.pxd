@@ -7,7 +7,7 @@ from aerowire.driver.network_publication cimport NetworkPublication
 
 # Whether a status message speaks of a place near what was sent.
 cdef bint accepts_status_message(NetworkPublication publication, const uint8_t* frame) noexcept nogil
-# Returns whether it moved anything: the limit, or who is there.
+# Returns whether it may have moved anything: what waits, the limit, or that there is a receiver.
 cdef bint take_status_message(NetworkPublication publication, const uint8_t* frame, int32_t length, EventQueue events,
                               int64_t now_ns) noexcept nogil
 cdef void take_setup_request(NetworkPublication publication, const uint8_t* frame, int32_t length, const Address* source,

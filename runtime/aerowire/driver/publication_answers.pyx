@@ -47,7 +47,8 @@ cdef bint take_status_message(NetworkPublication publication, const uint8_t* fra
     publication._schedule.on_status_message()
     counter_set(publication._sender_limit, publication._flow_control.on_status_message(frame, length, position, limit, now_ns))
     show_connected(publication._log, publication._has_subscribers() and publication.lifecycle.state() == PUBLICATION_ACTIVE)
-    return counter_get_relaxed(publication._sender_limit) != limit or publication._has_receivers != had_receivers
+    # What waits for a window may go on for other reasons than this limit: the next cycle tells.
+    return publication.is_blocked or counter_get_relaxed(publication._sender_limit) != limit or publication._has_receivers != had_receivers
 
 
 cdef void take_setup_request(NetworkPublication publication, const uint8_t* frame, int32_t length, const Address* source,

@@ -107,14 +107,15 @@ cdef class Receiver(DriverAgent):
                                       &bytes_received)
             work_count += taken
         self._cycle_number += 1
+        work_count += ready == PORTS_PER_CYCLE and bytes_received > 0       # there may be more of them, with more to say
         if bytes_received:
             counter_add(self._system.address[SYSTEM_COUNTER_BYTES_RECEIVED], bytes_received)
         return work_count
 
     cdef int _poll_socket(self, ReceiveEndpoint endpoint, ReceiveTransport transport, int64_t now_ns,
                           int64_t* bytes_received) noexcept nogil:
-        # A batch costs its set-up even when empty: it is for a socket that had something twice in a row.
-        cdef bint is_consecutive = transport.heard_cycle == self._cycle_number - 1
+        # A batch costs its set-up even when empty: it is for a socket that had something twice in a row, as often as it is asked.
+        cdef bint is_consecutive = transport.heard_cycle + 1 + self._poller._count // PORTS_PER_CYCLE >= self._cycle_number
         cdef bint is_busy = is_consecutive and transport.busy_cycles > 1
         cdef int count = self._batch.count if is_busy or transport.quiet_batch > self._batch.count else transport.quiet_batch
         cdef int taken = 0

@@ -40,7 +40,7 @@ cdef class Sender(DriverAgent):
     cdef int64_t _send_all(self, int64_t now_ns) noexcept nogil
     cdef int64_t _send_one(self, NetworkPublication publication, int64_t now_ns) noexcept nogil
     cdef int _poll_answers(self, int64_t now_ns) noexcept nogil
-    cdef int _poll_socket(self, SendEndpoint endpoint, int64_t now_ns) noexcept nogil
+    cdef int _poll_socket(self, SendEndpoint endpoint, int64_t now_ns, int* all_taken) noexcept nogil
     cdef bint _on_datagram(self, SendEndpoint endpoint, const uint8_t* frame, int32_t length, const Address* source, int64_t now_ns) noexcept nogil
     cdef bint _on_status_message(self, SendEndpoint endpoint, const uint8_t* frame, int32_t length, const Address* source, int64_t now_ns) noexcept nogil
     cdef void _on_nak(self, SendEndpoint endpoint, const uint8_t* frame, int64_t now_ns) noexcept nogil

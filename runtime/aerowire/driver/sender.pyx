@@ -33,6 +33,7 @@ cdef enum:
     OPERATION_CHANGE_DESTINATION = 5
 
 cdef int64_t IDLE_POLL_INTERVAL_NS = 40_000 # a spinning sender with nothing to send asks its sockets no more often: a look costs 0.5 us
+cdef int NEWS_PER_CYCLE = 16                # of them, that move something or ask for a repair
 cdef int ANSWERS_PER_CYCLE = 256            # from one socket, in batches: receivers that answered together once are due together
 cdef int ANSWER_CAPACITY = 65536            # bytes: the largest datagram, so that a long one is seen as what it is
 
@@ -127,17 +128,18 @@ cdef class Sender(DriverAgent):
         cdef void* tokens[PORTS_PER_CYCLE]
         cdef int ready = self._poller.ready(tokens, PORTS_PER_CYCLE)
         cdef int work_count = 0
+        cdef int taken = 0
         cdef int i
         for i in range(ready):
-            work_count += self._poll_socket(<SendEndpoint>tokens[i], now_ns)
-        return work_count
+            work_count += self._poll_socket(<SendEndpoint>tokens[i], now_ns, &taken)
+        return work_count + (ready == PORTS_PER_CYCLE and taken > 0)        # there may be more of them, with more to say
 
-    cdef int _poll_socket(self, SendEndpoint endpoint, int64_t now_ns) noexcept nogil:
+    cdef int _poll_socket(self, SendEndpoint endpoint, int64_t now_ns, int* all_taken) noexcept nogil:
         cdef int received = self._batch.count
         cdef int taken = 0
         cdef int work_count = 0
         cdef int j
-        while received == self._batch.count and taken < ANSWERS_PER_CYCLE:
+        while received == self._batch.count and work_count < NEWS_PER_CYCLE and taken < ANSWERS_PER_CYCLE:
             received = endpoint._port.receive(self._batch.items, self._batch.count)
             if received < 0:
                 endpoint.report(ERROR_RECEIVE_FAILED, -received, 0, now_ns)
@@ -146,6 +148,7 @@ cdef class Sender(DriverAgent):
                 work_count += self._on_datagram(endpoint, self._batch.items[j].buffer, self._batch.items[j].length,
                                                 &self._batch.items[j].address, now_ns)
             taken += received
+        all_taken[0] += taken
         # What only says that receivers are there is no work, unless more of it may be waiting.
         return work_count if taken < ANSWERS_PER_CYCLE else taken
 

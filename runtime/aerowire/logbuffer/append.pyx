@@ -4,7 +4,7 @@ A call returns the stream's position after the message, or an OFFER_ code.  Neit
 the term and the end of the stream are outcomes.  Knows nothing of channels, clients or closing.
 """
 
-from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.buffer cimport PyBuffer_Release
 from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint8_t, uintptr_t
 from libc.stdlib cimport calloc, free
@@ -88,7 +88,7 @@ cdef class Appender:
         """Offer one message (any buffer); reserved: callable(frame bytes) -> int."""
         cdef Py_buffer view
         cdef int64_t result
-        PyObject_GetBuffer(message, &view, PyBUF_SIMPLE)
+        borrow_bytes(message, &view)
         try:
             if reserved is None:
                 with nogil:

@@ -1,13 +1,19 @@
 """Bytes of other objects: who lends a buffer to be sent, or to be received into, must mean its bytes."""
 
-from cpython.buffer cimport PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBuffer_Release, PyObject_GetBuffer
+from cpython.buffer cimport PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 
 
 cdef int borrow_bytes(object source, Py_buffer* view) except -1:
-    PyObject_GetBuffer(source, view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT)
+    try:
+        PyObject_GetBuffer(source, view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT)
+    except (BufferError, ValueError):
+        # NumPy has no format for some types, dates among them, but lends their bytes.
+        if getattr(getattr(source, "dtype", None), "hasobject", False):
+            raise
+        PyObject_GetBuffer(source, view, PyBUF_SIMPLE)
     try:
         refuse_objects(view)
-    except TypeError:
+    except:
         PyBuffer_Release(view)
         raise
     return 0

@@ -4,7 +4,7 @@ Asking a few sockets in turn costs less than asking the system which to ask; ask
 at an epoll of any size 110, but a socket that epoll watches pays some 600 ns more for each datagram. Aeron: DataTransportPoller.
 """
 
-from libc.errno cimport ENOMEM, errno
+from libc.errno cimport EEXIST, ENOMEM, errno
 from libc.stdint cimport uint32_t
 from libc.stdlib cimport calloc, free
 
@@ -59,7 +59,10 @@ cdef class PortPoller:
         free(self._events)
 
     cdef int attach(self, DatagramPort port, void* token) noexcept nogil:
-        cdef int outcome
+        cdef int outcome, index
+        for index in range(self._count):
+            if self._watched[index].port == <void*>port:
+                return -EEXIST
         if self._count == self._capacity and not grow(<void**>&self._watched, &self._capacity, sizeof(WatchedPort), WATCHED_MAX):
             return -ENOMEM
         self._watched[self._count].port = <void*>port
