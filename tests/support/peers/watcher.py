@@ -14,7 +14,7 @@ import threading
 import time
 
 from aerowire.base.errors import AerowireError
-from aerowire.client import Aeron, Header
+from aerowire.client import Aeron, Header, Image
 from tests.support.peers.payloads import arguments
 
 FRAGMENT_LIMIT = 64
@@ -46,6 +46,7 @@ def publish(aeron: Aeron, channel: str, stream: int, gone: threading.Event) -> N
 def subscribe(aeron: Aeron, channel: str, stream: int, gone: threading.Event) -> None:
     got = 0
     wrong = 0
+    told: set[int] = set()
 
     def on_fragment(buffer: memoryview, offset: int, length: int, header: Header) -> None:
         nonlocal got, wrong
@@ -57,16 +58,16 @@ def subscribe(aeron: Aeron, channel: str, stream: int, gone: threading.Event) ->
 
     with aeron.add_subscription(channel, stream) as subscription:
         images = 0
-        ended = 0
+        watched: dict[int, Image] = {}
         tell("ready")
         while not gone.is_set():
+            watched.update({image.correlation_id: image for image in subscription.images})
+            for ended in [key for key, image in watched.items() if image.is_end_of_stream and key not in told]:
+                told.add(ended)  # also of an image that has ended and gone since the last look
+                tell("end of stream")
             if subscription.image_count != images:
                 tell("image" if subscription.image_count > images else "no image", count=subscription.image_count)
                 images = subscription.image_count
-            at_end = sum(image.is_end_of_stream for image in subscription.images)
-            if at_end > ended:
-                tell("end of stream")
-            ended = at_end
             if subscription.poll(on_fragment, FRAGMENT_LIMIT) == 0:
                 time.sleep(SLEEP_S)
 
