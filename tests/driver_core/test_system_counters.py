@@ -76,6 +76,20 @@ def test_retransmitted_bytes_are_the_frames_that_were_sent_again(world):
     assert publisher.get(SystemCounter.RETRANSMITTED_BYTES) == 2 * 1_056
 
 
+@pytest.mark.parametrize("delay_ns", [0, 5 * MS])
+def test_what_is_sent_again_is_not_among_the_bytes_sent(world, delay_ns):
+    publisher, _, _, appender = connect(world, retransmit_delay_ns=delay_ns)
+    appender.append(bytes(1_000))
+    world.run(50 * MS)
+    sent, heartbeats = publisher.get(SystemCounter.BYTES_SENT), publisher.get(SystemCounter.HEARTBEATS_SENT)
+    nak = NakEncoder.encode(session_id=SESSION, stream_id=STREAM, term_id=INITIAL_TERM, term_offset=0, length=1_056)
+    world.far_port.send_datagrams([(nak, SENDER)])
+    world.run(50 * MS)
+    heartbeats = publisher.get(SystemCounter.HEARTBEATS_SENT) - heartbeats
+    assert publisher.get(SystemCounter.RETRANSMITTED_BYTES) == 1_056
+    assert publisher.get(SystemCounter.BYTES_SENT) - sent == 32 * heartbeats
+
+
 def test_a_nak_that_finds_no_place_is_an_overflow(world):
     publisher, _, _, appender = connect(world, group=True, flow_control=MaxFlowControl(4, 128 * 1024), max_resend=2)
     for _ in range(6):

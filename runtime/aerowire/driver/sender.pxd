@@ -26,7 +26,7 @@ cdef class Sender(DriverAgent):
     cdef int64_t _poll_deadline_ns
     cdef int64_t _last_poll_ns
     cdef bint _blocked                      # some publication has data but no window
-    cdef int64_t _bytes_resent
+    cdef int64_t _bytes_resent              # in this cycle
     cdef int64_t _lookup_interval_ns        # 0: names are looked up once
     cdef int64_t _lookup_deadline_ns
 

@@ -74,7 +74,10 @@ cdef class Sender(DriverAgent):
         cdef int64_t bytes_sent
         duty_cycle_measure(&self._cycle, now_ns)
         work_count = self._take_commands(now_ns)
+        self._bytes_resent = 0
         bytes_sent = self._send_all(now_ns)
+        if bytes_sent > self._bytes_resent:     # what is sent again has a counter of its own
+            counter_add(self._system.address[SYSTEM_COUNTER_BYTES_SENT], bytes_sent - self._bytes_resent)
         self._sends_since_poll += 1
         if ((bytes_sent == 0 and (self._blocked or now_ns - self._last_poll_ns >= IDLE_POLL_INTERVAL_NS))
                 or self._sends_since_poll >= self._poll_ratio and bytes_sent > 0 or self._poll_deadline_ns - now_ns <= 0
@@ -84,8 +87,6 @@ cdef class Sender(DriverAgent):
             self._last_poll_ns = now_ns
             self._poll_deadline_ns = now_ns + self._poll_interval_ns
         if bytes_sent + self._bytes_resent > 0:
-            counter_add(self._system.address[SYSTEM_COUNTER_BYTES_SENT], bytes_sent + self._bytes_resent)
-            self._bytes_resent = 0
             work_count += 1
         if self._named_endpoints.count and self._lookup_interval_ns and self._lookup_deadline_ns - now_ns <= 0:
             self._lookup_deadline_ns = now_ns + self._lookup_interval_ns
@@ -117,10 +118,11 @@ cdef class Sender(DriverAgent):
 
     cdef int64_t _send_one(self, NetworkPublication publication, int64_t now_ns) noexcept nogil:
         cdef int64_t bytes_sent = publication.send(now_ns)
-        bytes_sent += resend_due(publication, now_ns)
+        cdef int64_t bytes_resent = resend_due(publication, now_ns)
+        self._bytes_resent += bytes_resent
         if publication.is_blocked:
             self._blocked = True
-        return bytes_sent
+        return bytes_sent + bytes_resent
 
     # ---- answers
 

@@ -17,7 +17,7 @@ cdef extern from *:
 # ---- SystemCounter
 
 cdef enum:
-    SYSTEM_COUNTER_BYTES_SENT = 0  # Bytes that senders gave to sockets.
+    SYSTEM_COUNTER_BYTES_SENT = 0  # Bytes of data and heartbeats that senders gave to sockets; those sent again are RETRANSMITTED_BYTES.
     SYSTEM_COUNTER_BYTES_RECEIVED = 1  # Bytes that receivers took from sockets.
     SYSTEM_COUNTER_RECEIVER_PROXY_FAILS = 2  # Commands that did not fit the receiver's queue.
     SYSTEM_COUNTER_SENDER_PROXY_FAILS = 3  # Commands that did not fit the sender's queue.

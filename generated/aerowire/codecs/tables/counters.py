@@ -12,7 +12,7 @@ from typing import Final
 class SystemCounter(enum.IntEnum):
     """Counters that every driver has; the value is the counter's id."""
 
-    BYTES_SENT = 0  # Bytes that senders gave to sockets.
+    BYTES_SENT = 0  # Bytes of data and heartbeats that senders gave to sockets; those sent again are RETRANSMITTED_BYTES.
     BYTES_RECEIVED = 1  # Bytes that receivers took from sockets.
     RECEIVER_PROXY_FAILS = 2  # Commands that did not fit the receiver's queue.
     SENDER_PROXY_FAILS = 3  # Commands that did not fit the sender's queue.
