@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 
 from aerowire.codecs.tables.counters import SystemCounter
 from tests.support import small_disk
+from tests.support.proc import wait_until
 from tests.support.processes import free_port
 
 pytestmark = pytest.mark.skipif(small_disk.reason_against() is not None, reason=small_disk.reason_against() or "")
@@ -118,9 +118,8 @@ def test_a_driver_goes_on_when_its_capture_has_no_room_and_says_so_once(disk: Pa
             reader = subprocess.Popen([*AEROWIRE, "subscribe", *stream, "--count", str(len(lines))], stdout=output)
         assert finish([*AEROWIRE, "publish", *stream], "\n".join(lines))[0] == 0
         assert reader.wait(LIMIT_S) == 0
-        deadline = time.monotonic() + LIMIT_S
-        while (errors_counted := count_errors(memory)) == 0 and time.monotonic() < deadline:
-            time.sleep(0.1)  # the capture is written behind the driver's back
+        wait_until(lambda: count_errors(memory), "the capture, which is written behind the driver's back, noticed nothing")
+        errors_counted = count_errors(memory)
         driver.terminate()
         _, errors = driver.communicate(timeout=LIMIT_S)
     finally:

@@ -57,17 +57,17 @@ def subscribe(aeron: Aeron, channel: str, stream: int, gone: threading.Event) ->
             tell("messages", count=got, wrong=wrong)
 
     with aeron.add_subscription(channel, stream) as subscription:
-        images = 0
-        watched: dict[int, Image] = {}
+        last: tuple[Image, ...] = ()
         tell("ready")
         while not gone.is_set():
-            watched.update({image.correlation_id: image for image in subscription.images})
-            for ended in [key for key, image in watched.items() if image.is_end_of_stream and key not in told]:
-                told.add(ended)  # also of an image that has ended and gone since the last look
-                tell("end of stream")
-            if subscription.image_count != images:
-                tell("image" if subscription.image_count > images else "no image", count=subscription.image_count)
-                images = subscription.image_count
+            images = subscription.images
+            for image in {*last, *images}:  # one may have ended and gone since the last look
+                if image.is_end_of_stream and image.correlation_id not in told:
+                    told.add(image.correlation_id)
+                    tell("end of stream")
+            if len(images) != len(last):
+                tell("image" if len(images) > len(last) else "no image", count=len(images))
+            last = images
             if subscription.poll(on_fragment, FRAGMENT_LIMIT) == 0:
                 time.sleep(SLEEP_S)
 
