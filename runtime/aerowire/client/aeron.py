@@ -21,7 +21,7 @@ from aerowire.base.runner import AgentInvoker, AgentRunner
 from aerowire.client.aeron_commands import AeronCommands
 from aerowire.client.conductor import ClientConductor
 from aerowire.client.connecting import connect_to_driver
-from aerowire.client.context import ClientContext, ConcludedContext
+from aerowire.client.context import ClientContext, ConcludedContext, Invoker
 from aerowire.client.driver_proxy import DriverProxy
 from aerowire.client.keepalive import KeepaliveAgent
 from aerowire.system.wakeup import Wakeup
@@ -114,9 +114,9 @@ class Aeron(AeronCommands):
         return self._file_page_size
 
     @property
-    def conductor_agent_invoker(self) -> AgentInvoker | None:
-        """What does the keepalive's work in a client made with `use_conductor_agent_invoker=True`; `invoke` calls it. None otherwise."""
-        return self._invoker
+    def conductor_agent_invoker(self) -> Invoker | None:
+        """Whose `invoke()` does the client's work: the client itself if made with `use_conductor_agent_invoker=True`, None otherwise."""
+        return self if self._invoker is not None else None
 
     @property
     def is_closed(self) -> bool:

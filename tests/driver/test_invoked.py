@@ -1,0 +1,52 @@
+"""A driver and a client without threads, all of whose work is done by one loop of the application."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from aerowire.base.errors import ClosedError
+from aerowire.client import Aeron
+from aerowire.driver import MediaDriver
+from tests.support.processes import free_port
+
+LIMIT_S = 10.0
+MESSAGES = [bytes([number]) * (number * 37 % 5_000) for number in range(200)]
+
+
+@pytest.fixture
+def driver() -> MediaDriver:
+    return MediaDriver.launch_embedded(threading_mode="INVOKER", environ={})
+
+
+def test_one_thread_does_the_work_of_driver_and_client(driver: MediaDriver) -> None:
+    threads = threading.active_count()
+    with driver, Aeron.connect(driver.aeron_dir, use_conductor_agent_invoker=True, driver_agent_invoker=driver.invoker) as aeron:
+        client = aeron.conductor_agent_invoker
+        assert client is not None
+        channel = f"aeron:udp?endpoint=127.0.0.1:{free_port()}"
+        subscription, publication = aeron.add_subscription(channel, 7), aeron.add_publication(channel, 7)
+        got = bytearray()
+        unsent = list(MESSAGES)
+        deadline = time.monotonic() + LIMIT_S
+        while len(got) < sum(map(len, MESSAGES)) and time.monotonic() < deadline:
+            if unsent and publication.offer(unsent[0]) > 0:
+                del unsent[0]
+            driver.invoker.invoke()
+            client.invoke()
+            subscription.poll(lambda buffer, offset, length, _header: got.extend(buffer[offset : offset + length]), 10)
+        assert threading.active_count() == threads
+    assert got == b"".join(MESSAGES)
+
+
+def test_a_client_with_threads_has_no_invoker(driver: MediaDriver) -> None:
+    with driver, Aeron.connect(driver.aeron_dir, use_conductor_agent_invoker=True, driver_agent_invoker=driver.invoker) as aeron:
+        invoker = aeron.conductor_agent_invoker
+        assert invoker is not None
+        invoker.invoke()
+    with pytest.raises(ClosedError):
+        invoker.invoke()
+    with MediaDriver.launch_embedded(environ={}) as threaded, Aeron.connect(threaded.aeron_dir) as aeron:
+        assert aeron.conductor_agent_invoker is None
