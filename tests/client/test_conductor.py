@@ -136,6 +136,21 @@ def test_answers_to_other_clients_are_passed_over(connect: Callable[..., Aeron])
     assert publication.registration_id != second.add_publication(CHANNEL, 10).registration_id
 
 
+def test_an_endpoint_s_failure_is_told_for_each_of_its_streams(connect: Callable[..., Aeron], driver: FakeDriver) -> None:
+    errors: list[Exception] = []
+    client = connect(error_handler=errors.append)
+    failed, other = client.add_subscription(CHANNEL, 10), client.add_subscription(CHANNEL, 11)
+    failed._set_channel_status_id(pending_id := other.registration_id + 1)
+    pending = client.async_add_publication(CHANNEL, 12)
+    assert pending.correlation_id == pending_id  # an id of a counter may be that of a command as well
+    driver.error(pending_id, ErrorCode.CHANNEL_ENDPOINT_ERROR, "no such device")
+    driver.cycle(client)
+    assert [type(error) for error in errors] == [SocketError]
+    assert "no such device" in str(errors[0])
+    assert "stream_id=10" in str(errors[0])
+    assert pending.poll()
+
+
 def test_gives_up_when_the_driver_does_not_answer(aeron: Aeron, driver: FakeDriver) -> None:
     driver.is_deaf = True
     with pytest.raises(DriverTimeoutError, match="no answer"):
@@ -478,6 +493,11 @@ def test_options_come_from_keywords_and_properties(driver: FakeDriver) -> None:
 def test_refuses_an_option_out_of_range(options: dict[str, object]) -> None:
     with pytest.raises(ConfigurationError):
         ClientContext.of(**options).conclude()
+
+
+def test_a_driver_is_no_invoker_of_itself() -> None:
+    with pytest.raises(ConfigurationError, match="of a MediaDriver in INVOKER mode it is the `invoker`"):
+        ClientContext.of(use_conductor_agent_invoker=True, driver_agent_invoker=object()).conclude()
 
 
 def test_refuses_an_option_that_does_not_exist(driver: FakeDriver) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from aerowire.base.errors import ClosedError
+from aerowire.base.errors import ClosedError, ConfigurationError
 from aerowire.client import Aeron, ReadableCounter
 
 if TYPE_CHECKING:
@@ -77,3 +77,11 @@ def test_handles_are_tables_in_notebooks(aeron: Aeron) -> None:
     for handle in (publication, subscription, counter):
         handle.close()
         assert "closed" in handle._repr_html_()
+
+
+def test_refuses_a_key_or_a_label_that_no_record_can_hold(aeron: Aeron) -> None:
+    with pytest.raises(ConfigurationError, match=r"a counter's key is too long.*at most 112 bytes.*113"):
+        aeron.add_counter(1001, "mine", key=bytes(113))
+    with pytest.raises(ConfigurationError, match=r"a counter's label is too long.*at most 380 bytes.*381"):
+        aeron.add_static_counter(1001, "x" * 381, registration_id=1)
+    assert aeron.add_counter(1001, "x" * 380, key=bytes(112)).label == "x" * 380

@@ -401,6 +401,8 @@ def test_padding_is_stepped_over(aeron: Aeron, driver: FakeDriver) -> None:
     subscription = aeron.add_subscription(CHANNEL, 10)
     publication = aeron.add_exclusive_publication(CHANNEL, 10)
     driver.cycle(aeron)
+    with pytest.raises(ValueError, match="length of padding is negative: -5"):
+        publication.append_padding(-5)
     assert publication.append_padding(100) == 160
     publication.offer(b"x")
     assert received(subscription) == [b"x"]

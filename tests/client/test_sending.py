@@ -11,6 +11,7 @@ import pytest
 
 from aerowire.base.errors import (
     BackPressureError,
+    ConfigurationError,
     MaxPositionExceededError,
     MessageTooLongError,
     NotConnectedError,
@@ -152,6 +153,10 @@ def test_send_raises_when_nobody_listens_in_time(aeron: Aeron) -> None:
     publication = aeron.add_publication(CHANNEL, 10)
     with pytest.raises(NotConnectedError, match="no subscriber"):
         publication.send(b"x", timeout_ns=1_000_000)
+    with pytest.raises(NotConnectedError, match=r"within 0\.002 s"):
+        publication.send(b"x", timeout_ns="2ms")
+    with pytest.raises(ConfigurationError, match="timeout_ns is not a duration"):
+        publication.send(b"x", timeout_ns="soon")
     assert isinstance(NotConnectedError("x"), TimeoutError)
 
 

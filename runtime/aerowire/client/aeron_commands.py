@@ -14,6 +14,7 @@ from aerowire.client.counter import Counter
 from aerowire.client.handlers import AVAILABLE_COUNTER, CLOSE, UNAVAILABLE_COUNTER
 from aerowire.client.publication import ExclusivePublication, Publication
 from aerowire.client.subscription import Subscription
+from aerowire.codecs.flyweights.cnc import COUNTER_KEY_LENGTH_MAX, COUNTER_LABEL_LENGTH_MAX
 
 if TYPE_CHECKING:
     from aerowire.client.conductor import ClientConductor
@@ -41,7 +42,7 @@ class AeronCommands:
 
     # ---- publications and subscriptions
 
-    def add_publication(self, channel: str, stream_id: int, *, timeout_ns: int | None = None) -> Publication:
+    def add_publication(self, channel: str, stream_id: int, *, timeout_ns: int | str | None = None) -> Publication:
         """Add a publication that may be offered to from many threads, and wait for the driver.
 
         `timeout_ns` is how long to wait; None: `driver_timeout_ns`. Raises ChannelError for a channel that is not valid, RegistrationError
@@ -49,7 +50,7 @@ class AeronCommands:
         """
         return self._conductor.wait(self.async_add_publication(channel, stream_id), timeout_ns)
 
-    def add_exclusive_publication(self, channel: str, stream_id: int, *, timeout_ns: int | None = None) -> ExclusivePublication:
+    def add_exclusive_publication(self, channel: str, stream_id: int, *, timeout_ns: int | str | None = None) -> ExclusivePublication:
         """Add a publication with a session of its own for one thread, and wait for the driver. As `add_publication`."""
         return self._conductor.wait(self.async_add_exclusive_publication(channel, stream_id), timeout_ns)
 
@@ -60,7 +61,7 @@ class AeronCommands:
         *,
         available_image_handler: ImageHandler | None = None,
         unavailable_image_handler: ImageHandler | None = None,
-        timeout_ns: int | None = None,
+        timeout_ns: int | str | None = None,
     ) -> Subscription:
         """Add a subscription and wait for the driver. The handlers (default: the context's) are called with each image that comes and goes.
 
@@ -142,7 +143,7 @@ class AeronCommands:
         self._conductor.ensure_open()
         return self._conductor.next_correlation_id()
 
-    def next_session_id(self, stream_id: int, *, timeout_ns: int | None = None) -> int:
+    def next_session_id(self, stream_id: int, *, timeout_ns: int | str | None = None) -> int:
         """Ask the driver for a session id that nobody uses on the stream."""
         return self._conductor.wait(self.async_next_session_id(stream_id), timeout_ns)
 
@@ -153,17 +154,18 @@ class AeronCommands:
 
     # ---- counters
 
-    def add_counter(self, type_id: int, label: str = "", *, key: bytes = b"", timeout_ns: int | None = None) -> Counter:
+    def add_counter(self, type_id: int, label: str = "", *, key: bytes = b"", timeout_ns: int | str | None = None) -> Counter:
         """Add a counter that lives as long as this client keeps it, and wait. Raises RegistrationError, CountersFullError."""
         return self._conductor.wait(self.async_add_counter(type_id, label, key=key), timeout_ns)
 
     def async_add_counter(self, type_id: int, label: str = "", *, key: bytes = b"") -> Pending[Counter]:
         """Start to add a counter: `poll()` the result until it returns true, then take its `result()`."""
         _check_number("type id", type_id, 32)
+        _check_counter_texts(key, label)
         return self._conductor.requests.start_counter(type_id, key, label)
 
     def add_static_counter(
-        self, type_id: int, label: str = "", *, registration_id: int, key: bytes = b"", timeout_ns: int | None = None
+        self, type_id: int, label: str = "", *, registration_id: int, key: bytes = b"", timeout_ns: int | str | None = None
     ) -> Counter:
         """Add, or find again, a counter that outlives its clients, by type and registration id; and wait."""
         return self._conductor.wait(self.async_add_static_counter(type_id, label, registration_id=registration_id, key=key), timeout_ns)
@@ -172,6 +174,7 @@ class AeronCommands:
         """Start to add a static counter: `poll()` the result until it returns true, then take its `result()`."""
         _check_number("type id", type_id, 32)
         _check_number("registration id", registration_id, 64)
+        _check_counter_texts(key, label)
         return self._conductor.requests.start_static_counter(type_id, registration_id, key, label)
 
     @property
@@ -232,3 +235,12 @@ def _check_number(what: str, value: int, bits: int, where: str | None = None) ->
             actual=value,
             hint=f"a {what} has {bits} bits on the wire",
         )
+
+
+def _check_counter_texts(key: bytes, label: str) -> None:
+    for what, length, limit in (
+        ("a counter's key", len(key), COUNTER_KEY_LENGTH_MAX),
+        ("a counter's label", len(label), COUNTER_LABEL_LENGTH_MAX),
+    ):
+        if length > limit:
+            raise ConfigurationError(f"{what} is too long", expected=f"at most {limit} bytes", actual=length)

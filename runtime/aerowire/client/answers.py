@@ -13,7 +13,8 @@ from aerowire.client.counter import Counter
 from aerowire.client.handlers import AVAILABLE_COUNTER, UNAVAILABLE_COUNTER
 from aerowire.client.image import Image
 from aerowire.client.publication import ExclusivePublication, Publication
-from aerowire.client.refusals import refusal
+from aerowire.client.refusals import endpoint_failure, refusal
+from aerowire.codecs.tables.errors import ErrorCode
 
 if TYPE_CHECKING:
     from aerowire.client.conductor import ClientConductor
@@ -49,6 +50,13 @@ class Answers:
         self._handlers = handlers
 
     def on_error(self, correlation_id: int, error_code: int, text: str) -> None:
+        if error_code == ErrorCode.CHANNEL_ENDPOINT_ERROR:
+            # Of older drivers: the id is that of a channel's status counter.
+            streams = self._resources.streams_with_status(correlation_id)
+            for stream in streams:
+                self._handlers.report(endpoint_failure(text, stream))
+            if streams:
+                return
         request = self._resources.take_request(correlation_id)
         self._resources.note_answer(correlation_id)
         if request is not None:

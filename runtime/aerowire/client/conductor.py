@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
+from aerowire.base import units
 from aerowire.base.errors import (
     AerowireError,
     BroadcastLappedError,
@@ -198,7 +199,7 @@ class ClientConductor:
                 on_sent(pending.correlation_id)
             return pending
 
-    def wait(self, pending: Pending[T], timeout_ns: int | None = None) -> T:
+    def wait(self, pending: Pending[T], timeout_ns: int | str | None = None) -> T:
         """Wait for an answer and return it. Raises DriverTimeoutError when there is none in time; a signal gives the command up."""
         if self._servicing_thread == threading.get_ident():
             pending.cancel()
@@ -206,7 +207,7 @@ class ClientConductor:
                 f"{pending.what}: waiting for the driver inside a handler of its messages",
                 expected="a call from outside the handler, or the async_ form",
             )
-        limit_ns = self._context.driver_timeout_ns if timeout_ns is None else timeout_ns
+        limit_ns = self._context.driver_timeout_ns if timeout_ns is None else units.duration_ns("timeout_ns", timeout_ns)
 
         def poll() -> bool:
             self.invoke_driver()

@@ -166,6 +166,14 @@ class ConcludedContext:
 
     def check(self) -> None:
         """Raise ConfigurationError for a value out of range, or for two that contradict each other."""
+        if self.driver_agent_invoker is not None and not callable(getattr(self.driver_agent_invoker, "invoke", None)):
+            raise ConfigurationError(
+                "driver_agent_invoker cannot be invoked",
+                where="driver_agent_invoker",
+                expected="an object with invoke()",
+                actual=type(self.driver_agent_invoker).__name__,
+                hint="of a MediaDriver in INVOKER mode it is the `invoker`",
+            )
         if len(self.client_name) > CLIENT_NAME_LENGTH_MAX or not self.client_name.isascii():
             raise ConfigurationError(
                 "client_name is too long or not ASCII",

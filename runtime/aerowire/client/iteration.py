@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from aerowire.base import units
 from aerowire.base.errors import ClosedError
 from aerowire.client.assembler import FragmentAssembler
 from aerowire.codecs.flyweights.transport import DataFlags, DataHeaderDecoder
@@ -36,9 +37,9 @@ _UNFRAGMENTED, _BEGIN, _END = int(DataFlags.UNFRAGMENTED), int(DataFlags.BEGIN),
 class _Waiter:
     """Idles between polls that found nothing, until a deadline."""
 
-    def __init__(self, subscription: Subscription, timeout_ns: int | None) -> None:
+    def __init__(self, subscription: Subscription, timeout: int | str | None) -> None:
         self._subscription = subscription
-        self._timeout_ns = timeout_ns
+        self._timeout_ns = None if timeout is None else units.duration_ns("timeout_ns", timeout)
         self.start_over()
 
     def start_over(self) -> None:
@@ -65,9 +66,9 @@ class MessageReader:
         self._assembler = FragmentAssembler(self._on_message)
         self._parts: dict[int, tuple[int, bytearray]] = {}
 
-    def messages(self, subscription: Subscription, timeout_ns: int | None) -> Iterator[bytes]:
-        """Yield messages as bytes until none has come for `timeout_ns`, or the subscription is closed."""
-        waiter = _Waiter(subscription, timeout_ns)
+    def messages(self, subscription: Subscription, timeout: int | str | None) -> Iterator[bytes]:
+        """Yield messages as bytes until none has come for the timeout, or the subscription is closed."""
+        waiter = _Waiter(subscription, timeout)
         while not _has_ended(subscription):
             try:
                 count = subscription.poll(self._assembler, 1)
@@ -80,9 +81,9 @@ class MessageReader:
                 yield self._complete.popleft()
                 waiter.start_over()
 
-    def views(self, subscription: Subscription, timeout_ns: int | None) -> Iterator[memoryview]:
+    def views(self, subscription: Subscription, timeout: int | str | None) -> Iterator[memoryview]:
         """Yield messages as views, each valid until the next is asked for; otherwise as `messages`."""
-        waiter = _Waiter(subscription, timeout_ns)
+        waiter = _Waiter(subscription, timeout)
         while not _has_ended(subscription):
             try:
                 lent = subscription.poll_block(BLOCK_LENGTH)

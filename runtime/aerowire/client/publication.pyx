@@ -86,6 +86,8 @@ cdef class ExclusivePublication(PublicationBase):
         cdef int64_t result
         if self._state != STATE_OPEN:
             self.raise_not_open()
+        if length < 0:
+            raise ValueError(f"length of padding is negative: {length}")
         result = self._appender.append_padding(length)
         if result == OFFER_MESSAGE_TOO_LONG:
             self.refuse_length(length, self.max_message_length)

@@ -169,7 +169,7 @@ cdef class PublicationBase(StreamHandle):
     def send(self, buffer, *, reserved_value=None, timeout_ns=SEND_TIMEOUT_NS):
         """As `offer`, but wait until the message is taken; returns its position.
 
-        `timeout_ns` is how long to wait; None: for ever. A signal's handler may end the wait by raising. Raises NotConnectedError when there was no
+        `timeout_ns` is how long to wait, a number or a text such as "500ms"; None: for ever. A signal's handler may end the wait by raising. Raises NotConnectedError when there was no
         subscriber in time, BackPressureError when they did not keep up, MaxPositionExceededError, PublicationClosedError, MessageTooLongError.
         """
         cdef int64_t result

@@ -82,6 +82,11 @@ _HINTS: dict[type[RegistrationError], str] = {
 }
 
 
+def endpoint_failure(text: str, stream: object) -> SocketError:
+    """Return the exception for what has befallen the socket of an open stream: older drivers tell it by its status counter's id."""
+    return SocketError("the driver's channel endpoint has failed", where=stream, actual=text)
+
+
 def refusal(error_code: int, text: str, what: str) -> RegistrationError:
     """Return the exception for an error response to the command `what`."""
     lowered = text.lower()

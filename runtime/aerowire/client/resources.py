@@ -105,6 +105,14 @@ class Resources:
             for resource in self._resources.values()
         )
 
+    def streams_with_status(self, channel_status_id: int) -> list[Publication | ExclusivePublication | Subscription]:
+        """Return the open handles whose channel has that status counter."""
+        return [
+            resource
+            for resource in self._resources.values()
+            if isinstance(resource, Publication | ExclusivePublication | Subscription) and resource.channel_status_id == channel_status_id
+        ]
+
     def forget(self, resource: Resource) -> bool:
         """Take an open handle out of the table and end it; False when it has ended before."""
         if resource.is_closed:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from aerowire.base import units
 from aerowire.base.errors import BackPressureError, MaxPositionExceededError, NotConnectedError
 
 if TYPE_CHECKING:
@@ -24,8 +25,9 @@ SLEEP_MIN_S = 10e-6
 SLEEP_MAX_S = 1e-3
 
 
-def send_waiting(publication: PublicationBase, attempt: Callable[[], int], result: int, timeout_ns: int | None) -> int:
+def send_waiting(publication: PublicationBase, attempt: Callable[[], int], result: int, timeout: int | str | None) -> int:
     """Call `attempt` until it returns a position, and return that; `result` is what the first one returned."""
+    timeout_ns = None if timeout is None else units.duration_ns("timeout_ns", timeout)
     deadline_ns = None if timeout_ns is None else time.monotonic_ns() + timeout_ns
     tries, sleep_s = 0, SLEEP_MIN_S
     while result <= 0:
@@ -48,12 +50,12 @@ def send_waiting(publication: PublicationBase, attempt: Callable[[], int], resul
     return result
 
 
-def send_all(publication: PublicationBase, messages: Any, timeout_ns: int | None) -> None:
+def send_all(publication: PublicationBase, messages: Any, timeout: int | str | None) -> None:
     """Send every message of a sequence or array; the deadline begins anew with each batch that is taken."""
     sent = 0
     while sent < len(messages):
         attempt = functools.partial(publication.offer_many, messages[sent:] if sent else messages)
-        sent += send_waiting(publication, attempt, attempt(), timeout_ns)
+        sent += send_waiting(publication, attempt, attempt(), timeout)
 
 
 def _timeout(publication: PublicationBase, result: int, timeout_ns: int | None) -> Exception:

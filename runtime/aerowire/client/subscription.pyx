@@ -49,7 +49,8 @@ cdef class Subscription(StreamHandle):
         return self.messages()
 
     def messages(self, *, timeout_ns=None):
-        """Return an iterator over whole messages as bytes; it waits for each, and ends when none has come for `timeout_ns` (None: never).
+        """Return an iterator over whole messages as bytes; it waits for each, and ends when none has come for `timeout_ns` (a number, or
+        a text such as "500ms"; None: never).
 
         It ends when the subscription is closed, and raises what ends the client. A message counts as read when the loop gets it.
         """
