@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from aerowire.codecs.flyweights.transport import (
     DataFlags,
     DataHeaderDecoder,
+    ErrorFlags,
     ErrorFrameEncoder,
     FrameHeaderDecoder,
     FrameType,
@@ -178,6 +181,17 @@ def test_an_error_frame_names_the_destination_it_came_from(world):
     assert channel.publication.is_connected
     channel.say(1, error)
     assert sum(event.type is EventType.PUBLICATION_ERROR for event in channel.node.seen) == 2
+
+
+@pytest.mark.parametrize(("flags", "told"), [(0, -1), (ErrorFlags.HAS_GROUP_TAG, 77), (0xFF & ~ErrorFlags.HAS_GROUP_TAG, -1)])
+def test_the_group_tag_of_an_error_frame_is_there_when_the_flag_says_so(world, flags, told):
+    channel = Channel(world, dynamic=True)
+    channel.status(0)
+    frame = ErrorFrameEncoder.encode(
+        flags=flags, session_id=SESSION, stream_id=STREAM, receiver_id=1, group_tag=77, error_code=13, error_text="no"
+    )
+    channel.say(0, frame)
+    assert [event.group_tag for event in channel.node.seen if event.type is EventType.PUBLICATION_ERROR] == [told]
 
 
 def test_an_error_frame_of_an_unknown_receiver_is_only_counted(world):

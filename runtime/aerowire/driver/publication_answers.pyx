@@ -4,11 +4,12 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
 from aerowire.base.address cimport Address
+from aerowire.codecs.native.commands cimport NULL_CORRELATION_ID
 from aerowire.codecs.native.transport cimport (
-    ERROR_FRAME_LENGTH, RTTM_FLAGS_REPLY, RTTM_LENGTH, SETUP_FLAGS_SEND_RESPONSE, SM_FLAGS_EOS, error_frame_error_code,
-    error_frame_error_length, error_frame_group_tag, error_frame_receiver_id, response_setup_response_session_id, rttm_echo_timestamp_ns,
-    rttm_flags, rttm_receiver_id, status_message_consumption_term_id, status_message_consumption_term_offset, status_message_flags,
-    status_message_receiver_id)
+    ERROR_FLAGS_HAS_GROUP_TAG, ERROR_FRAME_LENGTH, RTTM_FLAGS_REPLY, RTTM_LENGTH, SETUP_FLAGS_SEND_RESPONSE, SM_FLAGS_EOS,
+    error_frame_error_code, error_frame_error_length, error_frame_flags, error_frame_group_tag, error_frame_receiver_id,
+    response_setup_response_session_id, rttm_echo_timestamp_ns, rttm_flags, rttm_receiver_id, status_message_consumption_term_id,
+    status_message_consumption_term_offset, status_message_flags, status_message_receiver_id)
 from aerowire.driver.events cimport EVENT_PUBLICATION_ERROR, EVENT_RESPONSE_CONNECTED, EVENT_RESPONSE_SETUP, EventQueue, EventRecord
 from aerowire.driver.network_publication cimport NetworkPublication
 from aerowire.driver.publication_support cimport show_connected
@@ -78,13 +79,18 @@ cdef void take_error(NetworkPublication publication, const uint8_t* frame, const
     record = events.claim(EVENT_PUBLICATION_ERROR, <void*>publication) if events.has_room() else NULL
     if record is not NULL:
         record.values[0] = error_frame_receiver_id(frame)
-        record.values[1] = error_frame_group_tag(frame)
+        record.values[1] = _group_tag_of(frame)
         record.values[2] = error_frame_error_code(frame)
         record.values[3] = destination_registration_id
         record.source = source[0]
         record.text_length = error_frame_error_length(frame)
         memcpy(record.text, frame + ERROR_FRAME_LENGTH, record.text_length)
         events.publish(record)
+
+
+cdef int64_t _group_tag_of(const uint8_t* frame) noexcept nogil:
+    # Without the flag the field says nothing: the official Java driver leaves in it what was there.
+    return error_frame_group_tag(frame) if error_frame_flags(frame) & ERROR_FLAGS_HAS_GROUP_TAG else NULL_CORRELATION_ID
 
 
 cdef void take_response_setup(NetworkPublication publication, const uint8_t* frame, EventQueue events) noexcept nogil:
