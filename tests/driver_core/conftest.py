@@ -23,6 +23,7 @@ from aerowire.driver.system_counters import SystemCounters
 from aerowire.driver.tracker import Tracker
 from aerowire.ipc.counters import CountersManager
 from aerowire.logbuffer.concurrent_appender import ConcurrentAppender
+from aerowire.logbuffer.descriptor import position_of
 from aerowire.logbuffer.exclusive_appender import ExclusiveAppender
 from aerowire.logbuffer.log import LogBuffers
 from aerowire.memory.region import Region
@@ -181,9 +182,7 @@ class Node:
 
     def create_image(self, event: Event) -> None:
         position_id = self.counter("sub-pos")
-        shift = TERM.bit_length() - 1
-        terms = (event.active_term_id - event.initial_term_id) & 0xFFFFFFFF
-        self.counters.set_value(position_id, (terms << shift) + event.term_offset)
+        self.counters.set_value(position_id, position_of(event.active_term_id, event.term_offset, TERM, event.initial_term_id))
         image = PublicationImage(
             self.log(initial_term_id=event.initial_term_id, kind=2),
             event.subject,

@@ -7,7 +7,7 @@ import pytest
 from aerowire.codecs.flyweights.transport import FrameType
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.driver.events import EventType, NativeErrorCode
-from tests.driver_core.wire_source import FRAME, SESSION, STREAM, WireSource
+from tests.driver_core.wire_source import FRAME, INITIAL_TERM, SESSION, STREAM, TERM, WireSource
 
 MS = 1_000_000
 SECOND = 1_000_000_000
@@ -64,6 +64,16 @@ def test_answers_go_to_the_control_address_whoever_sends(world):
     assert len(node.images) == 1
     assert asked(source) == [(0, SESSION, STREAM)]
     assert asked(another) == []
+
+
+def test_a_stream_that_is_before_its_beginning_gets_no_image(world):
+    node, _, source = listen(world)
+    source.setup(term=INITIAL_TERM - 1)
+    world.run(5 * MS)
+    assert (node.images, node.get(SystemCounter.INVALID_PACKETS)) == ([], 1)
+    source.setup(term=INITIAL_TERM + 2, offset=64)
+    world.run(5 * MS)
+    assert [node.counters.value(subscriber.position_id) for subscriber in node.subscribers] == [2 * TERM + 64]
 
 
 def test_another_session_gets_neither_answer_nor_image(world):

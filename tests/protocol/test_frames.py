@@ -67,11 +67,25 @@ def test_data_must_be_a_multiple_of_the_alignment():
         ({"mtu": 33}, False),
         ({"mtu": 65504}, True),
         ({"mtu": 65536}, False),
+        ({"initial_term_id": 3, "active_term_id": 2}, False),
+        ({"initial_term_id": -(1 << 31), "active_term_id": (1 << 31) - 1}, False),
+        ({"initial_term_id": (1 << 31) - 1, "active_term_id": -(1 << 31)}, True),
+        ({"initial_term_id": 0, "active_term_id": (1 << 31) - 1}, True),
     ],
 )
 def test_setup_fields(change, valid):
-    fields = {"term_offset": 0, "term_length": TERM, "mtu": 1408} | change
-    frame = header(40, 5) + struct.pack("<iiiiiiii", fields["term_offset"], 1, 2, 3, 3, fields["term_length"], fields["mtu"], 0)
+    fields = {"term_offset": 0, "initial_term_id": 3, "active_term_id": 3, "term_length": TERM, "mtu": 1408} | change
+    frame = header(40, 5) + struct.pack(
+        "<iiiiiiii",
+        fields["term_offset"],
+        1,
+        2,
+        fields["initial_term_id"],
+        fields["active_term_id"],
+        fields["term_length"],
+        fields["mtu"],
+        0,
+    )
     assert is_valid_setup(frame) is valid
 
 

@@ -21,6 +21,7 @@ from aerowire.driver.publication_image import PublicationImage
 from aerowire.driver.publication_params import check_mtu_length, check_term_length
 from aerowire.driver.subscription_params import SubscriptionParams
 from aerowire.driver.udp_channel import TIMESTAMP_OFFSET_NONE
+from aerowire.logbuffer.descriptor import position_of
 
 if TYPE_CHECKING:
     from aerowire.driver.driver_core import DriverCore
@@ -164,7 +165,7 @@ class Images:
         positions: list[int] = []
         counter_ids: dict[CounterType, int] = {}
         indicator_ids: list[int] = []
-        join_position = ((setup.active_term_id - setup.initial_term_id) & 0xFFFF_FFFF) * setup.term_length + setup.term_offset
+        join_position = position_of(setup.active_term_id, setup.term_offset, setup.term_length, setup.initial_term_id)
         try:
             congestion_control, indicator_ids = make_congestion_control(
                 core, endpoint.channel, setup, params.receiver_window_length, correlation_id

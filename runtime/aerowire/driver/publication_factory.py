@@ -14,6 +14,7 @@ from aerowire.driver.logs import Log, LogSpec
 from aerowire.driver.network_publication import NetworkPublication
 from aerowire.driver.publication_params import RESPONSE_CORRELATION_ID_NONE, PublicationParams
 from aerowire.driver.udp_channel import UdpChannel
+from aerowire.logbuffer.descriptor import position_of
 
 if TYPE_CHECKING:
     from aerowire.driver.driver_core import DriverCore
@@ -213,7 +214,7 @@ class PublicationFactory:
             session_id=params.session_id,
             stream_id=params.stream_id,
             initial_term_id=params.initial_term_id,
-            starting_position=_starting_position(params),
+            starting_position=position_of(params.term_id, params.term_offset, params.term_length, params.initial_term_id),
             publisher_position_id=counter_ids[CounterType.PUB_POS],
             publisher_limit_id=counter_ids[CounterType.PUB_LMT],
             sender_position_id=counter_ids[CounterType.SND_POS],
@@ -245,8 +246,3 @@ def _counters_of(flow: FlowControlParams | None) -> tuple[CounterType, ...]:
     if flow is None:
         return _IPC_COUNTERS
     return (*_NETWORK_COUNTERS, CounterType.FC_RECEIVERS) if flow.strategy.counts_receivers else _NETWORK_COUNTERS
-
-
-def _starting_position(params: PublicationParams) -> int:
-    terms = (params.term_id - params.initial_term_id) & 0xFFFF_FFFF
-    return terms * params.term_length + params.term_offset

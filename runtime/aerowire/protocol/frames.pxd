@@ -10,8 +10,8 @@ from aerowire.codecs.native.transport cimport (
     MAX_UDP_PAYLOAD, NAK_LENGTH, RESOLUTION_FRAME_LENGTH_MIN, RESPONSE_SETUP_LENGTH, RTTM_LENGTH, SETUP_LENGTH, SETUP_MTU_MIN,
     STATUS_MESSAGE_LENGTH, TERM_LENGTH_MAX, TERM_LENGTH_MIN, data_header_frame_length, data_header_term_offset, data_header_type,
     error_frame_error_length, error_frame_frame_length, frame_header_frame_length, frame_header_type, frame_header_version, nak_length,
-    nak_term_offset, setup_mtu, setup_term_length, setup_term_offset, status_message_consumption_term_offset,
-    status_message_receiver_window)
+    nak_term_offset, setup_active_term_id, setup_initial_term_id, setup_mtu, setup_term_length, setup_term_offset,
+    status_message_consumption_term_offset, status_message_receiver_window)
 
 cdef enum:
     PACKET_INVALID = -1         # data_packet_length: not a run of frames
@@ -59,7 +59,9 @@ cdef inline bint setup_is_valid(const uint8_t* packet) noexcept nogil:
     cdef int32_t term_length = setup_term_length(packet)
     cdef int32_t offset = setup_term_offset(packet)
     cdef int32_t mtu = setup_mtu(packet)
-    return (TERM_LENGTH_MIN <= term_length <= TERM_LENGTH_MAX and (term_length & (term_length - 1)) == 0
+    cdef int32_t term_count = setup_active_term_id(packet) - setup_initial_term_id(packet)      # ids wrap
+    # Official drivers make an image of a stream that is before its beginning, and then drop all its data.
+    return (term_count >= 0 and TERM_LENGTH_MIN <= term_length <= TERM_LENGTH_MAX and (term_length & (term_length - 1)) == 0
             and 0 <= offset < term_length and is_frame_aligned(offset)
             and SETUP_MTU_MIN <= mtu <= MAX_UDP_PAYLOAD and is_frame_aligned(mtu))
 
