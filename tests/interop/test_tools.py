@@ -10,7 +10,8 @@ from aerowire.base.idle import CONTROLLABLE_YIELD
 from aerowire.client import Aeron
 from aerowire.codecs.tables.counters import SYSTEM_COUNTER_LABELS, SystemCounter
 from aerowire.ipc.cnc import CncFile
-from tests.interop.harness import Bench, counters_by_label
+from aerowire.tools.main import main
+from tests.interop.harness import Bench, Side, counters_by_label
 from tests.support.processes import free_port, wait_for_driver
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
@@ -59,3 +60,22 @@ def test_the_official_tool_tells_a_controllable_strategy_what_to_do(bench: Bench
     assert f"status to {CONTROLLABLE_YIELD}" in told
     with CncFile.map(str(driver.directory / CNC_FILE_NAME), writable=False) as cnc:
         assert cnc.counters_reader().value(SystemCounter.CONTROLLABLE_IDLE_STRATEGY) == CONTROLLABLE_YIELD
+
+
+@pytest.mark.parametrize("side", ["official", "aerowire"])
+def test_our_tool_tells_a_controllable_strategy_what_to_do(bench: Bench, side: Side, capsys: pytest.CaptureFixture[str]) -> None:
+    driver = bench.driver(side, {"aeron.shared.idle.strategy": "controllable"})
+    wait_for_driver(driver.directory, driver.process)
+    place = ("--dir", str(driver.directory))
+    assert main(["driver", "idle", *place]) == 0
+    assert main(["driver", "idle", "yield", *place]) == 0
+    assert capsys.readouterr() == ("4 park\n3 yield, was 4 park\n", "")
+    printed = counters_by_label(bench.java.run_tool("io.aeron.samples.AeronStat", driver.directory, "watch=false"))
+    assert printed[SYSTEM_COUNTER_LABELS[SystemCounter.CONTROLLABLE_IDLE_STRATEGY]] == CONTROLLABLE_YIELD
+
+
+def test_our_tool_says_that_an_official_driver_has_no_controllable_strategy(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    driver = bench.driver("official")
+    wait_for_driver(driver.directory, driver.process)
+    assert main(["driver", "idle", "spin", "--dir", str(driver.directory)]) == 1
+    assert "nothing asks" in capsys.readouterr().err

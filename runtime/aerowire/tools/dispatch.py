@@ -20,6 +20,7 @@ Command = Callable[["Subparsers[argparse.ArgumentParser]"], None]
 _OWN: dict[str, str] = {
     "driver": "aerowire.tools.driver:command",
     "driver pid": "aerowire.tools.driver_control:pid_command",
+    "driver idle": "aerowire.tools.driver_idle:command",
     "driver terminate": "aerowire.tools.driver_control:terminate_command",
     "publish": "aerowire.tools.publish:command",
     "subscribe": "aerowire.tools.subscribe:command",

@@ -30,6 +30,7 @@ Examples:
   aerowire driver -Daeron.term.buffer.length=64k -Daeron.client.liveness.timeout=2s low-latency.properties
   aerowire driver --capture traffic.pcapng
   aerowire driver pid --help
+  aerowire driver idle --help
   aerowire driver terminate --help
 
 Options are Aeron's: aeron.* properties from files, then -D, which is stronger; for what neither says the environment

@@ -97,7 +97,7 @@ def run_terminate(arguments: argparse.Namespace) -> int:
     token = Path(arguments.token_file).read_bytes() if arguments.token_file is not None else arguments.token.encode()
     with driver_files(arguments) as files:
         before = files.state()
-        _check_lives(before)
+        check_lives(before, "there is nothing to end")
         request_driver_termination(files.aeron_dir, token)
         begin = time.monotonic()
         outcome = _await_end(files, before, arguments.wait)
@@ -112,7 +112,8 @@ def run_terminate(arguments: argparse.Namespace) -> int:
     return DONE if outcome == ENDED else FINDING
 
 
-def _check_lives(state: DriverState) -> None:
+def check_lives(state: DriverState, hint: str) -> None:
+    """Raise DriverTimeoutError with `hint` unless the driver lives."""
     from aerowire.base.errors import DriverTimeoutError
     from aerowire.tools.driver_files import ALIVE
 
@@ -122,7 +123,7 @@ def _check_lives(state: DriverState) -> None:
             where=state.aeron_dir,
             expected="a heartbeat",
             actual=state.heartbeat_text,
-            hint="there is nothing to end",
+            hint=hint,
         )
 
 
