@@ -5,14 +5,18 @@ Our client acts on the official driver, the official one on ours; the client at 
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.interop.harness import Side
 from tests.interop.scenarios import LIMIT_S, End, Scenario, other
+from tests.support.processes import free_port
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
 
 CHANNEL = "aeron:ipc"
+CLIENT_THREAD = "aeron-client"
 ACTING = pytest.mark.parametrize("acting", ["aerowire", "official"])
 
 
@@ -70,6 +74,28 @@ def test_ways_of_taking(scenario: Scenario, acting: Side, way: str, feature: str
         scenario.observed(name)
     stream.finish()
     scenario.finish()
+
+
+@ACTING
+@pytest.mark.parametrize("media", ["IPC", "UDP"])
+def test_a_client_without_threads(scenario: Scenario, acting: Side, media: str) -> None:
+    """Its application invokes it between two polls or offers, and it lives as long as another client."""
+    scenario.feature(f"Clients without threads, {media}")
+    channel = CHANNEL if media == "IPC" else f"aeron:udp?endpoint=127.0.0.1:{free_port()}"
+    driver = scenario.driver(other(acting))
+    end = End(acting, driver)
+    stream = scenario.stream()
+    peers = [take(end, channel, client="invoked") for take in (stream.subscribe, stream.publish)]
+    stream.compare()
+    for peer in peers:
+        assert not [name for name in threads_of(peer.popen.pid) if name.startswith(CLIENT_THREAD)]
+    scenario.observed("no thread of a client in either process")
+    stream.finish()
+    scenario.finish()
+
+
+def threads_of(pid: int) -> list[str]:
+    return [Path(task, "comm").read_text() for task in Path(f"/proc/{pid}/task").iterdir()]
 
 
 @ACTING

@@ -14,6 +14,7 @@ from aerowire.base.errors import ConfigurationError, UnknownOptionError
 from aerowire.base.options import resolve_options
 from aerowire.base.version import VERSION
 from aerowire.codecs.flyweights.cnc import CLIENT_NAME_LENGTH_MAX, COUNTER_LABEL_LENGTH_MAX
+from aerowire.codecs.tables.counters import COUNTER_LABEL_SUFFIXES, CounterType
 from aerowire.system.clock import SystemClock
 
 if TYPE_CHECKING:
@@ -206,5 +207,8 @@ class ConcludedContext:
         They leave the process out; two clients of one stream cannot be told apart by their files.
         """
         counters = cnc.counters_manager()
+        said = COUNTER_LABEL_SUFFIXES[CounterType.CLIENT_HEARTBEAT].format(
+            client_name=self.client_name, version=VERSION, commit=f"aerowire pid={os.getpid()}"
+        )
         room = COUNTER_LABEL_LENGTH_MAX - len(counters.label(counter_id))
-        counters.append_label(counter_id, f" name={self.client_name} version={VERSION} commit=aerowire pid={os.getpid()}"[:room])
+        counters.append_label(counter_id, said[:room])

@@ -1,3 +1,5 @@
+import org.agrona.concurrent.AgentInvoker;
+
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -14,12 +16,20 @@ import java.util.function.Consumer;
 final class Orders
 {
     private final Map<String, Consumer<String>> table;
+    private final AgentInvoker invoker;
     private final Queue<String> lines = new ConcurrentLinkedQueue<>();
     private volatile boolean ended;
 
     Orders(final Map<String, Consumer<String>> table)
     {
+        this(table, null);
+    }
+
+    /** The invoker does the work of a client without threads; null when it has its own. */
+    Orders(final Map<String, Consumer<String>> table, final AgentInvoker invoker)
+    {
         this.table = table;
+        this.invoker = invoker;
         final Thread reader = new Thread(this::read, "orders");
         reader.setDaemon(true);
         reader.start();
@@ -28,6 +38,10 @@ final class Orders
     /** Carry out what has arrived; false once standard input has ended and nothing is left. */
     boolean obey()
     {
+        if (null != invoker)
+        {
+            invoker.invoke();
+        }
         boolean over = ended;
         String line;
         while ((line = lines.poll()) != null)

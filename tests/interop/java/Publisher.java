@@ -19,7 +19,7 @@ import java.util.concurrent.TimeUnit;
  * {@code claim LENGTH}, left open. {@code destinations=} names those to
  * begin with, separated by spaces; {@code per-second=} limits the rate; {@code patient=true} waits where the last
  * receiver has gone, until there is one again; {@code way=} says how to send (Offering). An error frame of a receiver is
- * the event {@code error frame}.
+ * the event {@code error frame}. With {@code client=invoked} the client has no threads.
  */
 final class Publisher
 {
@@ -47,7 +47,8 @@ final class Publisher
             "remove-destination-id", (uri) -> publication.removeDestination(destinationIds.get(uri)),
             "revoke", (rest) -> ((ExclusivePublication)publication).revoke(),
             "claim", (rest) -> publication.tryClaim(Integer.parseInt(rest), new BufferClaim()),
-            "close", (rest) -> publication.close()));
+            "close", (rest) -> publication.close()),
+            aeron.conductorAgentInvoker());
     }
 
     public static void main(final String[] arguments) throws Exception
@@ -55,6 +56,7 @@ final class Publisher
         final Arguments options = new Arguments(arguments);
         final Aeron.Context context = new Aeron.Context()
             .aeronDirectoryName(options.text("dir"))
+            .useConductorAgentInvoker("invoked".equals(options.text("client", "")))
             .publicationErrorFrameHandler((frame) -> System.out.println("{\"event\": \"error frame\", \"code\": " +
                 frame.errorCode() + ", \"text\": \"" + frame.errorMessage() + "\", \"destination\": " +
                 (frame.destinationRegistrationId() != Aeron.NULL_VALUE) + "}"));

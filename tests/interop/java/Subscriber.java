@@ -1,6 +1,7 @@
 import io.aeron.Aeron;
 import io.aeron.Image;
 import io.aeron.Subscription;
+import org.agrona.concurrent.AgentInvoker;
 import org.agrona.concurrent.BackoffIdleStrategy;
 import org.agrona.concurrent.IdleStrategy;
 
@@ -15,7 +16,8 @@ import java.util.concurrent.TimeUnit;
  * {@code reject REASON} of every image, {@code state} to tell what became of images as the event {@code state}.
  * {@code destinations=} names those to begin with, separated by spaces; with
  * {@code images=true} it tells of each image that comes or goes;
- * {@code way=} says how to poll (Polling), and with {@code checks=true} every frame's reserved value is its checksum.
+ * {@code way=} says how to poll (Polling), and with {@code checks=true} every frame's reserved value is its checksum;
+ * with {@code client=invoked} the client has no threads.
  */
 final class Subscriber
 {
@@ -32,7 +34,7 @@ final class Subscriber
     private static int revoked;
     private static long endPosition = -1;
 
-    private Subscriber(final Subscription subscription, final Arguments options)
+    private Subscriber(final Subscription subscription, final Arguments options, final AgentInvoker invoker)
     {
         this.subscription = subscription;
         this.polling = new Polling(options.text("way", "plain"), hash, options.flag("checks"));
@@ -43,7 +45,8 @@ final class Subscriber
             "remove-destination", subscription::removeDestination,
             "reject", this::reject,
             "resolve", (rest) -> tellResolved(),
-            "state", (rest) -> tellState()));
+            "state", (rest) -> tellState()),
+            invoker);
     }
 
     public static void main(final String[] arguments) throws Exception
@@ -51,6 +54,7 @@ final class Subscriber
         final Arguments options = new Arguments(arguments);
         final boolean tellsImages = options.flag("images");
         final Aeron.Context context = new Aeron.Context().aeronDirectoryName(options.text("dir"))
+            .useConductorAgentInvoker("invoked".equals(options.text("client", "")))
             .availableImageHandler((image) -> tell(tellsImages, true))
             .unavailableImageHandler((image) ->
             {
@@ -66,7 +70,7 @@ final class Subscriber
             }
             System.out.println("{\"role\": \"subscriber\", \"ready\": true, \"registration_id\": " +
                 subscription.registrationId() + "}");
-            final Subscriber subscriber = new Subscriber(subscription, options);
+            final Subscriber subscriber = new Subscriber(subscription, options, aeron.conductorAgentInvoker());
             subscriber.receive(
                 options.integer("messages"),
                 System.nanoTime() + TimeUnit.SECONDS.toNanos(options.number("timeout")));

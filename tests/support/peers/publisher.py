@@ -6,7 +6,7 @@ when it was added), `revoke` (an exclusive one), `close`, `claim LENGTH`, which
 leaves the claim open. `destinations=` names those to begin with, separated by spaces;
 `per-second=` limits the rate; `patient=true` waits where the last receiver has gone, until there is one again;
 `way=` says how to send (offering.py). An error frame of a receiver is the event `error frame`.
-With `client=asyncio` it is in_loop.py that publishes.
+With `client=asyncio` it is in_loop.py that publishes; with `client=invoked` the client has no threads.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from aerowire.client import (
     Publication,
     PublicationErrorFrame,
 )
+from aerowire.client.context import Invoker
 from tests.support.peers import in_loop
 from tests.support.peers.offering import offering
 from tests.support.peers.orders import Orders
@@ -42,10 +43,14 @@ def main() -> int:
         asyncio.run(in_loop.publish(given))
         return 0
     deadline = time.monotonic() + float(given["timeout"])
-    with Aeron.connect(aeron_dir=given["dir"], publication_error_frame_handler=on_error_frame) as aeron:
+    with Aeron.connect(
+        aeron_dir=given["dir"],
+        publication_error_frame_handler=on_error_frame,
+        use_conductor_agent_invoker=given.get("client") == "invoked",
+    ) as aeron:
         add = aeron.add_exclusive_publication if given.get("exclusive") == "true" else aeron.add_publication
         with add(given["channel"], int(given["stream"])) as publication:
-            orders = orders_of(publication)
+            orders = orders_of(publication, aeron.conductor_agent_invoker)
             for destination in given.get("destinations", "").split():
                 publication.add_destination(destination)
             print(json.dumps({"event": "ready", "session_id": publication.session_id}), flush=True)
@@ -65,7 +70,7 @@ def on_error_frame(frame: PublicationErrorFrame) -> None:
     print(json.dumps({"event": "error frame", **told}), flush=True)
 
 
-def orders_of(publication: Publication | ExclusivePublication) -> Orders:
+def orders_of(publication: Publication | ExclusivePublication, invoker: Invoker | None) -> Orders:
     ids: dict[str, int] = {}
 
     def add(uri: str) -> None:
@@ -83,7 +88,8 @@ def orders_of(publication: Publication | ExclusivePublication) -> Orders:
             "revoke": revoke,
             "claim": lambda rest: CLAIMS.append(publication.try_claim(int(rest))),
             "close": lambda _rest: publication.close(),
-        }
+        },
+        invoker,
     )
 
 

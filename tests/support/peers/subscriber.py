@@ -4,7 +4,8 @@ Prints their hash as one JSON object and stays until its standard input ends; a 
 Orders: `pause` and `resume` polling, `reject REASON` of every image, `state` to tell what became of images as the event `state`,
 `add-destination URI`, `remove-destination URI`. `destinations=` names those to begin with, separated by spaces.
 With `images=true` it tells of each image that comes or goes. `way=` says how to poll (polling.py); with `checks=true` every frame's
-reserved value is its checksum. With `client=asyncio` it is in_loop.py that subscribes.
+reserved value is its checksum. With `client=asyncio` it is in_loop.py that subscribes;
+with `client=invoked` the client has no threads.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class Subscriber:
         self.end_position = -1  # that of the last image that went at its end
         self._lock = threading.Lock()
 
-    def orders(self) -> Orders:
+    def orders(self, aeron: Aeron) -> Orders:
         return Orders(
             {
                 "pause": self._pause,
@@ -48,7 +49,8 @@ class Subscriber:
                 "state": self._tell_state,
                 "add-destination": self.add_destination,
                 "remove-destination": self._remove_destination,
-            }
+            },
+            aeron.conductor_agent_invoker,
         )
 
     def add_destination(self, channel: str) -> None:
@@ -106,6 +108,7 @@ def main() -> int:
     with (
         Aeron.connect(
             aeron_dir=given["dir"],
+            use_conductor_agent_invoker=given.get("client") == "invoked",
             available_image_handler=lambda _image: state.on_image(True),
             unavailable_image_handler=state.on_unavailable,
         ) as aeron,
@@ -114,7 +117,7 @@ def main() -> int:
         state.subscription = subscription
         for destination in given.get("destinations", "").split():
             state.add_destination(destination)
-        orders = state.orders()
+        orders = state.orders(aeron)
         print(json.dumps({"role": "subscriber", "ready": True, "registration_id": subscription.registration_id}), flush=True)
         while state.content.messages < messages:
             orders.obey()
