@@ -55,7 +55,12 @@ def shared_memory_of(pid: int) -> set[Path]:
 
 def is_running(pid: int) -> bool:
     """Return whether a process is there and not waiting to be collected."""
+    return state_of(pid) not in {"", "Z"}
+
+
+def state_of(pid: int) -> str:
+    """Return a process's state as /proc has it, such as S, T for stopped or Z; "" when there is no such process."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:
-        return False
+        return ""

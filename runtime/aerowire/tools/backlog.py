@@ -40,7 +40,7 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    add_watch_arguments(parser)
+    add_watch_arguments(parser, fewer="--stream, --at-least")
     parser.add_argument("--stream", dest="streams", metavar="ID", type=stream_id, action="append", help="only this stream id; repeatable")
     parser.add_argument("--at-least", metavar="BYTES", type=count_or_none, default=0, help="only backlogs of so many bytes (default: 0)")
     parser.set_defaults(run=run)
@@ -127,9 +127,10 @@ class BacklogReport:
         from rich.text import Text
 
         from aerowire.tools.figures import grouped, printable, size_text
+        from aerowire.tools.live_view import head_style
 
         driver = self.seen.driver
-        table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+        table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style=head_style("dim"))
         for name in ("backlog", "", "who", "client", "pid", "stream", "session", "position", "left", "channel"):
             is_number = name in {"backlog", "stream", "session", "position", "left"}
             table.add_column(name, justify="right" if is_number else "left", no_wrap=name != "channel", overflow="ellipsis")
@@ -149,7 +150,7 @@ class BacklogReport:
             )
             is_out_of_room = backlog.left is not None and backlog.left <= 0 < backlog.position
             table.add_row(*map(Text, cells), style="bold red" if is_out_of_room else "" if backlog.length else "dim")
-        head = Text(f"{driver.aeron_dir} - pid {driver.pid}, {driver.heartbeat_text} - backlogs in bytes", style="bold")
+        head = Text(f"{driver.aeron_dir} - pid {driver.pid}, {driver.heartbeat_text} - backlogs in bytes", style=head_style("bold"))
         return Group(head, table) if self.backlogs else Group(head, Text("none", style="dim"))
 
     def _backlog(self, backlog: Backlog) -> dict[str, Any]:

@@ -41,7 +41,7 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    add_watch_arguments(parser)
+    add_watch_arguments(parser, fewer="--brief")
     parser.add_argument("--saved", action="store_true", help="also the logs that were saved of the directory's earlier drivers")
     parser.add_argument("--file", metavar="FILE", help="read the error log of this file instead of a driver's")
     parser.add_argument("--offset", metavar="BYTES", type=count_or_none, default=0, help="where in --file the log begins (default: 0)")
@@ -96,11 +96,14 @@ class ErrorsReport:
         from rich.console import Group
         from rich.text import Text
 
+        from aerowire.tools.live_view import head_style
+
         parts: list[RenderableType] = []
         for source, errors in ((self.source, self.errors), *self.saved.items()):
             observed = sum(error.count for error in errors)
             title = f"{source} - {len(errors)} distinct errors, observed {observed:,} times" if errors else f"{source} - no errors"
-            parts.append(Text(title, style="bold red" if errors else "bold green"))
+            style = "bold red" if errors else "bold green"
+            parts.append(Text(title, style=style if parts else head_style(style)))
             parts += [part for error in errors for part in self._render(error)]
         return Group(*parts)
 

@@ -104,13 +104,14 @@ class LossReportShown:
         from rich.text import Text
 
         from aerowire.tools.figures import grouped, printable, size_text, time_text
+        from aerowire.tools.live_view import head_style
 
         total = sum(entry.total_bytes_lost for entry in self.entries)
         what = f"{size_text(total)} lost on {len(self.entries)} streams" if self.entries else "no loss"
-        head = Text(f"{self.aeron_dir} - {what}", style="bold red" if self.entries else "bold green")
+        head = Text(f"{self.aeron_dir} - {what}", style=head_style("bold red" if self.entries else "bold green"))
         if not self.entries:
             return head
-        table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+        table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style=head_style("dim"))
         for name in ("bytes", "times", "stream", "session", "first", "last", "source", "channel"):
             table.add_column(
                 name, justify="right" if name in {"bytes", "times", "stream", "session"} else "left", no_wrap=name != "channel"

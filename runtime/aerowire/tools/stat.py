@@ -47,7 +47,7 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    add_watch_arguments(parser, is_live=True)
+    add_watch_arguments(parser, is_live=True, fewer="--type, --label, --stream")
     numbers: dict[str, Any] = {"metavar": "PATTERN", "type": _pattern, "action": "append"}
     parser.add_argument("--type", dest="types", help="only counters of this type, by number or name (sub-pos); repeatable", **numbers)
     parser.add_argument("--identity", dest="identities", help="only this registration id, or system counter; repeatable", **numbers)
@@ -126,10 +126,12 @@ class Counters:
 
         from aerowire.tools.driver_files import ALIVE
         from aerowire.tools.figures import printable, rate_text
+        from aerowire.tools.live_view import head_style
 
         driver = self.driver
         head = f"{time.strftime('%H:%M:%S')} - CnC v{driver.version_text}, pid {driver.pid}, {driver.heartbeat_text}"
-        lines = [Text(head, style="bold" if driver.state == ALIVE else "bold red"), Text("=" * _RULE_LENGTH)]
+        head_lines = ((head, "bold" if driver.state == ALIVE else "bold red"), ("=" * _RULE_LENGTH, ""))
+        lines = [Text(line, style=head_style(style)) for line, style in head_lines]
         has_rates = any(row.rate is not None for row in self.rows)
         # Where rates need room the values take no more than theirs.
         width = max((len(f"{row.counter.value:,}") for row in self.rows), default=0) if has_rates else _VALUE_LENGTH

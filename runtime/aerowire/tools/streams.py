@@ -41,7 +41,7 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    add_watch_arguments(parser)
+    add_watch_arguments(parser, fewer="--stream, --stalled")
     parser.add_argument("--stream", dest="streams", metavar="ID", type=stream_id, action="append", help="only this stream id; repeatable")
     parser.add_argument(
         "--session", dest="sessions", metavar="ID", type=stream_id, action="append", help="only this session id; repeatable"
@@ -88,6 +88,7 @@ class StreamsReport:
         from rich.console import Group
         from rich.text import Text
 
+        from aerowire.tools.live_view import head_style
         from aerowire.tools.stream_model import Publication
         from aerowire.tools.stream_rows import COLUMNS, Row, rows_of, table_of, title_of
         from aerowire.tools.stream_verdicts import verdict_of
@@ -96,7 +97,8 @@ class StreamsReport:
         subscribers = sum(len(end.subscribers) for end in ends)
         publications = sum(isinstance(end, Publication) for end in ends)
         counts = f"publications {publications}, images {len(ends) - publications}, subscribers {subscribers}"
-        parts: list[RenderableType] = [Text(f"{driver.aeron_dir} - pid {driver.pid}, {driver.heartbeat_text} - {counts}", style="bold")]
+        head = f"{driver.aeron_dir} - pid {driver.pid}, {driver.heartbeat_text} - {counts}"
+        parts: list[RenderableType] = [Text(head, style=head_style("bold"))]
         rows: list[list[Row]] = [rows_of(self.seen, end) for end in ends]
         widths = [max((len(row.cells[column]) for section in rows for row in section), default=0) for column in range(len(COLUMNS))]
         for end, section in zip(ends, rows, strict=True):

@@ -21,14 +21,18 @@ if TYPE_CHECKING:
 
     from aerowire.base.errors import DriverError
     from aerowire.tools.driver_files import DriverFiles
+    from aerowire.tools.live_view import LiveView
 
 INTERVAL_S = 1.0
 # Where no terminal says how wide a line may be, nothing is folded or cut.
 _WIDTH_WITHOUT_TERMINAL = 2_000
+_WATCH_HELP = (
+    "show again each so many seconds, until Ctrl-C; on a terminal j, k, PgDn, PgUp, g and G, or arrows, reach what does not fit, and q ends"
+)
 
 
 class Report(Protocol):
-    """What a command shows."""
+    """What a command shows. Lines of `render()` in a style of `live_view.head_style` stay on a screen that is too small for all."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return it for programs."""
@@ -39,14 +43,18 @@ class Report(Protocol):
         ...
 
 
-def add_watch_arguments(parser: argparse.ArgumentParser, *, is_live: bool = False) -> None:
-    """Add --dir, -D, --once, --watch and --json; `is_live`: the command watches on a terminal without being told to."""
+def add_watch_arguments(parser: argparse.ArgumentParser, *, is_live: bool = False, fewer: str = "") -> None:
+    """Add --dir, -D, --once, --watch and --json.
+
+    `is_live`: the command watches on a terminal without being told to; `fewer`: its arguments that leave something out, for a screen that
+    is too small for all.
+    """
     add_directory_arguments(parser)
     where = "the default when the output is not a terminal" if is_live else "the default"
     parser.add_argument("--once", action="store_true", help=f"show once and end ({where})")
-    parser.add_argument("--watch", metavar="SECONDS", type=seconds, help="show again each so many seconds, until Ctrl-C")
+    parser.add_argument("--watch", metavar="SECONDS", type=seconds, help=_WATCH_HELP)
     parser.add_argument("--json", action="store_true", help="one JSON object; with --watch one a line")
-    parser.set_defaults(is_live=is_live, is_endless=lambda arguments: not is_single(arguments))
+    parser.set_defaults(is_live=is_live, fewer=fewer, is_endless=lambda arguments: not is_single(arguments))
 
 
 def is_single(arguments: argparse.Namespace) -> bool:
@@ -107,26 +115,63 @@ def _watch(arguments: argparse.Namespace, files: DriverFiles, look: Callable[[Dr
     from aerowire.base.errors import DriverError
 
     interval_s = INTERVAL_S if arguments.watch is None else arguments.watch
-    with _screen(arguments) as put:
+    with _place(arguments) as place:
         while True:
-            put(report)
-            time.sleep(interval_s)
+            place.show(report)
+            if not place.wait(interval_s):
+                return
             try:
                 report = look(files)
             except DriverError as error:
                 report = _Absence(files.aeron_dir, error)
 
 
-@contextlib.contextmanager
-def _screen(arguments: argparse.Namespace) -> Iterator[Callable[[Report], None]]:
-    """Give a function that shows a report in the place of the one before, or below it where there is no terminal."""
-    if arguments.json or not sys.stdout.isatty():
-        yield lambda report: print_report(report, as_json=arguments.json)
-        return
-    from rich.live import Live
+class _Place(Protocol):
+    """Where reports are shown one after the other."""
 
-    with Live(console=_console(), screen=True, auto_refresh=False, vertical_overflow="ellipsis") as live:
-        yield lambda report: live.update(report.render(), refresh=True)
+    def show(self, report: Report) -> None: ...
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until the next one is due; return False when somebody wants no more."""
+        ...
+
+
+@contextlib.contextmanager
+def _place(arguments: argparse.Namespace) -> Iterator[_Place]:
+    """Give the place of reports: a terminal's other screen, or one below the other where there is none."""
+    console = _console()
+    if arguments.json or not console.is_terminal or console.is_dumb_terminal:
+        yield _Lines(as_json=arguments.json)
+        return
+    from aerowire.tools.live_view import LiveView
+
+    with LiveView(console, arguments.fewer) as view:
+        yield _OnScreen(view)
+
+
+class _Lines:
+    """Prints each report below the one before."""
+
+    def __init__(self, *, as_json: bool) -> None:
+        self._as_json = as_json
+
+    def show(self, report: Report) -> None:
+        print_report(report, as_json=self._as_json)
+
+    def wait(self, seconds: float) -> bool:
+        time.sleep(seconds)
+        return True
+
+
+class _OnScreen:
+    """Shows each report in the place of the one before."""
+
+    def __init__(self, view: LiveView) -> None:
+        self._view = view
+        self.wait = view.wait
+
+    def show(self, report: Report) -> None:
+        self._view.show(report.render())
 
 
 class _Absence:
