@@ -11,6 +11,7 @@ import pytest
 import aerowire.driver
 from aerowire.base.errors import ConfigurationError, UnknownOptionError
 from aerowire.base.options import parse_definitions, read_properties_file
+from aerowire.base.units import parse_duration_ns
 from aerowire.codecs.tables.options import OPTIONS
 from aerowire.driver.context import _WITHOUT_EFFECT, Context, ThreadingMode
 from aerowire.driver.loss_arguments import interceptor_arguments
@@ -224,6 +225,61 @@ def test_the_arguments_of_interceptors_are_read() -> None:
     ]
 
 
+# What the official drivers have under a name, of the Java driver's classes and the C driver's tables of short names and symbols.
+_FLOW_CONTROLS = """io.aeron.driver.UnicastFlowControl io.aeron.driver.MaxMulticastFlowControl io.aeron.driver.MinMulticastFlowControl
+io.aeron.driver.TaggedMulticastFlowControl io.aeron.driver.PreferredMulticastFlowControl unicast_max multicast_max multicast_min multicast_tagged
+aeron_unicast_flow_control_strategy_supplier aeron_max_multicast_flow_control_strategy_supplier aeron_min_flow_control_strategy_supplier
+aeron_tagged_flow_control_strategy_supplier"""
+_FLOW_CONTROL_SUPPLIERS = """io.aeron.driver.MaxMulticastFlowControlSupplier io.aeron.driver.MinMulticastFlowControlSupplier
+io.aeron.driver.TaggedMulticastFlowControlSupplier io.aeron.driver.PreferredMulticastFlowControlSupplier"""
+_OFFICIAL_NAMES = {
+    "AERON_CONGESTIONCONTROL_SUPPLIER": """default static cubic aeron_congestion_control_default_strategy_supplier
+aeron_static_window_congestion_control_strategy_supplier aeron_cubic_congestion_control_strategy_supplier
+io.aeron.driver.DefaultCongestionControlSupplier io.aeron.driver.ext.CubicCongestionControlSupplier""",
+    "AERON_UNICAST_FLOWCONTROL_SUPPLIER": f"io.aeron.driver.DefaultUnicastFlowControlSupplier {_FLOW_CONTROLS} {_FLOW_CONTROL_SUPPLIERS}",
+    "AERON_MULTICAST_FLOWCONTROL_SUPPLIER": f"io.aeron.driver.DefaultMulticastFlowControlSupplier {_FLOW_CONTROLS} {_FLOW_CONTROL_SUPPLIERS}",
+    "AERON_UNICAST_FLOW_CONTROL_STRATEGY": _FLOW_CONTROLS,
+    "AERON_MULTICAST_FLOW_CONTROL_STRATEGY": _FLOW_CONTROLS,
+    "AERON_DRIVER_TERMINATION_VALIDATOR": """allow deny aeron_driver_termination_validator_default_allow
+aeron_driver_termination_validator_default_deny io.aeron.driver.DefaultAllowTerminationValidator
+io.aeron.driver.DefaultDenyTerminationValidator""",
+    "AERON_NAME_RESOLVER_SUPPLIER": """default driver aeron_default_name_resolver_supplier aeron_driver_name_resolver_supplier""",
+    "AERON_UDP_CHANNEL_INCOMING_INTERCEPTORS": """loss fixed-loss multi-gap-loss aeron_udp_channel_interceptor_loss_load
+aeron_udp_channel_interceptor_fixed_loss_load aeron_udp_channel_interceptor_multi_gap_loss_load""",
+    "AERON_SENDCHANNELENDPOINT_SUPPLIER": "io.aeron.driver.DefaultSendChannelEndpointSupplier",
+    "AERON_RECEIVECHANNELENDPOINT_SUPPLIER": "io.aeron.driver.DefaultReceiveChannelEndpointSupplier",
+    "AERON_UDP_CHANNEL_TRANSPORT_BINDINGS_MEDIA": "default aeron_udp_channel_transport_bindings_default",
+}
+# What some of them need besides.
+_WITH = {
+    "AERON_DRIVER_RESOLVER_NAME": "me",
+    "AERON_DRIVER_RESOLVER_INTERFACE": "127.0.0.1:0",
+    "AERON_UDP_CHANNEL_TRANSPORT_BINDINGS_MULTI_GAP_LOSS_ARGS": "gap-radix=4096",
+}
+
+
+@pytest.mark.parametrize(("variable", "name"), [(variable, name) for variable, names in _OFFICIAL_NAMES.items() for name in names.split()])
+def test_everything_goes_by_each_of_its_official_names(variable: str, name: str) -> None:
+    assert name in Context(environ={**_WITH, variable: name}).options.values()
+
+
+def test_a_symbol_stands_for_the_same_as_the_short_name() -> None:
+    for name in ("loss", "aeron_udp_channel_interceptor_loss_load"):
+        context = Context(environ={_INTERCEPTORS: name, f"{_ARGUMENTS}LOSS_ARGS": "rate=0.5"})
+        assert interceptor_arguments(context.options) == [("loss", {"rate": 0.5})]
+    for name, is_allowed in (("allow", True), ("aeron_driver_termination_validator_default_allow", True), ("deny", False)):
+        assert Context(environ={"AERON_DRIVER_TERMINATION_VALIDATOR": name}).allows_termination(b"") is is_allowed
+    with pytest.raises(ConfigurationError, match="needs a name"):
+        Context(environ={"AERON_NAME_RESOLVER_SUPPLIER": "aeron_driver_name_resolver_supplier"})
+
+
+@pytest.mark.parametrize("text", ["10-20-1us-1ms", "10,20,1us,1ms", "10 20 1000 1000000"])
+def test_the_arguments_of_an_idle_strategy_may_stand_as_for_the_c_driver(text: str) -> None:
+    name, arguments = Context(environ={"AERON_SENDER_IDLE_STRATEGY_INIT_ARGS": text}).idle_strategy("sender")
+    assert name == "backoff"
+    assert [int(a) if a.isdecimal() else parse_duration_ns("", a) for a in arguments] == [10, 20, 1_000, 1_000_000]
+
+
 def test_every_option_of_the_driver_is_read_by_somebody_or_named_as_without_effect() -> None:
     package = Path(aerowire.driver.__file__).parent
     # Its own annotations and its list of options without effect read nothing.
@@ -232,7 +288,7 @@ def test_every_option_of_the_driver_is_read_by_somebody_or_named_as_without_effe
     sources += (package.parent / "tools" / "driver.py").read_text()
     named = {name for names in _WITHOUT_EFFECT.values() for name in names}
     # Read by names that are put together.
-    families = ("_idle_strategy", "_idle_strategy_init_args", "_cpu_affinity")
+    families = ("_idle_strategy", "_idle_strategy_init_args", "_cpu_affinity", "_flow_control_supplier", "_flow_control_strategy")
     unread = [
         name
         for name, option in OPTIONS.items()

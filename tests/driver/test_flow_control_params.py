@@ -112,6 +112,26 @@ def test_strategies_and_suppliers_go_by_the_official_names(option, name, fc, str
     assert params(fc, **{f"multicast_flow_control_{option}": name}).strategy is strategy
 
 
+@pytest.mark.parametrize(
+    ("option", "name", "strategy"),
+    [
+        ("strategy", "io.aeron.driver.MaxMulticastFlowControl", Strategy.MAX),
+        ("strategy", "multicast_min", Strategy.MIN),
+        ("supplier", "aeron_max_multicast_flow_control_strategy_supplier", Strategy.MAX),
+        ("supplier", "io.aeron.driver.TaggedMulticastFlowControlSupplier", Strategy.TAGGED),
+        ("supplier", "unicast_max", Strategy.UNICAST),
+    ],
+)
+def test_a_unicast_stream_takes_the_strategies_of_groups_too(option, name, strategy):
+    found = params(None, "127.0.0.1:24326", **{f"unicast_flow_control_{option}": name})
+    assert (found.strategy, found.retransmit_window_multiple) == (strategy, 16 if strategy is Strategy.UNICAST else 4)
+
+
+def test_a_group_takes_the_strategy_of_unicast_streams_too():
+    found = params(None, multicast_flow_control_supplier="unicast_max")
+    assert found == FlowControlParams(strategy=Strategy.UNICAST, retransmit_window_multiple=16)
+
+
 def test_a_class_that_nobody_knows_is_refused():
     with pytest.raises(ConfigurationError, match="MinMulticastFlowControl"):
         context(multicast_flow_control_strategy="com.example.Mine")

@@ -63,6 +63,7 @@ class TestCongestionControl:
             ({}, "|cc=cubic"),
             ({"congestion_control_supplier": "io.aeron.driver.ext.CubicCongestionControlSupplier"}, ""),
             ({"congestion_control_supplier": "aeron_cubic_congestion_control_strategy_supplier"}, ""),
+            ({"congestion_control_supplier": "cubic"}, ""),
         ],
     )
     def test_cubic_begins_with_ten_datagrams_and_has_counters(

@@ -26,9 +26,12 @@ _CUBIC = "cubic"
 # Official suppliers, Java's and C's, and what each decides; None leaves it to the channel.
 SUPPLIERS: Mapping[str, str | None] = {
     "io.aeron.driver.DefaultCongestionControlSupplier": None,
+    "default": None,
     "aeron_congestion_control_default_strategy_supplier": None,
     "io.aeron.driver.ext.CubicCongestionControlSupplier": _CUBIC,
+    "cubic": _CUBIC,
     "aeron_cubic_congestion_control_strategy_supplier": _CUBIC,
+    "static": _STATIC,
     "aeron_static_window_congestion_control_strategy_supplier": _STATIC,
 }
 

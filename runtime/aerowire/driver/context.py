@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import os
+import re
 from collections.abc import Callable, Mapping
 
 from aerowire.base.directory import default_aeron_dir
@@ -19,7 +20,8 @@ _SCOPES = ("driver", "aerowire")
 
 # Threads that run several agents have no processor of their own to name: each goes where the official driver puts it.
 _AFFINITY_OF = {"shared": "conductor", "sharednetwork": "sender", "registrar": "driver_native_resource_agent"}
-
+# The C driver's form of the arguments of backoff: spins, yields, shortest and longest park. Aeron: aeron_idle_strategy_backoff_state_init_args.
+_DASHED_ARGUMENTS = re.compile(r"[0-9]+-[0-9]+(-[0-9]+[mnu]?s?){2}")
 
 # Options that are read, so that the same files and environments serve all drivers, but decide nothing here.
 _WITHOUT_EFFECT: Mapping[str, tuple[str, ...]] = {
@@ -116,7 +118,6 @@ class Context:
     unicast_flow_control_rrwm: int
     multicast_flow_control_rrwm: int
     multicast_flow_control_supplier: str
-    multicast_flow_control_strategy: str
     flow_control_group_tag: int
     flow_control_group_min_size: int
     flow_control_receiver_timeout_ns: int
@@ -203,6 +204,8 @@ class Context:
     def idle_strategy(self, role: str) -> tuple[str, tuple[str, ...]]:
         """Return the name and arguments of the idle strategy of sender, receiver, conductor, shared or sharednetwork."""
         arguments = str(self._values[f"{role}_idle_strategy_init_args"] or "")
+        if _DASHED_ARGUMENTS.fullmatch(arguments):
+            arguments = arguments.replace("-", " ")
         return str(self._values[f"{role}_idle_strategy"]), tuple(arguments.replace(",", " ").split())
 
     def cpu_affinity(self, role: str) -> int | None:

@@ -34,30 +34,33 @@ class Strategy(enum.Enum):
         return self in {Strategy.MIN, Strategy.TAGGED}
 
 
-# What `aeron.multicast.flow.control.strategy` may be: classes of the Java driver, and the C driver's names for the same.
-MULTICAST_STRATEGIES: Mapping[str, Strategy] = {
+# What the options of strategies may be: classes of the Java driver, and the C driver's names for the same. Either kind of stream takes any.
+STRATEGIES: Mapping[str, Strategy] = {
+    "io.aeron.driver.UnicastFlowControl": Strategy.UNICAST,
     "io.aeron.driver.MaxMulticastFlowControl": Strategy.MAX,
     "io.aeron.driver.MinMulticastFlowControl": Strategy.MIN,
     "io.aeron.driver.TaggedMulticastFlowControl": Strategy.TAGGED,
     "io.aeron.driver.PreferredMulticastFlowControl": Strategy.TAGGED,
+    "unicast_max": Strategy.UNICAST,
     "multicast_max": Strategy.MAX,
     "multicast_min": Strategy.MIN,
     "multicast_tagged": Strategy.TAGGED,
+    "aeron_unicast_flow_control_strategy_supplier": Strategy.UNICAST,
     "aeron_max_multicast_flow_control_strategy_supplier": Strategy.MAX,
     "aeron_min_flow_control_strategy_supplier": Strategy.MIN,
     "aeron_tagged_flow_control_strategy_supplier": Strategy.TAGGED,
 }
 # Suppliers of the Java driver that make one strategy, whatever `fc` says.
-FIXED_MULTICAST_SUPPLIERS: Mapping[str, Strategy] = {
+_FIXED_SUPPLIERS: Mapping[str, Strategy] = {
     "io.aeron.driver.MaxMulticastFlowControlSupplier": Strategy.MAX,
     "io.aeron.driver.MinMulticastFlowControlSupplier": Strategy.MIN,
     "io.aeron.driver.TaggedMulticastFlowControlSupplier": Strategy.TAGGED,
     "io.aeron.driver.PreferredMulticastFlowControlSupplier": Strategy.TAGGED,
 }
-# Suppliers that leave the choice to `fc`, then to the strategy's option; a C driver's supplier is both.
-OPEN_MULTICAST_SUPPLIERS = ("io.aeron.driver.DefaultMulticastFlowControlSupplier", *MULTICAST_STRATEGIES)
-UNICAST_STRATEGIES = ("io.aeron.driver.UnicastFlowControl", "unicast_max", "aeron_unicast_flow_control_strategy_supplier")
-UNICAST_SUPPLIERS = ("io.aeron.driver.DefaultUnicastFlowControlSupplier", *UNICAST_STRATEGIES)
+# The default suppliers leave the choice to `fc`, then to the strategy's option; a C driver's supplier is both.
+_SUPPLIERS = (*STRATEGIES, *_FIXED_SUPPLIERS)
+UNICAST_SUPPLIERS = ("io.aeron.driver.DefaultUnicastFlowControlSupplier", *_SUPPLIERS)
+MULTICAST_SUPPLIERS = ("io.aeron.driver.DefaultMulticastFlowControlSupplier", *_SUPPLIERS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,11 +76,12 @@ class FlowControlParams:
     @classmethod
     def of(cls, channel: UdpChannel, context: Context) -> FlowControlParams:
         """Read the `fc` of a publication's channel; raises ChannelValueError."""
-        if not channel.has_group_semantics:
-            return cls(strategy=Strategy.UNICAST, retransmit_window_multiple=context.unicast_flow_control_rrwm)
         name, *arguments = (channel.uri.get("fc") or "").split(",")
+        strategy = _strategy(channel.uri, name, context) if channel.has_group_semantics else _configured("unicast", context)
+        if strategy is Strategy.UNICAST:
+            return cls(strategy=strategy, retransmit_window_multiple=context.unicast_flow_control_rrwm)
         params = cls(
-            strategy=_strategy(channel.uri, name, context),
+            strategy=strategy,
             retransmit_window_multiple=context.multicast_flow_control_rrwm,
             receiver_timeout_ns=context.flow_control_receiver_timeout_ns,
             group_tag=context.flow_control_group_tag,
@@ -89,17 +93,22 @@ class FlowControlParams:
 
 
 def _strategy(uri: ChannelUri, name: str, context: Context) -> Strategy:
-    fixed = FIXED_MULTICAST_SUPPLIERS.get(context.multicast_flow_control_supplier)
-    if fixed is not None:
-        return fixed
-    if "fc" in uri:
-        if name not in {Strategy.MAX.value, Strategy.MIN.value, Strategy.TAGGED.value}:
-            raise _error(uri, "unknown flow control strategy", "max, min or tagged, perhaps with arguments as in min,t:5s,g:/2")
-        return Strategy(name)
-    supplied = MULTICAST_STRATEGIES.get(context.multicast_flow_control_supplier)
-    if supplied is not None and context.multicast_flow_control_strategy == OPTIONS["multicast_flow_control_strategy"].default:
-        return supplied
-    return MULTICAST_STRATEGIES[context.multicast_flow_control_strategy]
+    if "fc" not in uri or context.multicast_flow_control_supplier in _FIXED_SUPPLIERS:
+        return _configured("multicast", context)
+    if name not in {Strategy.MAX.value, Strategy.MIN.value, Strategy.TAGGED.value}:
+        raise _error(uri, "unknown flow control strategy", "max, min or tagged, perhaps with arguments as in min,t:5s,g:/2")
+    return Strategy(name)
+
+
+def _configured(kind: str, context: Context) -> Strategy:
+    """Return what the options say for streams of a kind, unicast or multicast: a supplier with a will of its own, then a strategy."""
+    supplier = str(context.option(f"{kind}_flow_control_supplier"))
+    if supplier in _FIXED_SUPPLIERS:
+        return _FIXED_SUPPLIERS[supplier]
+    strategy = str(context.option(f"{kind}_flow_control_strategy"))
+    if supplier in STRATEGIES and strategy == OPTIONS[f"{kind}_flow_control_strategy"].default:
+        return STRATEGIES[supplier]
+    return STRATEGIES[strategy]
 
 
 def _with_argument(params: FlowControlParams, uri: ChannelUri, argument: str) -> FlowControlParams:

@@ -77,6 +77,12 @@ _ARGUMENTS: Mapping[str, tuple[str, Mapping[str, tuple[str, _Parse]]]] = {
         },
     ),
 }
+# The C driver's symbols for the same interceptors.
+_SYMBOLS: Mapping[str, str] = {
+    "aeron_udp_channel_interceptor_loss_load": "loss",
+    "aeron_udp_channel_interceptor_fixed_loss_load": "fixed-loss",
+    "aeron_udp_channel_interceptor_multi_gap_loss_load": "multi-gap-loss",
+}
 
 
 def interceptor_arguments(values: Mapping[str, object]) -> list[tuple[str, dict[str, float]]]:
@@ -85,7 +91,7 @@ def interceptor_arguments(values: Mapping[str, object]) -> list[tuple[str, dict[
     Raises ConfigurationError for a name or an argument that cannot be.
     """
     found = []
-    names = [name.strip() for name in str(values[_NAMES] or "").split(",") if name.strip()]
+    names = [_SYMBOLS.get(name.strip(), name.strip()) for name in str(values[_NAMES] or "").split(",") if name.strip()]
     if len(names) > _COUNT_MAX:
         raise ConfigurationError(
             "too many interceptors", where=OPTIONS[_NAMES].property, expected=f"at most {_COUNT_MAX}", actual=len(names)

@@ -12,13 +12,7 @@ from aerowire.codecs.flyweights import cnc, transport
 from aerowire.codecs.flyweights.base import align
 from aerowire.codecs.tables.options import OPTIONS
 from aerowire.driver.congestion import SUPPLIERS as CONGESTION_CONTROL_SUPPLIERS
-from aerowire.driver.flow_control_params import (
-    FIXED_MULTICAST_SUPPLIERS,
-    MULTICAST_STRATEGIES,
-    OPEN_MULTICAST_SUPPLIERS,
-    UNICAST_STRATEGIES,
-    UNICAST_SUPPLIERS,
-)
+from aerowire.driver.flow_control_params import MULTICAST_SUPPLIERS, STRATEGIES, UNICAST_SUPPLIERS
 from aerowire.driver.loss_arguments import interceptor_arguments
 from aerowire.driver.udp_channel import TTL_MAX
 from aerowire.driver.wildcard_ports import WildcardPorts
@@ -27,27 +21,35 @@ if TYPE_CHECKING:
     from aerowire.base.options import ResolvedOptions
     from aerowire.driver.context import Context
 
-# The C driver's name for the resolver that talks to other drivers; the Java driver has it as soon as it has an interface.
-_DRIVER_RESOLVER = "driver"
+# The C driver's names for the resolver that talks to other drivers; the Java driver has it as soon as it has an interface.
+_DRIVER_RESOLVERS = ("driver", "aeron_driver_name_resolver_supplier")
 # Neighbours that a driver is told of, each of which it looks up and talks to: the official drivers' limit.
 BOOTSTRAP_NEIGHBORS_MAX = 20
 
 # Official suppliers that this driver's own behaviour stands for; another class name cannot be obeyed and is refused.
 _KNOWN_CLASSES: Mapping[str, tuple[str, ...]] = {
     "unicast_flow_control_supplier": UNICAST_SUPPLIERS,
-    "unicast_flow_control_strategy": UNICAST_STRATEGIES,
-    "multicast_flow_control_supplier": (*OPEN_MULTICAST_SUPPLIERS, *FIXED_MULTICAST_SUPPLIERS),
-    "multicast_flow_control_strategy": tuple(MULTICAST_STRATEGIES),
+    "unicast_flow_control_strategy": tuple(STRATEGIES),
+    "multicast_flow_control_supplier": MULTICAST_SUPPLIERS,
+    "multicast_flow_control_strategy": tuple(STRATEGIES),
     "congestion_control_supplier": tuple(CONGESTION_CONTROL_SUPPLIERS),
     "send_channel_endpoint_supplier": ("io.aeron.driver.DefaultSendChannelEndpointSupplier",),
     "receive_channel_endpoint_supplier": ("io.aeron.driver.DefaultReceiveChannelEndpointSupplier",),
-    "name_resolver_supplier": ("default", _DRIVER_RESOLVER),
+    "name_resolver_supplier": ("default", "aeron_default_name_resolver_supplier", *_DRIVER_RESOLVERS),
 }
 
 _TAG_OCTETS = re.compile(rf"[0-9a-fA-F]{{{2 * transport.GROUP_TAG_LENGTH}}}")
 
-ALLOW_TERMINATION = ("io.aeron.driver.DefaultAllowTerminationValidator", "allow")
-_DENY_TERMINATION = ("io.aeron.driver.DefaultDenyTerminationValidator", "deny")
+ALLOW_TERMINATION = (
+    "io.aeron.driver.DefaultAllowTerminationValidator",
+    "allow",
+    "aeron_driver_termination_validator_default_allow",
+)
+_DENY_TERMINATION = (
+    "io.aeron.driver.DefaultDenyTerminationValidator",
+    "deny",
+    "aeron_driver_termination_validator_default_deny",
+)
 
 _COUNTERS_LENGTH_MIN = 1024 * 1024
 _COUNTERS_LENGTH_MAX = 500 * 1024 * 1024
@@ -277,7 +279,7 @@ class _Checks:
     def _check_resolver(self) -> None:
         values = self._values
         name, interface = str(values["driver_resolver_name"]), values["driver_resolver_interface"]
-        if (interface or values["name_resolver_supplier"] == _DRIVER_RESOLVER) and not (name and interface):
+        if (interface or values["name_resolver_supplier"] in _DRIVER_RESOLVERS) and not (name and interface):
             raise ConfigurationError(
                 "a driver that resolves names needs a name and an interface",
                 where=_property("driver_resolver_interface" if name else "driver_resolver_name"),
