@@ -246,8 +246,10 @@ io.aeron.driver.DefaultDenyTerminationValidator""",
     "AERON_NAME_RESOLVER_SUPPLIER": """default driver aeron_default_name_resolver_supplier aeron_driver_name_resolver_supplier""",
     "AERON_UDP_CHANNEL_INCOMING_INTERCEPTORS": """loss fixed-loss multi-gap-loss aeron_udp_channel_interceptor_loss_load
 aeron_udp_channel_interceptor_fixed_loss_load aeron_udp_channel_interceptor_multi_gap_loss_load""",
-    "AERON_SENDCHANNELENDPOINT_SUPPLIER": "io.aeron.driver.DefaultSendChannelEndpointSupplier",
-    "AERON_RECEIVECHANNELENDPOINT_SUPPLIER": "io.aeron.driver.DefaultReceiveChannelEndpointSupplier",
+    "AERON_SENDCHANNELENDPOINT_SUPPLIER": """io.aeron.driver.DefaultSendChannelEndpointSupplier
+io.aeron.driver.ext.DebugSendChannelEndpointSupplier""",
+    "AERON_RECEIVECHANNELENDPOINT_SUPPLIER": """io.aeron.driver.DefaultReceiveChannelEndpointSupplier
+io.aeron.driver.ext.DebugReceiveChannelEndpointSupplier""",
     "AERON_UDP_CHANNEL_TRANSPORT_BINDINGS_MEDIA": "default aeron_udp_channel_transport_bindings_default",
 }
 # What some of them need besides.

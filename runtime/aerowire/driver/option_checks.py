@@ -33,8 +33,15 @@ _KNOWN_CLASSES: Mapping[str, tuple[str, ...]] = {
     "multicast_flow_control_supplier": MULTICAST_SUPPLIERS,
     "multicast_flow_control_strategy": tuple(STRATEGIES),
     "congestion_control_supplier": tuple(CONGESTION_CONTROL_SUPPLIERS),
-    "send_channel_endpoint_supplier": ("io.aeron.driver.DefaultSendChannelEndpointSupplier",),
-    "receive_channel_endpoint_supplier": ("io.aeron.driver.DefaultReceiveChannelEndpointSupplier",),
+    # The debug endpoints are those that obey aeron.debug.*.loss.*, which every endpoint here does.
+    "send_channel_endpoint_supplier": (
+        "io.aeron.driver.DefaultSendChannelEndpointSupplier",
+        "io.aeron.driver.ext.DebugSendChannelEndpointSupplier",
+    ),
+    "receive_channel_endpoint_supplier": (
+        "io.aeron.driver.DefaultReceiveChannelEndpointSupplier",
+        "io.aeron.driver.ext.DebugReceiveChannelEndpointSupplier",
+    ),
     "name_resolver_supplier": ("default", "aeron_default_name_resolver_supplier", *_DRIVER_RESOLVERS),
 }
 
