@@ -87,6 +87,7 @@ LAYOUTS: dict[str, dict[str, tuple[int, dict[str, tuple[int, int]]]]] = {
         "LocalSockaddrKey": (8, {"channel_status_id": (0, 4), "local_sockaddr_length": (4, 4)}),
         "ClientHeartbeatKey": (8, {"client_id": (0, 8)}),
         "BootstrapNeighborKey": (4, {"neighbor_index": (0, 4)}),
+        "NameEntryKey": (4, {"entry_name_length": (0, 4)}),
         "ErrorRecord": (
             24,
             {"length": (0, 4), "observation_count": (4, 4), "last_observation_timestamp_ms": (8, 8)}
@@ -179,6 +180,7 @@ def test_members_that_move_start_where_the_protocol_says(project: Project) -> No
         "StreamCounterKey.channel": 20,
         "ChannelStatusKey.channel": 4,
         "LocalSockaddrKey.local_sockaddr": 8,
+        "NameEntryKey.entry_name": 4,
         "ErrorRecord.encoded_error": 24,
         "LossRecord.channel": 44,
         "LossRecord.source": None,
@@ -236,4 +238,5 @@ def test_counter_keys_follow_the_table_of_counter_types(project: Project) -> Non
         11: "ClientHeartbeatKey",
         14: "LocalSockaddrKey",
         21: "BootstrapNeighborKey",
+        2001: "NameEntryKey",
     }

@@ -227,8 +227,10 @@ def test_the_arguments_of_interceptors_are_read() -> None:
 
 # What the official drivers have under a name, of the Java driver's classes and the C driver's tables of short names and symbols.
 _FLOW_CONTROLS = """io.aeron.driver.UnicastFlowControl io.aeron.driver.MaxMulticastFlowControl io.aeron.driver.MinMulticastFlowControl
-io.aeron.driver.TaggedMulticastFlowControl io.aeron.driver.PreferredMulticastFlowControl unicast_max multicast_max multicast_min multicast_tagged
-aeron_unicast_flow_control_strategy_supplier aeron_max_multicast_flow_control_strategy_supplier aeron_min_flow_control_strategy_supplier
+io.aeron.driver.TaggedMulticastFlowControl io.aeron.driver.PreferredMulticastFlowControl
+unicast_max multicast_max multicast_min multicast_tagged aeron_unicast_flow_control_strategy_supplier
+aeron_max_multicast_flow_control_strategy_supplier
+aeron_min_flow_control_strategy_supplier
 aeron_tagged_flow_control_strategy_supplier"""
 _FLOW_CONTROL_SUPPLIERS = """io.aeron.driver.MaxMulticastFlowControlSupplier io.aeron.driver.MinMulticastFlowControlSupplier
 io.aeron.driver.TaggedMulticastFlowControlSupplier io.aeron.driver.PreferredMulticastFlowControlSupplier"""
@@ -237,13 +239,15 @@ _OFFICIAL_NAMES = {
 aeron_static_window_congestion_control_strategy_supplier aeron_cubic_congestion_control_strategy_supplier
 io.aeron.driver.DefaultCongestionControlSupplier io.aeron.driver.ext.CubicCongestionControlSupplier""",
     "AERON_UNICAST_FLOWCONTROL_SUPPLIER": f"io.aeron.driver.DefaultUnicastFlowControlSupplier {_FLOW_CONTROLS} {_FLOW_CONTROL_SUPPLIERS}",
-    "AERON_MULTICAST_FLOWCONTROL_SUPPLIER": f"io.aeron.driver.DefaultMulticastFlowControlSupplier {_FLOW_CONTROLS} {_FLOW_CONTROL_SUPPLIERS}",
+    "AERON_MULTICAST_FLOWCONTROL_SUPPLIER": f"""io.aeron.driver.DefaultMulticastFlowControlSupplier {_FLOW_CONTROLS}
+{_FLOW_CONTROL_SUPPLIERS}""",
     "AERON_UNICAST_FLOW_CONTROL_STRATEGY": _FLOW_CONTROLS,
     "AERON_MULTICAST_FLOW_CONTROL_STRATEGY": _FLOW_CONTROLS,
     "AERON_DRIVER_TERMINATION_VALIDATOR": """allow deny aeron_driver_termination_validator_default_allow
 aeron_driver_termination_validator_default_deny io.aeron.driver.DefaultAllowTerminationValidator
 io.aeron.driver.DefaultDenyTerminationValidator""",
-    "AERON_NAME_RESOLVER_SUPPLIER": """default driver aeron_default_name_resolver_supplier aeron_driver_name_resolver_supplier""",
+    "AERON_NAME_RESOLVER_SUPPLIER": """default driver csv_table aeron_default_name_resolver_supplier
+aeron_driver_name_resolver_supplier aeron_csv_table_name_resolver_supplier""",
     "AERON_UDP_CHANNEL_INCOMING_INTERCEPTORS": """loss fixed-loss multi-gap-loss aeron_udp_channel_interceptor_loss_load
 aeron_udp_channel_interceptor_fixed_loss_load aeron_udp_channel_interceptor_multi_gap_loss_load""",
     "AERON_SENDCHANNELENDPOINT_SUPPLIER": """io.aeron.driver.DefaultSendChannelEndpointSupplier
@@ -256,6 +260,7 @@ io.aeron.driver.ext.DebugReceiveChannelEndpointSupplier""",
 _WITH = {
     "AERON_DRIVER_RESOLVER_NAME": "me",
     "AERON_DRIVER_RESOLVER_INTERFACE": "127.0.0.1:0",
+    "AERON_NAME_RESOLVER_INIT_ARGS": "a,b,c",
     "AERON_UDP_CHANNEL_TRANSPORT_BINDINGS_MULTI_GAP_LOSS_ARGS": "gap-radix=4096",
 }
 

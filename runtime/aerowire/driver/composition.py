@@ -21,6 +21,7 @@ from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.codecs.tables.options import OPTIONS
 from aerowire.driver.agent_gates import ReceiverGate, SenderGate, TrackerGate
 from aerowire.driver.clients import Clients
+from aerowire.driver.csv_names import CsvNames, csv_rows
 from aerowire.driver.directory_lock import directory_lock
 from aerowire.driver.driver_core import DriverCore, InducedLoss
 from aerowire.driver.driver_directory import delete_directory, directory_for_start
@@ -148,11 +149,16 @@ def _build(
     capture = _open_capture(context, ports)
     event_log = _open_event_log(context, ports, directory)
     notes = EventNotes(event_log)
+    rows = csv_rows(context.options)
+    if rows:
+        ports = replace(ports, resolver=CsvNames(rows, below=ports.resolver, counters=counters))
     resolve = TimedResolver(ports.resolver, ports.clock, counters, threshold_ns=context.name_resolver_threshold_ns, notes=notes)
     core, agents = _build_core(
         context, replace(ports, resolver=resolve), cnc, counters, errors, LossReport(loss_region), capture, event_log, notes, files
     )
     names = _driver_names(core, ports, is_threaded=resolver is not None) if context.driver_resolver_interface else None
+    if rows:
+        resolve.use(ports.resolver, "csv")
     if names is not None:
         resolve.use(names.resolve, "driver")
     mapped = AtomicCounter(counters, SystemCounter.BYTES_CURRENTLY_MAPPED)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from aerowire.base.directory import default_aeron_dir
 from aerowire.base.options import resolve_options
 from aerowire.codecs.tables.options import OPTIONS
+from aerowire.driver.csv_names import CSV_TABLES, TABLE_OPTIONS
 from aerowire.driver.event_selection import selected_codes
 from aerowire.driver.option_checks import ALLOW_TERMINATION, check_options
 from aerowire.system.udp import probe_socket_buffers
@@ -20,17 +21,16 @@ _SCOPES = ("driver", "aerowire")
 
 # Threads that run several agents have no processor of their own to name: each goes where the official driver puts it.
 _AFFINITY_OF = {"shared": "conductor", "sharednetwork": "sender", "registrar": "driver_native_resource_agent"}
-# The C driver's form of the arguments of backoff: spins, yields, shortest and longest park. Aeron: aeron_idle_strategy_backoff_state_init_args.
+# The C driver's form of the arguments of backoff: spins, yields, shortest and longest park. Aeron: aeron_agent.c.
 _DASHED_ARGUMENTS = re.compile(r"[0-9]+-[0-9]+(-[0-9]+[mnu]?s?){2}")
 
 # Options that are read, so that the same files and environments serve all drivers, but decide nothing here.
 _WITHOUT_EFFECT: Mapping[str, tuple[str, ...]] = {
-    "no resolver of names here takes arguments": ("name_resolver_init_args",),
+    "only the resolver csv_table takes arguments": TABLE_OPTIONS,
     "it is how long an agent looks away that polls; the thread that makes and frees files is woken by what there is to do": (
         "driver_native_resource_agent_idle_strategy",
         "driver_native_resource_agent_idle_strategy_init_args",
     ),
-    "there is no csv resolver": ("name_resolver_csv_lookup_table_args",),
     "threads are bound to processors by aeron.*.cpu.affinity, each by its own": (
         "driver_cpuset_affinity",
         "driver_cpuset_warnings_as_errors",
@@ -219,8 +219,14 @@ class Context:
             f"{OPTIONS[name].property}: {reason}"
             for reason, names in _WITHOUT_EFFECT.items()
             for name in names
-            if name in self._values.given and self._values[name] != OPTIONS[name].default
+            if name in self._values.given
+            and self._values[name] != OPTIONS[name].default
+            and not (name in TABLE_OPTIONS and self._has_table)
         ]
+
+    @property
+    def _has_table(self) -> bool:
+        return self._values["name_resolver_supplier"] in CSV_TABLES
 
     def allows_termination(self, token: bytes) -> bool:
         """Return whether a client with `token` may end the driver."""

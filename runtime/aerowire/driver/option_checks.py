@@ -12,6 +12,7 @@ from aerowire.codecs.flyweights import cnc, transport
 from aerowire.codecs.flyweights.base import align
 from aerowire.codecs.tables.options import OPTIONS
 from aerowire.driver.congestion import SUPPLIERS as CONGESTION_CONTROL_SUPPLIERS
+from aerowire.driver.csv_names import CSV_TABLES, csv_rows
 from aerowire.driver.flow_control_params import MULTICAST_SUPPLIERS, STRATEGIES, UNICAST_SUPPLIERS
 from aerowire.driver.loss_arguments import interceptor_arguments
 from aerowire.driver.udp_channel import TTL_MAX
@@ -42,7 +43,7 @@ _KNOWN_CLASSES: Mapping[str, tuple[str, ...]] = {
         "io.aeron.driver.DefaultReceiveChannelEndpointSupplier",
         "io.aeron.driver.ext.DebugReceiveChannelEndpointSupplier",
     ),
-    "name_resolver_supplier": ("default", "aeron_default_name_resolver_supplier", *_DRIVER_RESOLVERS),
+    "name_resolver_supplier": ("default", "aeron_default_name_resolver_supplier", *_DRIVER_RESOLVERS, *CSV_TABLES),
 }
 
 _TAG_OCTETS = re.compile(rf"[0-9a-fA-F]{{{2 * transport.GROUP_TAG_LENGTH}}}")
@@ -300,6 +301,7 @@ class _Checks:
                 expected=f"at most {transport.RESOLUTION_NAME_LENGTH_MAX} ASCII characters",
                 actual=name,
             )
+        csv_rows(values)
         count = len(bootstrap_neighbors(str(values["driver_resolver_bootstrap_neighbor"])))
         if count > BOOTSTRAP_NEIGHBORS_MAX:
             raise ConfigurationError(

@@ -237,6 +237,20 @@ BOOTSTRAP_NEIGHBOR_KEY: Final[np.dtype[np.void]] = np.dtype(
     }
 )
 
+# Key of the counter of a row in a table of names.
+NAME_ENTRY_KEY: Final[np.dtype[np.void]] = np.dtype(
+    {
+        "names": [
+            'entry_name_length',
+        ],
+        "formats": [
+            '<i4',
+        ],
+        "offsets": [0],
+        "itemsize": 4,
+    }
+)
+
 # Key of a client's heartbeat.
 CLIENT_HEARTBEAT_KEY: Final[np.dtype[np.void]] = np.dtype(
     {

@@ -52,6 +52,10 @@ COUNTER_DRIVER_OWNER_ID: Final[int] = -1  # Owner of the driver's own counters.
 STREAM_KEY_CHANNEL_LENGTH_MAX: Final[int] = 92  # Bytes of a channel that a stream counter's key has room for.
 CHANNEL_STATUS_CHANNEL_LENGTH_MAX: Final[int] = 108  # Bytes of a channel that a channel status key has room for.
 LOCAL_SOCKADDR_LENGTH_MAX: Final[int] = 104  # Bytes of an address that a local address key has room for.
+NAME_ENTRY_NAME_LENGTH_MAX: Final[int] = 108  # Bytes of a name that the key of a row's counter has room for.
+NAME_ENTRY_UNKNOWN: Final[int] = -1  # A row's name is not to resolve.
+NAME_ENTRY_FIRST_HOST: Final[int] = 0  # A row's name stands for its first host.
+NAME_ENTRY_OTHER_HOST: Final[int] = 1  # A row's name stands for its other host.
 CLIENT_NAME_LENGTH_MAX: Final[int] = 100  # Most bytes of a client's name.
 CHANNEL_STATUS_INITIALIZING: Final[int] = 0  # The endpoint is being made.
 CHANNEL_STATUS_ACTIVE: Final[int] = 1  # The endpoint works.
@@ -388,7 +392,7 @@ class CounterMetadataDecoder(Flyweight):
     label = Octets(132, 380)  # The label.
     key = Octets(16, 112)  # What distinguishes counters of the type; the table of counter types names each key.
 
-    def key_decoder(self) -> SystemCounterKeyDecoder | StreamCounterKeyDecoder | ChannelStatusKeyDecoder | ClientHeartbeatKeyDecoder | LocalSockaddrKeyDecoder | BootstrapNeighborKeyDecoder | None:
+    def key_decoder(self) -> SystemCounterKeyDecoder | StreamCounterKeyDecoder | ChannelStatusKeyDecoder | ClientHeartbeatKeyDecoder | LocalSockaddrKeyDecoder | BootstrapNeighborKeyDecoder | NameEntryKeyDecoder | None:
         """The decoder of the key that `type_id` announces; None for one that is not described."""
         found = _COUNTER_METADATA_KEY.get(self.type_id)
         return None if found is None else found(self._buffer, self._offset + 16, 112)
@@ -608,6 +612,43 @@ class BootstrapNeighborKeyEncoder(BootstrapNeighborKeyDecoder):
 _BOOTSTRAP_NEIGHBOR_KEY = Struct("<i")
 
 
+class NameEntryKeyDecoder(Flyweight):
+    """Key of the counter of a row in a table of names."""
+
+    __slots__ = ()
+    ENCODED_LENGTH = 4
+    ENTRY_NAME_LENGTH_OFFSET = 0
+    ENTRY_NAME_OFFSET = 4
+    MEMBERS = ('entry_name_length', 'entry_name')
+    entry_name_length = Integer(0, _i)  # Bytes of the name kept.
+    entry_name = Text(4, length=(0, _i))  # The name, cut to fit.
+    LAST = 'entry_name'
+
+
+class NameEntryKeyEncoder(NameEntryKeyDecoder):
+    """Writes: key of the counter of a row in a table of names."""
+
+    __slots__ = ()
+    entry_name_length = WritableInteger(0, _i)
+    entry_name = WritableText(4, length=(0, _i))
+
+    @classmethod
+    def encode(
+        cls,
+        *,
+        entry_name_length: int | None = None,
+        entry_name: str | bytes = "",
+    ) -> bytes:
+        """Return the bytes of a whole struct; lengths that are None are computed."""
+        _entry_name = text_bytes(entry_name, "utf-8")
+        _rest = bytearray()
+        _rest += _entry_name
+        return _NAME_ENTRY_KEY.pack(len(_entry_name) if entry_name_length is None else entry_name_length) + _rest
+
+
+_NAME_ENTRY_KEY = Struct("<i")
+
+
 class ClientHeartbeatKeyDecoder(Flyweight):
     """Key of a client's heartbeat."""
 
@@ -755,7 +796,7 @@ class LossRecordEncoder(LossRecordDecoder):
 
 
 _LOSS_RECORD = Struct("<qqqqiii")
-_COUNTER_METADATA_KEY: dict[int, type[SystemCounterKeyDecoder] | type[StreamCounterKeyDecoder] | type[ChannelStatusKeyDecoder] | type[ClientHeartbeatKeyDecoder] | type[LocalSockaddrKeyDecoder] | type[BootstrapNeighborKeyDecoder]] = {
+_COUNTER_METADATA_KEY: dict[int, type[SystemCounterKeyDecoder] | type[StreamCounterKeyDecoder] | type[ChannelStatusKeyDecoder] | type[ClientHeartbeatKeyDecoder] | type[LocalSockaddrKeyDecoder] | type[BootstrapNeighborKeyDecoder] | type[NameEntryKeyDecoder]] = {
     0: SystemCounterKeyDecoder,
     1: StreamCounterKeyDecoder,
     2: StreamCounterKeyDecoder,
@@ -775,6 +816,7 @@ _COUNTER_METADATA_KEY: dict[int, type[SystemCounterKeyDecoder] | type[StreamCoun
     19: StreamCounterKeyDecoder,
     20: StreamCounterKeyDecoder,
     21: BootstrapNeighborKeyDecoder,
+    2001: NameEntryKeyDecoder,
 }
 
 

@@ -41,6 +41,10 @@ cdef enum:
     STREAM_KEY_CHANNEL_LENGTH_MAX = 92  # Bytes of a channel that a stream counter's key has room for.
     CHANNEL_STATUS_CHANNEL_LENGTH_MAX = 108  # Bytes of a channel that a channel status key has room for.
     LOCAL_SOCKADDR_LENGTH_MAX = 104  # Bytes of an address that a local address key has room for.
+    NAME_ENTRY_NAME_LENGTH_MAX = 108  # Bytes of a name that the key of a row's counter has room for.
+    NAME_ENTRY_UNKNOWN = -1  # A row's name is not to resolve.
+    NAME_ENTRY_FIRST_HOST = 0  # A row's name stands for its first host.
+    NAME_ENTRY_OTHER_HOST = 1  # A row's name stands for its other host.
     CLIENT_NAME_LENGTH_MAX = 100  # Most bytes of a client's name.
     CHANNEL_STATUS_INITIALIZING = 0  # The endpoint is being made.
     CHANNEL_STATUS_ACTIVE = 1  # The endpoint works.
@@ -400,6 +404,21 @@ cdef extern from *:
     """
     int32_t bootstrap_neighbor_key_neighbor_index "aerowire_cnc_bootstrap_neighbor_key_neighbor_index"(const uint8_t* p) noexcept nogil
     void bootstrap_neighbor_key_set_neighbor_index "aerowire_cnc_bootstrap_neighbor_key_set_neighbor_index"(uint8_t* p, int32_t value) noexcept nogil
+
+# ---- NameEntryKey: Key of the counter of a row in a table of names.
+
+cdef enum:
+    NAME_ENTRY_KEY_LENGTH = 4  # length of the fixed part
+    NAME_ENTRY_KEY_ENTRY_NAME_LENGTH_OFFSET = 0  # Bytes of the name kept.
+    NAME_ENTRY_KEY_ENTRY_NAME_OFFSET = 4  # The name, cut to fit.
+
+cdef extern from *:
+    """
+    static inline int32_t aerowire_cnc_name_entry_key_entry_name_length(const uint8_t *p) { int32_t value; memcpy(&value, p + 0, sizeof(value)); return value; }
+    static inline void aerowire_cnc_name_entry_key_set_entry_name_length(uint8_t *p, int32_t value) { memcpy(p + 0, &value, sizeof(value)); }
+    """
+    int32_t name_entry_key_entry_name_length "aerowire_cnc_name_entry_key_entry_name_length"(const uint8_t* p) noexcept nogil
+    void name_entry_key_set_entry_name_length "aerowire_cnc_name_entry_key_set_entry_name_length"(uint8_t* p, int32_t value) noexcept nogil
 
 # ---- ClientHeartbeatKey: Key of a client's heartbeat.
 

@@ -257,3 +257,4 @@ cdef enum:
     COUNTER_TYPE_SEQUENCER_SNAPSHOT_SERVICE_ACTIVE_DESCRIBE_OPERATIONS = 568  # Sequencer (premium): sequencer snapshot service active describe operations.
     COUNTER_TYPE_SEQUENCER_SNAPSHOT_SERVICE_TOTAL_DESCRIBE_OPERATIONS = 569  # Sequencer (premium): sequencer snapshot service total describe operations.
     COUNTER_TYPE_SEQUENCER_SNAPSHOT_SERVICE_DESCRIBE_ERROR_COUNT = 570  # Sequencer (premium): sequencer snapshot service describe error count.
+    COUNTER_TYPE_NAME_RESOLVER_CSV_ENTRY = 2001  # Which host a name of the resolver's table stands for.

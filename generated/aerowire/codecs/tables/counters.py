@@ -253,6 +253,7 @@ class CounterType(enum.IntEnum):
     SEQUENCER_SNAPSHOT_SERVICE_ACTIVE_DESCRIBE_OPERATIONS = 568  # Sequencer (premium): sequencer snapshot service active describe operations.
     SEQUENCER_SNAPSHOT_SERVICE_TOTAL_DESCRIBE_OPERATIONS = 569  # Sequencer (premium): sequencer snapshot service total describe operations.
     SEQUENCER_SNAPSHOT_SERVICE_DESCRIBE_ERROR_COUNT = 570  # Sequencer (premium): sequencer snapshot service describe error count.
+    NAME_RESOLVER_CSV_ENTRY = 2001  # Which host a name of the resolver's table stands for.
 
 
 SYSTEM_COUNTER_LABELS: Final[dict[SystemCounter, str]] = {
@@ -340,6 +341,7 @@ COUNTER_LABEL_FORMATS: Final[dict[CounterType, str]] = {
     CounterType.SND_NAKS_RECEIVED: 'snd-naks-received: {registration_id} {session_id} {stream_id} {channel}',
     CounterType.RCV_NAKS_SENT: 'rcv-naks-sent: {registration_id} {session_id} {stream_id} {channel}',
     CounterType.BOOTSTRAP_NEIGHBOR: 'Bootstrap neighbor',
+    CounterType.NAME_RESOLVER_CSV_ENTRY: "NameEntry{{name='{entry_name}', initialResolutionHost='{host}', reResolutionHost='{other_host}'}}",
 }
 
 # What is appended to a label once it is known, as a format with named fields.
@@ -375,6 +377,7 @@ _PATTERNS: Final[dict[int, str]] = {
     CounterType.SND_NAKS_RECEIVED: r"snd\-naks\-received: (?P<registration_id>-?[0-9]+) (?P<session_id>-?[0-9]+) (?P<stream_id>-?[0-9]+) (?P<channel>.*)",
     CounterType.RCV_NAKS_SENT: r"rcv\-naks\-sent: (?P<registration_id>-?[0-9]+) (?P<session_id>-?[0-9]+) (?P<stream_id>-?[0-9]+) (?P<channel>.*)",
     CounterType.BOOTSTRAP_NEIGHBOR: r"Bootstrap neighbor(?:: name=(?P<neighbor>.*?) resolved=(?P<address>.*))?",
+    CounterType.NAME_RESOLVER_CSV_ENTRY: r"NameEntry\{name='(?P<entry_name>.*?)', initialResolutionHost='(?P<host>.*?)', reResolutionHost='(?P<other_host>.*?)'\}",
 }
 _INTEGERS: Final = frozenset(['registration_id', 'session_id', 'stream_id', 'join_position', 'client_id', 'channel_status_id'])
 
