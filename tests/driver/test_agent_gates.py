@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+import pytest
+
+from aerowire.codecs.flyweights.commands import CommandType
+from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.driver.agent_gates import TrackerGate
 
 
@@ -51,3 +55,27 @@ def test_a_new_command_never_passes_a_waiting_one() -> None:
     assert agent.queue == []
     assert gate.flush() == 2
     assert agent.queue == [("add", 2), ("close", 0)]
+
+
+@pytest.mark.parametrize("role", ["sender", "receiver"])
+def test_a_driver_counts_the_commands_that_an_agent_has_no_room_for(client: Any, role: str) -> None:
+    registrar = client.driver.registrar
+    client.take(CommandType.ON_PUBLICATION_READY, client.add_publication("aeron:udp?endpoint=127.0.0.1:9", 10))
+    client.take(CommandType.ON_SUBSCRIPTION_READY, client.add_subscription("aeron:udp?endpoint=127.0.0.1:0", 10))
+    (sending,), (receiving,) = registrar.endpoints._senders, registrar.endpoints._receivers
+    gate = getattr(registrar.core, role)
+
+    def nothing() -> None:
+        if role == "sender":
+            gate.remove_destination(sending.native, 12345)
+        else:
+            gate.remove_cool_down(receiving.native, 1, 2)
+
+    while gate._agent.free_commands:
+        nothing()
+    for _ in range(2):
+        nothing()
+    expected = {"sender": (2, 0), "receiver": (0, 2)}[role]
+    assert (client.system(SystemCounter.SENDER_PROXY_FAILS), client.system(SystemCounter.RECEIVER_PROXY_FAILS)) == expected
+    client.work()
+    assert gate.is_open

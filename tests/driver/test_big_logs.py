@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -14,9 +15,11 @@ import pytest
 from aerowire.base.errors import RegistrationError, StorageSpaceError
 from aerowire.base.ports import RegionPort
 from aerowire.client import Aeron
+from aerowire.codecs.flyweights.transport import SetupEncoder
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.driver import MediaDriver
+from aerowire.driver.logs import _MAKING_MAX
 from aerowire.driver.ports import Ports
 from aerowire.ipc.cnc import CncFile
 
@@ -193,6 +196,30 @@ def test_an_image_waits_for_its_log_and_the_stream_for_the_image(stage: Stage) -
             stage.disk.gate.set()
             stage.until(lambda: publication.is_connected and subscription.is_connected)
     stage.until(lambda: not any(path.parent.name == "publications" for path in stage.logs()))
+
+
+def test_an_image_too_many_is_counted_and_made_when_it_is_asked_for_again(stage: Stage) -> None:
+    with (
+        stage.client().add_subscription("aeron:udp?endpoint=127.0.0.1:0", 10) as subscription,
+        socket.socket(type=socket.SOCK_DGRAM) as sender,
+    ):
+        stage.until(lambda: subscription.try_resolve_channel_endpoint_port() is not None)
+        to = ("127.0.0.1", int(str(subscription.try_resolve_channel_endpoint_port()).rpartition(":")[2]))
+
+        def ask(session_id: int) -> None:
+            sender.sendto(SetupEncoder.encode(session_id=session_id, stream_id=10, term_length=128 * 1024, mtu=1408), to)
+
+        for session_id in range(_MAKING_MAX):
+            ask(session_id)
+            stage.until(lambda made=session_id + 1: len(stage.driver.registrar.core.logs._making) == made)
+        assert stage.system(SystemCounter.NATIVE_RESOURCE_AGENT_PROXY_FAILS) == 0
+        ask(_MAKING_MAX)
+        stage.until(lambda: stage.system(SystemCounter.NATIVE_RESOURCE_AGENT_PROXY_FAILS) == 1)
+        stage.disk.gate.set()
+        stage.until(lambda: len(subscription.images) == _MAKING_MAX)
+        ask(_MAKING_MAX)
+        stage.until(lambda: len(subscription.images) == _MAKING_MAX + 1)
+        assert stage.system(SystemCounter.NATIVE_RESOURCE_AGENT_PROXY_FAILS) == 1
 
 
 def test_a_driver_that_ends_meanwhile_leaves_no_file(aeron_dir: str) -> None:

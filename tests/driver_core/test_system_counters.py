@@ -6,8 +6,10 @@ import pytest
 
 from aerowire.codecs.flyweights.transport import DataHeaderEncoder, NakEncoder, SetupEncoder
 from aerowire.codecs.tables.counters import SystemCounter
+from aerowire.driver.agent_gates import ReceiverGate, SenderGate
 from aerowire.driver.commands import AgentQueueFullError
 from aerowire.driver.send_endpoint import SendEndpoint
+from aerowire.ipc.counters import AtomicCounter
 from aerowire.protocol.flow_control import MaxFlowControl
 
 MS = 1_000_000
@@ -146,6 +148,25 @@ def test_a_command_that_an_agent_has_no_room_for(world, role):
     with pytest.raises(AgentQueueFullError):
         fill()
     assert node.get(SystemCounter[f"{role.upper()}_PROXY_FAILS"]) == 1
+
+
+@pytest.mark.parametrize("role", ["sender", "receiver"])
+def test_each_command_that_waits_at_an_agents_gate_is_counted(world, role):
+    node = world.node()
+    which = SystemCounter[f"{role.upper()}_PROXY_FAILS"]
+    failed_offers = AtomicCounter(node.counters, which)
+    if role == "sender":
+        gate, endpoint = SenderGate(node.sender, failed_offers), SendEndpoint(world.network.open_port(SENDER), node.system, channel="x")
+    else:
+        gate, endpoint = ReceiverGate(node.receiver, failed_offers), node.receive_endpoint(world.network.open_port(RECEIVER))
+    while getattr(node, role).free_commands:
+        gate.add_endpoint(endpoint)
+    assert node.get(which) == 0
+    for _ in range(3):
+        gate.add_endpoint(endpoint)
+    assert node.get(which) == 3
+    node.work()
+    assert (gate.flush(), node.get(which)) == (3, 3)
 
 
 def test_an_event_that_the_registrar_has_no_room_for_is_counted(world):

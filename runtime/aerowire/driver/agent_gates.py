@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from aerowire.driver.socket_address import SocketAddress
     from aerowire.driver.subscribable import Subscribable
     from aerowire.driver.tracker import Tracker
+    from aerowire.ipc.counters import AtomicCounter
 
 # Room that is always left in an agent's queue, so that a command of a few parts goes in whole.
 _RESERVE = 8
@@ -33,12 +34,16 @@ class _Agent(Protocol):
 
 
 class AgentGate:
-    """Orders commands to one agent. Invariant: while `_waiting` is not empty, nothing goes past it."""
+    """Orders commands to one agent. `failed_offers` counts those that it had no room for.
 
-    __slots__ = ("_agent", "_waiting")
+    Invariant: while `_waiting` is not empty, nothing goes past it.
+    """
 
-    def __init__(self, agent: _Agent) -> None:
+    __slots__ = ("_agent", "_failed_offers", "_waiting")
+
+    def __init__(self, agent: _Agent, failed_offers: AtomicCounter | None = None) -> None:
         self._agent = agent
+        self._failed_offers = failed_offers
         self._waiting: deque[Callable[[], object]] = deque()
 
     @property
@@ -57,6 +62,8 @@ class AgentGate:
     def _put(self, command: Callable[[], object]) -> None:
         if self._waiting or self._agent.free_commands <= 0:
             self._waiting.append(command)
+            if self._failed_offers is not None:
+                self._failed_offers.increment()
         else:
             command()
 
@@ -66,8 +73,8 @@ class SenderGate(AgentGate):
 
     __slots__ = ("_sender",)
 
-    def __init__(self, sender: Sender) -> None:
-        super().__init__(sender)
+    def __init__(self, sender: Sender, failed_offers: AtomicCounter) -> None:
+        super().__init__(sender, failed_offers)
         self._sender = sender
 
     def add_endpoint(self, endpoint: SendEndpoint) -> None:
@@ -97,8 +104,8 @@ class ReceiverGate(AgentGate):
 
     __slots__ = ("_receiver",)
 
-    def __init__(self, receiver: Receiver) -> None:
-        super().__init__(receiver)
+    def __init__(self, receiver: Receiver, failed_offers: AtomicCounter) -> None:
+        super().__init__(receiver, failed_offers)
         self._receiver = receiver
 
     def add_endpoint(self, endpoint: ReceiveEndpoint) -> None:
@@ -139,7 +146,7 @@ class ReceiverGate(AgentGate):
 
 
 class TrackerGate(AgentGate):
-    """Commands to the tracker."""
+    """Commands to the tracker. Officially it is one with the registrar, and has no counter of this kind."""
 
     __slots__ = ("_tracker",)
 
