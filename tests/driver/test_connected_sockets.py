@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from aerowire.codecs.flyweights import transport
+from aerowire.codecs.flyweights import cnc, transport
 from aerowire.codecs.flyweights.commands import CommandType
 from aerowire.codecs.flyweights.transport import FrameType
 from aerowire.codecs.tables.counters import SystemCounter
@@ -97,3 +98,32 @@ def test_a_peer_whose_name_moves_is_sent_to_where_it_is(
     moved, _ = setup_at(client, ends[1])
     assert moved.session_id == setup.session_id
     assert client.system(SystemCounter.RESOLUTION_CHANGES) == 1
+
+
+def test_a_channel_is_errored_while_its_socket_cannot_be_connected(
+    launch: Callable[..., Any], ends: tuple[socket.socket, socket.socket]
+) -> None:
+    client = launch()
+    registrar = client.driver.registrar
+    names = {"moving": "127.0.0.1"}
+    object.__setattr__(registrar.core, "ports", replace(registrar.core.ports, resolver=names.get))
+    publication = publish(client, "moving", ends[0])
+    endpoint = registrar.publications.find(publication).endpoint
+
+    def status_after_move_to(address: str) -> int:
+        names["moving"] = address
+        registrar.reresolution.on_silent_sender(endpoint.native, -1)
+        client.work(10)
+        return int(client.cnc.counters_reader().value(endpoint.status_counter_id))
+
+    assert status_after_move_to("127.255.255.255") == cnc.CHANNEL_STATUS_ERRORED  # a broadcast address
+    assert status_after_move_to("127.255.255.255") == cnc.CHANNEL_STATUS_ERRORED
+    with socket.socket(fileno=os.dup(endpoint.native.port.fileno())) as same:
+        same.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
+        assert status_after_move_to("127.255.255.255") == cnc.CHANNEL_STATUS_ACTIVE
+        same.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 0)
+    assert status_after_move_to("127.0.0.2") == cnc.CHANNEL_STATUS_ACTIVE
+    assert client.system(SystemCounter.RESOLUTION_CHANGES) == 2
+    setup_at(client, ends[1])
+    registrar.core.counters.manager.set_value(endpoint.status_counter_id, cnc.CHANNEL_STATUS_CLOSING)
+    assert status_after_move_to("127.255.255.255") == cnc.CHANNEL_STATUS_CLOSING

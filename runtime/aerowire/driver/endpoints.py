@@ -135,7 +135,7 @@ class Endpoints:
             self.free_bound(bound)
             core.counters.manager.free(status_id)
             raise
-        native = self._native_sender(port, channel, count_id)
+        native = self._native_sender(port, channel, status_id, count_id)
         entry = SendChannel(
             channel, status_id, bound, so_rcvbuf, so_sndbuf, native=native, peer=one_peer(channel), destination_count_id=count_id
         )
@@ -275,7 +275,7 @@ class Endpoints:
         # Members of a group share its port.
         return WildcardPorts(0, 0) if channel.is_multicast else self._core.receiver_ports
 
-    def _native_sender(self, port: DatagramPort, channel: UdpChannel, count_id: int | None) -> SendEndpoint:
+    def _native_sender(self, port: DatagramPort, channel: UdpChannel, status_id: int, count_id: int | None) -> SendEndpoint:
         core, is_stamped, peer = self._core, channel.channel_snd_timestamp_offset != TIMESTAMP_OFFSET_NONE, one_peer(channel)
         return SendEndpoint(
             port,
@@ -287,6 +287,7 @@ class Endpoints:
             destinations=None if count_id is None else Destinations(dynamic=channel.control_mode is ControlMode.DYNAMIC),
             counters=core.counters.manager,
             destination_count_id=-1 if count_id is None else count_id,
+            status_id=status_id,
             named=channel.control_mode is ControlMode.MANUAL or channel.has_named_peer,
             stamp_clock=core.ports.clock if is_stamped else None,
             stamp_offset=channel.channel_snd_timestamp_offset,
@@ -337,6 +338,10 @@ class Endpoints:
             ports.give_back(address.port)
             raise
         return BoundSocket(port, address, address_id, ports)
+
+    def is_errored(self, entry: SendChannel) -> bool:
+        """Whether a sending endpoint's socket could not be connected to where its peer's name is now."""
+        return self._core.counters.manager.value(entry.status_counter_id) == cnc.CHANNEL_STATUS_ERRORED
 
     def _begin_close(self, entry: SendChannel | ReceiveChannel) -> None:
         entry.is_closing = True

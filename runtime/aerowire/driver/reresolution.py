@@ -60,10 +60,11 @@ class ReResolution:
                 return
             if not is_own_peer:
                 self._count(self._destinations.on_resolved(channel, text, address))
-            elif address != channel.peer:
+            # Officially an errored channel stays so; here it is connected when that can be done.
+            elif address != channel.peer or self._endpoints.is_errored(channel):
+                self._count(address != channel.peer)
                 channel.peer = address
                 self._core.sender.update_destination(channel.native, _OWN_PEER, address)
-                self._count(True)
 
         self._look_up(native, channel.channel.original, "endpoint", text, change)
 

@@ -25,6 +25,7 @@ cdef class SendEndpoint(ChannelEndpoint):
     cdef readonly bint is_named             # its peer, or each destination, may have been given by a name
     cdef int64_t looked_up_ns               # when the peer's name was
     cdef int64_t* _destination_count
+    cdef int64_t* _status                   # NULL: it is not shown
     cdef ClockPort _stamp_clock             # None: nothing is stamped
     cdef int32_t _stamp_offset              # from the payload's start
     cdef Address _peer                      # length 0: the port is connected to the one peer, or there are destinations
@@ -42,6 +43,7 @@ cdef class SendEndpoint(ChannelEndpoint):
     cdef int _send_specially(self, Datagram* items, int count, int64_t now_ns) noexcept nogil
     cdef int _send_copies(self, Datagram* items, int count, const Address* to, int64_t now_ns) noexcept nogil
     cdef void _stamp(self, Datagram* items, int count) noexcept nogil
+    cdef void _change_peer(self, const Address* address, int64_t now_ns) noexcept nogil
 
 
 @cython.final

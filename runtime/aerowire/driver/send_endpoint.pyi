@@ -27,6 +27,7 @@ class SendEndpoint(ChannelEndpoint):
         destinations: Destinations | None = None,
         counters: CountersReader | None = None,
         destination_count_id: int = -1,
+        status_id: int = -1,
         named: bool = False,
         stamp_clock: ClockPort | None = None,
         stamp_offset: int = -1,

@@ -7,12 +7,14 @@ cimport cython
 
 from aerowire.base.address cimport Address, address_from
 from aerowire.base.ports cimport ClockPort, Datagram, DatagramPort, datagram_to_peer
+from aerowire.codecs.native.cnc cimport CHANNEL_STATUS_ACTIVE, CHANNEL_STATUS_ERRORED
 from aerowire.codecs.native.counters cimport SYSTEM_COUNTER_SHORT_SENDS
 from aerowire.codecs.native.transport cimport DATA_FLAGS_BEGIN, DATA_HEADER_LENGTH, FRAME_TYPE_DATA, data_header_flags, data_header_type
 from aerowire.driver.events cimport ERROR_SEND_FAILED, ERROR_TABLE_FULL
 from aerowire.driver.publication_support cimport position_address
 from aerowire.driver.system_counters cimport SystemCounters
 from aerowire.ipc.counters cimport CountersReader, counter_atomic_add, counter_set
+from aerowire.memory.atomics cimport cas_i64
 from aerowire.protocol.destinations cimport NO_REGISTRATION
 from aerowire.protocol.frames cimport data_is_heartbeat
 
@@ -24,13 +26,14 @@ NO_STAMP_OFFSET = -1                # a channel's offset when nothing is stamped
 cdef class SendEndpoint(ChannelEndpoint):
     """The peer is the one that `port` is connected to, or `peer`, or all of `destinations`. Used by the sender until the event SEND_ENDPOINT_REMOVED.
 
-    `destination_count_id` is the counter that shows how many destinations there are. With a `stamp_clock` each datagram that begins
+    `destination_count_id` is the counter that shows how many destinations there are; `status_id` the one of the channel's status, which
+    is errored while the port cannot be connected to where the peer's name has moved, and otherwise the registrar's. With a `stamp_clock` each datagram that begins
     a message gets the epoch time in ns at `stamp_offset` bytes from its payload. Aeron: SendChannelEndpoint.
     """
 
     def __cinit__(self, DatagramPort port not None, SystemCounters system not None, *, int32_t ttl=0, bint group=False, str channel="",
-                  peer=None, Destinations destinations=None, CountersReader counters=None, int32_t destination_count_id=-1, bint named=False,
-                  ClockPort stamp_clock=None, int32_t stamp_offset=NO_STAMP_OFFSET, int64_t now_ns=0):
+                  peer=None, Destinations destinations=None, CountersReader counters=None, int32_t destination_count_id=-1, int32_t status_id=-1,
+                  bint named=False, ClockPort stamp_clock=None, int32_t stamp_offset=NO_STAMP_OFFSET, int64_t now_ns=0):
         if stamp_clock is not None and stamp_offset < -DATA_HEADER_LENGTH:
             raise ValueError(f"time stamp offset: expected at least {-DATA_HEADER_LENGTH}, actual {stamp_offset}")
         self._set_up(port, system, ttl, channel)
@@ -42,6 +45,8 @@ cdef class SendEndpoint(ChannelEndpoint):
             if counters is None:
                 raise ValueError("destinations: expected counters and the id of their count beside them, actual none")
             self._destination_count = position_address(counters, destination_count_id, 0)
+        if counters is not None and status_id >= 0:
+            self._status = counters.value_address(status_id)
         self.is_named = named
         self.looked_up_ns = now_ns
         self._stamp_clock = stamp_clock
@@ -134,14 +139,9 @@ cdef class SendEndpoint(ChannelEndpoint):
         return self.destinations.find_registration_id(receiver_id, source) if self.has_destinations else NO_REGISTRATION
 
     cdef void change_destination(self, int kind, int64_t registration_id, const Address* address, int64_t now_ns) noexcept nogil:
-        cdef int outcome = 0
         if not self.has_destinations:
-            if kind == DESTINATION_UPDATE and self._peer.length:
-                self._peer = address[0]
-            elif kind == DESTINATION_UPDATE:
-                outcome = self._port.rebind(address)
-            if outcome < 0:
-                self.report(ERROR_SEND_FAILED, -outcome, 0, now_ns)
+            if kind == DESTINATION_UPDATE:
+                self._change_peer(address, now_ns)
             return
         if kind == DESTINATION_ADD:
             if not self.destinations.add(registration_id, address, now_ns):
@@ -151,6 +151,20 @@ cdef class SendEndpoint(ChannelEndpoint):
         else:
             self.destinations.update(registration_id, address)
         counter_set(self._destination_count, self.destinations.count)
+
+    cdef void _change_peer(self, const Address* address, int64_t now_ns) noexcept nogil:
+        # By exchange: that the channel is being closed, which the registrar writes, stays. Aeron: UdpChannelTransport.updateEndpoint.
+        cdef int outcome = 0
+        if self._peer.length:
+            self._peer = address[0]
+        else:
+            outcome = self._port.rebind(address)
+        if outcome < 0:
+            self.report(ERROR_SEND_FAILED, -outcome, 0, now_ns)
+        if self._status is not NULL and outcome < 0:
+            cas_i64(self._status, CHANNEL_STATUS_ACTIVE, CHANNEL_STATUS_ERRORED)
+        elif self._status is not NULL:
+            cas_i64(self._status, CHANNEL_STATUS_ERRORED, CHANNEL_STATUS_ACTIVE)
 
 
 @cython.final
