@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aerowire.ipc.error_log import DistinctErrorLog, ErrorObservation, read_errors
-from aerowire.ipc.loss_report import LossEntry, LossReport, read_loss
+from aerowire.ipc.damage import Damage
+from aerowire.ipc.error_log import DistinctErrorLog, ErrorObservation, read_errors, scan_errors
+from aerowire.ipc.loss_report import LossEntry, LossReport, read_loss, scan_loss
 
 
 def test_same_error_is_counted_not_repeated() -> None:
@@ -53,6 +54,72 @@ def test_damaged_error_log_ends_the_reading(length: int) -> None:
     DistinctErrorLog(buffer).record("good", 1)
     buffer[32:36] = length.to_bytes(4, "little", signed=True)
     assert [seen.text for seen in read_errors(buffer)] == ["good"]
+    errors, damage = scan_errors(buffer)
+    assert [seen.text for seen in errors] == ["good"]
+    assert damage == Damage(32, "length", "24 to 224, or 0 at the end", length)
+
+
+@pytest.mark.parametrize(
+    ("at", "field", "actual"),
+    [(4, "observation count", -1), (8, "last timestamp", -1), (8, "last timestamp", 1 << 60), (16, "first timestamp", -(1 << 40))],
+)
+def test_an_error_that_cannot_have_been_is_damage(at: int, field: str, actual: int) -> None:
+    buffer = bytearray(256)
+    DistinctErrorLog(buffer).record("good", 1)
+    size = 4 if at == 4 else 8
+    buffer[at : at + size] = actual.to_bytes(size, "little", signed=True)
+    errors, damage = scan_errors(buffer)
+    assert errors == []
+    assert damage is not None
+    assert (damage.offset, damage.field, damage.actual) == (0, field, actual)
+
+
+def test_an_error_or_a_loss_that_is_being_written_is_no_damage() -> None:
+    # Everything but what is written last: the length of an error, the first count of a loss; then an error's first count.
+    errors, losses = bytearray(256), bytearray(256)
+    DistinctErrorLog(errors).record("good", 1)
+    LossReport(losses).create(1, 1, 1, 1, "c", "s")
+    begun, whole = bytearray(errors), scan_errors(errors)
+    begun[32:64] = b"\0\0\0\0" + errors[4:32]
+    assert scan_errors(begun) == whole
+    begun[32:36], begun[36:40] = errors[0:4], b"\0\0\0\0"
+    (_, second), damage = scan_errors(begun)
+    assert (second.observation_count, damage) == (0, None)
+    begun = bytearray(losses)
+    begun[64:128] = bytes(8) + losses[8:64]
+    assert scan_loss(begun) == (read_loss(losses), None)
+
+
+@pytest.mark.parametrize(
+    ("at", "size", "field", "actual"),
+    [
+        (0, 8, "observation count", -1),
+        (8, 8, "bytes lost", -1),
+        (16, 8, "first timestamp", -1),
+        (24, 8, "last timestamp", 1 << 62),
+        (40, 4, "channel length", -1),
+        (40, 4, "channel length", 4096),
+        (48, 4, "source length", -1),
+        (48, 4, "source length", 4096),
+    ],
+)
+def test_a_loss_that_cannot_have_been_is_damage(at: int, size: int, field: str, actual: int) -> None:
+    buffer = bytearray(256)
+    report = LossReport(buffer)
+    report.create(1, 1, 1, 1, "good", "good")
+    report.create(1, 1, 1, 2, "char", "s")
+    buffer[64 + at : 64 + at + size] = actual.to_bytes(size, "little", signed=True)
+    entries, damage = scan_loss(buffer)
+    assert [entry.stream_id for entry in entries] == [1]
+    assert damage is not None
+    assert (damage.offset, damage.field, damage.actual) == (64, field, actual)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.binary(min_size=64, max_size=512))
+def test_foreign_bytes_are_read_within_bounds(foreign: bytes) -> None:
+    for damage in (scan_errors(foreign)[1], scan_loss(foreign)[1]):
+        assert damage is None or 0 <= damage.offset < len(foreign)
 
 
 def test_loss_is_summed_per_entry() -> None:

@@ -10,6 +10,7 @@ import pytest
 from aerowire.base.errors import AerowireError
 from aerowire.client import Aeron
 from aerowire.driver.media_driver import MediaDriver
+from aerowire.ipc.cnc import CncFile
 from aerowire.ipc.error_log import DistinctErrorLog
 from aerowire.ipc.loss_report import LossReport
 from aerowire.memory.region import Region
@@ -111,3 +112,70 @@ def test_no_loss_report_is_an_error_and_no_loss_is_none(driver_dir: str, tmp_pat
     assert "no loss" in printed(capsys, "loss", "--dir", driver_dir)
     assert main(["loss", "--dir", str(tmp_path)]) == 2
     assert "no loss report; at " in capsys.readouterr().err
+
+
+def test_a_file_that_is_no_error_log_is_not_one_without_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, text in (("passwd", "root:x:0:0:root:/root:/bin/bash\n" * 5), ("short", "root")):
+        path = tmp_path / name
+        path.write_text(text)
+        assert main(["errors", "--file", str(path)]) == 2
+        output, errors = capsys.readouterr()
+        assert "no errors" not in output
+        assert errors.startswith("aerowire: not an error log: length ")
+        assert f"at {path}" in errors
+
+
+def test_what_stands_before_damage_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "mark.dat"
+    with Region.create_file(path, 4096) as region:
+        DistinctErrorLog(region).record("disk full", 1_000)
+        memoryview(region)[40:44] = (-7).to_bytes(4, "little", signed=True)
+    told = "damaged at offset 40: length -7, expected 24 to 4056, or 0 at the end"
+    assert main(["errors", "--file", str(path)]) == 2
+    output, errors = capsys.readouterr()
+    assert "1 distinct errors, observed 1 times" in output
+    assert "disk full" in output
+    assert f"{told}; at {path}\n" in errors
+    assert main(["errors", "--file", str(path), "--json"]) == 2
+    shown = json.loads(capsys.readouterr().out)
+    assert [error["text"] for error in shown["errors"]] == ["disk full"]
+    assert shown["damage"] == {"offset": 40, "field": "length", "expected": "24 to 4056, or 0 at the end", "actual": -7}
+
+
+def test_a_driver_s_damaged_error_log_is_told(failing_driver: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with CncFile.map(Path(failing_driver) / "cnc.dat") as cnc:
+        log = cnc.error_log_buffer
+        second = -(-int.from_bytes(log[:4], "little") // 8) * 8
+        log[second : second + 4] = (5).to_bytes(4, "little")
+        log.release()
+    assert main(["errors", "--dir", failing_driver]) == 2
+    output, errors = capsys.readouterr()
+    assert REFUSED in output
+    assert f"damaged at offset {second}: length 5" in errors
+    assert f"1 distinct errors; damaged at offset {second}" in printed(capsys, "cnc", "--dir", failing_driver)
+
+
+def test_an_offset_without_a_file_is_refused(driver_dir: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for offset in ("64", "0"):
+        assert main(["errors", "--dir", driver_dir, "--offset", offset]) == 2
+        assert "--offset; expected --file FILE" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("form", [[], ["--json"], ["--csv"]])
+def test_a_file_that_is_no_loss_report_is_not_one_without_loss(tmp_path: Path, capsys: pytest.CaptureFixture[str], form: list[str]) -> None:
+    (tmp_path / "loss-report.dat").write_bytes(bytes(range(255, 0, -1)) * 20)
+    assert main(["loss", "--dir", str(tmp_path), *form]) == 2
+    output, errors = capsys.readouterr()
+    assert "no loss" not in output
+    assert errors.startswith("aerowire: not a loss report: observation count -")
+
+
+def test_losses_before_damage_are_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Region.create_file(tmp_path / "loss-report.dat", 4096) as region:
+        LossReport(memoryview(region)).create(100, 1_000, 7, 1001, "aeron:udp?endpoint=a:1", "127.0.0.1:5")
+        memoryview(region)[128:136] = (-1).to_bytes(8, "little", signed=True)
+    assert main(["loss", "--dir", str(tmp_path)]) == 2
+    output, errors = capsys.readouterr()
+    assert "100 B lost on 1 streams; damaged at offset 128: observation count -1" in output
+    assert "aeron:udp?endpoint=a:1" in output
+    assert "damaged at offset 128" in errors

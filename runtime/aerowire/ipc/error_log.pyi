@@ -2,6 +2,8 @@ from typing import NamedTuple, final
 
 from typing_extensions import Buffer
 
+from aerowire.ipc.damage import Damage
+
 class ErrorObservation(NamedTuple):
     observation_count: int
     first_timestamp_ms: int
@@ -16,3 +18,4 @@ class DistinctErrorLog:
     def distinct_count(self) -> int: ...
 
 def read_errors(buffer: Buffer, since_ms: int = 0) -> list[ErrorObservation]: ...
+def scan_errors(buffer: Buffer) -> tuple[list[ErrorObservation], Damage | None]: ...

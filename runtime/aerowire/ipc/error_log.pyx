@@ -13,6 +13,7 @@ from aerowire.codecs.native.cnc cimport (
     ERROR_RECORD_ALIGNMENT, ERROR_RECORD_ENCODED_ERROR_OFFSET, ERROR_RECORD_LAST_OBSERVATION_TIMESTAMP_MS_OFFSET,
     ERROR_RECORD_LENGTH_OFFSET, ERROR_RECORD_OBSERVATION_COUNT_OFFSET, error_record_first_observation_timestamp_ms,
     error_record_set_first_observation_timestamp_ms)
+from aerowire.ipc.damage import TIMESTAMP_MAX_MS, Damage
 from aerowire.memory.atomics cimport fetch_add_i32, load_acquire_i32, load_acquire_i64, store_release_i32, store_release_i64
 from aerowire.memory.region cimport BufferView, borrow
 
@@ -43,7 +44,7 @@ cdef class DistinctErrorLog:
         self.capacity = view.length
         self._offsets = {}
         self._lock = threading.Lock()
-        for offset, observation in _walk(self.address, self.capacity):
+        for offset, observation in _walk(self.address, self.capacity)[0]:
             self._offsets[observation.text] = offset
             self._next_offset = offset + align_record(load_acquire_i32(self.address + <int64_t>offset + ERROR_RECORD_LENGTH_OFFSET))
 
@@ -92,10 +93,21 @@ def read_errors(buffer, int64_t since_ms=0) -> list:
     """Return the errors of a log, in order, that were last seen at `since_ms` or later."""
     cdef BufferView view
     holder = borrow(buffer, &view, False)
-    return [seen for _, seen in _walk(view.address, view.length) if seen.last_timestamp_ms >= since_ms]
+    return [seen for _, seen in _walk(view.address, view.length)[0] if seen.last_timestamp_ms >= since_ms]
 
 
-cdef list _walk(const uint8_t* address, int64_t capacity):
+def scan_errors(buffer) -> tuple:
+    """Return the errors of a log, in order, and the Damage that ends them, or None where a length of 0 or the buffer's end does.
+
+    A record that is being written has a length of 0 until it is whole.
+    """
+    cdef BufferView view
+    holder = borrow(buffer, &view, False)
+    found, damage = _walk(view.address, view.length)
+    return [seen for _, seen in found], damage
+
+
+cdef tuple _walk(const uint8_t* address, int64_t capacity):
     cdef int64_t offset = 0
     cdef int32_t length
     cdef const uint8_t* record
@@ -103,11 +115,28 @@ cdef list _walk(const uint8_t* address, int64_t capacity):
     while offset + ERROR_RECORD_ENCODED_ERROR_OFFSET <= capacity:
         record = address + offset
         length = load_acquire_i32(record + ERROR_RECORD_LENGTH_OFFSET)
-        if length < ERROR_RECORD_ENCODED_ERROR_OFFSET or offset + length > capacity:
+        if length == 0:
             break
+        damage = _damage(record, offset, length, capacity)
+        if damage is not None:
+            return out, damage
         text = (<const char*>(record + ERROR_RECORD_ENCODED_ERROR_OFFSET))[:length - ERROR_RECORD_ENCODED_ERROR_OFFSET]
         out.append((offset, ErrorObservation(
             load_acquire_i32(record + ERROR_RECORD_OBSERVATION_COUNT_OFFSET), error_record_first_observation_timestamp_ms(record),
             load_acquire_i64(record + ERROR_RECORD_LAST_OBSERVATION_TIMESTAMP_MS_OFFSET), text.decode("utf-8", "backslashreplace"))))
         offset += align_record(length)
-    return out
+    return out, None
+
+
+cdef object _damage(const uint8_t* record, int64_t offset, int32_t length, int64_t capacity):
+    cdef int32_t count = load_acquire_i32(record + ERROR_RECORD_OBSERVATION_COUNT_OFFSET)
+    cdef int64_t first_ms = error_record_first_observation_timestamp_ms(record)
+    cdef int64_t last_ms = load_acquire_i64(record + ERROR_RECORD_LAST_OBSERVATION_TIMESTAMP_MS_OFFSET)
+    if length < ERROR_RECORD_ENCODED_ERROR_OFFSET or offset + length > capacity:
+        return Damage(offset, "length", f"{ERROR_RECORD_ENCODED_ERROR_OFFSET} to {capacity - offset}, or 0 at the end", length)
+    if count < 0:   # 0: it is being written, and will be counted
+        return Damage(offset, "observation count", "at least 0", count)
+    for name, value in (("first timestamp", first_ms), ("last timestamp", last_ms)):
+        if not 0 <= value <= TIMESTAMP_MAX_MS:
+            return Damage(offset, name, f"0 to {TIMESTAMP_MAX_MS} ms", value)
+    return None

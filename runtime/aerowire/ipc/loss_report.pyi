@@ -2,6 +2,8 @@ from typing import NamedTuple, final
 
 from typing_extensions import Buffer
 
+from aerowire.ipc.damage import Damage
+
 class LossEntry(NamedTuple):
     observation_count: int
     total_bytes_lost: int
@@ -19,3 +21,4 @@ class LossReport:
     def observe(self, entry: int, bytes_lost: int, epoch_ms: int) -> None: ...
 
 def read_loss(buffer: Buffer) -> list[LossEntry]: ...
+def scan_loss(buffer: Buffer) -> tuple[list[LossEntry], Damage | None]: ...

@@ -15,6 +15,7 @@ from aerowire.codecs.native.cnc cimport (
     loss_record_channel_length, loss_record_first_observation_timestamp_ms, loss_record_session_id,
     loss_record_set_channel_length, loss_record_set_first_observation_timestamp_ms, loss_record_set_last_observation_timestamp_ms,
     loss_record_set_session_id, loss_record_set_stream_id, loss_record_set_total_bytes_lost, loss_record_stream_id)
+from aerowire.ipc.damage import TIMESTAMP_MAX_MS, Damage
 from aerowire.memory.atomics cimport fetch_add_i64, load_acquire_i64, store_release_i64
 from aerowire.memory.region cimport BufferView, borrow
 
@@ -44,7 +45,7 @@ cdef class LossReport:
         self._holder = borrow(buffer, &view, True)
         self.address = view.address
         self.capacity = view.length
-        for end, _ in _walk(self.address, self.capacity):
+        for end, _ in _walk(self.address, self.capacity)[0]:
             self._next_offset = end
 
     cdef uint8_t* create_entry(self, int64_t bytes_lost, int64_t epoch_ms, int32_t session_id, int32_t stream_id, const char* channel,
@@ -99,12 +100,21 @@ cdef void loss_entry_observe(uint8_t* entry, int64_t bytes_lost, int64_t epoch_m
 
 def read_loss(buffer) -> list:
     """Return the entries of a report in order."""
+    return scan_loss(buffer)[0]
+
+
+def scan_loss(buffer) -> tuple:
+    """Return the entries of a report in order, and the Damage that ends them, or None where a count of 0 or the buffer's end does.
+
+    An entry that is being written has a count of 0 until it is whole.
+    """
     cdef BufferView view
     holder = borrow(buffer, &view, False)
-    return [entry for _, entry in _walk(view.address, view.length)]
+    found, damage = _walk(view.address, view.length)
+    return [entry for _, entry in found], damage
 
 
-cdef list _walk(const uint8_t* address, int64_t capacity):
+cdef tuple _walk(const uint8_t* address, int64_t capacity):
     cdef int64_t offset = 0
     cdef int64_t count, source_offset
     cdef int32_t channel_length, source_length
@@ -115,12 +125,17 @@ cdef list _walk(const uint8_t* address, int64_t capacity):
         count = load_acquire_i64(entry + LOSS_RECORD_OBSERVATION_COUNT_OFFSET)
         channel_length = loss_record_channel_length(entry)
         source_offset = offset + LOSS_RECORD_CHANNEL_OFFSET + align_to(channel_length, sizeof(int32_t))
-        if count <= 0 or channel_length < 0 or source_offset + <int64_t>sizeof(int32_t) > capacity:
+        if count == 0:
             break
+        damage = _damage(entry, offset, count)
+        if damage is not None:
+            return out, damage
+        if channel_length < 0 or source_offset + <int64_t>sizeof(int32_t) > capacity:
+            return out, Damage(offset, "channel length", f"0 to {capacity - offset - LOSS_RECORD_CHANNEL_OFFSET}", channel_length)
         memcpy(&source_length, address + source_offset, sizeof(int32_t))
         source_offset += sizeof(int32_t)
         if source_length < 0 or source_offset + source_length > capacity:
-            break
+            return out, Damage(offset, "source length", f"0 to {capacity - source_offset}", source_length)
         channel = (<const char*>(entry + LOSS_RECORD_CHANNEL_OFFSET))[:channel_length]
         source = (<const char*>(address + source_offset))[:source_length]
         offset += align_to(source_offset + source_length - offset, LOSS_RECORD_ALIGNMENT)
@@ -129,4 +144,18 @@ cdef list _walk(const uint8_t* address, int64_t capacity):
             load_acquire_i64(entry + LOSS_RECORD_LAST_OBSERVATION_TIMESTAMP_MS_OFFSET), loss_record_session_id(entry),
             loss_record_stream_id(entry), channel.decode("ascii", "backslashreplace").rstrip(" "),
             source.decode("ascii", "backslashreplace"))))
-    return out
+    return out, None
+
+
+cdef object _damage(const uint8_t* entry, int64_t offset, int64_t count):
+    if count < 0:
+        return Damage(offset, "observation count", "at least 0", count)
+    cdef int64_t lost = load_acquire_i64(entry + LOSS_RECORD_TOTAL_BYTES_LOST_OFFSET)
+    if lost < 0:
+        return Damage(offset, "bytes lost", "at least 0", lost)
+    cdef int64_t first_ms = loss_record_first_observation_timestamp_ms(entry)
+    cdef int64_t last_ms = load_acquire_i64(entry + LOSS_RECORD_LAST_OBSERVATION_TIMESTAMP_MS_OFFSET)
+    for name, value in (("first timestamp", first_ms), ("last timestamp", last_ms)):
+        if not 0 <= value <= TIMESTAMP_MAX_MS:
+            return Damage(offset, name, f"0 to {TIMESTAMP_MAX_MS} ms", value)
+    return None

@@ -202,11 +202,14 @@ def _broadcast(buffer: memoryview) -> dict[str, int]:
 
 def _sections(cnc: CncFile, counters: int) -> list[Section]:
     from aerowire.codecs.flyweights.cnc import CncFile as Layout
-    from aerowire.ipc.error_log import read_errors
+    from aerowire.ipc.error_log import scan_errors
+    from aerowire.tools.damage import damage_text
     from aerowire.tools.figures import grouped, size_text
 
     header = cnc.header
     layout = Layout(*(header[name] for name in Layout._fields))
+    errors, damage = scan_errors(cnc.error_log_buffer)
+    damaged = "" if damage is None else f"; {damage_text(damage, 'an error log')}"
     ring, news = _ring(cnc.to_driver_buffer), _broadcast(cnc.to_clients_buffer)
     notes = {
         "header": "",
@@ -214,7 +217,7 @@ def _sections(cnc: CncFile, counters: int) -> list[Section]:
         "to_clients": f"answers and news: {size_text(news['capacity'])}, {grouped(news['tail'])} bytes in all",
         "counters_metadata": f"{counters} of {cnc.counters_reader().max_count:,} counters in use",
         "counters_values": "",
-        "error_log": f"{len(read_errors(cnc.error_log_buffer))} distinct errors",
+        "error_log": f"{len(errors)} distinct errors{damaged}",
     }
     return [Section(name, getattr(layout, f"{name}_offset"), getattr(layout, f"{name}_length"), note) for name, note in notes.items()]
 

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from aerowire.codecs.flyweights.cnc import ErrorRecordDecoder
 from aerowire.tools.arguments import count_or_none
 from aerowire.tools.watching import add_watch_arguments
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from aerowire.ipc.damage import Damage
     from aerowire.ipc.error_log import ErrorObservation
     from aerowire.tools.driver_files import DriverFiles
 
@@ -28,8 +30,11 @@ Examples:
 A driver that takes over a directory saves the errors of the one before as text beside it; --saved shows those too. --file reads the error
 log of another file, such as an archive's or a cluster's mark file, which begins at --offset.
 
-Exit codes: 0 shown, whether there are errors or not; 1 interrupted before it had shown; 2 usage, or something cannot be read.
+Exit codes: 0 shown, whether there are errors or not; 1 interrupted before it had shown; 2 usage, or something cannot be read, or is no
+error log, or a damaged one: what stands before the damage is shown all the same.
 """
+_NAME = "an error log"
+_LENGTH_MIN = ErrorRecordDecoder.ENCODED_LENGTH
 
 
 def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -44,22 +49,35 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     add_watch_arguments(parser, fewer="--brief")
     parser.add_argument("--saved", action="store_true", help="also the logs that were saved of the directory's earlier drivers")
     parser.add_argument("--file", metavar="FILE", help="read the error log of this file instead of a driver's")
-    parser.add_argument("--offset", metavar="BYTES", type=count_or_none, default=0, help="where in --file the log begins (default: 0)")
+    parser.add_argument("--offset", metavar="BYTES", type=count_or_none, help="where in --file the log begins (default: 0)")
     parser.add_argument("--brief", action="store_true", help="only the first line of each error")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Show errors; returns 0."""
-    from aerowire.tools.watching import print_report, show
+    from aerowire.tools.damage import require_whole
+    from aerowire.tools.watching import is_single, print_report, show
 
     if arguments.file is not None:
-        print_report(_of_file(Path(arguments.file), arguments.offset, is_brief=arguments.brief), as_json=arguments.json)
+        report = _of_file(Path(arguments.file), arguments.offset or 0, is_brief=arguments.brief)
+        print_report(report, as_json=arguments.json)
+        require_whole(report.damage, report.source, _NAME)
         return 0
+    _check_no_offset(arguments.offset)
     if arguments.saved and not _has_driver(arguments):
         print_report(_of_saved_alone(arguments), as_json=arguments.json)
         return 0
-    return show(arguments, lambda files: _of_driver(files, arguments))
+    shown: list[ErrorsReport] = []
+
+    def look(files: DriverFiles) -> ErrorsReport:
+        shown[:] = [_of_driver(files, arguments)]
+        return shown[0]
+
+    code = show(arguments, look)
+    if is_single(arguments):
+        require_whole(shown[0].damage, shown[0].source, _NAME)
+    return code
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +98,18 @@ class ErrorsReport:
     errors: list[Error]
     saved: dict[str, list[Error]]
     is_brief: bool
+    damage: Damage | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return them for programs."""
+        from aerowire.tools.damage import damage_dict
+
         saved = [{"file": path, "errors": [_as_dict(error) for error in errors]} for path, errors in self.saved.items()]
         return {
             "time_ms": time.time_ns() // 1_000_000,
             "source": self.source,
             "errors": [_as_dict(error) for error in self.errors],
+            "damage": damage_dict(self.damage),
             "saved": saved,
         }
 
@@ -96,14 +118,19 @@ class ErrorsReport:
         from rich.console import Group
         from rich.text import Text
 
+        from aerowire.tools.damage import damage_text
         from aerowire.tools.live_view import head_style
 
         parts: list[RenderableType] = []
         for source, errors in ((self.source, self.errors), *self.saved.items()):
             observed = sum(error.count for error in errors)
             title = f"{source} - {len(errors)} distinct errors, observed {observed:,} times" if errors else f"{source} - no errors"
-            style = "bold red" if errors else "bold green"
-            parts.append(Text(title, style=style if parts else head_style(style)))
+            if not parts and self.damage is not None:
+                parts += [Text(title, style=head_style("bold red"))] if errors else []
+                parts.append(Text(f"{source} - {damage_text(self.damage, _NAME)}", style=head_style("bold red")))
+            else:
+                style = "bold red" if errors else "bold green"
+                parts.append(Text(title, style=style if parts else head_style(style)))
             parts += [part for error in errors for part in self._render(error)]
         return Group(*parts)
 
@@ -125,15 +152,17 @@ def _as_dict(error: Error) -> dict[str, Any]:
 
 
 def _of_driver(files: DriverFiles, arguments: argparse.Namespace) -> ErrorsReport:
-    from aerowire.ipc.error_log import read_errors
+    from aerowire.ipc.error_log import scan_errors
 
-    errors = [_error(item) for item in read_errors(files.cnc().error_log_buffer)]
-    return ErrorsReport(files.aeron_dir, errors, _saved(files.directory) if arguments.saved else {}, arguments.brief)
+    errors, damage = scan_errors(files.cnc().error_log_buffer)
+    saved = _saved(files.directory) if arguments.saved else {}
+    return ErrorsReport(files.aeron_dir, [_error(item) for item in errors], saved, arguments.brief, damage)
 
 
 def _of_file(path: Path, offset: int, *, is_brief: bool) -> ErrorsReport:
     from aerowire.base.errors import ConfigurationError
-    from aerowire.ipc.error_log import read_errors
+    from aerowire.ipc.damage import Damage
+    from aerowire.ipc.error_log import scan_errors
     from aerowire.memory.region import Region
 
     with Region.map_file(path, writable=False) as region:
@@ -141,7 +170,20 @@ def _of_file(path: Path, offset: int, *, is_brief: bool) -> ErrorsReport:
             raise ConfigurationError(
                 "the log begins behind the file's end", where="--offset", expected=f"below {len(region)}", actual=offset
             )
-        return ErrorsReport(str(path), [_error(item) for item in read_errors(memoryview(region)[offset:])], {}, is_brief)
+        length = len(region) - offset
+        errors, damage = scan_errors(memoryview(region)[offset:])
+    if length < _LENGTH_MIN:
+        damage = Damage(0, "length of the log", f"at least {_LENGTH_MIN} bytes", length)
+    return ErrorsReport(
+        f"{path} from {offset:,}" if offset else str(path), [_error(item) for item in errors], {}, is_brief=is_brief, damage=damage
+    )
+
+
+def _check_no_offset(offset: int | None) -> None:
+    from aerowire.base.errors import ConfigurationError
+
+    if offset is not None:
+        raise ConfigurationError("an offset is of a file", where="--offset", expected="--file FILE", actual="a driver's error log")
 
 
 def _of_saved_alone(arguments: argparse.Namespace) -> ErrorsReport:
