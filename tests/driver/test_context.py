@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pwd
 import re
 import typing
 from pathlib import Path
@@ -9,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import aerowire.driver
+from aerowire.base.directory import default_aeron_dir
 from aerowire.base.errors import ConfigurationError, UnknownOptionError
 from aerowire.base.options import parse_definitions, read_properties_file
 from aerowire.base.units import parse_duration_ns
@@ -36,6 +39,22 @@ def test_defaults_are_aerons() -> None:
     assert (context.threading_mode, context.driver_resource_free_limit) == (ThreadingMode.DEDICATED, 1)
     assert context.receiver_group_tag is None
     assert context.untethered_linger_timeout_ns == -1
+
+
+def test_the_directory_is_called_after_the_user_as_the_c_driver_finds_him(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOGNAME", "somebody-else")
+    monkeypatch.setenv("USER", "me")
+    assert default_aeron_dir().endswith("/aeron-me")
+    monkeypatch.delenv("USER")
+    assert default_aeron_dir().endswith(f"/aeron-{pwd.getpwuid(os.getuid()).pw_name}")
+
+
+def test_a_user_whom_the_system_does_not_know_has_a_directory(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(os, "getuid", lambda: 4_000_000_123)
+    assert default_aeron_dir().endswith("/aeron-default")
+    assert Context(environ={}).aeron_dir == default_aeron_dir()
 
 
 def test_keyword_beats_property_beats_environment() -> None:

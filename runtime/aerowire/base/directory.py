@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pwd
 from pathlib import Path
 
 SHARED_MEMORY = Path("/dev/shm")
@@ -12,15 +14,27 @@ PUBLICATIONS_DIRECTORY = "publications"
 IMAGES_DIRECTORY = "images"
 LOG_SUFFIX = ".logbuffer"
 
+# Stands for a user without a name, such as a container's with a number alone.
+_NOBODY_KNOWN = "default"
+
 
 def default_aeron_dir() -> str:
     """Return `/dev/shm/aeron-<user>` where there is shared memory, else `aeron-<user>` in the directory for temporary files."""
-    import getpass
-
     if SHARED_MEMORY.is_dir():
         parent = SHARED_MEMORY
     else:
         import tempfile  # with what it imports it takes longer than the rest of a client's start
 
         parent = Path(tempfile.gettempdir())
-    return str(parent / f"aeron-{getpass.getuser()}")
+    return str(parent / f"aeron-{_user_name()}")
+
+
+def _user_name() -> str:
+    """Return whose directory it is: who USER says, then whom the system knows, then nobody in particular. Aeron: aeron_fileutil.c."""
+    name = os.environ.get("USER")
+    if name is not None:
+        return name
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name or _NOBODY_KNOWN
+    except KeyError:
+        return _NOBODY_KNOWN
