@@ -170,6 +170,31 @@ def test_properties_of_other_components_are_left_to_them() -> None:
     assert Context(environ={}, properties=others).mtu_length == 1408
 
 
+def test_events_of_other_components_are_left_to_them() -> None:
+    names = [f"aeron.event.{component}.log{end}" for component in ("archive", "cluster") for end in ("", ".disable")]
+    assert Context(environ={}, properties=dict.fromkeys(names, "all")).event_codes == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"), [("aeron.event.logs", "log"), ("aeron.event.log.file", "log.filename"), ("aeron.event.cluster.logs", "")]
+)
+def test_a_property_of_events_that_nobody_has_is_an_error(name: str, meant: str) -> None:
+    with pytest.raises(UnknownOptionError, match=f"there is no such option.*{name}.*did you mean 'aeron.event.{meant}"):
+        Context(environ={}, properties={name: "admin"})
+
+
+def test_what_only_the_official_event_log_has_is_named() -> None:
+    properties = {
+        "aeron.event.log.filename": "x",
+        "aeron.event.log.file.max.length": "1m",
+        "aeron.event.log.reader.classname": "com.acme.Reader",
+        "aeron.event.log.render.data": "true",
+        "aeron.event.log.throw.exceptions": "true",
+    }
+    told = Context(environ={}, properties=properties).options_without_effect()
+    assert [text.partition(":")[0] for text in told] == list(properties)
+
+
 def test_what_the_command_line_defines_is_an_option_or_java_s() -> None:
     given = ["agrona.disable.bounds.checks=true", "aeron.sample.messages=10", "aeron.mtu.length=4k"]
     assert parse_definitions(given) == {"agrona.disable.bounds.checks": "true", "aeron.sample.messages": "10", "aeron.mtu.length": "4k"}

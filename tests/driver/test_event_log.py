@@ -24,6 +24,8 @@ from aerowire.tools.event_reader import EventReader
 from tests.support.processes import free_port
 
 CAPACITY = 65536
+COMMANDS = {code for code in DriverEventCode if code.name.startswith("CMD_IN_")}
+RESPONSES = {code for code in DriverEventCode if code.name.startswith("CMD_OUT_")}
 
 
 class Written:
@@ -56,6 +58,18 @@ def written(tmp_path: Path) -> Written:
         ("FRAME_IN,FRAME_OUT", FRAMES),
         ("1, 2", FRAMES),
         ("SEND_NAK_MESSAGE", frozenset({DriverEventCode.NAK_SENT})),
+        ("GENERIC_MESSAGE", frozenset({DriverEventCode.TEXT_DATA})),
+        ("ADD_DYNAMIC_DISSECTOR,DYNAMIC_DISSECTOR_EVENT", frozenset()),
+        ("0xffff", ALL),
+        ("0x1FFFF", ALL),
+        ("0x1", COMMANDS | {DriverEventCode.PUBLICATION_REVOKE}),
+        ("0x2", RESPONSES),
+        ("0x4", frozenset({DriverEventCode.FRAME_IN})),
+        ("0x8", frozenset({DriverEventCode.FRAME_OUT})),
+        ("0x10", frozenset({DriverEventCode.FRAME_OUT})),
+        ("0x86", RESPONSES | {DriverEventCode.FRAME_IN, DriverEventCode.UNTETHERED_SUBSCRIPTION_STATE_CHANGE}),
+        ("0x160", frozenset()),
+        ("0xfffe,SEND_NAK_MESSAGE", RESPONSES | FRAMES | {DriverEventCode.UNTETHERED_SUBSCRIPTION_STATE_CHANGE, DriverEventCode.NAK_SENT}),
         ("admin,FRAME_IN", ALL - {DriverEventCode.FRAME_OUT}),
     ],
 )

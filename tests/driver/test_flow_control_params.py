@@ -145,6 +145,16 @@ def test_the_older_feedback_is_the_receivers_tag():
         context(flow_control_sm_application_specific_feedback="FFFFFFFF")
 
 
+def test_the_older_feedback_of_preferred_receivers_is_the_tag_of_the_group():
+    feedback = "0100008000000000"
+    found = params("tagged", preferred_multicast_flow_control_asf=feedback)
+    assert (found.group_tag, found.legacy_tag) == (0x80000001, 0x80000001 - 2**32)
+    assert params("tagged", preferred_multicast_flow_control_asf=feedback, flow_control_group_tag=9).group_tag == 9
+    assert (params("tagged").group_tag, params("tagged").legacy_tag) == (-1, -1)
+    with pytest.raises(ConfigurationError, match=r"aeron\.PreferredMulticastFlowControl\.asf.*8 bytes"):
+        context(preferred_multicast_flow_control_asf="FFFFFFFF")
+
+
 @pytest.mark.parametrize("fc", ["min,", "min,x:1", "min,g:", "min,g:x", "max,t:soon", "max,g:x"])
 def test_what_a_strategy_has_no_use_for_is_passed_over(fc):
     assert params(fc).strategy.value == fc[:3]

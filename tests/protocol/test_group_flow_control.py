@@ -217,6 +217,15 @@ def test_the_older_four_bytes_of_feedback_count_as_the_tag(behind, counts):
     assert flow.receiver_count == counts
 
 
+def test_the_older_four_bytes_are_those_that_the_group_is_told():
+    flow = tagged(legacy_tag=int.from_bytes(b"\x01\x02\x03\xf4", "little", signed=True))
+    sender = Sender(flow)
+    sender.hears(1, 0, behind=LEGACY_TAG)
+    assert flow.receiver_count == 0
+    sender.hears(1, 0, behind=b"\x01\x02\x03\xf4")
+    assert flow.receiver_count == 1
+
+
 def test_eight_bytes_of_the_older_feedback_are_the_tag_minus_one():
     flow = tagged(tag=-1)
     Sender(flow).hears(1, 0, behind=b"\xff" * 8)

@@ -24,7 +24,6 @@ PROPERTY_PREFIX = "aeron."
 _OTHER_COMPONENTS = (
     "aeron.archive.",
     "aeron.cluster.",
-    "aeron.event.",
     "aeron.log.inspector.",
     "aeron.sample.",
     "aeron.samples.",
@@ -32,12 +31,15 @@ _OTHER_COMPONENTS = (
     "aeron.stress.",
     "aeron.test.",
 )
-# Known to the official driver only: what they set there has no counterpart here.
+# Known to the official programs only: what they set there has no counterpart here.
 _OFFICIAL_ONLY = (
     "aeron.debug.timeout",
+    "aeron.event.archive.log",
+    "aeron.event.archive.log.disable",
+    "aeron.event.cluster.log",
+    "aeron.event.cluster.log.disable",
     "aeron.fallback.logger",
     "aeron.secure.random.algorithm",
-    "aeron.PreferredMulticastFlowControl.asf",
 )
 # What else stands behind -D where the official driver is started: options of the Java machine and of its libraries.
 _JAVA_PREFIXES = ("agrona.", "com.", "io.", "java.", "javax.", "jdk.", "org.", "sun.")

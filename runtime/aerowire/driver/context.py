@@ -38,6 +38,13 @@ _WITHOUT_EFFECT: Mapping[str, tuple[str, ...]] = {
     "nothing is loaded into this driver": ("driver_dynamic_libraries", "agent_on_start_function"),
     "datagrams go by the system's sockets": ("udp_channel_transport_bindings_media", "conductor_udp_channel_transport_bindings_media"),
     "interceptors lose what comes in; aeron.debug.send.* induce loss of what goes out": ("udp_channel_outgoing_interceptors",),
+    "events go to a file of the driver's directory, which `aerowire events` reads": (
+        "event_log_filename",
+        "event_log_file_max_length",
+        "event_log_reader_classname",
+        "event_log_render_data",
+        "event_log_throw_exceptions",
+    ),
     "there are no experimental features": ("enable_experimental_features",),
     "it is for Windows": ("use_windows_high_res_timer",),
 }
@@ -182,9 +189,11 @@ class Context:
         )
         check_options(self, self._values, has_own_validator=termination_validator is not None)
         if self.receiver_group_tag is None and self.flow_control_sm_application_specific_feedback:
-            # The older form of the same: the tag's octets as they stand in a status message.
-            octets = bytes.fromhex(self.flow_control_sm_application_specific_feedback)
-            self.receiver_group_tag = int.from_bytes(octets, "little", signed=True)
+            self.receiver_group_tag = _tag(bytes.fromhex(self.flow_control_sm_application_specific_feedback))
+        asf = OPTIONS["preferred_multicast_flow_control_asf"]
+        self.preferred_feedback = bytes.fromhex(str(self._values[asf.name] or asf.default))
+        if "flow_control_group_tag" not in self._values.given:
+            self.flow_control_group_tag = _tag(self.preferred_feedback)
 
     @property
     def options(self) -> Mapping[str, object]:
@@ -244,6 +253,11 @@ class Context:
                 result[option.property] = str(value).lower() if isinstance(value, bool) else _property_text(name, value)
         result[OPTIONS["dir"].property] = self.aeron_dir
         return result
+
+
+def _tag(octets: bytes) -> int:
+    # The older form of a tag is its octets as they stand in a status message.
+    return int.from_bytes(octets, "little", signed=True)
 
 
 def _property_text(name: str, value: object) -> str:

@@ -41,6 +41,7 @@ def make_flow_control(
         window_length,
         receiver_timeout_ns=params.receiver_timeout_ns,
         group_tag=params.group_tag,
+        legacy_tag=params.legacy_tag,
         group_min_size=params.group_min_size,
         counters=counters,
         receivers_counter_id=receivers_counter_id,

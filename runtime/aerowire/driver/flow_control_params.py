@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from aerowire.base import units
 from aerowire.base.errors import ChannelValueError, ConfigurationError
+from aerowire.codecs.flyweights import transport
 from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.codecs.tables.options import OPTIONS
 
@@ -65,13 +66,17 @@ MULTICAST_SUPPLIERS = ("io.aeron.driver.DefaultMulticastFlowControlSupplier", *_
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowControlParams:
-    """A strategy and what it is told; group sizes in receivers, `retransmit_window_multiple` in receiver windows."""
+    """A strategy and what it is told; group sizes in receivers, `retransmit_window_multiple` in receiver windows.
+
+    `legacy_tag` is what the older four bytes of a receiver's feedback have to be, little endian.
+    """
 
     strategy: Strategy
     retransmit_window_multiple: int
     receiver_timeout_ns: int = 0
     group_tag: int = 0
     group_min_size: int = 0
+    legacy_tag: int = -1
 
     @classmethod
     def of(cls, channel: UdpChannel, context: Context) -> FlowControlParams:
@@ -86,6 +91,7 @@ class FlowControlParams:
             receiver_timeout_ns=context.flow_control_receiver_timeout_ns,
             group_tag=context.flow_control_group_tag,
             group_min_size=context.flow_control_group_min_size,
+            legacy_tag=int.from_bytes(context.preferred_feedback[: transport.GROUP_TAG_LEGACY_LENGTH], "little", signed=True),
         )
         for argument in arguments:
             params = _with_argument(params, channel.uri, argument)

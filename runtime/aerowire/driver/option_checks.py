@@ -269,15 +269,15 @@ class _Checks:
         interceptor_arguments(self._values)
 
     def _check_feedback(self) -> None:
-        name = "flow_control_sm_application_specific_feedback"
-        value = str(self._values[name])
-        if value and _TAG_OCTETS.fullmatch(value) is None:
-            raise ConfigurationError(
-                f"{_property(name)} is not a group tag",
-                where=_property(name),
-                expected=f"{transport.GROUP_TAG_LENGTH} bytes in hexadecimal",
-                actual=value,
-            )
+        for name in ("flow_control_sm_application_specific_feedback", "preferred_multicast_flow_control_asf"):
+            value = str(self._values[name])
+            if value and _TAG_OCTETS.fullmatch(value) is None:
+                raise ConfigurationError(
+                    f"{_property(name)} is not a group tag",
+                    where=_property(name),
+                    expected=f"{transport.GROUP_TAG_LENGTH} bytes in hexadecimal",
+                    actual=value,
+                )
 
     def _check_classes(self) -> None:
         for name, known in _KNOWN_CLASSES.items():

@@ -12,6 +12,7 @@ class TaggedFlowControl(MinFlowControl):
         *,
         receiver_timeout_ns: int,
         group_tag: int,
+        legacy_tag: int = -1,
         group_min_size: int = 0,
         counters: CountersReader | None = None,
         receivers_counter_id: int = -1,
