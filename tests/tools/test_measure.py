@@ -10,14 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from aerowire.base.errors import ConfigurationError
+from aerowire.base.errors import AerowireError, ConfigurationError
 from aerowire.tools.main import main
-from aerowire.tools.measure import Plan, percentiles
+from aerowire.tools.measure import Plan, check_is_measured, percentiles
 from tests.support.processes import free_port
 
 Run = Callable[..., tuple[int, str, str]]
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 LIMIT_S = 60
+MESSAGES = {"pingpong.py": "50", "throughput.py": "20000"}
 UDP = "UDP"  # in its place comes a channel with a free port
 
 
@@ -96,7 +97,7 @@ def test_the_scripts_start_a_driver_of_their_own(script: str, driver: str) -> No
         sys.executable,
         str(BENCHMARKS / script),
         "--messages",
-        "50",
+        MESSAGES[script],
         "--warmup",
         "0",
         "--driver",
@@ -115,7 +116,7 @@ def test_the_scripts_start_a_driver_of_their_own(script: str, driver: str) -> No
 @pytest.mark.parametrize("script", ["pingpong.py", "throughput.py"])
 def test_the_scripts_measure_another_library(script: str) -> None:
     pytest.importorskip("zmq")
-    command = [sys.executable, str(BENCHMARKS / script), "--peer", "pyzmq", "--messages", "200", "--warmup", "0", "--json"]
+    command = [sys.executable, str(BENCHMARKS / script), "--peer", "pyzmq", "--messages", MESSAGES[script], "--warmup", "0", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout)["peer"] == "pyzmq"
@@ -146,3 +147,21 @@ def test_each_end_of_a_throughput_may_be_a_process_of_its_own(start: Callable[..
 def test_one_end_alone_needs_a_driver_that_others_have_too(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 2
     assert "both ends must have the same driver; at --" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+@pytest.mark.parametrize("arguments", [["--messages", "1"], ["--messages", "1", "--mode", "batch"]])
+def test_what_arrives_at_once_has_no_rate(run_command: Run, form: list[str], arguments: list[str]) -> None:
+    code, output, errors = run_command("throughput", *arguments, *form)
+    assert (code, output) == (2, "")
+    assert errors.startswith("aerowire: too short to be measured; at --messages; ")
+    assert "1 of 1 at once (hint: give more --messages)" in errors
+
+
+@pytest.mark.parametrize(("timed", "is_measured"), [(0, False), (49, False), (50, True), (99, True)])
+def test_a_rate_is_of_most_messages(timed: int, is_measured: bool) -> None:
+    if is_measured:
+        check_is_measured(timed, 100)
+    else:
+        with pytest.raises(AerowireError, match="of 100 at once"):
+            check_is_measured(timed, 100)

@@ -42,6 +42,8 @@ ERROR_MARK = "!"
 BATCH_COUNT = 1024
 # A driver that datagrams pass through, and the two ends.
 SPINNERS = 3
+# A rate is of the messages that come after the first poll that has any; were it of fewer, it would be of that poll's luck.
+TIMED_SHARE_MIN = 0.5
 # An end that waits this long for the other gives up.
 STALL_LIMIT_S = 20.0
 # Empty polls between looks at the clock: about 10 ms of them.
@@ -189,6 +191,18 @@ def ready(plan: Plan) -> None:
 def stalled(what: str) -> AerowireError:
     """Return the error for an end that has waited too long."""
     return AerowireError("a measurement has come to a halt", where=what, expected=f"progress within {STALL_LIMIT_S:g} s")
+
+
+def check_is_measured(timed: int, total: int) -> None:
+    """Raise AerowireError when most messages were there with the first, and what came after it says nothing of how fast they come."""
+    if timed < total * TIMED_SHARE_MIN:
+        raise AerowireError(
+            "too short to be measured",
+            where="--messages",
+            expected="most messages to arrive after the first ones",
+            actual=f"{total - timed:,} of {total:,} at once",
+            hint="give more --messages",
+        )
 
 
 class Watch:

@@ -19,7 +19,7 @@ from aerowire.client import ADMIN_ACTION, BACK_PRESSURED, ExclusivePublication, 
 from aerowire.codecs.flyweights.transport import DataHeaderDecoder
 from aerowire.codecs.tables.options import OPTIONS
 from aerowire.tools.connection import connect
-from aerowire.tools.measure import BATCH, SPINS_PER_CHECK, STALL_LIMIT_S, Plan, Watch, ready, stalled
+from aerowire.tools.measure import BATCH, SPINS_PER_CHECK, STALL_LIMIT_S, Plan, Watch, check_is_measured, ready, stalled
 
 Handler = Callable[[memoryview, int, int, Header], object]
 Poll = Callable[[Handler, int], int]
@@ -132,7 +132,9 @@ def _count(plan: Plan, poll: Callable[[], int]) -> float:
         spins += 1
         if spins % IDLES_PER_CHECK == 0:
             watch.check()
-    return (received - first) / ((time.perf_counter_ns() - begin) / 1e9)
+    elapsed_ns = time.perf_counter_ns() - begin
+    check_is_measured(received - first, total)
+    return (received - first) / (elapsed_ns / 1e9)
 
 
 def _polling(plan: Plan, subscription: Subscription, handler: Handler, whole_length_max: int = WHOLE_LENGTH_MAX) -> Poll:

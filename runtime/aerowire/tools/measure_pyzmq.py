@@ -11,7 +11,7 @@ from pathlib import Path
 
 import zmq
 
-from aerowire.tools.measure import STALL_LIMIT_S, Plan, ready, stalled
+from aerowire.tools.measure import STALL_LIMIT_S, Plan, check_is_measured, ready, stalled
 
 TIMEOUT_MS = int(STALL_LIMIT_S * 1000)
 
@@ -63,7 +63,9 @@ def receive(plan: Plan) -> float:
         begin = time.perf_counter_ns()
         for _ in repeat(None, plan.messages - 1):
             take()
-        return (plan.messages - 1) / ((time.perf_counter_ns() - begin) / 1e9)
+        elapsed_ns = time.perf_counter_ns() - begin
+        check_is_measured(plan.messages - 1, plan.messages)
+        return (plan.messages - 1) / (elapsed_ns / 1e9)
 
 
 def _socket(context: zmq.Context[zmq.Socket[bytes]], kind: int) -> zmq.Socket[bytes]:

@@ -21,7 +21,7 @@ Starts a driver of its own unless --dir says which to use. The receiver runs in 
 of the two ends, and the other one runs elsewhere, with as many messages. The figure is the receiver's, from the first message it takes to
 the last; a publisher's own, which it prints with --role publish, begins when it connects.
 
-Exit codes: 0 measured; 1 interrupted; 2 usage, or no driver, or the other end failed.
+Exit codes: 0 measured; 1 interrupted; 2 usage, or no driver, or the other end failed, or most messages arrived at once: a rate needs more.
 """
 BOTH, PUBLISH, RECEIVE = "both", "publish", "receive"
 _ROLES: dict[str, Callable[[Plan], dict[str, float]]] = {
