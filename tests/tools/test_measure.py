@@ -165,3 +165,34 @@ def test_a_rate_is_of_most_messages(timed: int, is_measured: bool) -> None:
     else:
         with pytest.raises(AerowireError, match="of 100 at once"):
             check_is_measured(timed, 100)
+
+
+@pytest.mark.parametrize("command", ["ping", "throughput"])
+@pytest.mark.parametrize("way", ["--dir", "-Daeron.dir", "AERON_DIR"])
+def test_a_driver_that_is_named_is_used(
+    driver_dir: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str, way: str
+) -> None:
+    # The weaker ways name a driver that is not there.
+    monkeypatch.setenv("AERON_DIR", driver_dir if way == "AERON_DIR" else "/nonexistent")
+    named = {"--dir": ["-Daeron.dir=/nonexistent", "--dir", driver_dir], "-Daeron.dir": [f"-Daeron.dir={driver_dir}"], "AERON_DIR": []}[way]
+    messages = {"ping": "20", "throughput": "20000"}[command]
+    assert main([command, *named, "--messages", messages, "--warmup", "0", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["driver"], found["aeron_dir"]) == ("running", driver_dir)
+
+
+def test_a_driver_that_is_named_and_not_there_is_an_error(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AERON_DIR", "/nonexistent")
+    assert main(["ping", "--one-thread", "--messages", "20"]) == 2
+    assert "/nonexistent" in capsys.readouterr().err
+    assert main(["ping", "--far", "--messages", "20"]) == 2
+    assert "/nonexistent" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["ping", "throughput"])
+def test_the_help_says_which_driver_is_used(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    told = " ".join(capsys.readouterr().out.split())
+    assert "Uses the driver that --dir, aeron.dir or AERON_DIR names, and starts one of its own where none does." in told
+    assert "(default: aeron.dir, or AERON_DIR, or that of a driver of its own, started for the measurement)" in told

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
@@ -14,9 +15,9 @@ from aerowire.codecs.tables.options import OPTIONS
 N = TypeVar("N", int, float)
 
 
-def add_directory_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add --dir and -D to a parser."""
-    parser.add_argument("--dir", metavar="DIR", help="the driver's directory (default: aeron.dir, or the user's in shared memory)")
+def add_directory_arguments(parser: argparse.ArgumentParser, *, otherwise: str = "the user's in shared memory") -> None:
+    """Add --dir and -D to a parser; `otherwise` is what the help says of a directory that nobody names."""
+    parser.add_argument("--dir", metavar="DIR", help=f"the driver's directory (default: aeron.dir, or AERON_DIR, or {otherwise})")
     parser.add_argument(
         "-D", dest="definitions", metavar="NAME=VALUE", action="append", default=[], help="set an option by its aeron.* property"
     )
@@ -64,6 +65,12 @@ def _number(kind: Callable[[str], N], text: str) -> N:
         return kind(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"expected {'a whole number' if kind is int else 'a number'}, got {text!r}") from None
+
+
+def named_directory(arguments: argparse.Namespace) -> str | None:
+    """Return the directory that --dir, -Daeron.dir or the environment's AERON_DIR names, the first of them; None without any."""
+    option = OPTIONS["dir"]
+    return properties_of(arguments).get(option.property) or os.environ.get(option.env) or None
 
 
 def properties_of(arguments: argparse.Namespace, files: Sequence[str] = ()) -> dict[str, str]:

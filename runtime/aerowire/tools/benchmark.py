@@ -10,6 +10,7 @@ from pathlib import Path
 from aerowire.base.interruption import Interruption
 from aerowire.tools.arguments import add_directory_arguments
 from aerowire.tools.exit_codes import exit_code_of
+from aerowire.tools.measuring import OWN_DRIVER
 
 
 def main(
@@ -21,7 +22,7 @@ def main(
     """Parse the arguments and run; an error is one line on standard error and exit code 2."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_arguments(parser)
-    add_directory_arguments(parser)
+    add_directory_arguments(parser, otherwise=OWN_DRIVER)
 
     def work() -> int:
         interruption.release()

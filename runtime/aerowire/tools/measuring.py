@@ -12,15 +12,17 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from aerowire.base.errors import ConfigurationError
-from aerowire.tools.arguments import stream_id
+from aerowire.tools.arguments import named_directory, properties_of, stream_id
 from aerowire.tools.histogram import Bucket, bar_of, rows_of
 from aerowire.tools.measure import BATCH, BATCH_COUNT, PEERS, SINGLE, Plan
 
 IPC_CHANNEL = "aeron:ipc?term-length=4m"
 UDP_CHANNEL = "aeron:udp?endpoint=127.0.0.1:20121"
 UDP_REPLY_CHANNEL = "aeron:udp?endpoint=127.0.0.1:20122"
-PROCESS, EMBEDDED = "process", "embedded"
+PROCESS, EMBEDDED, RUNNING = "process", "embedded", "running"
 IDLE_STRATEGIES = ("backoff", "busy-spin", "noop", "sleeping", "sleeping-ms", "yielding")
+# What measurements use where no directory is named.
+OWN_DRIVER = "that of a driver of its own, started for the measurement"
 THREADING_MODES = ("DEDICATED", "SHARED_NETWORK", "SHARED")
 
 
@@ -42,10 +44,12 @@ def add_arguments(parser: argparse.ArgumentParser, *, messages: int, warmup: int
         "--batch", dest="batch_count", type=int, default=BATCH_COUNT, help=f"messages a call in batch mode (default: {BATCH_COUNT})"
     )
     parser.add_argument(
-        "--driver", choices=(PROCESS, EMBEDDED), default=PROCESS, help="where the driver runs, without --dir (default: its own process)"
+        "--driver", choices=(PROCESS, EMBEDDED), default=PROCESS, help="where a driver of its own runs (default: in a process)"
     )
-    parser.add_argument("--idle", choices=IDLE_STRATEGIES, help="idle strategy of that driver (default: as fits the channel)")
-    parser.add_argument("--threading", choices=THREADING_MODES, default="SHARED", help="threading mode of that driver (default: SHARED)")
+    parser.add_argument("--idle", choices=IDLE_STRATEGIES, help="idle strategy of a driver of its own (default: as fits the channel)")
+    parser.add_argument(
+        "--threading", choices=THREADING_MODES, default="SHARED", help="threading mode of a driver of its own (default: SHARED)"
+    )
     parser.add_argument("--runs", type=int, default=1, help="measure this often and take the median of each number (default: 1)")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
 
@@ -80,7 +84,7 @@ class Measurement:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         self.add_arguments(parser)
-        add_directory_arguments(parser)
+        add_directory_arguments(parser, otherwise=OWN_DRIVER)
         parser.set_defaults(run=self.run)
 
 
@@ -144,12 +148,12 @@ def measure_and_report(
 
 
 def require_directory(arguments: argparse.Namespace, why: str) -> None:
-    """Raise ConfigurationError without --dir: `why` names the argument that needs a driver which others have as well."""
-    if getattr(arguments, "dir", None) is None:
+    """Raise ConfigurationError where no directory is named: `why` names the argument that needs a driver which others have as well."""
+    if named_directory(arguments) is None:
         raise ConfigurationError(
             "both ends must have the same driver",
             where=why,
-            expected="--dir",
+            expected="--dir, aeron.dir or AERON_DIR",
             actual="none",
             hint="start `aerowire driver --dir DIR`, and give that to both",
         )
@@ -163,16 +167,15 @@ def _tell(text: str) -> None:
 
 @contextlib.contextmanager
 def driver_scope(arguments: argparse.Namespace, plan: Plan) -> Iterator[Setting]:
-    """Start the driver that the arguments ask for, and end it; with --dir use the one that is there."""
-    directory = getattr(arguments, "dir", None)
+    """Start the driver that the arguments ask for, and end it; where a directory is named use the one that is there."""
     if plan.peer != PEERS[0]:
         yield Setting("none", "none", "")
         return
+    directory = named_directory(arguments)
     if directory is not None:
-        yield Setting("running", "as it was started", directory)
+        yield Setting(RUNNING, "as it was started", directory)
         return
     from aerowire.driver.media_driver import MediaDriver, random_aeron_dir
-    from aerowire.tools.arguments import properties_of
 
     # IPC needs the driver now and then to move limits, and a spinning one takes a core from the two ends; UDP passes through it.
     fitting = "backoff" if plan.channel.startswith("aeron:ipc") else "yielding" if plan.is_crowded else "busy-spin"
@@ -183,9 +186,8 @@ def driver_scope(arguments: argparse.Namespace, plan: Plan) -> Iterator[Setting]
         "threading_mode": arguments.threading,
         **{f"{role}_idle_strategy": idle for role in ("shared", "sharednetwork", "sender", "receiver", "conductor")},
     }
-    properties = properties_of(arguments) if hasattr(arguments, "definitions") else {}
     launch = MediaDriver.spawn if arguments.driver == PROCESS else MediaDriver.launch
-    with launch(properties=properties, **options) as driver:
+    with launch(properties=properties_of(arguments), **options) as driver:
         yield Setting(f"{arguments.driver}, {arguments.threading}", idle, driver.aeron_dir)
 
 
@@ -200,6 +202,7 @@ def report(arguments: argparse.Namespace, plan: Plan, result: dict[str, float], 
         **form_of(plan),
         **({"rate": plan.rate} if plan.rate else {}),
         "driver": setting.driver,
+        **({"aeron_dir": setting.aeron_dir} if setting.driver == RUNNING else {}),
         "idle": setting.idle,
         "runs": arguments.runs,
     }

@@ -17,8 +17,9 @@ Examples:
   aerowire ping --peer pyzmq
   aerowire ping --far --dir /dev/shm/aeron-me        and, in another process: aerowire pong --dir /dev/shm/aeron-me
 
-Starts a driver of its own unless --dir says which to use. The other end runs in a second process, or with --one-thread in the same thread,
-or with --far is an `aerowire pong`, or any other echo, that runs already. Answers come on the stream whose id is one higher.
+Uses the driver that --dir, aeron.dir or AERON_DIR names, and starts one of its own where none does. The other end runs in
+a second process, or with --one-thread in the same thread, or with --far is an `aerowire pong`, or any other echo, that runs already.
+Answers come on the stream whose id is one higher.
 
 A message waits for the answer to the one before. With --rate each has a time at which it is due, and is measured from then: a stall shows
 in all messages that it delays, as it would for their users.
@@ -34,7 +35,7 @@ def _add(parser: argparse.ArgumentParser) -> None:
     )
     ends = parser.add_mutually_exclusive_group()
     ends.add_argument("--one-thread", action="store_true", help="both ends in one thread of this process")
-    ends.add_argument("--far", action="store_true", help="the other end runs already; needs --dir")
+    ends.add_argument("--far", action="store_true", help="the other end runs already; needs a named driver")
 
 
 def run(arguments: argparse.Namespace) -> int:

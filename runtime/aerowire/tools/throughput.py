@@ -17,9 +17,10 @@ Examples:
   aerowire throughput --role receive --dir /dev/shm/aeron-me &
   aerowire throughput --role publish --dir /dev/shm/aeron-me
 
-Starts a driver of its own unless --dir says which to use. The receiver runs in a second process and counts; with --role this process is one
-of the two ends, and the other one runs elsewhere, with as many messages. The figure is the receiver's, from the first message it takes to
-the last; a publisher's own, which it prints with --role publish, begins when it connects.
+Uses the driver that --dir, aeron.dir or AERON_DIR names, and starts one of its own where none does. The receiver runs in a
+second process and counts; with --role this process is one of the two ends, and the other one runs elsewhere, with as many messages. The
+figure is the receiver's, from the first message it takes to the last; a publisher's own, which it prints with --role publish, begins when
+it connects.
 
 Exit codes: 0 measured; 1 interrupted; 2 usage, or no driver, or the other end failed, or most messages arrived at once: a rate needs more.
 """
@@ -32,7 +33,7 @@ _ROLES: dict[str, Callable[[Plan], dict[str, float]]] = {
 
 
 def _add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--role", choices=_ROLES, default=BOTH, help="which end this is; one alone needs --dir (default: both)")
+    parser.add_argument("--role", choices=_ROLES, default=BOTH, help="which end this is; one alone needs a named driver (default: both)")
 
 
 def run(arguments: argparse.Namespace) -> int:
