@@ -75,6 +75,25 @@ def test_a_bare_driver_timeout_is_in_milliseconds() -> None:
     assert Context(environ={}, properties={"aeron.driver.timeout": "2500"}).driver_timeout_ns == 2_500_000_000
 
 
+@pytest.mark.parametrize("where", ["keyword", "property", "environment"])
+def test_a_linger_of_an_untethered_subscriber_may_be_said_to_be_unset(where: str) -> None:
+    name, option = "untethered_linger_timeout_ns", OPTIONS["untethered_linger_timeout_ns"]
+    if where == "keyword":
+        context = Context(environ={}, **{name: -1})  # type: ignore[arg-type]
+    else:
+        context = Context(
+            environ={option.env: "-1"} if where == "environment" else {}, properties={option.property: "-1"} if where == "property" else {}
+        )
+    assert context.untethered_linger_timeout_ns == Context(environ={}).untethered_linger_timeout_ns == -1
+    assert Context(environ={}, properties=context.to_properties()).untethered_linger_timeout_ns == -1
+
+
+@pytest.mark.parametrize("value", [-2, 0, "1s"])
+def test_a_linger_of_an_untethered_subscriber_is_longer_than_the_timer_s_interval(value: int | str) -> None:
+    with pytest.raises(ConfigurationError, match=r"aeron\.untethered\.linger\.timeout is (out of range|too short)"):
+        Context(environ={}, untethered_linger_timeout_ns=value)
+
+
 def test_another_process_gets_the_same_options_by_properties() -> None:
     context = Context(
         environ={},

@@ -12,7 +12,7 @@ from aerowire.base.options import resolve_options
 from aerowire.codecs.tables.options import OPTIONS
 from aerowire.driver.csv_names import CSV_TABLES, TABLE_OPTIONS
 from aerowire.driver.event_selection import selected_codes
-from aerowire.driver.option_checks import ALLOW_TERMINATION, check_options
+from aerowire.driver.option_checks import ALLOW_TERMINATION, UNTETHERED_LINGER_UNSET, check_options
 from aerowire.system.udp import probe_socket_buffers
 
 TerminationValidator = Callable[[str, bytes], bool]
@@ -172,8 +172,7 @@ class Context:
         self._values = resolve_options(_SCOPES, options, properties or {}, environ)
         self.__dict__.update(self._values)
         if "untethered_linger_timeout_ns" not in self._values.given:
-            # Unset means "as long as the window limit", which a channel may set for itself.
-            self.untethered_linger_timeout_ns = -1
+            self.untethered_linger_timeout_ns = UNTETHERED_LINGER_UNSET
         self.aeron_dir: str = str(self._values["dir"] or default_aeron_dir())
         self.threading_mode = ThreadingMode(self._values["threading_mode"])
         self.capture = None if capture is None else os.fspath(capture)

@@ -70,6 +70,9 @@ MAX_RESEND_MAX = 256
 _BATCH_MAX = 16
 
 
+# Stands for "as long as the window limit", which a channel may set for itself. Aeron: Aeron.NULL_VALUE.
+UNTETHERED_LINGER_UNSET = -1
+
 # Name -> lowest and highest value. Timeouts and lengths that are not here may be anything from 0 on.
 _RANGES: Mapping[str, tuple[int, int]] = {
     "counters_buffer_length": (_COUNTERS_LENGTH_MIN, _COUNTERS_LENGTH_MAX),
@@ -100,6 +103,7 @@ _RANGES: Mapping[str, tuple[int, int]] = {
     "receiver_io_vector_capacity": (1, _BATCH_MAX),
     "network_publication_max_messages_per_send": (1, _BATCH_MAX),
     "timer_interval_ns": (1, units.INT64_MAX),
+    "untethered_linger_timeout_ns": (UNTETHERED_LINGER_UNSET, units.INT64_MAX),
     **{f"{role}_cpu_affinity": (-1, units.INT32_MAX) for role in ("sender", "receiver", "conductor", "driver_native_resource_agent")},
 }
 # Options that may not be less than what they are without being set.
@@ -220,7 +224,7 @@ class _Checks:
         self._check_more_than("client_liveness_timeout_ns", "timer_interval_ns")
         for name in ("untethered_window_limit_timeout_ns", "untethered_resting_timeout_ns"):
             self._check_more_than(name, "timer_interval_ns")
-        if "untethered_linger_timeout_ns" in self._values.given:
+        if "untethered_linger_timeout_ns" in self._values.given and self._number("untethered_linger_timeout_ns") != UNTETHERED_LINGER_UNSET:
             self._check_more_than("untethered_linger_timeout_ns", "timer_interval_ns")
 
     def _check_more_than(self, name: str, other: str) -> None:
