@@ -467,8 +467,14 @@ def test_what_nobody_handles_is_logged(connect: Callable[..., Aeron], driver: Fa
     assert "DriverShutdownError" in caplog.text
 
 
-def test_pages_are_touched_when_asked(connect: Callable[..., Aeron]) -> None:
-    assert connect(pre_touch_mapped_memory=True).add_publication(CHANNEL, 10).term_buffer_length == 65536
+def test_pages_are_touched_when_asked(connect: Callable[..., Aeron], driver: FakeDriver) -> None:
+    def is_whole(publication: Any) -> bool:
+        (status,) = [stream.path.stat() for stream in driver.streams if stream.registration_id == publication.registration_id]
+        return status.st_blocks * 512 >= status.st_size
+
+    assert not is_whole(connect().add_publication(CHANNEL, 10))
+    assert is_whole(connect(pre_touch_mapped_memory=True).add_publication(CHANNEL, 11))
+    assert is_whole(connect(properties={"aeron.pre.touch.mapped.memory": "true"}).add_publication(CHANNEL, 12))
 
 
 def test_options_come_from_keywords_and_properties(driver: FakeDriver) -> None:

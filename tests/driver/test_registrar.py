@@ -205,12 +205,22 @@ class TestIpc:
         assert (fields["end_of_stream_position"], fields["response_correlation_id"]) == (2**63 - 1, -1)
         assert (fields["socket_rcvbuf_length"], fields["untethered_resting_timeout_ns"]) == (0, 10_000_000_000)
 
-    @pytest.mark.parametrize(("options", "is_whole"), [({}, False), ({"pre_touch_mapped_memory": True}, True)])
-    def test_a_log_has_all_its_pages_when_it_is_touched_before_use(
-        self, launch: Callable[..., Any], options: dict[str, bool], is_whole: bool
+    @pytest.mark.parametrize(
+        ("options", "channel", "is_whole"),
+        [
+            ({}, "aeron:ipc", False),
+            ({"aeron.term.buffer.sparse.file": "false"}, "aeron:ipc", True),
+            ({"aeron.term.buffer.sparse.file": "false"}, "aeron:ipc?sparse=true", False),
+            ({}, "aeron:ipc?sparse=false", True),
+            # Whether a client touches what it maps is the client's affair.
+            ({"aeron.pre.touch.mapped.memory": "true"}, "aeron:ipc", False),
+        ],
+    )
+    def test_a_log_has_all_its_pages_when_it_is_not_sparse(
+        self, launch: Callable[..., Any], options: dict[str, str], channel: str, is_whole: bool
     ) -> None:
-        client = launch(**options)
-        ready = client.take(CommandType.ON_PUBLICATION_READY, client.add_publication("aeron:ipc?sparse=true", 10))
+        client = launch(properties=options)
+        ready = client.take(CommandType.ON_PUBLICATION_READY, client.add_publication(channel, 10))
         status = Path(ready.log_file).stat()
         assert (status.st_blocks * 512 >= status.st_size) == is_whole
         log = LogBuffers.map(ready.log_file)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 
-from aerowire.codecs.flyweights.logbuffer import PARTITION_COUNT
 from aerowire.codecs.flyweights.transport import PAGE_SIZE_MIN
 from aerowire.logbuffer.log import LogBuffers
 
@@ -59,6 +58,6 @@ class MappedLogs:
 
 
 def _touch(logs: LogBuffers) -> None:
-    """Bring every page of a log into memory, so that no message waits for one."""
-    for index in range(PARTITION_COUNT):
-        bytes(logs.term_view(index)[::PAGE_SIZE_MIN])
+    """Write every page of a log as it is, so that no message waits for one. Aeron: LogBuffers.preTouch."""
+    if logs.region is not None:
+        logs.region.pre_touch(PAGE_SIZE_MIN)

@@ -138,7 +138,6 @@ class Context:
     send_to_status_poll_ratio: int
     sender_io_vector_capacity: int
     receiver_io_vector_capacity: int
-    pre_touch_mapped_memory: bool
     driver_resource_free_limit: int
     network_publication_max_messages_per_send: int
     udp_segmentation_offload: bool

@@ -177,7 +177,6 @@ class LogStore:
     def _create(self, directory: str, identity: int, spec: LogSpec) -> Log:
         context = self._context
         length = log_file_length(spec.term_length, context.file_page_size)
-        is_sparse = self._is_sparse(spec.is_sparse)
         path = self._path(directory, identity)
         prepared = self._making.pop(identity, None)
         if prepared is None:
@@ -197,14 +196,14 @@ class LogStore:
             stream_id=spec.stream_id,
             correlation_id=identity,
             page_size=context.file_page_size,
-            sparse=is_sparse,
+            sparse=spec.is_sparse,
             term_id=spec.term_id,
             term_offset=spec.term_offset,
             regions=self._regions if prepared is None else _Prepared(prepared.result()),
             **sockets,
             **spec.metadata,
         )
-        if not is_sparse and prepared is None and buffers.region is not None:
+        if not spec.is_sparse and prepared is None and buffers.region is not None:
             buffers.region.pre_touch(self._regions.page_size)
         self._mapped_bytes.add(length)
         return Log(buffers, path, length)
@@ -231,7 +230,7 @@ class LogStore:
         self._is_low = is_low
 
     def _prepare(self, directory: str, identity: int, term_length: int, is_sparse: bool, client_id: int | None) -> None:
-        if self._worker is None or self._is_sparse(is_sparse):
+        if self._worker is None or is_sparse:
             return
         made = self._making.get(identity)
         if made is None:
@@ -254,10 +253,6 @@ class LogStore:
         if made.exception() is not None:
             del self._making[identity]
             made.result()
-
-    def _is_sparse(self, is_wanted: bool) -> bool:
-        # Touching a page takes room for it, so a log that is to be touched gets its room first: a full disk is then an error, not a crash.
-        return is_wanted and not self._context.pre_touch_mapped_memory
 
     def _path(self, directory: str, identity: int) -> str:
         return str(Path(self._context.aeron_dir) / directory / f"{identity}{LOG_SUFFIX}")
