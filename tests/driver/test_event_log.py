@@ -170,9 +170,22 @@ def test_a_reader_that_comes_late_begins_at_the_end(written: Written, tmp_path: 
     written.notes.state(DriverEventCode.START, number=0)
     written.notes.state(DriverEventCode.START, number=1)
     late = EventReader(str(tmp_path), from_start=False)
+    assert late.poll() == []
     written.notes.state(DriverEventCode.START, number=2)
-    assert [event.facts["number"] for event in late.poll()][-1] == 2
+    (event,) = late.poll()
+    assert (event.facts["number"], event.missed) == (2, 0)
+    for number in range(3, 3000):
+        written.notes.state(DriverEventCode.START, number=number)
+    missed = late.poll()[0]
+    assert missed.missed == missed.facts["number"] - 3 > 0
     late.close()
+
+
+def test_a_reader_of_an_empty_log_misses_nothing(written: Written, tmp_path: Path) -> None:
+    early = EventReader(str(tmp_path), from_start=False)
+    written.notes.state(DriverEventCode.START, number=0)
+    assert [event.facts["number"] for event in early.poll()] == [0]
+    early.close()
 
 
 def test_writers_of_several_threads_leave_no_gap(written: Written) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import select
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -11,6 +14,7 @@ from aerowire.client import Aeron
 from aerowire.codecs.flyweights.events import DriverEventCode
 from aerowire.driver import MediaDriver
 from aerowire.tools.main import main
+from tests.support import proc
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +39,30 @@ def test_shows_only_what_is_asked_for_as_json(aeron_dir: str, capsys: pytest.Cap
     shown = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [event["event"] for event in shown] == ["START", "CMD_IN_ADD_PUBLICATION"]
     assert shown[1]["command"]["stream_id"] == 10
+
+
+def test_once_shows_all_that_is_there(aeron_dir: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["events", "--dir", aeron_dir, "--once"]) == 0
+    shown = capsys.readouterr().out
+    assert main(["events", "--dir", aeron_dir, "--once", "--all"]) == 0
+    assert capsys.readouterr().out.startswith(shown)
+    assert "START" in shown.splitlines()[0]
+
+
+def test_what_was_noted_before_is_not_shown_without_being_asked_for(aeron_dir: str) -> None:
+    command = [sys.executable, "-m", "aerowire.tools.main", "events", "--dir", aeron_dir, "--json", "--only", "CMD_OUT_COUNTER_READY"]
+    with Aeron.connect(aeron_dir) as aeron:
+        before = aeron.add_counter(1000, label="the last event before")
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            proc.wait_until(lambda: "event-log.dat" in proc.maps_of(process.pid), "the log is not open")
+            added = []
+            while not select.select([process.stdout], [], [], 0.2)[0]:  # it may have looked for the end after the first ones
+                added.append(aeron.add_counter(1000, label="after").registration_id)
+            first = json.loads(process.stdout.readline())
+            process.terminate()
+    assert first["command"]["correlation_id"] in added
+    assert first["command"]["correlation_id"] != before.registration_id
 
 
 def test_lists_all_events(capsys: pytest.CaptureFixture[str]) -> None:

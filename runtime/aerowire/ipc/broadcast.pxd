@@ -25,6 +25,7 @@ cdef class BroadcastReceiver:
     cdef uint8_t* address
     cdef int32_t capacity
     cdef int64_t lapped         # times that the writer overran this reader; Python: lapped_count
+    cdef bint _is_lap_untold    # found behind messages that were delivered
     cdef int64_t _record
     cdef int64_t _next
     cdef int32_t _offset

@@ -172,10 +172,15 @@ cdef class BroadcastReceiver:
 
     def poll(self, int limit=POLL_LIMIT_DEFAULT) -> list:
         """Return up to `limit` messages as (type, bytes). BroadcastLappedError when some were overwritten unread; the next poll
-        goes on at the newest message."""
+        goes on at the newest message. Messages from before the gap are returned first, and the call after them raises."""
         cdef list messages = []
-        if self.poll_messages(append_message, <void*>messages, limit) < 0 and not messages:
+        if self._is_lap_untold:
+            self._is_lap_untold = False
             raise self._lapped_error()
+        if self.poll_messages(append_message, <void*>messages, limit) < 0:
+            if not messages:
+                raise self._lapped_error()
+            self._is_lap_untold = True
         return messages
 
     def receive(self):

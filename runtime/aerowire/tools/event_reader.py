@@ -77,14 +77,24 @@ class EventReader:
         self._identity = (0, 0)
         self._next_sequence = -1
         self._receiver = self._open()
+        if not from_start:
+            self._pass_over_the_last()
 
     def poll(self) -> list[Event]:
         """Return what was noted since the last call, in order."""
-        try:
-            records = self._receiver.poll(POLL_LIMIT)
-        except BroadcastLappedError:
-            records = self._receiver.poll(POLL_LIMIT)
-        return [event for record in records if (event := self._event(*record)) is not None]
+        return [event for record in self._records(POLL_LIMIT) if (event := self._event(*record)) is not None]
+
+    def _records(self, limit: int) -> list[tuple[int, bytes]]:
+        while True:
+            try:
+                return self._receiver.poll(limit)
+            except BroadcastLappedError:  # the events themselves tell how many are missed
+                continue
+
+    def _pass_over_the_last(self) -> None:
+        """A receiver begins at the newest event there is; of that only the sequence is wanted, for what is missed later."""
+        for record in self._records(1):
+            self._event(*record)
 
     def follow(self) -> bool:
         """Change to the log of another driver that has taken the directory; return whether there is one."""

@@ -22,7 +22,9 @@ Examples:
   aerowire driver -Daeron.event.log=admin &
   aerowire events
   aerowire events --only FRAME_IN,NAK_SENT --all
-  aerowire events --json --once --all | jq -r .event | sort | uniq -c
+  aerowire events --json --once | jq -r .event | sort | uniq -c
+
+Without --all or --once only what happens from now on is shown.
 
 A driver notes the events that -Daeron.event.log names when it starts: names or numbers with commas between, admin for all but frames, or
 all; -Daeron.event.log.disable takes some out again. Without it there is no log and no cost. The log holds -Daeron.event.buffer.length
@@ -42,8 +44,8 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_directory_arguments(parser)
-    parser.add_argument("--all", action="store_true", help="begin with what was noted before, unless it is overwritten")
-    parser.add_argument("--once", action="store_true", help="show what is there and end")
+    parser.add_argument("--all", action="store_true", help="begin with what was noted before, as far as the log still holds it")
+    parser.add_argument("--once", action="store_true", help="show what the log holds, as with --all, and end")
     parser.add_argument("--only", metavar="EVENTS", default="all", help="show only these events, named as in aeron.event.log")
     parser.add_argument("--codes", action="store_true", help="list all events, and end")
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
@@ -61,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     wanted = parse_codes(arguments.only, "--only")
     with driver_files(arguments) as files:
-        reader = EventReader(files.aeron_dir, from_start=arguments.all)
+        reader = EventReader(files.aeron_dir, from_start=arguments.all or arguments.once)
     try:
         _show(reader, wanted, is_once=arguments.once, as_json=arguments.json)
     finally:
