@@ -13,7 +13,8 @@ import pytest
 import aerowire.driver
 from aerowire.base.directory import default_aeron_dir
 from aerowire.base.errors import ConfigurationError, UnknownOptionError
-from aerowire.base.options import parse_definitions, read_properties_file
+from aerowire.base.options import parse_definitions
+from aerowire.base.properties_file import read_properties_file
 from aerowire.base.units import parse_duration_ns
 from aerowire.codecs.tables.options import OPTIONS
 from aerowire.driver.context import _WITHOUT_EFFECT, Context, ThreadingMode

@@ -8,7 +8,8 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from aerowire.base.options import parse_definitions, read_properties_file
+from aerowire.base.options import parse_definitions
+from aerowire.base.properties_file import read_properties_file
 from aerowire.base.units import INT32_MAX, INT32_MIN
 from aerowire.codecs.tables.options import OPTIONS
 
