@@ -14,7 +14,7 @@ import aerowire.driver
 from aerowire.base.directory import default_aeron_dir
 from aerowire.base.errors import ConfigurationError, UnknownOptionError
 from aerowire.base.options import parse_definitions
-from aerowire.base.properties_file import read_properties_file
+from aerowire.base.properties import read_properties
 from aerowire.base.units import parse_duration_ns
 from aerowire.codecs.tables.options import OPTIONS
 from aerowire.driver.context import _WITHOUT_EFFECT, Context, ThreadingMode
@@ -229,7 +229,7 @@ def test_environment_variables_that_no_option_has_are_somebody_else_s() -> None:
 def test_reads_java_properties_files(tmp_path: Path) -> None:
     path = tmp_path / "driver.properties"
     path.write_text("# comment\n! too\naeron.mtu.length = 4k\naeron.term.buffer.length: 64\\\n   k\naeron.dir=/dev/shm/a\\u0041\n\nflag\n")
-    assert read_properties_file(path) == {
+    assert read_properties(path) == {
         "aeron.mtu.length": "4k",
         "aeron.term.buffer.length": "64k",
         "aeron.dir": "/dev/shm/aA",
@@ -239,7 +239,7 @@ def test_reads_java_properties_files(tmp_path: Path) -> None:
 
 def test_a_missing_properties_file_is_a_configuration_error(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="cannot be read"):
-        read_properties_file(tmp_path / "none")
+        read_properties(tmp_path / "none")
 
 
 @pytest.mark.parametrize(("text", "value"), [("1", True), ("on", True), ("TRUE", True), ("0", False), ("off", False), ("False", False)])

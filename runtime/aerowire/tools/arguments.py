@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from aerowire.base.options import parse_definitions
-from aerowire.base.properties_file import read_properties_file
+from aerowire.base.properties import read_properties
 from aerowire.base.units import INT32_MAX, INT32_MIN
 from aerowire.codecs.tables.options import OPTIONS
 
@@ -75,13 +75,13 @@ def named_directory(arguments: argparse.Namespace) -> str | None:
 
 
 def properties_of(arguments: argparse.Namespace, files: Sequence[str] = ()) -> dict[str, str]:
-    """Return the properties that the command line gives: those of `files`, then -D, then --dir, later ones stronger.
+    """Return the properties that the command line gives: those of `files`, which may be URLs, then -D, then --dir, later ones stronger.
 
     Raises ConfigurationError or UnknownOptionError.
     """
     properties: dict[str, str] = {}
     for path in files:
-        properties.update(read_properties_file(path))
+        properties.update(read_properties(path))
     properties.update(parse_definitions(arguments.definitions))
     if arguments.dir is not None:
         properties[OPTIONS["dir"].property] = arguments.dir

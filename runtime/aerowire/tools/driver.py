@@ -33,8 +33,8 @@ Examples:
   aerowire driver idle --help
   aerowire driver terminate --help
 
-Options are Aeron's: aeron.* properties from files, then -D, which is stronger; for what neither says the environment
-(aeron.term.buffer.length is AERON_TERM_BUFFER_LENGTH), then the default. An aeron.* property that nobody has is an error.
+Options are Aeron's: aeron.* properties from files, or http:, https: and file: URLs, then -D, which is stronger; for what neither says
+the environment (aeron.term.buffer.length is AERON_TERM_BUFFER_LENGTH), then the default. An aeron.* property that nobody has is an error.
 --options lists them all; -Daeron.print.configuration=true prints what came of it.
 
 Exit codes: 0 ended by Ctrl-C, SIGTERM or a client; 1 the capture is not complete; 2 usage, or the driver cannot start.
@@ -51,7 +51,9 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_directory_arguments(parser)
-    parser.add_argument("properties_files", metavar="PROPERTIES_FILE", nargs="*", help="files of aeron.* properties; later ones win")
+    parser.add_argument(
+        "properties_files", metavar="PROPERTIES_FILE", nargs="*", help="files or URLs of aeron.* properties; later ones win"
+    )
     parser.add_argument("--threading", choices=_THREADING, type=str.lower, help="how agents are spread over threads")
     parser.add_argument("--idle", metavar="NAME", help="idle strategy of every agent: backoff, busy-spin, yielding, sleeping, ...")
     parser.add_argument("--capture", metavar="FILE", help="write every datagram to FILE (.pcapng, or .pcap)")
