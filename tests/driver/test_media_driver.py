@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 import os
 import signal
 import subprocess
@@ -46,7 +45,13 @@ def cnc_of(directory: str) -> CncFile:
 class TestDirectory:
     def test_a_fresh_directory_holds_what_clients_look_for(self, aeron_dir: str) -> None:
         with launch(aeron_dir), cnc_of(aeron_dir) as cnc:
-            assert {entry.name for entry in Path(aeron_dir).iterdir()} == {"cnc.dat", "loss-report.dat", "publications", "images"}
+            assert {entry.name for entry in Path(aeron_dir).iterdir()} == {
+                "cnc.dat",
+                "driver.lock",
+                "loss-report.dat",
+                "publications",
+                "images",
+            }
             assert (cnc.version, cnc.pid, cnc.file_page_size) == (512, os.getpid(), 4096)
             assert cnc.client_liveness_timeout_ns == 10_000_000_000
             assert Path(aeron_dir, "cnc.dat").stat().st_size == 48_238_592
@@ -97,56 +102,6 @@ class TestDirectory:
         Path(aeron_dir, "publications", "7.logbuffer").write_bytes(b"stale")
         with launch(aeron_dir):
             assert not list(Path(aeron_dir, "publications").iterdir())
-
-    def test_a_dead_driver_s_directory_is_taken_over_after_its_timeout(self, aeron_dir: str) -> None:
-        launch(aeron_dir).close()
-        with cnc_of(aeron_dir) as cnc:
-            cnc.to_driver.consumer_heartbeat_ms = int(time.time() * 1000) - 1_000
-        with pytest.raises(ActiveDriverError):
-            launch(aeron_dir)
-        with launch(aeron_dir, driver_timeout_ns="500ms"):
-            pass
-
-    @pytest.mark.parametrize("is_beating", [True, False])
-    def test_the_heartbeat_decides_where_the_process_cannot_be_seen(self, aeron_dir: str, *, is_beating: bool) -> None:
-        launch(aeron_dir).close()
-        with subprocess.Popen(["true"]) as gone:
-            gone.wait()
-        with Path(aeron_dir, "cnc.dat").open("r+b") as file, mmap.mmap(file.fileno(), 4096) as header:
-            CncHeaderEncoder(header, 0).pid = gone.pid
-        stopped = threading.Event()
-        with cnc_of(aeron_dir) as cnc:
-            cnc.to_driver.consumer_heartbeat_ms = now_ms = int(time.time() * 1000)
-
-            def beat() -> None:
-                for passed_ms in range(1, 5_000):
-                    if stopped.wait(0.001):
-                        break
-                    cnc.to_driver.consumer_heartbeat_ms = now_ms + passed_ms
-
-            beating = threading.Thread(target=beat)
-            try:
-                if is_beating:
-                    beating.start()
-                    with pytest.raises(ActiveDriverError, match=f"pid {gone.pid}"):
-                        launch(aeron_dir)
-                else:
-                    launch(aeron_dir, timer_interval_ns="50ms").close()
-            finally:
-                stopped.set()
-                if is_beating:
-                    beating.join()
-
-    def test_a_process_that_got_a_killed_driver_s_id_is_not_that_driver(self, aeron_dir: str) -> None:
-        # As in a container that is started again: each time its first process is number 1.
-        launch(aeron_dir).close()
-        with Path(aeron_dir, "cnc.dat").open("r+b") as file, mmap.mmap(file.fileno(), 4096) as header:
-            CncHeaderEncoder(header, 0).start_timestamp_ms = int(time.time() * 1000) - 86_400_000
-        with cnc_of(aeron_dir) as cnc:
-            assert cnc.pid == os.getpid()
-            cnc.to_driver.consumer_heartbeat_ms = int(time.time() * 1000)
-        with launch(aeron_dir, timer_interval_ns="50ms"):
-            pass
 
     def test_dir_delete_on_start_asks_nobody(self, aeron_dir: str) -> None:
         launch(aeron_dir).close()

@@ -10,6 +10,7 @@ SHARED_MEMORY = Path("/dev/shm")
 CNC_FILE_NAME = "cnc.dat"
 LOSS_REPORT_FILE_NAME = "loss-report.dat"
 EVENT_LOG_FILE_NAME = "event-log.dat"
+LOCK_FILE_NAME = "driver.lock"
 PUBLICATIONS_DIRECTORY = "publications"
 IMAGES_DIRECTORY = "images"
 LOG_SUFFIX = ".logbuffer"

@@ -25,6 +25,7 @@ from aerowire.driver.csv_names import CsvNames, csv_rows
 from aerowire.driver.directory_lock import directory_lock
 from aerowire.driver.driver_core import DriverCore, InducedLoss
 from aerowire.driver.driver_directory import delete_directory, directory_for_start
+from aerowire.driver.driver_lock import DriverLock
 from aerowire.driver.driver_names import DriverNames
 from aerowire.driver.error_recorder import ErrorRecorder
 from aerowire.driver.event_notes import EventNotes, NotedTransmitter
@@ -74,9 +75,16 @@ class DriverParts:
     capture: CaptureWriter | None
     loss_region: object
     event_log: EventLog | None
+    lock: DriverLock
 
     def close(self) -> None:
-        """Free logs and sockets, say that the driver has ended, and delete its directory if it should."""
+        """Free logs and sockets, say that the driver has ended, delete its directory if it should, and let go of it."""
+        try:
+            self._close()
+        finally:
+            self.lock.release()
+
+    def _close(self) -> None:
         self.registrar.close()
         if self.capture is not None:
             self.capture.close()
@@ -109,16 +117,21 @@ def build_driver(
 
     `resolver` runs name look-ups, `files` makes and frees logs; without them the registrar's thread does.
     """
-    with directory_for_start(context, ports.clock):
+    with directory_for_start(context, ports.clock) as lock:
         try:
-            return _build(context, ports, resolver, files, on_terminate)
+            return _build(context, ports, lock, resolver, files, on_terminate)
         except BaseException:
             delete_directory(Path(context.aeron_dir))
             raise
 
 
 def _build(
-    context: Context, ports: Ports, resolver: Executor | None, files: Executor | None, on_terminate: Callable[[], None] | None
+    context: Context,
+    ports: Ports,
+    lock: DriverLock,
+    resolver: Executor | None,
+    files: Executor | None,
+    on_terminate: Callable[[], None] | None,
 ) -> DriverParts:
     directory = Path(context.aeron_dir)
     counters_values_length = context.counters_buffer_length
@@ -179,7 +192,7 @@ def _build(
     notes.state(
         DriverEventCode.START, version=DRIVER_VERSION, commit=DRIVER_COMMIT, pid=os.getpid(), threading_mode=context.threading_mode.value
     )
-    return DriverParts(context, cnc, registrar, sender, receiver, tracker, capture, loss_region, event_log)
+    return DriverParts(context, cnc, registrar, sender, receiver, tracker, capture, loss_region, event_log, lock)
 
 
 def _build_core(

@@ -51,9 +51,9 @@ def make_directory(directory: Path) -> None:
         except FileExistsError as error:
             # mkdir looks twice. What was there at first and is gone now was deleted in between: once more.
             if directory.exists():
-                raise _storage_error(directory, error) from None
+                raise storage_error(directory, error) from None
         except OSError as error:
-            raise _storage_error(directory, error) from None
+            raise storage_error(directory, error) from None
         else:
             return
 
@@ -66,7 +66,7 @@ def _try_lock(directory: Path) -> int | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise _storage_error(directory, error) from None
+        raise storage_error(directory, error) from None
     is_ours = False
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -74,14 +74,15 @@ def _try_lock(directory: Path) -> int | None:
     except (BlockingIOError, FileNotFoundError):
         is_ours = False
     except OSError as error:
-        raise _storage_error(directory, error) from None
+        raise storage_error(directory, error) from None
     finally:
         if not is_ours:
             os.close(descriptor)
     return descriptor if is_ours else None
 
 
-def _storage_error(directory: Path, error: OSError) -> StorageError:
+def storage_error(directory: Path, error: OSError) -> StorageError:
+    """Return what is raised where a driver cannot make what belongs in its directory."""
     return StorageError(
         "the driver directory cannot be made",
         where=directory,

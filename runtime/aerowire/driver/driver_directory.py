@@ -14,10 +14,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aerowire.base.directory import CNC_FILE_NAME, EVENT_LOG_FILE_NAME, IMAGES_DIRECTORY, LOSS_REPORT_FILE_NAME, PUBLICATIONS_DIRECTORY
+from aerowire.base.directory import (
+    CNC_FILE_NAME,
+    EVENT_LOG_FILE_NAME,
+    IMAGES_DIRECTORY,
+    LOCK_FILE_NAME,
+    LOSS_REPORT_FILE_NAME,
+    PUBLICATIONS_DIRECTORY,
+)
 from aerowire.base.errors import ActiveDriverError, DriverDirectoryMissingError, ForeignDirectoryError
 from aerowire.codecs.flyweights import cnc as cnc_layout
 from aerowire.driver.directory_lock import directory_lock, make_directory
+from aerowire.driver.driver_lock import DriverLock, is_locked
 from aerowire.ipc.cnc import CncFile
 from aerowire.ipc.error_log import read_errors
 from aerowire.ipc.error_report import error_report
@@ -27,20 +35,17 @@ if TYPE_CHECKING:
     from aerowire.base.ports import ClockPort
     from aerowire.driver.context import Context
 
-_ENTRIES = (CNC_FILE_NAME, EVENT_LOG_FILE_NAME, LOSS_REPORT_FILE_NAME, PUBLICATIONS_DIRECTORY, IMAGES_DIRECTORY)
-
-# A driver whose process is not to be seen may run in another namespace. It is taken for dead when its heartbeat has stood
-# still for so many of our timer intervals; a timer that is late once is not enough.
-_MISSED_HEARTBEATS = 2
+_ENTRIES = (CNC_FILE_NAME, EVENT_LOG_FILE_NAME, LOCK_FILE_NAME, LOSS_REPORT_FILE_NAME, PUBLICATIONS_DIRECTORY, IMAGES_DIRECTORY)
 _LOOK_S = 0.01
 
 
 @contextmanager
-def directory_for_start(context: Context, clock: ClockPort) -> Iterator[None]:
-    """Make the directory ready for a new driver: check whose it is, save what the last one said, remove its files.
+def directory_for_start(context: Context, clock: ClockPort) -> Iterator[DriverLock]:
+    """Make the directory ready for a new driver: check whose it is, save what the last one said, remove its files, and lock it.
 
     No other driver of this implementation starts in it before the block has ended, by when the cnc file must be published.
-    Where the last driver's process is gone, waits until its heartbeat has stood still for two timer intervals at most.
+    Where the last one was of another implementation and its process is gone, waits for the rest of the driver timeout at most.
+    The lock is the new driver's to release, but for a block that raises.
     Raises ActiveDriverError when a live driver owns it, ForeignDirectoryError when nothing says that it is a driver's.
     """
     directory = Path(context.aeron_dir)
@@ -61,7 +66,12 @@ def directory_for_start(context: Context, clock: ClockPort) -> Iterator[None]:
         _delete_files(directory)
         make_directory(directory / PUBLICATIONS_DIRECTORY)
         make_directory(directory / IMAGES_DIRECTORY)
-        yield
+        lock = DriverLock(directory)
+        try:
+            yield lock
+        except BaseException:
+            lock.release()
+            raise
 
 
 def delete_directory(directory: Path) -> None:
@@ -105,7 +115,7 @@ def _check_unused(directory: Path, context: Context, clock: ClockPort) -> None:
     except DriverDirectoryMissingError:
         return
     try:
-        if _is_alive(file, context, clock):
+        if _is_alive(directory, file, context, clock):
             raise ActiveDriverError(
                 "a live driver owns the directory",
                 where=directory,
@@ -118,15 +128,21 @@ def _check_unused(directory: Path, context: Context, clock: ClockPort) -> None:
         file.close()
 
 
-def _is_alive(file: CncFile, context: Context, clock: ClockPort) -> bool:
-    """Aeron goes by the heartbeat alone, so that a killed driver's directory is closed to the next one for the driver timeout."""
-    heartbeat_ms, now_ms = file.heartbeat_ms, clock.now_ms()
-    timeout_ms = context.driver_timeout_ns // 1_000_000
-    if heartbeat_ms <= 0 or now_ms - heartbeat_ms > timeout_ms:
+def _is_alive(directory: Path, file: CncFile, context: Context, clock: ClockPort) -> bool:
+    """The lock file tells of a driver of this implementation, the heartbeat of another one, as it does all of Aeron's drivers."""
+    heartbeat_ms = file.heartbeat_ms
+    if heartbeat_ms <= 0:
+        return False
+    is_held = is_locked(directory)
+    if is_held is not None:
+        return is_held
+    now_ms, timeout_ms = clock.now_ms(), context.driver_timeout_ns // 1_000_000
+    if now_ms - heartbeat_ms > timeout_ms:
         return False
     if process_is_running(file.pid, begun_by_ms=file.start_timestamp_ms):
         return True
-    deadline_ms = min(heartbeat_ms, now_ms) + min(timeout_ms, _MISSED_HEARTBEATS * context.timer_interval_ns // 1_000_000)
+    # Dead, or in another PID namespace, where its timer may be slow: the next heartbeat tells, or that there was none in time.
+    deadline_ms = min(heartbeat_ms, now_ms) + timeout_ms
     while file.heartbeat_ms == heartbeat_ms and clock.now_ms() <= deadline_ms:
         time.sleep(_LOOK_S)
     return file.heartbeat_ms not in (heartbeat_ms, cnc_layout.CONSUMER_HEARTBEAT_CLOSED)
@@ -137,9 +153,11 @@ def _wait_until_finished(path: Path, context: Context, clock: ClockPort) -> None
     deadline_ms = clock.now_ms() + context.driver_timeout_ns // 1_000_000
     while _is_unfinished(path):
         pid = _header_of(path).pid
-        if pid == os.getpid() or not process_is_running(pid):
+        if pid <= 0 or pid == os.getpid() or is_locked(path.parent) is False:
             return
         if clock.now_ms() > deadline_ms:
+            if not process_is_running(pid):
+                return
             raise ActiveDriverError(
                 "a driver is being started in the directory",
                 where=path.parent,

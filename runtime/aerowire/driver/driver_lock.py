@@ -1,0 +1,72 @@
+"""The lock file in a driver's directory: held as long as its driver lives, and let go by the system however that ends.
+
+So a driver that starts knows at once whether the last one is dead, though it be killed, in another PID namespace, or without the
+processor for seconds. Drivers of other implementations have no such file, and delete it with the rest of a directory that they take over.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+
+from aerowire.base import fork
+from aerowire.base.directory import LOCK_FILE_NAME
+from aerowire.driver.directory_lock import storage_error
+
+
+class DriverLock:
+    """Makes the file, which must not be there, and holds it until `release`; on a file system without locks there is no file.
+
+    Raises StorageError.
+    """
+
+    __slots__ = ("__weakref__", "_descriptor")
+
+    def __init__(self, directory: Path) -> None:
+        path = directory / LOCK_FILE_NAME
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            raise storage_error(directory, error) from None
+        self._descriptor: int | None = descriptor
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self._close()
+            path.unlink(missing_ok=True)
+        else:
+            fork.poison(self)
+
+    def release(self) -> None:
+        """Let go. Only when the driver has said that it has ended. Harmless when done twice."""
+        if self._descriptor is not None:
+            fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+            self._close()
+
+    def _on_fork(self) -> None:
+        # The parent's lock is not touched by this, but would outlive the parent with the child's descriptor.
+        self._close()
+
+    def _close(self) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
+def is_locked(directory: Path) -> bool | None:
+    """Return whether a living driver holds the directory's lock file; None where nothing can be told: there is no file, or no lock."""
+    try:
+        descriptor = os.open(directory / LOCK_FILE_NAME, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return None
+    else:
+        return False
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,188 @@
+"""Who takes over a driver's directory: the lock file tells of our drivers, process and heartbeat of others."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import subprocess
+import threading
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from aerowire.base.directory import LOCK_FILE_NAME
+from aerowire.base.errors import ActiveDriverError, StorageError
+from aerowire.codecs.flyweights.cnc import CncHeaderEncoder
+from aerowire.driver import MediaDriver
+from aerowire.driver.driver_lock import DriverLock, is_locked
+from aerowire.ipc.cnc import CncFile
+
+OPTIONS: dict[str, Any] = {"environ": {}, "threading_mode": "INVOKER", "term_buffer_length": "64k"}
+
+
+def launch(directory: str, **options: Any) -> MediaDriver:
+    return MediaDriver.launch(aeron_dir=directory, **{**OPTIONS, **options})
+
+
+def now_ms() -> int:
+    return int(time.time() * 1000)
+
+
+def set_header(directory: str, **fields: int) -> None:
+    with Path(directory, "cnc.dat").open("r+b") as file, mmap.mmap(file.fileno(), 4096) as header:
+        for name, value in fields.items():
+            setattr(CncHeaderEncoder(header, 0), name, value)
+
+
+def hide_process(directory: str) -> int:
+    """Give the directory's driver a process id that is not to be seen here, and return it."""
+    with subprocess.Popen(["true"]) as gone:
+        gone.wait()
+    set_header(directory, pid=gone.pid)
+    return gone.pid
+
+
+def set_heartbeat(directory: str, heartbeat_ms: int) -> None:
+    with CncFile.map(f"{directory}/cnc.dat") as cnc:
+        cnc.to_driver.consumer_heartbeat_ms = heartbeat_ms
+
+
+def leave_as_others_do(directory: str, *, age_ms: int) -> None:
+    """Leave the directory of a dead driver of another implementation, whose heartbeat is that old."""
+    launch(directory).close()
+    Path(directory, LOCK_FILE_NAME).unlink()
+    set_heartbeat(directory, now_ms() - age_ms)
+
+
+@pytest.fixture
+def no_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A start that waits for the last driver fails."""
+
+    def sleep(_seconds: float) -> None:
+        pytest.fail("the start waits")
+
+    monkeypatch.setattr("aerowire.driver.driver_directory.time", SimpleNamespace(sleep=sleep))
+
+
+class TestOurs:
+    @pytest.mark.usefixtures("no_wait")
+    @pytest.mark.parametrize("age_ms", [0, 3_000, 60_000])
+    def test_a_driver_that_is_not_to_be_seen_lives_however_long_it_stalls(self, aeron_dir: str, age_ms: int) -> None:
+        with launch(aeron_dir):
+            pid = hide_process(aeron_dir)
+            set_heartbeat(aeron_dir, now_ms() - age_ms)
+            with pytest.raises(ActiveDriverError, match=f"pid {pid}"):
+                launch(aeron_dir, timer_interval_ns="10ms")
+
+    @pytest.mark.usefixtures("no_wait")
+    def test_a_killed_driver_s_directory_is_free_at_once(self, aeron_dir: str) -> None:
+        with MediaDriver.spawn(aeron_dir=aeron_dir, threading_mode="SHARED") as killed:
+            killed.kill()
+        launch(aeron_dir).close()
+
+    @pytest.mark.usefixtures("no_wait")
+    def test_a_driver_that_was_killed_while_it_started_blocks_nobody(self, aeron_dir: str) -> None:
+        launch(aeron_dir).close()
+        set_header(aeron_dir, version=0, pid=os.getppid())
+        launch(aeron_dir).close()
+
+    def test_a_start_that_fails_lets_go(self, aeron_dir: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        locks: list[DriverLock] = []
+        monkeypatch.setattr("aerowire.driver.driver_directory.DriverLock", lambda path: locks.append(DriverLock(path)) or locks[0])
+        with pytest.raises(StorageError):
+            launch(aeron_dir, capture=f"{aeron_dir}/no/capture.pcapng")
+        assert [lock._descriptor for lock in locks] == [None]
+
+
+class TestOthers:
+    @pytest.mark.parametrize("is_beating", [True, False])
+    def test_the_heartbeat_decides_where_the_process_is_not_to_be_seen(self, aeron_dir: str, *, is_beating: bool) -> None:
+        leave_as_others_do(aeron_dir, age_ms=500)
+        pid = hide_process(aeron_dir)
+        beats = threading.Timer(0.3, set_heartbeat, (aeron_dir, now_ms()))  # late, for a timer of 10 ms
+        options = {"driver_timeout_ns": "10s" if is_beating else "1s", "timer_interval_ns": "10ms"}
+        begun = time.monotonic()
+        if is_beating:
+            beats.start()
+            with pytest.raises(ActiveDriverError, match=f"pid {pid}"):
+                launch(aeron_dir, **options)
+            beats.join()
+        else:
+            launch(aeron_dir, **options).close()
+            assert time.monotonic() - begun > 0.4
+
+    @pytest.mark.usefixtures("no_wait")
+    def test_a_process_that_is_to_be_seen_lives_for_the_driver_timeout(self, aeron_dir: str) -> None:
+        leave_as_others_do(aeron_dir, age_ms=1_000)
+        with pytest.raises(ActiveDriverError, match=f"pid {os.getpid()}"):
+            launch(aeron_dir)
+        launch(aeron_dir, driver_timeout_ns="500ms").close()
+
+    def test_a_process_that_got_a_killed_driver_s_id_is_not_that_driver(self, aeron_dir: str) -> None:
+        # As in a container that is started again: each time its first process is number 1.
+        leave_as_others_do(aeron_dir, age_ms=0)
+        set_header(aeron_dir, pid=os.getpid(), start_timestamp_ms=now_ms() - 86_400_000)
+        launch(aeron_dir, driver_timeout_ns="200ms").close()
+
+    @pytest.mark.parametrize("is_finished", [True, False])
+    def test_a_start_that_is_not_to_be_seen_is_waited_for(self, aeron_dir: str, *, is_finished: bool) -> None:
+        with launch(aeron_dir, threading_mode="SHARED", timer_interval_ns="20ms"):
+            Path(aeron_dir, LOCK_FILE_NAME).unlink()
+            pid = hide_process(aeron_dir)
+            with CncFile.map(f"{aeron_dir}/cnc.dat", writable=False) as cnc:
+                version = cnc.version
+            set_header(aeron_dir, version=0)
+            finishing = threading.Timer(0.1, set_header, (aeron_dir,), {"version": version})
+            if is_finished:
+                finishing.start()
+                with pytest.raises(ActiveDriverError, match=f"pid {pid}"):
+                    launch(aeron_dir)
+                finishing.join()
+            else:
+                launch(aeron_dir, driver_timeout_ns="100ms").close()
+
+
+class TestLock:
+    def test_is_held_until_it_is_released(self, tmp_path: Path) -> None:
+        assert is_locked(tmp_path) is None
+        lock = DriverLock(tmp_path)
+        assert is_locked(tmp_path) is True
+        lock.release()
+        lock.release()
+        assert is_locked(tmp_path) is False
+
+    def test_does_not_outlive_its_process_in_a_forked_child(self, tmp_path: Path) -> None:
+        lock = DriverLock(tmp_path)
+        read_end, write_end = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(write_end)
+            os.read(read_end, 1)
+            os._exit(0)
+        try:
+            assert is_locked(tmp_path) is True
+            os.close(lock._descriptor or -1)  # as the system does when the process is killed
+            lock._descriptor = None
+            deadline = time.monotonic() + 10
+            while is_locked(tmp_path):  # until the child has run its handler
+                assert time.monotonic() < deadline
+        finally:
+            os.close(write_end)
+            os.close(read_end)
+            assert os.waitpid(child, 0)[1] == 0
+
+    def test_a_file_system_without_locks_gets_no_file(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        def flock(_descriptor: int, _operation: int) -> None:
+            raise OSError(95, "Operation not supported")
+
+        monkeypatch.setattr("aerowire.driver.driver_lock.fcntl.flock", flock)
+        lock = DriverLock(tmp_path)
+        assert not list(tmp_path.iterdir())
+        lock.release()
+
+    def test_a_file_that_cannot_be_made_is_told(self, tmp_path: Path) -> None:
+        with pytest.raises(StorageError):
+            DriverLock(tmp_path / "none")
