@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from aerowire import aio
+from aerowire.aio.handle import AsyncHandle
 from aerowire.base.errors import BackPressureError, MaxPositionExceededError, MessageTooLongError
 from aerowire.driver import MediaDriver
 from tests.aio.conftest import run
@@ -133,6 +134,25 @@ def test_a_send_waits_for_room_and_gives_up_in_time(real_driver: MediaDriver) ->
             assert publication.position == position
             assert await take(subscription, sent + 1) == list(range(sent + 1))
             assert await waiting > position
+
+    run(main())
+
+
+def test_handles_are_tables_in_notebooks(real_driver: MediaDriver) -> None:
+    async def main() -> None:
+        async with (
+            aio.connect(real_driver.aeron_dir) as aeron,
+            aeron.add_subscription("aeron:ipc?alias=<b>", 10) as subscription,
+            aeron.add_publication("aeron:ipc?alias=<b>", 10) as publication,
+            aeron.add_exclusive_publication("aeron:ipc?alias=<b>", 10) as exclusive,
+            aeron.add_counter(1001, "mine & yours") as counter,
+        ):
+            handles: tuple[AsyncHandle, ...] = (publication, exclusive, subscription, counter)
+            for handle, shown in zip(handles, ("alias=&lt;b&gt;", "alias=&lt;b&gt;", "alias=&lt;b&gt;", "mine &amp; yours"), strict=True):
+                assert handle._repr_html_().startswith("<table>")
+                assert shown in handle._repr_html_()
+                await handle.close()
+                assert "closed" in handle._repr_html_()
 
     run(main())
 

@@ -74,7 +74,11 @@ def test_handles_are_tables_in_notebooks(aeron: Aeron) -> None:
     assert "<th>state</th><td>open</td>" in image._repr_html_()
     assert "mine &amp; yours" in counter._repr_html_()
     assert "1,234,567" in aeron.counters_reader._repr_html_()
-    for handle in (publication, subscription, counter):
+    readable = ReadableCounter(aeron.counters_reader, counter.counter_id)
+    assert "<caption>ReadableCounter</caption>" in readable._repr_html_()
+    assert "mine &amp; yours" in readable._repr_html_()
+    assert "1,234,567" in readable._repr_html_()
+    for handle in (publication, subscription, readable, counter):
         handle.close()
         assert "closed" in handle._repr_html_()
 

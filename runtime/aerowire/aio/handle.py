@@ -21,6 +21,7 @@ class ClientHandle(Protocol):
     @property
     def is_closed(self) -> bool: ...
     def close(self) -> None: ...
+    def _repr_html_(self) -> str: ...
     def _ensure_open(self) -> None: ...
 
 
@@ -59,6 +60,10 @@ class AsyncHandle:
 
     async def __aexit__(self, error_type: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
         await self.close()
+
+    def _repr_html_(self) -> str:
+        """Render as a table, for notebooks: that of the client's handle."""
+        return self._handle._repr_html_()
 
     def _wake(self) -> None:
         """Let everyone look again at the state of things."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from aerowire.base.errors import ClosedError
 from aerowire.base.html import fields_html, table_html
 
 if TYPE_CHECKING:
     from aerowire.client.counter import Counter
     from aerowire.client.image_base import ImageBase
     from aerowire.client.publication_base import PublicationBase
+    from aerowire.client.readable_counter import ReadableCounter
     from aerowire.client.subscription import Subscription
 
 
@@ -51,11 +53,15 @@ def image_html(image: ImageBase) -> str:
     return fields_html("Image", rows)
 
 
-def counter_html(counter: Counter) -> str:
-    """Render a counter."""
-    if counter.is_closed:
-        return fields_html("Counter", [("id", counter.counter_id), ("state", "closed")])
-    return fields_html("Counter", [("id", counter.counter_id), ("label", counter.label), ("value", counter.value)])
+def counter_html(counter: Counter | ReadableCounter) -> str:
+    """Render a counter, of one's own or of somebody else's."""
+    rows: list[tuple[str, object]] = [("id", counter.counter_id)]
+    try:
+        # The value LAST: it raises when the label has become that of another counter.
+        rows += [("label", counter.label), ("value", counter.value)]
+    except ClosedError:
+        rows.append(("state", "closed"))
+    return fields_html(type(counter).__name__, rows)
 
 
 def _stream(channel: str, stream_id: int) -> list[tuple[str, object]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aerowire.base.errors import ClosedError
+from aerowire.client.html import counter_html
 from aerowire.ipc.counters import STATE_ALLOCATED
 
 if TYPE_CHECKING:
@@ -75,6 +76,10 @@ class ReadableCounter:
     def close(self) -> None:
         """Read it no more. The counter itself stays."""
         self._is_closed = True
+
+    def _repr_html_(self) -> str:
+        """Render as a table, for notebooks."""
+        return counter_html(self)
 
     def __repr__(self) -> str:
         return f"ReadableCounter(counter_id={self._counter_id}, registration_id={self._registration_id}, is_closed={self.is_closed})"
