@@ -123,10 +123,13 @@ def test_a_send_waits_for_room_and_gives_up_in_time(real_driver: MediaDriver) ->
     async def main() -> None:
         async with ends(real_driver) as (publication, subscription):
             sent = await fill(publication)
-            with pytest.raises(BackPressureError, match=r"no room in the stream.*within 0.02 s"):
+            with pytest.raises(BackPressureError, match=r"no room in the stream.*within 0.02 s") as refused:
                 await publication.send(number(sent), timeout_s=0.02)
-            position = publication.position
-            with pytest.raises(BackPressureError, match="0 bytes of the batch were sent"):
+            position, limit = publication.position, publication.handle.position_limit
+            stands = f"position {position} with a limit of {limit}"
+            assert refused.value.actual == stands
+            assert "longer term-length" in str(refused.value.hint)
+            with pytest.raises(BackPressureError, match=f"{stands}; 0 bytes of the batch were sent"):
                 await publication.send_many([b"x"], timeout_s=0.02)
             waiting = asyncio.ensure_future(publication.send(number(sent), timeout_s=10))
             await asyncio.sleep(0.01)

@@ -222,12 +222,13 @@ class _AsyncPublicationBase(AsyncHandle):
                 actual=sent,
                 hint="is a subscription open on the same channel and stream?",
             )
+        stands = f"position {self._handle.position} with a limit of {self._handle.position_limit}"
         return BackPressureError(
-            "no room in the stream",
+            "no room in the stream: the subscribers do not keep up",
             where=self._handle,
-            expected=f"a subscriber that reads on within {timeout_s} s",
-            actual=sent or f"a window of {self._handle.available_window} bytes",
-            hint="the slowest subscriber, or the network, is behind",
+            expected=f"room within {timeout_s} s",
+            actual=stands if sent is None else f"{stands}; {sent}",
+            hint="read faster, or use a longer term-length; a subscriber that does not read holds the stream back until it is closed",
         )
 
 
