@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from aerowire.base.errors import AerowireError, MaxPositionExceededError, NotConnectedError
+from aerowire.tools.delivery import SLEEP_MAX_S, SLEEP_MIN_S, await_subscriber, drain
 from aerowire.tools.lines import LineReader
 
 if TYPE_CHECKING:
@@ -29,8 +30,6 @@ Each line is one message, without its line end; an empty line is an empty messag
 Exit codes: 0 all was sent and, as far as the driver knows, received, or a signal came while more input was waited for; 1 nobody subscribed
 in time, the subscriber left before it had everything, or interrupted with something left to send; 2 usage, or something cannot be read.
 """
-SLEEP_MIN_S = 20e-6
-SLEEP_MAX_S = 1e-3
 
 
 def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -95,13 +94,13 @@ def _open(path: str | None) -> int | None:
 
 
 def _publish(aeron: Aeron, publication: ExclusivePublication, descriptor: int, arguments: argparse.Namespace) -> int:
-    if not _await_subscriber(publication, arguments.wait):
+    if not await_subscriber(publication, arguments.wait):
         stream = f"{arguments.channel} stream {arguments.stream}"
         print(f"aerowire publish: no subscriber for {stream} within {arguments.wait:g} s", file=sys.stderr)
         return 1
     if code := _send_lines(publication, descriptor, arguments.wait):
         return code
-    if not _drain(aeron, publication):
+    if not drain(aeron, publication):
         print("aerowire publish: the subscriber left before it had read everything", file=sys.stderr)
         return 1
     time.sleep(arguments.linger)
@@ -131,16 +130,6 @@ def _send_lines(publication: ExclusivePublication, descriptor: int, wait_s: floa
     return 0
 
 
-def _await_subscriber(publication: ExclusivePublication, limit_s: float | None) -> bool:
-    from aerowire.client import wait_for
-
-    def is_connected() -> bool:
-        publication.offer_many(())  # raises once the driver is gone
-        return publication.is_connected
-
-    return wait_for(is_connected, None if limit_s is None else int(limit_s * 1e9), sleep_max_s=SLEEP_MAX_S)
-
-
 def _send(publication: ExclusivePublication, batch: list[bytes], wait_s: float | None) -> Iterator[int]:
     """Send all of `batch`, waiting under back pressure; yield how many were sent, each time that some were.
 
@@ -157,35 +146,10 @@ def _send(publication: ExclusivePublication, batch: list[bytes], wait_s: float |
             sleep_s = SLEEP_MIN_S
             yield result
         elif result == NOT_CONNECTED:
-            if not _await_subscriber(publication, 0.0 if wait_s is None else wait_s):
+            if not await_subscriber(publication, 0.0 if wait_s is None else wait_s):
                 raise NotConnectedError("the subscriber has left", where=publication)
         elif result == MAX_POSITION_EXCEEDED:
             raise MaxPositionExceededError("the stream is at its end", where=publication, hint="publish again: a new session starts at 0")
         else:
             time.sleep(sleep_s)
             sleep_s = min(sleep_s * 2, SLEEP_MAX_S)
-
-
-def _drain(aeron: Aeron, publication: ExclusivePublication) -> bool:
-    """Wait until every position that follows the stream has reached its end; False when the subscriber left before."""
-    from aerowire.client import wait_for
-    from aerowire.codecs.flyweights.cnc import StreamCounterKeyDecoder
-    from aerowire.codecs.tables.counters import CounterType
-
-    end = publication.position
-    followers = {CounterType.SUB_POS, CounterType.SND_POS}
-    is_behind = True
-
-    def is_drained() -> bool:
-        nonlocal is_behind
-        publication.offer_many(())
-        is_behind = False
-        for counter in aeron.counters_reader.for_each():
-            if counter.type_id in followers:
-                key = StreamCounterKeyDecoder(counter.key)
-                if key.session_id == publication.session_id and key.stream_id == publication.stream_id and counter.value < end:
-                    is_behind = True
-        return not is_behind or not publication.is_connected
-
-    wait_for(is_drained, None, sleep_max_s=SLEEP_MAX_S)
-    return not is_behind
