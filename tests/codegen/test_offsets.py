@@ -8,6 +8,7 @@ from aerowire.codegen.project import Project
 
 HEADER = {"frame_length": (0, 4), "version": (4, 1), "flags": (5, 1), "type": (6, 2)}
 COMMAND = {"client_id": (0, 8), "correlation_id": (8, 8)}
+FILE = {"version": (0, 4), "type": (4, 4), "correlation_id": (8, 8)}
 
 LAYOUTS: dict[str, dict[str, tuple[int, dict[str, tuple[int, int]]]]] = {
     "transport": {
@@ -98,6 +99,11 @@ LAYOUTS: dict[str, dict[str, tuple[int, dict[str, tuple[int, int]]]]] = {
             {"observation_count": (0, 8), "total_bytes_lost": (8, 8), "first_observation_timestamp_ms": (16, 8)}
             | {"last_observation_timestamp_ms": (24, 8), "session_id": (32, 4), "stream_id": (36, 4), "channel_length": (40, 4)},
         ),
+    },
+    "files": {
+        "FileMessage": (16, FILE),
+        "FileCreate": (24, FILE | {"file_length": (16, 8)}),
+        "FileChunk": (32, FILE | {"chunk_offset": (16, 8), "chunk_length": (24, 8)}),
     },
     "commands": {
         "CorrelatedCommand": (16, COMMAND),
@@ -205,6 +211,8 @@ def test_members_that_move_start_where_the_protocol_says(project: Project) -> No
         "RevokeEvent.channel": 36,
         "CommandEvent.command": 28,
         "StateEvent.text": 20,
+        "FileCreate.file_name": 28,
+        "FileChunk.payload": 32,
     }
 
 

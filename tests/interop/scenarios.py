@@ -168,7 +168,10 @@ class Scenario:
 
     def driver(self, side: Side, properties: Mapping[str, str] | None = None, *, prefix: Sequence[str] = ()) -> Driver:
         """Start a driver, somewhere else by `prefix`, and wait until it can be used."""
-        driver = self.bench.driver(side, properties, prefix)
+        return self.adopt(self.bench.driver(side, properties, prefix))
+
+    def adopt(self, driver: Driver) -> Driver:
+        """Look after a driver that another program has within itself, and wait until it can be used."""
         wait_for_driver(driver.directory, driver.process)
         self._drivers.append(driver)
         return driver

@@ -24,6 +24,8 @@ _OWN: dict[str, str] = {
     "driver terminate": "aerowire.tools.driver_control:terminate_command",
     "publish": "aerowire.tools.publish:command",
     "subscribe": "aerowire.tools.subscribe:command",
+    "file send": "aerowire.tools.file_send:command",
+    "file receive": "aerowire.tools.file_receive:command",
     "stat": "aerowire.tools.stat:command",
     "streams": "aerowire.tools.streams:command",
     "backlog": "aerowire.tools.backlog:command",

@@ -1,0 +1,170 @@
+"""`aerowire file receive`: take the files that `aerowire file send`, or Aeron's, sends into a folder. Aeron: FileReceiver."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from aerowire.tools.file_arguments import add_stream_arguments
+
+if TYPE_CHECKING:
+    from aerowire.client import Subscription
+    from aerowire.tools.file_intake import Ending, FileIntake
+    from aerowire.tools.transfer_display import TransferDisplay
+
+EXAMPLES = """\
+Examples:
+  aerowire file receive inbox
+  aerowire file receive inbox --once --wait 30
+  aerowire file receive inbox --channel 'aeron:udp?endpoint=10.0.0.2:40123' --stream 7 --existing number
+  aerowire file receive inbox --dir /dev/shm/aeron-me --json | jq -r 'select(.outcome == "received") | .path'
+
+Takes files from 'aerowire file send' and from Aeron's FileSender, any number and from several senders at once, until Ctrl-C or SIGTERM.
+A file that is not whole is called NAME.partial, and goes when its sender goes. A name that leads out of the folder is refused.
+Messages that are none of files are dropped, counted and told.
+
+Exit codes: 0 ended by a signal, or by --once, and whatever came was received whole; 1 a file was refused or is not whole, no sender within
+--wait, or interrupted before --once had its file; 2 usage, or no such folder, or the driver cannot be reached.
+"""
+# As in aerowire.tools.file_store, which is not loaded for a look at the help.
+EXISTING = ("refuse", "replace", "number")
+_FRAGMENT_LIMIT = 256
+_SLEEP_MIN_S = 20e-6
+_SLEEP_MAX_S = 1e-3
+
+
+def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the `file receive` subcommand."""
+    parser = subparsers.add_parser(
+        "file receive",
+        help="receive files into a folder, from our sender of files or Aeron's",
+        description="Receive files over a stream into a folder, from 'aerowire file send', or from Aeron's FileSender.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("folder", metavar="FOLDER", help="where the files go; it has to be there")
+    parser.add_argument("--once", action="store_true", help="end after one file")
+    parser.add_argument(
+        "--existing",
+        choices=EXISTING,
+        default=EXISTING[0],
+        help="where the name is taken: refuse the file, replace the one that has it, or number it NAME.1 (default: refuse)",
+    )
+    parser.add_argument("--keep-partial", action="store_true", help="leave what there is of a file whose sender has gone")
+    add_stream_arguments(parser, peer="sender")
+    parser.set_defaults(run=run, is_endless=lambda arguments: not arguments.once)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Carry the subcommand out."""
+    from aerowire.tools.arguments import properties_of
+    from aerowire.tools.connection import connect
+    from aerowire.tools.file_intake import FileIntake
+    from aerowire.tools.file_store import Folder
+    from aerowire.tools.transfer_display import TransferDisplay
+
+    with (
+        Folder(arguments.folder, arguments.existing) as folder,
+        connect("aerowire file receive", properties=properties_of(arguments)) as aeron,
+        aeron.add_subscription(arguments.channel, arguments.stream) as subscription,
+        TransferDisplay(is_quiet=arguments.json) as display,
+    ):
+        receiver = _Receiver(FileIntake(folder, arguments.keep_partial), subscription, display, arguments)
+        try:
+            return receiver.run()
+        except KeyboardInterrupt:
+            receiver.close("interrupted")
+            if arguments.once:
+                raise
+            return receiver.exit_code
+        finally:
+            receiver.close("the receiver ends")
+
+
+class _Receiver:
+    """One run of the command: polls, and tells what comes of it."""
+
+    def __init__(self, intake: FileIntake, subscription: Subscription, display: TransferDisplay, arguments: argparse.Namespace) -> None:
+        self.exit_code = 0
+        self._intake = intake
+        self._subscription = subscription
+        self._display = display
+        self._arguments = arguments
+        self._is_closed = False
+
+    def run(self) -> int:
+        """Receive until one file has ended, with --once, or nobody has come; else until a signal. Returns the exit code."""
+        from aerowire.client import FragmentAssembler
+
+        assembler = FragmentAssembler(self._intake)
+        deadline_s = None if self._arguments.wait is None else time.monotonic() + self._arguments.wait
+        sleep_s = _SLEEP_MIN_S
+        begun = 0
+        while True:
+            if self._subscription.poll(assembler, _FRAGMENT_LIMIT):
+                sleep_s, deadline_s = _SLEEP_MIN_S, None
+            else:
+                time.sleep(sleep_s)
+                sleep_s = min(sleep_s * 2, _SLEEP_MAX_S)
+            if self._intake.begun != begun or self._display.is_due():
+                begun = self._intake.begun
+                self._look()
+            if (self._intake.endings or self._intake.news) and self._tell() and self._arguments.once:
+                return self.exit_code
+            if deadline_s is not None and time.monotonic() > deadline_s and not self._subscription.is_connected:
+                stream = f"{self._arguments.channel} stream {self._arguments.stream}"
+                _complain(f"no sender for {stream} within {self._arguments.wait:g} s")
+                return 1
+
+    def close(self, reason: str) -> None:
+        """End what is not whole, and tell of it."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        self._intake.close(reason)
+        self._tell()
+        if bad := self._intake.bad:
+            kinds = ", ".join(f"{count:,} with {kind}" for kind, count in bad.items())
+            _complain(f"{bad.total():,} messages were dropped: {kinds}")
+
+    def _look(self) -> None:
+        """Show how far files are, and end those whose sender has gone."""
+        for key, file in self._intake.files.items():
+            self._display.show(key, file.name, file.received, file.length)
+        for session_id in self._intake.sessions():
+            if self._subscription.image_by_session_id(session_id) is None:
+                self._intake.on_session_end(session_id)
+
+    def _tell(self) -> int:
+        """Tell what has ended and what was dropped; return how many files have ended."""
+        for text in self._intake.take_news():
+            _complain(text)
+        endings = self._intake.take_endings()
+        for ending in endings:
+            self._tell_ending(ending)
+        return len(endings)
+
+    def _tell_ending(self, ending: Ending) -> None:
+        from aerowire.tools.figures import grouped, printable
+        from aerowire.tools.file_intake import RECEIVED
+        from aerowire.tools.transfer_display import speed_text
+
+        seconds = self._display.end((ending.session_id, ending.correlation_id))
+        if ending.outcome != RECEIVED:
+            self.exit_code = 1
+        if self._arguments.json:
+            path = None if ending.path is None else str(ending.path)
+            print(json.dumps({**ending._asdict(), "path": path, "seconds": None if seconds is None else round(seconds, 6)}), flush=True)
+        elif ending.outcome == RECEIVED:
+            print(f"received {printable(str(ending.path))}: {speed_text(ending.length, seconds)}", flush=True)
+        else:
+            amount = f" after {grouped(ending.received)} of {grouped(ending.length)} bytes" if ending.received else ""
+            left = "" if ending.path is None else f"; what there is lies in {printable(str(ending.path))}"
+            _complain(f"{ending.outcome} {printable(ending.name)}{amount}: {ending.reason}{left}")
+
+
+def _complain(text: str) -> None:
+    print(f"aerowire file receive: {text}", file=sys.stderr)
