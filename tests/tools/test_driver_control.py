@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from aerowire.client import Aeron
+from aerowire.codecs.flyweights.cnc import CncHeaderEncoder
 from aerowire.driver.media_driver import MediaDriver
+from aerowire.ipc.cnc import CncFile
 from aerowire.tools.main import main
 from tests.support import proc
 from tests.support.processes import Process, Workshop, open_workshop, wait_for_driver
@@ -64,6 +66,26 @@ def test_a_driver_that_stands_still_has_not_taken_the_request(tmp_path: Path, ca
         driver.invoker.invoke()
         output, _ = printed(capsys, 1, "driver", "terminate", "--dir", driver.aeron_dir, "--wait", "0.1", "--json")
         assert json.loads(output)["outcome"] == "ignored"
+
+
+def test_a_driver_that_was_killed_is_gone_at_once(launch: Launch, capsys: pytest.CaptureFixture[str]) -> None:
+    directory, process = launch()
+    process.popen.kill()
+    process.popen.wait(20)
+    output, errors = printed(capsys, 1, "driver", "pid", "--dir", directory, "--json")
+    assert json.loads(output) == {"pid": process.popen.pid, "aeron_dir": directory, "driver": "gone"}
+    assert f"process {process.popen.pid} is gone" in errors
+
+
+def test_a_driver_of_another_pid_namespace_lives(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    unseen = int(Path("/proc/sys/kernel/pid_max").read_text()) + 1
+    with MediaDriver.launch(aeron_dir=str(tmp_path / "driver"), threading_mode="SHARED", environ={}) as driver:
+        with CncFile.map(tmp_path / "driver" / "cnc.dat") as cnc:
+            assert cnc.region is not None
+            CncHeaderEncoder(memoryview(cnc.region)).pid = unseen
+        output, errors = printed(capsys, 0, "driver", "pid", "--dir", driver.aeron_dir, "--json")
+    assert json.loads(output) == {"pid": unseen, "aeron_dir": driver.aeron_dir, "driver": "alive"}
+    assert f"process {unseen} is not seen from here, but its heartbeat moves" in errors
 
 
 @pytest.mark.parametrize("name", ["pid", "terminate"])

@@ -19,9 +19,10 @@ Examples:
   aerowire driver pid --dir /dev/shm/aeron-me --json
   top -p "$(aerowire driver pid)"
 
-The process id is what the driver wrote; a driver in another PID namespace has another one here.
+The process id is what the driver wrote. When no such process is seen from here, the heartbeat decides, for up to 1.5 s: when it moves on,
+the driver is in another PID namespace and has another id here, and when it does not, its process is gone. Both are told on standard error.
 
-Exit codes: 0 it lives; 1 it has ended or stands still, which is told beside the process id; 2 usage, or no driver's files.
+Exit codes: 0 it lives; 1 it has ended, is gone or stands still, which is told beside the process id; 2 usage, or no driver's files.
 """
 TERMINATE_EXAMPLES = """\
 Examples:
@@ -35,7 +36,11 @@ request: one that has taken it and beats on when --wait is over has refused it.
 
 Exit codes: 0 ended; 1 refused, or not ended in time; 2 usage, or no driver there that lives.
 """
-ENDED, REFUSED, IGNORED = "ended", "refused", "ignored"
+ENDED, REFUSED, IGNORED, GONE = "ended", "refused", "ignored", "gone"
+_GONE = "is gone, and its heartbeat stands still: it has ended without a word, or was killed"
+_ELSEWHERE = "is not seen from here, but its heartbeat moves: the driver is in another PID namespace, where it has this id"
+# Drivers beat once a second.
+_HEARTBEAT_S = 1.5
 _WAIT_DEFAULT_S = 5.0
 _LOOK_S = 0.02
 
@@ -76,16 +81,33 @@ def terminate_command(subparsers: argparse._SubParsersAction[argparse.ArgumentPa
 
 def run_pid(arguments: argparse.Namespace) -> int:
     """Print the process id; returns 0 for a living driver, else 1."""
+    from aerowire.system.processes import process_is_running
     from aerowire.tools.driver_files import ALIVE, driver_files
     from aerowire.tools.exit_codes import DONE, FINDING
 
     with driver_files(arguments) as files:
         state = files.state()
-    _print({"pid": state.pid, "aeron_dir": state.aeron_dir, "driver": state.state}, str(state.pid), as_json=arguments.json)
-    if state.state == ALIVE:
-        return DONE
-    print(f"aerowire driver pid: {state.aeron_dir}: {state.heartbeat_text}", file=sys.stderr)
-    return FINDING
+        told, found = state.heartbeat_text, state.state
+        is_told = found != ALIVE
+        if found == ALIVE and not process_is_running(state.pid, begun_by_ms=state.start_timestamp_ms):
+            is_told, lives = True, _await_heartbeat(files, state)
+            found = ALIVE if lives else GONE
+            told = f"process {state.pid} {_ELSEWHERE if lives else _GONE}"
+    _print({"pid": state.pid, "aeron_dir": state.aeron_dir, "driver": found}, str(state.pid), as_json=arguments.json)
+    if is_told:
+        print(f"aerowire driver pid: {state.aeron_dir}: {told}", file=sys.stderr)
+    return DONE if found == ALIVE else FINDING
+
+
+def _await_heartbeat(files: DriverFiles, before: DriverState) -> bool:
+    """Return whether the driver beats on within the time that one takes that lives."""
+    deadline = time.monotonic() + _HEARTBEAT_S
+    while time.monotonic() < deadline:
+        state = files.state()
+        if state.heartbeat_ms != before.heartbeat_ms:
+            return state.state != ENDED
+        time.sleep(_LOOK_S)
+    return False
 
 
 def run_terminate(arguments: argparse.Namespace) -> int:
