@@ -70,7 +70,7 @@ def test_an_unknown_command_is_a_usage_error() -> None:
         (("driver", "-Daeron.debug.send.data.loss.rate=2"), "aeron.debug.send.data.loss.rate is out of range"),
         (("driver", "--dir", "/proc/no/such"), "the driver directory cannot be made; at /proc/no/such"),
         (("driver", "--dir", __file__), "the driver directory is a file"),
-        (("stat", "--dir", __file__), "cnc.dat"),
+        (("stat", "--dir", __file__), "the driver's directory is a file"),
         (("publish", "aeron:ipc", "1", "--dir", __file__), "the driver's file cannot be reached; at "),
         (("ping", "--batch", "0"), "at --batch; expected at least 1; got 0"),
         (("ping", "--runs", "0"), "at --runs; expected at least 1; got 0"),

@@ -8,6 +8,7 @@ from libc.errno cimport EDQUOT, EEXIST, EINTR, ENOSPC, errno
 from libc.stdint cimport int32_t, int64_t, uint8_t, uintptr_t
 
 import os
+import stat
 from pathlib import Path
 
 from aerowire.base.errors import (
@@ -118,10 +119,13 @@ cdef class Region:
         except FileNotFoundError:
             raise MappedFileMissingError("no such file", where=name) from None
         except OSError as error:
-            raise StorageError("cannot open file", where=name, actual=error.strerror,
-                               hint="check owner and permissions of the directory") from None
+            hint = "part of its path is a file" if isinstance(error, NotADirectoryError) else "check owner and permissions of the directory"
+            raise StorageError("cannot open file", where=name, actual=error.strerror, hint=hint) from None
         try:
-            length = os.fstat(fd).st_size
+            found = os.fstat(fd)
+            length = found.st_size
+            if stat.S_ISDIR(found.st_mode):
+                raise StorageError("not a file", where=name, expected="a file", actual="a directory")
             if length < max(1, minimum_length):
                 raise TruncatedFileError("file is too short", where=name, expected=f">= {max(1, minimum_length)} bytes",
                                          actual=f"{length} bytes", hint="its writer may still be creating it, or the disk was full")

@@ -14,6 +14,10 @@ from aerowire.base.units import INT32_MAX, INT32_MIN
 from aerowire.codecs.tables.options import OPTIONS
 
 N = TypeVar("N", int, float)
+INTERVAL_MIN_S = 0.05
+# As base.idle has them, which is native code that help need not load.
+IDLE_NAMES = ("noop", "spin", "yield", "sleep-ns", "sleep-ms", "backoff", "controllable")
+IDLE_HELP = f"{', '.join(IDLE_NAMES[:-1])} or {IDLE_NAMES[-1]}"
 
 
 def add_directory_arguments(parser: argparse.ArgumentParser, *, otherwise: str = "the user's in shared memory") -> None:
@@ -30,6 +34,26 @@ def seconds(text: str) -> float:
     if not 0 <= value < math.inf:
         raise argparse.ArgumentTypeError(f"expected a number of seconds from 0, got {text}")
     return value
+
+
+def interval(text: str) -> float:
+    """Return the seconds between two looks that an argument says: enough of them that looking is not all that is done."""
+    value = _number(float, text)
+    if not INTERVAL_MIN_S <= value < math.inf:
+        raise argparse.ArgumentTypeError(f"expected a number of seconds from {INTERVAL_MIN_S}, got {text}")
+    return value
+
+
+def idle_strategy_name(text: str) -> str:
+    """Return the name of an idle strategy that an argument says: one of IDLE_NAMES, or another that Aeron's drivers know it by."""
+    from aerowire.base.errors import ConfigurationError
+    from aerowire.base.idle import idle_strategy
+
+    try:
+        idle_strategy(text)
+    except ConfigurationError as error:
+        raise argparse.ArgumentTypeError(f"expected {error.expected}, got {error.actual} ({error.hint})") from None
+    return text
 
 
 def share(text: str) -> float:

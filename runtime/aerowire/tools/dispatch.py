@@ -6,6 +6,7 @@ import argparse
 import importlib
 import sys
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from aerowire.base.errors import AerowireError
 from aerowire.base.version import VERSION
@@ -53,6 +54,17 @@ Exit codes: 0 done; 1 a finding, or interrupted before it was done; 2 usage, or 
 """
 
 
+class _Parser(argparse.ArgumentParser):
+    """Refuses what it does not know itself: a subcommand with its own usage, before whoever called it would with another."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """Parse all arguments; those that nobody knows are an error."""
+        parsed, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return parsed, unknown
+
+
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the parsed arguments: `run(namespace)` does the work, `is_endless(namespace)` says that only a signal ends it."""
     words = _joined(arguments)
@@ -73,7 +85,7 @@ def _joined(arguments: Sequence[str]) -> list[str]:
 
 
 def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="aerowire", description="Aeron messaging for Python.", epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--version", action="version", version=f"aerowire {VERSION}", help="say which version this is, and exit")

@@ -11,7 +11,7 @@ import sys
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from aerowire.tools.arguments import add_directory_arguments, properties_of
+from aerowire.tools.arguments import IDLE_HELP, add_directory_arguments, properties_of
 
 if TYPE_CHECKING:
     from aerowire.codecs.tables.options import Option
@@ -55,7 +55,7 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         "properties_files", metavar="PROPERTIES_FILE", nargs="*", help="files or URLs of aeron.* properties; later ones win"
     )
     parser.add_argument("--threading", choices=_THREADING, type=str.lower, help="how agents are spread over threads")
-    parser.add_argument("--idle", metavar="NAME", help="idle strategy of every agent: backoff, busy-spin, yielding, sleeping, ...")
+    parser.add_argument("--idle", metavar="NAME", help=f"idle strategy of every agent: {IDLE_HELP}")
     parser.add_argument("--capture", metavar="FILE", help="write every datagram to FILE (.pcapng, or .pcap)")
     parser.add_argument("--delete-on-start", action="store_true", help="remove what another driver left, even a live one")
     parser.add_argument("--delete-on-shutdown", action="store_true", help="remove the directory at the end")

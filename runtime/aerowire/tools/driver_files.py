@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import NamedTuple, Self
 
 from aerowire.base.directory import CNC_FILE_NAME, default_aeron_dir
-from aerowire.base.errors import DriverError, DriverNotReadyError
+from aerowire.base.errors import DriverError, DriverNotReadyError, ForeignDirectoryError
 from aerowire.base.options import resolve_options
 from aerowire.codecs.flyweights.cnc import (
     CONSUMER_HEARTBEAT_CLOSED,
@@ -131,11 +131,20 @@ class DriverFiles:
 
 
 def driver_files(arguments: argparse.Namespace) -> DriverFiles:
-    """Return the files of the driver that --dir and -D name."""
+    """Return the files of the driver that --dir and -D name. Raises ForeignDirectoryError where that is a file."""
     options = resolve_options({"client"}, {}, properties_of(arguments))
     timeout_ns = options["driver_timeout_ns"]
     assert isinstance(timeout_ns, int)
-    return DriverFiles(str(options["dir"] or default_aeron_dir()), timeout_ns)
+    aeron_dir = str(options["dir"] or default_aeron_dir())
+    _check_is_no_file(Path(aeron_dir))
+    return DriverFiles(aeron_dir, timeout_ns)
+
+
+def _check_is_no_file(path: Path) -> None:
+    if path.is_file():
+        is_of_driver = (path.parent / CNC_FILE_NAME).exists()
+        hint = f"give the directory that it is in: {path.parent}" if is_of_driver else "give a driver's directory"
+        raise ForeignDirectoryError("the driver's directory is a file", where=path, expected="a directory", actual="a file", hint=hint)
 
 
 def is_absence(error: DriverError) -> bool:

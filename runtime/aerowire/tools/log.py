@@ -79,6 +79,14 @@ def _find(name: str, files: DriverFiles) -> Path:
     from aerowire.tools.log_files import log_path, log_paths
 
     if not name.isdecimal() or Path(name).exists():
+        if Path(name).is_dir():
+            raise ConfigurationError(
+                "a log is a file",
+                where=name,
+                expected="a file, or a registration id",
+                actual="a directory",
+                hint=f"`aerowire log --dir {name}` lists the logs of a driver's directory",
+            )
         return Path(name)
     path = log_path(files.directory, int(name))
     if path is None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from aerowire.base.errors import ConfigurationError
-from aerowire.tools.arguments import named_directory, properties_of, stream_id
+from aerowire.tools.arguments import IDLE_HELP, idle_strategy_name, named_directory, properties_of, stream_id
 from aerowire.tools.histogram import Bucket, bar_of, rows_of
 from aerowire.tools.measure import BATCH, BATCH_COUNT, PEERS, SINGLE, Plan
 
@@ -20,7 +20,6 @@ IPC_CHANNEL = "aeron:ipc?term-length=4m"
 UDP_CHANNEL = "aeron:udp?endpoint=127.0.0.1:20121"
 UDP_REPLY_CHANNEL = "aeron:udp?endpoint=127.0.0.1:20122"
 PROCESS, EMBEDDED, RUNNING = "process", "embedded", "running"
-IDLE_STRATEGIES = ("backoff", "busy-spin", "noop", "sleeping", "sleeping-ms", "yielding")
 # What measurements use where no directory is named.
 OWN_DRIVER = "that of a driver of its own, started for the measurement"
 THREADING_MODES = ("DEDICATED", "SHARED_NETWORK", "SHARED")
@@ -46,7 +45,12 @@ def add_arguments(parser: argparse.ArgumentParser, *, messages: int, warmup: int
     parser.add_argument(
         "--driver", choices=(PROCESS, EMBEDDED), default=PROCESS, help="where a driver of its own runs (default: in a process)"
     )
-    parser.add_argument("--idle", choices=IDLE_STRATEGIES, help="idle strategy of a driver of its own (default: as fits the channel)")
+    parser.add_argument(
+        "--idle",
+        metavar="NAME",
+        type=idle_strategy_name,
+        help=f"idle strategy of a driver of its own: {IDLE_HELP} (default: as fits the channel)",
+    )
     parser.add_argument(
         "--threading", choices=THREADING_MODES, default="SHARED", help="threading mode of a driver of its own (default: SHARED)"
     )
@@ -178,7 +182,7 @@ def driver_scope(arguments: argparse.Namespace, plan: Plan) -> Iterator[Setting]
     from aerowire.driver.media_driver import MediaDriver, random_aeron_dir
 
     # IPC needs the driver now and then to move limits, and a spinning one takes a core from the two ends; UDP passes through it.
-    fitting = "backoff" if plan.channel.startswith("aeron:ipc") else "yielding" if plan.is_crowded else "busy-spin"
+    fitting = "backoff" if plan.channel.startswith("aeron:ipc") else "yield" if plan.is_crowded else "spin"
     idle = arguments.idle or fitting
     options: dict[str, Any] = {
         "aeron_dir": random_aeron_dir(),

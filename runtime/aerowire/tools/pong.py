@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 
 from aerowire.tools import measuring
-from aerowire.tools.arguments import add_directory_arguments, stream_id
+from aerowire.tools.arguments import IDLE_HELP, add_directory_arguments, idle_strategy_name, stream_id
 
 EXAMPLES = """\
 Examples:
   aerowire pong --dir /dev/shm/aeron-me
-  aerowire pong --channel 'aeron:udp?endpoint=127.0.0.1:20121' --idle busy-spin
+  aerowire pong --channel 'aeron:udp?endpoint=127.0.0.1:20121' --idle spin
   aerowire pong --channel 'aeron:udp?endpoint=localhost:20123' --reply-channel 'aeron:udp?endpoint=localhost:20124' --stream 1002
 
 Measure with `aerowire ping --far`, or, with the arguments of the last line, with the official Ping. Answers go to the stream whose id is
@@ -32,8 +32,8 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     parser.add_argument("--channel", default=measuring.IPC_CHANNEL, help=f"channel of the messages (default: {measuring.IPC_CHANNEL})")
     parser.add_argument("--reply-channel", help="channel of the answers (default: the channel, or port 20122 for UDP)")
     parser.add_argument("--stream", metavar="ID", type=stream_id, default=1001, help="stream of the messages (default: 1001)")
-    strategies = measuring.IDLE_STRATEGIES
-    parser.add_argument("--idle", choices=strategies, default="yielding", help="what to do while nothing comes (default: yielding)")
+    idle_help = f"what to do while nothing comes: {IDLE_HELP} (default: yield)"
+    parser.add_argument("--idle", metavar="NAME", type=idle_strategy_name, default="yield", help=idle_help)
     add_directory_arguments(parser)
     parser.set_defaults(run=run, is_endless=lambda _arguments: True)
 

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
-from aerowire.tools.arguments import add_directory_arguments, seconds
+from aerowire.tools.arguments import INTERVAL_MIN_S, add_directory_arguments, interval
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -27,7 +27,8 @@ INTERVAL_S = 1.0
 # Where no terminal says how wide a line may be, nothing is folded or cut.
 _WIDTH_WITHOUT_TERMINAL = 2_000
 _WATCH_HELP = (
-    "show again each so many seconds, until Ctrl-C; on a terminal j, k, PgDn, PgUp, g and G, or arrows, reach what does not fit, and q ends"
+    f"show again each so many seconds, from {INTERVAL_MIN_S}, until Ctrl-C; on a terminal j, k, PgDn, PgUp, g and G, or arrows, reach "
+    "what does not fit, and q ends"
 )
 
 
@@ -52,7 +53,7 @@ def add_watch_arguments(parser: argparse.ArgumentParser, *, is_live: bool = Fals
     add_directory_arguments(parser)
     where = "the default when the output is not a terminal" if is_live else "the default"
     parser.add_argument("--once", action="store_true", help=f"show once and end ({where})")
-    parser.add_argument("--watch", metavar="SECONDS", type=seconds, help=_WATCH_HELP)
+    parser.add_argument("--watch", metavar="SECONDS", type=interval, help=_WATCH_HELP)
     parser.add_argument("--json", action="store_true", help="one JSON object; with --watch one a line")
     parser.set_defaults(is_live=is_live, fewer=fewer, is_endless=lambda arguments: not is_single(arguments))
 
