@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import re
 import signal
+from collections.abc import Iterator
 
 import pytest
 
 from aerowire.client import Aeron
+from aerowire.driver import MediaDriver
 from aerowire.tools.keys import Key, KeyReader
 from tests.support import proc
 from tests.support.terminal import Terminal
@@ -26,10 +28,17 @@ def ids(screen: list[str]) -> list[int]:
     return [int(found[1]) for line in screen[HEAD:] if (found := re.match(r" *(\d+): ", line))]
 
 
-def test_a_screen_says_what_it_has_no_room_for_and_keys_reach_it(driver_dir: str) -> None:
-    with Aeron.connect(aeron_dir=driver_dir) as aeron, aeron.add_counter(1000, label="the last of all") as counter:
+@pytest.fixture
+def quiet_dir() -> Iterator[str]:
+    """The directory of a driver whose counters are these tests' alone, and do not come and go."""
+    with MediaDriver.launch_embedded(threading_mode="SHARED") as driver:
+        yield driver.aeron_dir
+
+
+def test_a_screen_says_what_it_has_no_room_for_and_keys_reach_it(quiet_dir: str) -> None:
+    with Aeron.connect(aeron_dir=quiet_dir) as aeron, aeron.add_counter(1000, label="the last of all") as counter:
         last = counter.counter_id
-        with watched(driver_dir) as terminal:
+        with watched(quiet_dir) as terminal:
             first = terminal.wait_for(lambda screen: len(screen) == 24 and terminal.has_keys)
             assert "CnC v" in first[0]
             assert set(first[1]) == {"="}

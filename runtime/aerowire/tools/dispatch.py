@@ -85,7 +85,7 @@ def _joined(arguments: Sequence[str]) -> list[str]:
 
 
 def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
-    parser = _Parser(
+    parser: argparse.ArgumentParser = _Parser(
         prog="aerowire", description="Aeron messaging for Python.", epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--version", action="version", version=f"aerowire {VERSION}", help="say which version this is, and exit")
