@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import SEED
-from tests.interop.harness import PATIENT_MS, Driver
-from tests.interop.scenarios import LIMIT_S, STREAM, TERM_LENGTH, End, Scenario, describe, wait_until
+from tests.interop.harness import PATIENT_MS, Driver, Side
+from tests.interop.scenarios import LIMIT_S, STREAM, TERM_LENGTH, End, Scenario, describe, lossy_network, wait_until
 from tests.support.processes import Process, free_port
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
@@ -22,11 +22,16 @@ LENGTH = 7_654_321
 # What one message of either sender holds of it: FileSender fills a frame, ours as many as a message may have in terms of 64 KiB.
 FRAME_PAYLOAD, CHUNK_HEADER = 1_376, 32
 CHUNK = {"official": FRAME_PAYLOAD - CHUNK_HEADER, "aerowire": TERM_LENGTH // 8 // FRAME_PAYLOAD * FRAME_PAYLOAD - CHUNK_HEADER}
-MEDIA = {"ipc": "IPC, one driver", "udp": "UDP, two drivers"}
+MEDIA = {"ipc": "IPC, one driver", "udp": "UDP, two drivers", "lossy": "UDP, two drivers, 5 % loss each way"}
 
 
 def channel_of(medium: str) -> str:
-    return f"aeron:{medium}?term-length={TERM_LENGTH}{f'|endpoint=127.0.0.1:{free_port()}' if medium == 'udp' else ''}"
+    media = "ipc" if medium == "ipc" else f"udp?endpoint=127.0.0.1:{free_port()}"
+    return f"aeron:{media}{'|' if '?' in media else '?'}term-length={TERM_LENGTH}"
+
+
+def losses(medium: str, side: Side) -> dict[str, str]:
+    return lossy_network(side) if medium == "lossy" else {}
 
 
 def sample_properties(channel: str) -> dict[str, str]:
@@ -59,21 +64,29 @@ def note(scenario: Scenario, publishing: End, subscribing: End, medium: str) -> 
     scenario.row.terms = LENGTH // TERM_LENGTH
     scenario.observed("SHA-256 of the file")
     scenario.observed("its name")
-    if medium == "udp":
+    if medium == "lossy":
+        scenario.prove(subscribing.driver, "NAKs sent")
+        scenario.prove(publishing.driver, "Retransmits sent")
+    if medium != "ipc":
         scenario.prove(publishing.driver, "Status Messages received")
         scenario.prove(subscribing.driver, "Status Messages sent")
 
 
-@pytest.mark.parametrize("medium", MEDIA)
+@pytest.mark.parametrize("medium", ["ipc", "udp", pytest.param("lossy", marks=pytest.mark.lossy)])
 def test_the_official_receiver_takes_our_file(scenario: Scenario, tmp_path: Path, medium: str) -> None:
     channel, source, inbox = channel_of(medium), write_file(tmp_path / "source"), tmp_path / "inbox"
     inbox.mkdir()
     # FileReceiver has a driver within it, and looks at its folder only when something more is given.
     directory = scenario.bench.workshop.directory()
-    properties = {"aeron.dir": str(directory), "aeron.dir.delete.on.shutdown": "true", **sample_properties(channel)}
+    properties = {
+        "aeron.dir": str(directory),
+        "aeron.dir.delete.on.shutdown": "true",
+        **sample_properties(channel),
+        **losses(medium, "official"),
+    }
     command = scenario.bench.java.command(f"{SAMPLES}.FileReceiver", str(inbox), "and nothing else", properties=properties)
     receiving = scenario.adopt(Driver("official", directory, scenario.bench.workshop.start("official FileReceiver", command)))
-    sending = receiving if medium == "ipc" else scenario.driver("aerowire")
+    sending = receiving if medium == "ipc" else scenario.driver("aerowire", losses(medium, "aerowire"))
     sender = ours(scenario, sending, channel, "send", source)
     told = sender.result(LIMIT_S)
     assert (told["name"], told["length"]) == (source.name, LENGTH)
@@ -85,12 +98,12 @@ def test_the_official_receiver_takes_our_file(scenario: Scenario, tmp_path: Path
     scenario.finish()
 
 
-@pytest.mark.parametrize("medium", MEDIA)
+@pytest.mark.parametrize("medium", ["ipc", "udp", pytest.param("lossy", marks=pytest.mark.lossy)])
 def test_our_receiver_takes_the_official_file(scenario: Scenario, tmp_path: Path, medium: str) -> None:
     channel, source, inbox = channel_of(medium), write_file(tmp_path / "source"), tmp_path / "inbox"
     inbox.mkdir()
-    receiving = scenario.driver("aerowire")
-    sending = receiving if medium == "ipc" else scenario.driver("official")
+    receiving = scenario.driver("aerowire", losses(medium, "aerowire"))
+    sending = receiving if medium == "ipc" else scenario.driver("official", losses(medium, "official"))
     receiver = ours(scenario, receiving, channel, "receive", inbox, "--once")
     scenario.bench.java.run_tool(f"{SAMPLES}.FileSender", sending.directory, str(source), properties=sample_properties(channel))
     told = receiver.result(LIMIT_S)

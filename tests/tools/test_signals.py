@@ -60,10 +60,13 @@ ENDLESS = [
     ["streams", "--watch", "1"],
     ["pong"],
     ["rate", "subscribe", "aeron:ipc", "10"],
+    ["file", "receive", "."],
 ]
 LIMITED = [
     (AEROWIRE, ["publish", "aeron:ipc", "10"]),
     (AEROWIRE, ["subscribe", "aeron:ipc", "10", "--count", "1"]),
+    (AEROWIRE, ["file", "send", __file__]),
+    (AEROWIRE, ["file", "receive", ".", "--once"]),
     (AEROWIRE, ["ping", "--messages", MANY]),
     (AEROWIRE, ["throughput", "--messages", MANY]),
     (AEROWIRE, ["demo"]),
@@ -92,7 +95,7 @@ def test_any_other_command_is_not_done_when_a_signal_comes_early(
     module: str, arguments: list[str], number: signal.Signals, tmp_path: Path
 ) -> None:
     extra = {"demo": ["--folder", str(tmp_path / "demo")], "generate": ["--out", str(tmp_path)]}.get(arguments[0], [])
-    extra += ["--dir", str(tmp_path / "driver")] if arguments[0] in {"publish", "subscribe"} else []
+    extra += ["--dir", str(tmp_path / "driver")] if arguments[0] in {"publish", "subscribe", "file"} else []
     with running(module, *arguments, *extra) as process:
         wait_for_handler(process)
         code, output, errors = end(process, number)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from aerowire.codecs.flyweights.files import FILE_PROTOCOL_VERSION, FileChunkDecoder, FileCreateDecoder, FileMessageDecoder, FileMessageType
 from aerowire.tools.file_store import Folder, NotStoredError, PartialFile
@@ -181,7 +181,3 @@ class FileIntake:
         self.bad[kind] += 1
         if self.bad[kind] == 1:
             self.news.append(f"session {header.session_id}: a message with {kind} is dropped: {what}; others like it are only counted")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the counts of bad messages for programs."""
-        return {"bad_messages": sum(self.bad.values()), "kinds": dict(self.bad)}
