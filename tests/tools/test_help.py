@@ -37,6 +37,16 @@ def test_help_has_examples_and_exit_codes(name: str, capsys: pytest.CaptureFixtu
     assert "Exit codes: 0 " in text
 
 
+def test_half_of_a_command_of_two_words_says_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["file", "--help"])
+    listed = capsys.readouterr().out
+    assert (caught.value.code, "file send" in listed, "file receive" in listed, "doctor" in listed) == (0, True, True, False)
+    with pytest.raises(SystemExit) as caught:
+        main(["file"])
+    assert (caught.value.code, "(choose from 'file send', 'file receive')" in capsys.readouterr().err) == (2, True)
+
+
 def test_help_loads_nothing_that_takes_long() -> None:
     names = sorted(set(_OWN) - FAMILIES)
     subprocess.run([sys.executable, "-c", CODE.format(names=names)], check=True, stdout=subprocess.DEVNULL, timeout=60)

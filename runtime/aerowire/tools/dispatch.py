@@ -10,7 +10,7 @@ from typing import Any
 
 from aerowire.base.errors import AerowireError
 from aerowire.base.version import VERSION
-from aerowire.tools.exit_codes import USAGE
+from aerowire.tools.exit_codes import DONE, USAGE
 
 ENTRY_POINT_GROUP = "aerowire.commands"
 
@@ -72,6 +72,9 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     if not words:
         parser.print_help(sys.stderr)
         raise SystemExit(USAGE)
+    if _family(words[0]) and words[1:2] in (["-h"], ["--help"]):
+        parser.print_help()
+        raise SystemExit(DONE)
     parsed = parser.parse_args(words)
     if not hasattr(parsed, "is_endless"):
         parsed.is_endless = lambda _arguments: False
@@ -84,6 +87,11 @@ def _joined(arguments: Sequence[str]) -> list[str]:
     return [pair, *arguments[2:]] if pair in _OWN else list(arguments)
 
 
+def _family(word: str | None) -> list[str]:
+    """Return the commands of two words that begin with `word`, where it is none by itself: `file send` and `file receive` of `file`."""
+    return [] if word in _OWN else [name for name in _OWN if name.startswith(f"{word} ")]
+
+
 def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = _Parser(
         prog="aerowire", description="Aeron messaging for Python.", epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -93,7 +101,7 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     wanted = next((argument for argument in argv if not argument.startswith("-")), None)
     # The one that is asked for is enough; all of them are loaded only to be listed or to say what there is.
     homes = _OWN if wanted in _OWN else _homes()
-    names = [wanted] if wanted in homes else list(homes)
+    names = [wanted] if wanted in homes else _family(wanted) or list(homes)
     for name in names:
         _load(name, homes[name], subparsers, is_required=name == wanted)
     return parser
