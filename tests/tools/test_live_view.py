@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -104,6 +106,26 @@ def test_a_suspended_view_gives_the_terminal_back_meanwhile(driver_dir: str) -> 
         assert terminal.is_as_before
 
 
+@pytest.mark.parametrize("number", [signal.SIGQUIT, signal.SIGHUP])
+def test_a_signal_that_kills_does_so_with_the_terminal_as_it_was(driver_dir: str, number: signal.Signals) -> None:
+    with watched(driver_dir) as terminal:
+        terminal.wait_for(lambda _screen: terminal.has_keys and terminal.screen)
+        terminal.send_signal(number)
+        assert terminal.wait() == -number
+        assert terminal.is_as_before
+
+
+def test_a_file_that_is_cut_short_leaves_the_terminal_as_it_was(driver_dir: str, tmp_path: Path) -> None:
+    path = tmp_path / "cnc.dat"
+    shutil.copyfile(Path(driver_dir) / "cnc.dat", path)
+    with watched(str(tmp_path)) as terminal:
+        terminal.wait_for(lambda _screen: terminal.has_keys and terminal.screen)
+        os.truncate(path, 0)
+        assert terminal.wait() == 2
+        assert terminal.is_as_before
+        assert "(SIGBUS)" in terminal.left
+
+
 FAILING = """
 from rich.console import Console
 from aerowire.tools.live_view import LiveView
@@ -120,6 +142,31 @@ def test_an_exception_leaves_the_terminal_as_it_was() -> None:
         assert terminal.wait() == 1
         assert terminal.is_as_before
         assert terminal.left.endswith("LookupError: in between")
+
+
+INTERRUPTED_EARLY = """
+import os, signal
+from rich.console import Console
+from aerowire.tools.live_view import LiveView
+
+class Interrupted(LiveView):
+    def _take_terminal(self):
+        super()._take_terminal()
+        os.kill(os.getpid(), signal.SIGINT)
+
+try:
+    with Interrupted(Console(), ""):
+        os.abort()
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def test_a_signal_at_the_very_beginning_leaves_the_terminal_as_it_was() -> None:
+    with Terminal("-c", INTERRUPTED_EARLY) as terminal:
+        assert terminal.wait() == 0
+        assert terminal.is_as_before
+        assert terminal.left == "interrupted"
 
 
 def test_without_a_keyboard_only_what_leaves_lines_out_is_offered(driver_dir: str) -> None:

@@ -21,6 +21,7 @@ from rich.style import Style
 from rich.text import Text
 
 from aerowire.base.interruption import deferred
+from aerowire.system.bus_error import forget_terminal, restore_terminal_on_bus_error
 from aerowire.tools.keys import Key, KeyReader, is_foreground
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ _HEAD_MARK = "aerowire-head"
 _ENTER, _LEAVE = "\x1b[?1049h\x1b[?25l\x1b[2J", "\x1b[?25h\x1b[?1049l"
 # Each line is cleared BEFORE it is written: behind its last column the terminal would clear that one.
 _HOME, _CLEAR_LINE, _CLEAR_BELOW = "\x1b[H", "\x1b[K", "\x1b[J"
+# What ends or halts a command without its having a say, if not asked.
+_SIGNALS = (signal.SIGTSTP, signal.SIGQUIT, signal.SIGHUP)
 _KEYS_TOLD = "PgDn/j, PgUp/k, g/G, q"
 # How late a new size of the terminal is noticed.
 _LOOK_S = 0.1
@@ -71,40 +74,50 @@ class LiveView:
         self._body: list[Line] = []
         self._top = 0
         self._page = 1
-        self._before: Any = None
-        self._is_suspended = False
+        self._before: dict[int, Any] = {}
+        self._signal = 0
 
     def __enter__(self) -> Self:
-        with deferred():
-            self._take_terminal()
-            if threading.current_thread() is threading.main_thread():
-                self._before = signal.signal(signal.SIGTSTP, self._on_suspend)
+        try:
+            with deferred():
+                self._take_terminal()
+                if threading.current_thread() is threading.main_thread():
+                    self._before = {number: signal.signal(number, self._on_signal) for number in _SIGNALS if not _is_ignored(number)}
+        except BaseException:  # a signal that came meanwhile, too
+            self._give_back()
+            raise
         return self
 
     def __exit__(self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None) -> None:
+        self._give_back()
+
+    def _give_back(self) -> None:
         with deferred(), contextlib.suppress(OSError):  # a terminal that has gone needs nothing
-            if self._before is not None:
-                signal.signal(signal.SIGTSTP, self._before)
+            for number, before in self._before.items():
+                signal.signal(number, before)
             self._restoring.close()
 
     def _take_terminal(self) -> None:
         with contextlib.ExitStack() as stack:
+            stack.callback(forget_terminal)
+            restore_terminal_on_bus_error(_LEAVE.encode())
             self._keys = stack.enter_context(_keyboard())
             stack.callback(_write, _LEAVE)
             _write(_ENTER)
             self._restoring = stack.pop_all()
 
-    def _on_suspend(self, _number: int, _frame: FrameType | None) -> None:
-        self._is_suspended = True  # between two frames, never within one
+    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
+        self._signal = number  # between two frames, never within one
 
-    def _suspend(self) -> None:
-        """Stand still as Ctrl-Z asks, with the terminal as it was before, and go on when the job does."""
+    def _obey(self, number: int) -> None:
+        """Stand still as Ctrl-Z asks, or end as other signals do, with the terminal as it was before; go on when the job does."""
         with deferred():
-            self._restoring.close()
-            self._is_suspended = False
-            signal.signal(signal.SIGTSTP, signal.SIG_DFL)
-            signal.raise_signal(signal.SIGTSTP)
-            signal.signal(signal.SIGTSTP, self._on_suspend)
+            self._signal = 0
+            with contextlib.suppress(OSError):
+                self._restoring.close()
+            signal.signal(number, signal.SIG_DFL)
+            signal.raise_signal(number)
+            signal.signal(number, self._on_signal)
             self._take_terminal()
         self._draw()
 
@@ -123,8 +136,8 @@ class LiveView:
                     return False
                 self._top = _MOVES[key](self._top, self._page)
                 self._draw()
-            if self._is_suspended:
-                self._suspend()
+            if self._signal:
+                self._obey(self._signal)
             if self._console.size != self._size:
                 self._draw()
         return True
@@ -177,6 +190,10 @@ class LiveView:
         with self._console.capture() as capture:
             self._console.print(Segments(parts), end="")
         return capture.get().splitlines()
+
+
+def _is_ignored(number: int) -> bool:
+    return signal.getsignal(number) == signal.SIG_IGN
 
 
 def _is_head(line: Line) -> bool:
