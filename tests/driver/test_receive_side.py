@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from aerowire.codecs.flyweights import transport
+from aerowire.codecs.flyweights import commands, transport
 from aerowire.codecs.flyweights.commands import CommandType
 from aerowire.codecs.tables.counters import CounterType, SystemCounter
 from aerowire.ipc.error_log import read_errors
@@ -116,3 +116,36 @@ class TestCongestionControl:
         client.take(CommandType.ON_AVAILABLE_IMAGE)
         (message, *_) = received(client, source, transport.FrameType.SM, transport.StatusMessageDecoder)
         assert message.receiver_window == 32768
+
+
+class TestRejoining:
+    """Whether a session whose image died of silence may come back is asked of everybody who is still subscribed."""
+
+    TIMES = {
+        "image_liveness_timeout_ns": "200ms",
+        "timer_interval_ns": "10ms",
+        "untethered_window_limit_timeout_ns": "50ms",
+        "untethered_linger_timeout_ns": "50ms",
+        "untethered_resting_timeout_ns": "50ms",
+        "client_liveness_timeout_ns": "10s",
+    }
+    FAR_AHEAD = 40_000
+
+    @pytest.mark.parametrize("rejoins", [True, False])
+    def test_who_was_left_behind_for_good_has_a_say(self, launch: Callable[..., Any], source: socket.socket, rejoins: bool) -> None:
+        client = launch(**self.TIMES)
+        channel = f"{UDP}|tags=1|rejoin={str(rejoins).lower()}"
+        _, address = subscribe(client, f"{channel}|tether=false")
+        fast, _ = subscribe(client, channel)
+        source.sendto(setup(), address)
+        images = [client.take(CommandType.ON_AVAILABLE_IMAGE) for _ in range(2)]
+        position_id = next(image.subscriber_position_counter_id for image in images if image.subscription_registration_id == fast)
+        client.set_counter(position_id, self.FAR_AHEAD)
+        client.take(CommandType.ON_UNAVAILABLE_IMAGE)
+        remove = commands.RemoveSubscriptionEncoder
+        client.request(CommandType.REMOVE_SUBSCRIPTION, remove, registration_id=fast)
+        client.work_until(lambda: not any(label.startswith("rcv-hwm") for label in client.labels()))
+        client.responses.clear()
+        source.sendto(setup(), address)
+        client.work(20)
+        assert (CommandType.ON_AVAILABLE_IMAGE in [kind for kind, _ in client.responses]) == rejoins

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import pytest
 
+from aerowire.base.channel_uri import ChannelUri
 from aerowire.base.errors import ChannelError, ChannelValueError, UnknownHostError
 from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.driver.context import Context
 from aerowire.driver.endpoint_sockets import explicit_control, receiver_socket
 from aerowire.driver.interfaces import InterfaceAddress
 from aerowire.driver.socket_address import SocketAddress
-from aerowire.driver.udp_channel import ControlMode, UdpChannel
+from aerowire.driver.udp_channel import ControlMode, UdpChannel, names_to_resolve
 
 INTERFACES = (
     InterfaceAddress("lo", 1, "127.0.0.1", is_loopback=True, supports_multicast=False),
     InterfaceAddress("eth0", 2, "192.168.1.20"),
     InterfaceAddress("lo", 1, "::1", is_loopback=True, supports_multicast=False),
+    InterfaceAddress("eth0", 2, "fe80::20"),
+    InterfaceAddress("eth1", 4, "fe80::20"),
     InterfaceAddress("down0", 3, "10.0.0.1", is_up=False),
 )
-HOSTS = {"localhost": "127.0.0.1", "six": "2001:db8::6"}
+HOSTS = {"localhost": "127.0.0.1", "inside": "192.168.1.20", "six": "2001:db8::6"}
 
 
 def parse(text: str, *, is_destination: bool = False) -> UdpChannel:
@@ -35,6 +38,9 @@ def parse(text: str, *, is_destination: bool = False) -> UdpChannel:
         ("aeron:udp?endpoint=localhost:40123|interface=127.0.0.1:7777/32", "UDP-127.0.0.1:7777-localhost:40123"),
         ("aeron:udp?endpoint=localhost:40123|interface=192.168.0.0/16", "UDP-192.168.1.20:0-localhost:40123"),
         ("aeron:udp?endpoint=localhost:40123|interface={eth0}:5", "UDP-192.168.1.20:5-localhost:40123"),
+        ("aeron:udp?endpoint=localhost:40123|interface=inside", "UDP-192.168.1.20:0-localhost:40123"),
+        ("aeron:udp?endpoint=localhost:40123|interface=inside:7/16", "UDP-192.168.1.20:7-localhost:40123"),
+        ("aeron:udp?endpoint=[::1]:40123|interface=[fe80::20%eth1]:7/64", "UDP-fe80::20:7-[::1]:40123"),
         ("aeron:udp?endpoint=224.20.30.39:40124|interface=localhost", "UDP-127.0.0.1:0-224.20.30.39:40124"),
         ("aeron:udp?endpoint=224.20.30.39:40124", "UDP-192.168.1.20:0-224.20.30.39:40124"),
         ("aeron:udp?control=localhost:40200|control-mode=dynamic", "UDP-localhost:40200-0.0.0.0:0"),
@@ -100,6 +106,8 @@ def test_multicast_control_is_the_next_address() -> None:
         ("aeron:udp?endpoint=localhost:4|interface=10.0.0.0/8", "no interface matches"),
         ("aeron:udp?endpoint=localhost:4|interface={wlan0}", "interface is unknown"),
         ("aeron:udp?endpoint=localhost:4|interface=[::1]", "differ in family"),
+        ("aeron:udp?endpoint=localhost:4|interface=six", "differ in family"),
+        ("aeron:udp?endpoint=[::1]:4|interface=[fe80::20%wlan0]", "no interface matches"),
     ],
 )
 def test_refuses_a_channel_it_cannot_mean(text: str, part: str) -> None:
@@ -125,6 +133,18 @@ def test_a_tag_refers_to_a_channel_of_the_same_address() -> None:
         first.matches_tag(parse("aeron:udp?tags=7|endpoint=localhost:40123"), remote=moved)
     with pytest.raises(ChannelValueError, match="another endpoint"):
         first.matches_tag(parse("aeron:udp?tags=7|endpoint=localhost:40124"))
+
+
+def test_a_scope_chooses_among_interfaces_with_one_address() -> None:
+    for scope, index in (("eth0", 2), ("eth1", 4), ("4", 4)):
+        channel = parse(f"aeron:udp?endpoint=[ff02::5]:4|interface=[fe80::20%{scope}]")
+        assert channel.interface is not None
+        assert (channel.interface.index, channel.local_data.scope_id) == (index, index)
+
+
+def test_the_name_in_an_interface_is_looked_up_where_looking_up_may_take_long() -> None:
+    for text, names in (("inside:4/24", ["inside:0"]), ("127.0.0.1/24", []), ("[::1]", []), ("{eth0}:4", [])):
+        assert names_to_resolve(ChannelUri.parse(f"aeron:udp?interface={text}")) == names
 
 
 def test_a_link_local_control_address_keeps_its_interface() -> None:

@@ -59,6 +59,22 @@ def test_ipv6_unicast(scenario: Scenario, publishing: Side, host: str, feature: 
 
 
 @BOTH
+def test_ipv4_reaches_all_addresses_of_ipv6(scenario: Scenario, publishing: Side) -> None:
+    scenario.feature("IPv4 publisher, subscription on [::]")
+    sender, receiver = two_ends(scenario, publishing)
+    port = free_port()
+    stream = scenario.stream()
+    stream.subscribe(receiver, f"aeron:udp?endpoint=[::]:{port}")
+    stream.publish(sender, f"aeron:udp?endpoint=127.0.0.1:{port}")
+    stream.compare()
+    scenario.prove(receiver.driver, "Status Messages sent")
+    scenario.prove(sender.driver, "Status Messages received")
+    scenario.observed("rcv-local-sockaddr of IPv6: " + bound_address(receiver.driver).rpartition(":")[0])
+    stream.finish()
+    scenario.finish()
+
+
+@BOTH
 @pytest.mark.parametrize(("mtu", "feature"), [(8_192, "MTU of 8 KiB"), (65_504, "MTU of 65,504 bytes")])
 def test_long_datagrams(scenario: Scenario, publishing: Side, mtu: int, feature: str) -> None:
     scenario.feature(feature)

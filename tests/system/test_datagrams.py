@@ -48,6 +48,16 @@ def test_batches_longer_than_a_system_call_arrive_whole(pair: tuple[UdpPort, Udp
     assert left.short_sends == 0
 
 
+def test_all_addresses_of_ipv6_are_those_of_ipv4_too(pair: tuple[UdpPort, UdpPort]) -> None:
+    left, _ = pair
+    with open_udp(bind=("::", 0)) as everywhere:
+        assert left.send_datagrams([(b"there", ("127.0.0.1", everywhere.local_address[1]))]) == 1
+        ((payload, source, _),) = arrived(everywhere, 1)
+        assert payload == b"there"
+        assert everywhere.send_datagrams([(b"back", source)]) == 1
+        assert [payload for payload, _, _ in arrived(left, 1)] == [b"back"]
+
+
 def test_largest_and_empty_payloads_pass(pair: tuple[UdpPort, UdpPort]) -> None:
     left, right = pair
     for payload in (b"", bytes(range(256)) * 255 + b"tail"):

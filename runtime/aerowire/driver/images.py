@@ -48,6 +48,7 @@ class Image:
     counter_ids: list[int]
     is_response_wanted: bool = False
     is_lingering: bool = False
+    is_left_for_good: bool = False
 
     @property
     def source_id(self) -> int:

@@ -1,4 +1,4 @@
-"""Network interfaces of this host and the `interface=` parameter: `addr[/prefix][:port]` or `{name}[:port]`.
+"""Network interfaces of this host and the `interface=` parameter: `addr[:port][/prefix]`, `host[:port][/prefix]` or `{name}[:port]`.
 
 Aeron: InterfaceSearchAddress, NamedInterface.
 """
@@ -15,14 +15,15 @@ from dataclasses import dataclass
 
 from aerowire.base.errors import ChannelValueError
 from aerowire.codecs.tables.errors import ErrorCode
-from aerowire.driver.socket_address import ANY_IPV4, ANY_IPV6, SocketAddress
+from aerowire.driver.socket_address import ANY_IPV4, ANY_IPV6, NameResolver, SocketAddress, resolve_with_system
 
 _IFF_UP = 0x1
 _IFF_LOOPBACK = 0x8
 _IFF_MULTICAST = 0x1000
 
 _NAMED = re.compile(r"\{(?P<name>.+)\}(?::(?P<port>[0-9]+))?", re.ASCII)
-_SEARCH = re.compile(r"(?P<host>\[[0-9a-fA-F:.]+\]|[^:/\[\]]+)(?::(?P<port>[0-9]+))?(?:/(?P<prefix>[0-9]+))?", re.ASCII)
+_HOST = r"\[(?P<ipv6>[0-9a-fA-F:.]+)(?:%(?P<scope>[0-9a-zA-Z_.~-]+))?\]|(?P<host>[^:/\[\]]+)"
+_SEARCH = re.compile(rf"(?:{_HOST})(?::(?P<port>[0-9]+))?(?:/(?P<prefix>[0-9]+))?", re.ASCII)
 
 IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -110,29 +111,41 @@ def _address_text(address: _SockAddr) -> str | None:
     return None
 
 
+def interface_host(text: str | None) -> str | None:
+    """Return the host of `interface=text` whose address is to be looked up; None for an address, the name of an interface, or nonsense."""
+    match = None if text is None or _NAMED.fullmatch(text) else _SEARCH.fullmatch(text)
+    host = match["host"] if match is not None else None
+    return None if host is None or _as_ip(host) is not None else host
+
+
 def resolve_interface(
-    uri: str, text: str | None, *, is_multicast: bool, is_ipv6: bool, lister: InterfaceLister = list_interfaces
+    uri: str,
+    text: str | None,
+    *,
+    is_multicast: bool,
+    is_ipv6: bool,
+    lister: InterfaceLister = list_interfaces,
+    resolver: NameResolver = resolve_with_system,
 ) -> tuple[SocketAddress, InterfaceAddress | None]:
     """Return the local address that `interface=text` selects and, unless it is a wildcard, its interface.
 
-    Raises ChannelValueError when the text is malformed or nothing on this host matches.
+    A host's name is looked up with `resolver`. Raises ChannelValueError when the text is malformed or nothing on this host matches.
     """
     if text is None:
         wildcard = ANY_IPV6 if is_ipv6 else ANY_IPV4
         if not is_multicast:
             return wildcard, None
-        return _search(uri, None, wildcard, 0, lister)
+        return _search(uri, None, wildcard, 0, lister())
     named = _NAMED.fullmatch(text)
     if named is not None:
         return _by_name(uri, text, named["name"], _port(uri, text, named["port"]), is_ipv6, lister)
     match = _SEARCH.fullmatch(text)
     if match is None:
         raise _error(uri, text, "interface is malformed", "address[/prefix], address:port/prefix or {name}")
-    host = match["host"].strip("[]")
-    try:
-        ip = ipaddress.ip_address(socket.gethostbyname(host) if host == "localhost" else host)
-    except (ValueError, OSError):
-        raise _error(uri, text, "interface is not an address", "an IPv4 or IPv6 address, or {name}") from None
+    host = match["ipv6"] or match["host"]
+    ip = _as_ip(host) or _as_ip(resolver(host) or "")
+    if ip is None:
+        raise _error(uri, text, "interface is not an address", "an IPv4 or IPv6 address, a host's name, or {name}")
     if (ip.version == 6) != is_ipv6:
         raise _error(uri, text, "interface and endpoint differ in family", "addresses of one family")
     prefix = int(match["prefix"]) if match["prefix"] else ip.max_prefixlen
@@ -141,7 +154,15 @@ def resolve_interface(
     wanted = SocketAddress(str(ip), _port(uri, text, match["port"]))
     if wanted.is_any and not is_multicast:
         return wanted, None
-    return _search(uri, text, wanted, prefix, lister)
+    scope = match["scope"]
+    return _search(uri, text, wanted, prefix, [item for item in lister() if scope in {None, item.name, str(item.index)}])
+
+
+def _as_ip(text: str) -> IpAddress | None:
+    try:
+        return ipaddress.ip_address(text)
+    except ValueError:
+        return None
 
 
 def _by_name(
@@ -157,10 +178,10 @@ def _by_name(
 
 
 def _search(
-    uri: str, text: str | None, wanted: SocketAddress, prefix: int, lister: InterfaceLister
+    uri: str, text: str | None, wanted: SocketAddress, prefix: int, candidates: Sequence[InterfaceAddress]
 ) -> tuple[SocketAddress, InterfaceAddress | None]:
     network = ipaddress.ip_network(f"{wanted.host}/{prefix}", strict=False)
-    matching = [item for item in lister() if item.ip.version == network.version and item.ip in network]
+    matching = [item for item in candidates if item.ip.version == network.version and item.ip in network]
     # The narrowest network comes first, and a loopback interface only when nothing better matches. Aeron: NetworkUtil.filterBySubnet.
     for item in sorted(matching, key=lambda item: (item.is_loopback, -item.prefix_length)):
         if item.is_up and (item.supports_multicast or item.is_loopback):

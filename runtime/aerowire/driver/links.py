@@ -19,7 +19,12 @@ _Key = TypeVar("_Key")
 
 
 class Source(Protocol):
-    """A stream that subscriptions can be linked to: an image, or a publication of this driver."""
+    """A stream that subscriptions can be linked to: an image, or a publication of this driver.
+
+    `is_left_for_good`: a subscription that does not rejoin fell behind in it, and has no place in it any more.
+    """
+
+    is_left_for_good: bool
 
     @property
     def source_id(self) -> int: ...

@@ -85,7 +85,7 @@ class LogStore:
     ) -> None:
         """`worker` does what takes long (None: the caller does); `wake` is called from there when something is done."""
         self._context = context
-        self._regions = regions
+        self._regions = regions if context.perform_storage_checks else regions.unchecked()
         self._mapped_bytes = mapped_bytes
         self._free_failures = free_failures
         self._refusals = refusals
@@ -222,6 +222,7 @@ class LogStore:
                 hint="use shorter terms (term-length=), free space, or another aeron.dir",
                 error_code=ErrorCode.STORAGE_SPACE,
             )
+        # Once until there is room again: officially each log says so, and each with another figure is another error.
         is_low = free <= self._context.low_file_store_warning_threshold
         if is_low and not self._is_low:
             self._errors.warn(

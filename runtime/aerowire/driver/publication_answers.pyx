@@ -41,6 +41,8 @@ cdef bint take_status_message(NetworkPublication publication, const uint8_t* fra
         publication._liveness.on_status_message(status_message_receiver_id(frame), now_ns)
     publication.status_message_ns = now_ns
     store_release_i32(&publication._has_receivers, publication._liveness.count > 0)
+    if not had_receivers:
+        publication._connection_told = False
     if publication._is_response and publication._has_receivers and not publication._connection_told:
         publication._connection_told = events.has_room() and events.offer(EVENT_RESPONSE_CONNECTED, <void*>publication, 0, 0)
     if position + (publication.term_length >> 1) > publication._over_run_limit:

@@ -53,6 +53,7 @@ class Publication:
     reference_count: int = 0
     is_ending: bool = False
     has_session: bool = False
+    is_left_for_good: bool = False
 
     @property
     def is_ipc(self) -> bool:

@@ -240,15 +240,19 @@ class Subscriptions:
         link = self._find(native, position_id, registration_id)
         if link is not None and not link.is_ended:
             link.is_ended = True
+            link.source.is_left_for_good = True
             self._free_unless_awaited(link)
             self._note_tether(link, "CLOSED")
 
     def notify_unavailable(self, source: Source) -> bool:
-        """Tell every linked subscription that a source has ended; returns whether the last one would join again."""
-        is_rejoin = True
+        """Tell every linked subscription that a source has ended; returns whether its session may join again.
+
+        Who was left behind has a say in that as well: it is still subscribed. Aeron: DriverConductor.transitionToLinger.
+        """
+        is_rejoin = not source.is_left_for_good
         for link in self._links.of_source(source):
-            if link.is_available:
-                is_rejoin = link.subscription.params.is_rejoin
+            if not link.is_ended:
+                is_rejoin = is_rejoin and link.subscription.params.is_rejoin
                 self._tell_unavailable(link)
         return is_rejoin
 

@@ -9,13 +9,14 @@ import enum
 import ipaddress
 import itertools
 from dataclasses import dataclass
+from functools import partial
 
 from aerowire.base.channel_uri import ChannelUri
 from aerowire.base.errors import ChannelError, ChannelValueError
 from aerowire.codecs.flyweights import transport
 from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.driver.channel_values import ChannelValues
-from aerowire.driver.interfaces import InterfaceAddress, InterfaceLister, list_interfaces, resolve_interface
+from aerowire.driver.interfaces import InterfaceAddress, InterfaceLister, interface_host, list_interfaces, resolve_interface
 from aerowire.driver.socket_address import ANY_IPV4, ANY_IPV6, NameResolver, SocketAddress, is_numeric, parse_address, resolve_with_system
 
 # Offset of the reserved value from the start of a message, which is what `reserved` asks timestamps to be written to.
@@ -148,7 +149,7 @@ class UdpChannel:
         remote = endpoint or (ANY_IPV6 if control is not None and control.is_ipv6 else ANY_IPV4)
         if control is not None and control.is_ipv6 != remote.is_ipv6:
             raise _value_error(text, "control", "control and endpoint differ in family", "addresses of one family")
-        remote_control, local, interface, canonical = _resolve_local(uri, text, remote, control, interfaces)
+        remote_control, local, interface, canonical = _resolve_local(uri, text, remote, control, interfaces, resolver)
         return cls(
             uri=uri,
             original=text,
@@ -176,7 +177,8 @@ class UdpChannel:
 
 def names_to_resolve(uri: ChannelUri) -> list[str]:
     """Return the `host:port` texts of a channel, for a caller that wants to know whether parsing can block."""
-    return [text for text in (uri.get("endpoint"), uri.get("control")) if text is not None]
+    host = interface_host(uri.get("interface"))
+    return [text for text in (uri.get("endpoint"), uri.get("control"), None if host is None else f"{host}:0") if text is not None]
 
 
 def _address(uri: ChannelUri, text: str, key: str, resolver: NameResolver) -> SocketAddress | None:
@@ -219,16 +221,21 @@ def _suffix(uri: ChannelUri, endpoint: SocketAddress | None, control: SocketAddr
 
 
 def _resolve_local(
-    uri: ChannelUri, text: str, remote: SocketAddress, control: SocketAddress | None, interfaces: InterfaceLister
+    uri: ChannelUri,
+    text: str,
+    remote: SocketAddress,
+    control: SocketAddress | None,
+    interfaces: InterfaceLister,
+    resolver: NameResolver,
 ) -> tuple[SocketAddress, SocketAddress, InterfaceAddress | None, str]:
     """Return (remote control, local address, interface, canonical form without suffix)."""
-    interface_text = uri.get("interface")
+    select = partial(resolve_interface, text, uri.get("interface"), is_ipv6=remote.is_ipv6, lister=interfaces, resolver=resolver)
     if remote.is_multicast:
-        local, interface = resolve_interface(text, interface_text, is_multicast=True, is_ipv6=remote.is_ipv6, lister=interfaces)
+        local, interface = select(is_multicast=True)
         return _multicast_control(text, remote), local, interface, _canonicalise(None, local, None, remote)
     if control is not None:
         return remote, control, None, _canonicalise(uri.get("control"), control, uri.get("endpoint"), remote)
-    local, interface = resolve_interface(text, interface_text, is_multicast=False, is_ipv6=remote.is_ipv6, lister=interfaces)
+    local, interface = select(is_multicast=False)
     return remote, local, interface, _canonicalise(None, local, uri.get("endpoint"), remote)
 
 

@@ -24,7 +24,7 @@ cdef int32_t scan_for_availability(const uint8_t* term, int32_t term_length, int
         length = <int32_t>align_frame(length)
         if frame_is_padding(term + offset + available):
             if available + <int32_t>DATA_HEADER_LENGTH > limit:
-                break
+                return available if available else -<int32_t>DATA_HEADER_LENGTH
             padding[0] = length - <int32_t>DATA_HEADER_LENGTH
             return available + <int32_t>DATA_HEADER_LENGTH
         if available + length > limit:

@@ -78,17 +78,18 @@ cdef class Region:
     """
 
     @staticmethod
-    def create_file(path, int64_t length, sparse=True):
+    def create_file(path, int64_t length, sparse=True, checks_space=True):
         """Create the file `path` of `length` zero bytes and map it for reading and writing.
 
         Not sparse: all blocks are allocated now, so that no later write can fail.  Sparse: the file system is asked for
-        that much free space first, but others may take it meanwhile.  Raises StorageSpaceError when there is no room (the
+        that much free space first unless `checks_space` is false, but others may take it meanwhile.  Raises StorageSpaceError when there is no room (the
         file is removed again), MappedFileExistsError when `path` exists, StorageError for anything else.
         """
         name = os.fspath(path)
         if length <= 0:
             raise StorageError("cannot create an empty mapped file", where=name, expected="a length > 0", actual=length)
-        _check_free_space(Path(name).parent, length, name)
+        if checks_space or not sparse:
+            _check_free_space(Path(name).parent, length, name)
         try:
             fd = os.open(name, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, FILE_MODE)
         except FileExistsError:

@@ -11,14 +11,21 @@ from aerowire.memory.region import Region, free_space
 
 
 class FileRegionPort(RegionPort):
-    """Creates, maps and deletes files of the operating system.  Holds no state."""
+    """Creates, maps and deletes files of the operating system."""
+
+    def __init__(self, *, checks_space: bool = True) -> None:
+        """Without `checks_space` a sparse file may be longer than what is free."""
+        self._checks_space = checks_space
 
     @property
     def page_size(self) -> int:
         return mmap.PAGESIZE
 
     def create(self, path: str | os.PathLike[str], length: int, *, sparse: bool) -> Region:
-        return Region.create_file(path, length, sparse)
+        return Region.create_file(path, length, sparse, self._checks_space)
+
+    def unchecked(self) -> FileRegionPort:
+        return FileRegionPort(checks_space=False)
 
     def map(self, path: str | os.PathLike[str], *, writable: bool = True, minimum_length: int = 1) -> Region:
         return Region.map_file(path, writable, minimum_length)
