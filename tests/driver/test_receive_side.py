@@ -15,6 +15,15 @@ from aerowire.ipc.error_log import read_errors
 
 STREAM = 10
 UDP = "aeron:udp?endpoint=127.0.0.1:0"
+TIMES = {
+    "image_liveness_timeout_ns": "200ms",
+    "timer_interval_ns": "10ms",
+    "untethered_window_limit_timeout_ns": "50ms",
+    "untethered_linger_timeout_ns": "50ms",
+    "untethered_resting_timeout_ns": "50ms",
+    "client_liveness_timeout_ns": "10s",
+}
+FAR_AHEAD = 40_000
 
 
 @pytest.fixture
@@ -121,26 +130,16 @@ class TestCongestionControl:
 class TestRejoining:
     """Whether a session whose image died of silence may come back is asked of everybody who is still subscribed."""
 
-    TIMES = {
-        "image_liveness_timeout_ns": "200ms",
-        "timer_interval_ns": "10ms",
-        "untethered_window_limit_timeout_ns": "50ms",
-        "untethered_linger_timeout_ns": "50ms",
-        "untethered_resting_timeout_ns": "50ms",
-        "client_liveness_timeout_ns": "10s",
-    }
-    FAR_AHEAD = 40_000
-
     @pytest.mark.parametrize("rejoins", [True, False])
     def test_who_was_left_behind_for_good_has_a_say(self, launch: Callable[..., Any], source: socket.socket, rejoins: bool) -> None:
-        client = launch(**self.TIMES)
+        client = launch(**TIMES)
         channel = f"{UDP}|tags=1|rejoin={str(rejoins).lower()}"
         _, address = subscribe(client, f"{channel}|tether=false")
         fast, _ = subscribe(client, channel)
         source.sendto(setup(), address)
         images = [client.take(CommandType.ON_AVAILABLE_IMAGE) for _ in range(2)]
         position_id = next(image.subscriber_position_counter_id for image in images if image.subscription_registration_id == fast)
-        client.set_counter(position_id, self.FAR_AHEAD)
+        client.set_counter(position_id, FAR_AHEAD)
         client.take(CommandType.ON_UNAVAILABLE_IMAGE)
         remove = commands.RemoveSubscriptionEncoder
         client.request(CommandType.REMOVE_SUBSCRIPTION, remove, registration_id=fast)
