@@ -173,6 +173,9 @@ class FullDisk(FileRegionPort):
         del directory
         return 0
 
+    def unchecked(self) -> FullDisk:
+        return self
+
 
 @pytest.mark.parametrize("is_checked", [True, False])
 def test_a_full_disk_refuses_a_log_when_it_is_asked_first(launch: Callable[..., Any], is_checked: bool) -> None:
