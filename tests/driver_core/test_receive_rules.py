@@ -68,9 +68,13 @@ def test_answers_go_to_the_control_address_whoever_sends(world):
 
 def test_a_stream_that_is_before_its_beginning_gets_no_image(world):
     node, _, source = listen(world)
-    source.setup(term=INITIAL_TERM - 1)
+    for times in (1, 2):
+        source.setup(term=INITIAL_TERM - 1)
+        world.run(5 * MS)
+        assert (node.images, node.get(SystemCounter.INVALID_PACKETS)) == ([], times)
+    source.setup(term=INITIAL_TERM - 1, stream=STREAM + 1)  # nobody asks for it
     world.run(5 * MS)
-    assert (node.images, node.get(SystemCounter.INVALID_PACKETS)) == ([], 1)
+    assert node.get(SystemCounter.INVALID_PACKETS) == 2
     source.setup(term=INITIAL_TERM + 2, offset=64)
     world.run(5 * MS)
     assert [node.counters.value(subscriber.position_id) for subscriber in node.subscribers] == [2 * TERM + 64]

@@ -67,10 +67,7 @@ def test_data_must_be_a_multiple_of_the_alignment():
         ({"mtu": 33}, False),
         ({"mtu": 65504}, True),
         ({"mtu": 65536}, False),
-        ({"initial_term_id": 3, "active_term_id": 2}, False),
-        ({"initial_term_id": -(1 << 31), "active_term_id": (1 << 31) - 1}, False),
-        ({"initial_term_id": (1 << 31) - 1, "active_term_id": -(1 << 31)}, True),
-        ({"initial_term_id": 0, "active_term_id": (1 << 31) - 1}, True),
+        ({"initial_term_id": 3, "active_term_id": 2}, True),
     ],
 )
 def test_setup_fields(change, valid):

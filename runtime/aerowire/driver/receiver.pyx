@@ -23,7 +23,7 @@ from aerowire.driver.receive_transport cimport ControlChange, ReceiveTransport
 from aerowire.driver.system_counters cimport duty_cycle_measure
 from aerowire.ipc.counters cimport counter_add, counter_atomic_add, counter_increment
 from aerowire.protocol.destinations cimport DESTINATION_TIMEOUT_NS
-from aerowire.protocol.frames cimport frame_is_valid, setup_is_valid
+from aerowire.protocol.frames cimport frame_is_valid, setup_has_begun, setup_is_valid
 from aerowire.protocol.interest cimport (
     DISPATCH_CREATE, DISPATCH_ELICIT, DISPATCH_IMAGE, DISPATCH_LIMIT, SESSION_COOL_DOWN, SESSION_INIT_IN_PROGRESS, SESSION_PENDING_SETUP)
 
@@ -193,7 +193,11 @@ cdef class Receiver(DriverAgent):
         elif verdict == DISPATCH_CREATE:
             if transport.is_multicast and transport.ttl < setup_ttl(frame):
                 counter_increment(self._system.address[SYSTEM_COUNTER_POSSIBLE_TTL_ASYMMETRY])
-            if not self._ask_for_image(endpoint, transport, frame, source):
+            # Official drivers make an image of a stream that has not begun, and drop all its data.
+            if not setup_has_begun(frame):
+                counter_atomic_add(self._system.address[SYSTEM_COUNTER_INVALID_PACKETS], 1)
+                endpoint.interest.forget_session(stream_id, session_id, SESSION_INIT_IN_PROGRESS)
+            elif not self._ask_for_image(endpoint, transport, frame, source):
                 endpoint.interest.forget_session(stream_id, session_id, SESSION_INIT_IN_PROGRESS)
         elif verdict == DISPATCH_LIMIT:
             endpoint.report(ERROR_SESSION_LIMIT, stream_id, session_id, now_ns)

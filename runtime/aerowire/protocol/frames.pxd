@@ -3,7 +3,7 @@
 # First layer: is this datagram a frame at all (Aeron: UdpChannelTransport.isValidFrame). Second layer: are the fields of a
 # set-up, status message, NAK, error frame or data packet consistent (the isValid methods of the flyweights, validatePacket).
 
-from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t
 from aerowire.codecs.native.transport cimport (
     DATA_HEADER_LENGTH, ERROR_FRAME_LENGTH, ERROR_TEXT_LENGTH_MAX, FRAME_ALIGNMENT, FRAME_HEADER_LENGTH, FRAME_TYPE_DATA, FRAME_TYPE_ERR,
     FRAME_TYPE_NAK, FRAME_TYPE_PAD, FRAME_TYPE_RES, FRAME_TYPE_RSP_SETUP, FRAME_TYPE_RTTM, FRAME_TYPE_SETUP, FRAME_TYPE_SM, FRAME_VERSION,
@@ -59,11 +59,14 @@ cdef inline bint setup_is_valid(const uint8_t* packet) noexcept nogil:
     cdef int32_t term_length = setup_term_length(packet)
     cdef int32_t offset = setup_term_offset(packet)
     cdef int32_t mtu = setup_mtu(packet)
-    cdef int32_t term_count = setup_active_term_id(packet) - setup_initial_term_id(packet)      # ids wrap
-    # Official drivers make an image of a stream that is before its beginning, and then drop all its data.
-    return (term_count >= 0 and TERM_LENGTH_MIN <= term_length <= TERM_LENGTH_MAX and (term_length & (term_length - 1)) == 0
+    return (TERM_LENGTH_MIN <= term_length <= TERM_LENGTH_MAX and (term_length & (term_length - 1)) == 0
             and 0 <= offset < term_length and is_frame_aligned(offset)
             and SETUP_MTU_MIN <= mtu <= MAX_UDP_PAYLOAD and is_frame_aligned(mtu))
+
+
+cdef inline bint setup_has_begun(const uint8_t* packet) noexcept nogil:
+    # No stream is before its beginning. Ids wrap.
+    return <int32_t>(<uint32_t>setup_active_term_id(packet) - <uint32_t>setup_initial_term_id(packet)) >= 0
 
 cdef inline bint status_message_is_valid(const uint8_t* packet, int32_t term_length) noexcept nogil:
     # term_length: TERM_LENGTH_MAX when the publication is unknown
