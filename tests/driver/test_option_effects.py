@@ -169,23 +169,29 @@ def stage(tmp_path: Path) -> Iterator[Callable[..., Stage]]:
 class FullDisk(FileRegionPort):
     """Says that there is no room, and has some."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_asked_for_unchecked = False
+
     def free_space(self, directory: object) -> int:
         del directory
         return 0
 
     def unchecked(self) -> FullDisk:
+        self.is_asked_for_unchecked = True
         return self
 
 
 @pytest.mark.parametrize("is_checked", [True, False])
 def test_a_full_disk_refuses_a_log_when_it_is_asked_first(launch: Callable[..., Any], is_checked: bool) -> None:
-    ports = replace(Ports.system(), regions=FullDisk())
-    client = launch(ports=ports, properties={"aeron.perform.storage.checks": str(is_checked).lower()})
+    disk = FullDisk()
+    client = launch(ports=replace(Ports.system(), regions=disk), properties={"aeron.perform.storage.checks": str(is_checked).lower()})
     publication = client.add_publication("aeron:ipc", STREAM)
     if is_checked:
         assert client.error_of(publication)[0] == ErrorCode.STORAGE_SPACE
     else:
         assert Path(client.take(CommandType.ON_PUBLICATION_READY, publication).log_file).is_file()
+    assert disk.is_asked_for_unchecked != is_checked
 
 
 @pytest.mark.parametrize(("properties", "length"), [({}, 4 << 20), ({"aeron.error.buffer.length": "5m"}, 5 << 20)])

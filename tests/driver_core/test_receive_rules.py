@@ -80,6 +80,14 @@ def test_a_stream_that_is_before_its_beginning_gets_no_image(world):
     assert [node.counters.value(subscriber.position_id) for subscriber in node.subscribers] == [2 * TERM + 64]
 
 
+@pytest.mark.parametrize(("initial", "term", "images"), [((1 << 31) - 1, -(1 << 31), 1), (-(1 << 31), (1 << 31) - 1, 0)])
+def test_terms_are_counted_round_the_end_of_their_numbers(world, initial, term, images):
+    node, _, source = listen(world)
+    source.setup(initial=initial, term=term)
+    world.run(5 * MS)
+    assert (len(node.images), node.get(SystemCounter.INVALID_PACKETS)) == (images, 1 - images)
+
+
 def test_another_session_gets_neither_answer_nor_image(world):
     node, _, source = listen(world, session=SESSION)
     source.data(0, session=SESSION + 1)

@@ -18,14 +18,16 @@ class WireSource:
     def __init__(self, network: Any, to: tuple[str, int], *, host: str = "10.0.0.1", port: int = 0) -> None:
         self._port = network.open_port((host, port), to)
 
-    def setup(self, *, session: int = SESSION, stream: int = STREAM, offset: int = 0, term: int = INITIAL_TERM) -> None:
+    def setup(
+        self, *, session: int = SESSION, stream: int = STREAM, offset: int = 0, term: int = INITIAL_TERM, initial: int = INITIAL_TERM
+    ) -> None:
         self._send(
             transport.SetupEncoder.encode(
                 frame_length=40,
                 term_offset=offset,
                 session_id=session,
                 stream_id=stream,
-                initial_term_id=INITIAL_TERM,
+                initial_term_id=initial,
                 active_term_id=term,
                 term_length=TERM,
                 mtu=1408,

@@ -108,7 +108,7 @@ _ADDRESSES = (
     ("endpoint=127.0.0.1:PORT|interface=localhost/24", "endpoint=127.0.0.1:0|interface=localhost/24"),
     ("endpoint=127.0.0.1:PORT|interface=127.1", "endpoint=127.0.0.1:0|interface=127.1"),
     ("endpoint=127.0.0.1:PORT|interface=LOCALHOST:0/8", "endpoint=127.0.0.1:0|interface=LOCALHOST:0/8"),
-    ("endpoint=127.0.0.1:PORT|interface=no.such.host", "endpoint=127.0.0.1:0|interface=no.such.host"),
+    ("endpoint=127.0.0.1:PORT|interface=no-such-host.invalid", "endpoint=127.0.0.1:0|interface=no-such-host.invalid"),
     ("endpoint=[::1]:PORT|interface=[::1%lo]", "endpoint=[::1]:0|interface=[::1%lo]"),
     ("endpoint=127.0.0.1:PORT|interface={lo}", "endpoint=127.0.0.1:0|interface={lo}"),
     ("endpoint=127.0.0.1:PORT|interface={lo}:0", "endpoint=127.0.0.1:0|interface={lo}:0"),

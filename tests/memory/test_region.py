@@ -43,7 +43,7 @@ def test_full_file_system_is_found_before_anything_is_written(tmp_path: Path, sp
 
 
 def test_a_sparse_file_may_be_longer_than_what_is_free_if_its_maker_does_not_ask(tmp_path: Path) -> None:
-    path, length = tmp_path / "file", free_space(tmp_path) + (1 << 20)
+    path, length = tmp_path / "file", free_space(tmp_path) + (1 << 30)
     with Region.create_file(path, length, checks_space=False) as region:
         assert (len(region), path.stat().st_size) == (length, length)
     with pytest.raises(StorageSpaceError):

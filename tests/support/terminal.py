@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import fcntl
 import os
 import pty
@@ -18,8 +19,10 @@ from types import TracebackType
 from typing import Any, Self
 
 LIMIT_S = 30.0
+# What belongs together comes without a longer pause.
+SILENCE_S = 0.01
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")
-_HOME, _LEAVE = "\x1b[H", "\x1b[?1049l"
+_HOME, _ENTER, _LEAVE, _CURSOR = "\x1b[H", "\x1b[?1049h", "\x1b[?1049l", "\x1b[?25h"
 
 
 class Terminal:
@@ -28,6 +31,7 @@ class Terminal:
     def __init__(self, *command: str, rows: int = 24, columns: int = 80, stdin: int | None = None) -> None:
         self._parent, self._child = pty.openpty()
         self._written = ""
+        self._decode = codecs.getincrementaldecoder("utf-8")().decode
         self._process: subprocess.Popen[bytes] | None = None
         self.resize(rows, columns)
         self.modes = self._modes()
@@ -68,14 +72,16 @@ class Terminal:
     @property
     def is_as_before(self) -> bool:
         """Whether the terminal has the modes, the screen and the cursor that it had before the command."""
-        shown, _, after = self._written.rpartition("\x1b[?1049h")
-        is_left = not shown or ("\x1b[?1049l" in after and "\x1b[?25h" in after)
+        _, entered, after = self._written.rpartition(_ENTER)
+        is_left = not entered or (_LEAVE in after and _CURSOR in after)
         return is_left and self._modes() == self.modes
 
     @property
     def left(self) -> str:
         """What was written after the command's other screen."""
-        return self._written.rpartition(_LEAVE)[2].strip()
+        _, left, after = self._written.rpartition(_LEAVE)
+        assert left, self._written
+        return after.strip()
 
     @property
     def screen(self) -> list[str]:
@@ -98,13 +104,13 @@ class Terminal:
         while self._process.poll() is None:
             assert time.monotonic() < deadline, self.screen
             self._read(0.05)
-        self._read(0)
+        self._read(0.2)  # the last of it may be a moment behind the process
         return self._process.returncode
 
     def _read(self, seconds: float) -> None:
         while select.select([self._parent], [], [], seconds)[0]:
-            self._written += os.read(self._parent, 65536).decode()
-            seconds = 0
+            self._written += self._decode(os.read(self._parent, 65536))
+            seconds = SILENCE_S
 
     def _modes(self) -> list[Any]:
         return termios.tcgetattr(self._child)

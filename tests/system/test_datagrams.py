@@ -50,7 +50,11 @@ def test_batches_longer_than_a_system_call_arrive_whole(pair: tuple[UdpPort, Udp
 
 def test_all_addresses_of_ipv6_are_those_of_ipv4_too(pair: tuple[UdpPort, UdpPort]) -> None:
     left, _ = pair
-    with open_udp(bind=("::", 0)) as everywhere:
+    try:
+        everywhere = open_udp(bind=("::", 0))
+    except SocketError as error:
+        pytest.skip(f"no IPv6: {error}")
+    with everywhere:
         assert left.send_datagrams([(b"there", ("127.0.0.1", everywhere.local_address[1]))]) == 1
         ((payload, source, _),) = arrived(everywhere, 1)
         assert payload == b"there"

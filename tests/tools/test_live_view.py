@@ -97,8 +97,7 @@ def test_a_suspended_view_gives_the_terminal_back_meanwhile(driver_dir: str) -> 
         terminal.wait_for(lambda _screen: terminal.has_keys and terminal.screen)
         for _ in range(2):
             terminal.send_signal(signal.SIGTSTP)
-            terminal.wait_for(lambda _screen: proc.state_of(terminal.pid) == "T")
-            assert terminal.is_as_before
+            terminal.wait_for(lambda _screen: proc.state_of(terminal.pid) == "T" and terminal.is_as_before)
             terminal.send_signal(signal.SIGCONT)
             terminal.wait_for(lambda screen: terminal.has_keys and len(screen) == 24)
         terminal.press("q")

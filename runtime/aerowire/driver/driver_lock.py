@@ -16,27 +16,22 @@ from aerowire.driver.directory_lock import storage_error
 
 
 class DriverLock:
-    """Makes the file, which must not be there, and holds it until `release`; on a file system without locks there is no file.
-
-    Raises StorageError.
-    """
+    """Makes the file, which must not be there, and holds it until `release`. Raises StorageError."""
 
     __slots__ = ("__weakref__", "_descriptor")
 
     def __init__(self, directory: Path) -> None:
         path = directory / LOCK_FILE_NAME
+        self._descriptor: int | None = None
+        fork.poison(self)
         try:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            raise storage_error(directory, error) from None
-        self._descriptor: int | None = descriptor
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+            if self._descriptor is not None:
+                path.unlink(missing_ok=True)
             self._close()
-            path.unlink(missing_ok=True)
-        else:
-            fork.poison(self)
+            raise storage_error(directory, error) from None
 
     def release(self) -> None:
         """Let go. Only when the driver has said that it has ended. Harmless when done twice."""

@@ -6,7 +6,7 @@ Aeron: DriverConductor.CreatePublicationImageCommand.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from aerowire.base.errors import ChannelValueError
@@ -48,7 +48,7 @@ class Image:
     counter_ids: list[int]
     is_response_wanted: bool = False
     is_lingering: bool = False
-    is_left_for_good: bool = False
+    left_for_good: set[int] = field(default_factory=set)
 
     @property
     def source_id(self) -> int:

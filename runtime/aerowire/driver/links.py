@@ -21,10 +21,10 @@ _Key = TypeVar("_Key")
 class Source(Protocol):
     """A stream that subscriptions can be linked to: an image, or a publication of this driver.
 
-    `is_left_for_good`: a subscription that does not rejoin fell behind in it, and has no place in it any more.
+    `left_for_good`: registrations of subscriptions that do not rejoin, fell behind in it, and have no place in it any more.
     """
 
-    is_left_for_good: bool
+    left_for_good: set[int]
 
     @property
     def source_id(self) -> int: ...

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from aerowire.codecs.flyweights import cnc, commands, logbuffer
@@ -53,7 +53,7 @@ class Publication:
     reference_count: int = 0
     is_ending: bool = False
     has_session: bool = False
-    is_left_for_good: bool = False
+    left_for_good: set[int] = field(default_factory=set)
 
     @property
     def is_ipc(self) -> bool:

@@ -240,7 +240,7 @@ class Subscriptions:
         link = self._find(native, position_id, registration_id)
         if link is not None and not link.is_ended:
             link.is_ended = True
-            link.source.is_left_for_good = True
+            link.source.left_for_good.add(registration_id)
             self._free_unless_awaited(link)
             self._note_tether(link, "CLOSED")
 
@@ -249,7 +249,7 @@ class Subscriptions:
 
         Who was left behind has a say in that as well: it is still subscribed. Aeron: DriverConductor.transitionToLinger.
         """
-        is_rejoin = not source.is_left_for_good
+        is_rejoin = not any(item.registration_id in source.left_for_good for item in self)
         for link in self._links.of_source(source):
             if not link.is_ended:
                 is_rejoin = is_rejoin and link.subscription.params.is_rejoin

@@ -71,6 +71,8 @@ def make_socket(host: str, *, where: object, send_buffer_length: int = 0, receiv
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     sock = attempt("cannot make a UDP socket", where, lambda: socket.socket(family, socket.SOCK_DGRAM))
     options = []
+    if family == socket.AF_INET6:
+        options.append((socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0))  # whatever net.ipv6.bindv6only says: [::] hears IPv4 too
     if send_buffer_length > 0:
         options.append((socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer_length))
     if receive_buffer_length > 0:
