@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+import signal
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -89,7 +91,7 @@ def test_files_of_several_senders_with_one_correlation_id_are_several(intake: Fi
     assert {path.name: path.read_bytes() for path in inbox.iterdir()} == {"one": b"11", "two": b"22"}
 
 
-@pytest.mark.parametrize("name", ["", ".", "..", "../a.txt", "/etc/passwd", "sub/a.txt", "a\0b", "a\nb", "x" * 256])
+@pytest.mark.parametrize("name", ["", ".", "..", "../a.txt", "/etc/passwd", "sub/a.txt", "a\0b", "a\nb", "x" * 256, ".partial", "a.partial"])
 def test_a_name_that_is_none_within_the_folder_is_refused(intake: FileIntake, inbox: Path, name: str) -> None:
     put(intake, create(name.encode(), 5), FIRST, LAST)
     assert outcomes(intake) == [(REFUSED, name)]
@@ -130,6 +132,59 @@ def test_a_file_that_appears_meanwhile_is_not_overwritten_either(intake: FileInt
     put(intake, LAST)
     assert outcomes(intake) == [(FAILED, "a.txt")]
     assert {path.name: path.read_bytes() for path in inbox.iterdir()} == {"a.txt": b"mine"}
+
+
+def test_a_file_under_way_is_not_replaced_by_one_of_its_partial_name(inbox: Path) -> None:
+    with Folder(str(inbox), REPLACE) as folder:
+        intake = FileIntake(folder)
+        put(intake, CREATE, FIRST, create("a.txt.partial", 3, 8), chunk(0, b"bad", 8), LAST)
+    assert outcomes(intake) == [(REFUSED, "a.txt.partial"), (RECEIVED, "a.txt")]
+    assert {path.name: path.read_bytes() for path in inbox.iterdir()} == {"a.txt": b"hello"}
+
+
+def test_a_name_that_the_file_system_has_no_bytes_for_is_not_stored(inbox: Path) -> None:
+    with Folder(str(inbox)) as folder, pytest.raises(file_store.NotStoredError, match="characters"):
+        folder.begin("a\ud800", 5)
+
+
+def test_a_folder_that_does_not_tell_what_it_has_refuses_the_file(intake: FileIntake, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_look(*_arguments: object, **_options: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(file_store.os, "stat", no_look)
+        put(intake, CREATE)
+    (ending,) = intake.take_endings()
+    assert (ending.outcome, ending.reason) == (REFUSED, "Permission denied")
+
+
+def interrupting(call: Callable[..., Any]) -> Callable[..., Any]:
+    def call_interrupted(*arguments: Any, **options: Any) -> Any:
+        result = call(*arguments, **options)
+        signal.raise_signal(signal.SIGINT)
+        return result
+
+    return call_interrupted
+
+
+def test_a_signal_while_a_file_becomes_whole_comes_when_it_is(intake: FileIntake, inbox: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(intake, CREATE, FIRST)
+    monkeypatch.setattr(file_store.os, "fsync", interrupting(os.fsync))
+    with pytest.raises(KeyboardInterrupt):
+        put(intake, LAST)
+    intake.close("interrupted")
+    assert outcomes(intake) == [(RECEIVED, "a.txt")]
+    assert names(inbox) == ["a.txt"]
+
+
+def test_a_signal_while_a_file_begins_leaves_none_behind(intake: FileIntake, inbox: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(file_store.os, "open", interrupting(os.open))
+        put(intake, CREATE)
+    assert names(inbox) == ["a.txt.partial"]
+    intake.close("interrupted")
+    assert outcomes(intake) == [(INCOMPLETE, "a.txt")]
+    assert names(inbox) == []
 
 
 @pytest.mark.parametrize("existing", [REFUSE, NUMBER])

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from aerowire.base.interruption import deferred
 from aerowire.codecs.flyweights.files import FILE_PROTOCOL_VERSION, FileChunkDecoder, FileCreateDecoder, FileMessageDecoder, FileMessageType
 from aerowire.tools.file_store import Folder, NotStoredError, PartialFile
 
@@ -122,11 +123,12 @@ class FileIntake:
         if len(self.files) >= FILES_MAX:
             return self._tell(key, Incoming(name, length, None), REFUSED, None, f"{FILES_MAX} others have begun and not ended")
         self.begun += 1
-        try:
-            incoming = self.files[key] = Incoming(name, length, self.folder.begin(name, length))
-        except NotStoredError as error:
-            incoming = self.files[key] = Incoming(name, length, None)
-            self._tell(key, incoming, REFUSED, None, str(error))
+        with deferred():  # a partial file that is not among `files` yet would be left behind
+            try:
+                incoming = self.files[key] = Incoming(name, length, self.folder.begin(name, length))
+            except NotStoredError as error:
+                incoming = self.files[key] = Incoming(name, length, None)
+                self._tell(key, incoming, REFUSED, None, str(error))
         if length == 0:
             self._end(key, RECEIVED)
             self.files.pop(key)
@@ -160,10 +162,13 @@ class FileIntake:
 
     def _end(self, key: _Key, outcome: str, reason: str = "") -> None:
         """End a file, unless its end is known already."""
-        incoming = self.files[key]
-        partial, incoming.partial = incoming.partial, None
-        if partial is None:
-            return
+        with deferred():  # else it could be neither ended nor told
+            incoming = self.files[key]
+            partial, incoming.partial = incoming.partial, None
+            if partial is not None:
+                self._settle(key, incoming, partial, outcome, reason)
+
+    def _settle(self, key: _Key, incoming: Incoming, partial: PartialFile, outcome: str, reason: str) -> None:
         path: Path | None = None
         if outcome == RECEIVED:
             try:

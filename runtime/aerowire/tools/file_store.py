@@ -47,9 +47,9 @@ class Folder:
     def begin(self, name: str, length: int) -> PartialFile:
         """Make room for a file of `length` bytes. Raises NotStoredError when it is not to be, or cannot be."""
         _check_name(name)
-        if self.existing == REFUSE and self.has(name):
-            raise NotStoredError("a file of that name is there already")
         try:
+            if self.existing == REFUSE and self.has(name):
+                raise NotStoredError("a file of that name is there already")
             room = os.fstatvfs(self.descriptor)
             if length > room.f_bavail * room.f_frsize:
                 raise NotStoredError(f"it has {length:,} bytes, and there is room for {room.f_bavail * room.f_frsize:,}")
@@ -58,7 +58,7 @@ class Folder:
             raise _not_stored(error) from None
 
     def has(self, name: str) -> bool:
-        """Return whether something has that name, be it a link to nowhere."""
+        """Return whether something has that name, be it a link to nowhere. Raises OSError when that cannot be told."""
         try:
             os.stat(name, dir_fd=self.descriptor, follow_symlinks=False)
         except FileNotFoundError:
@@ -174,7 +174,13 @@ def _check_name(name: str) -> None:
         raise NotStoredError("its name leaves the folder" if name else "it has no name")
     if any(ord(character) < 0x20 or ord(character) == 0x7F for character in name):
         raise NotStoredError("its name has control characters")
-    if len(os.fsencode(name)) > _NAME_LENGTH_MAX:
+    if name.endswith(PARTIAL_SUFFIX):
+        raise NotStoredError(f"its name ends in {PARTIAL_SUFFIX}, as those of files that are not whole")
+    try:
+        length = len(os.fsencode(name))
+    except UnicodeEncodeError:
+        raise NotStoredError("its name has characters that names have not here") from None
+    if length > _NAME_LENGTH_MAX:
         raise NotStoredError(f"its name is longer than {_NAME_LENGTH_MAX} bytes")
 
 
