@@ -91,7 +91,9 @@ def test_files_of_several_senders_with_one_correlation_id_are_several(intake: Fi
     assert {path.name: path.read_bytes() for path in inbox.iterdir()} == {"one": b"11", "two": b"22"}
 
 
-@pytest.mark.parametrize("name", ["", ".", "..", "../a.txt", "/etc/passwd", "sub/a.txt", "a\0b", "a\nb", "x" * 256, ".partial", "a.partial"])
+@pytest.mark.parametrize(
+    "name", ["", ".", "..", "../a.txt", "/etc/passwd", "sub/a.txt", "a\0b", "a\nb", "x" * 256, ".partial", "a.partial"]
+)
 def test_a_name_that_is_none_within_the_folder_is_refused(intake: FileIntake, inbox: Path, name: str) -> None:
     put(intake, create(name.encode(), 5), FIRST, LAST)
     assert outcomes(intake) == [(REFUSED, name)]
@@ -178,9 +180,10 @@ def test_a_signal_while_a_file_becomes_whole_comes_when_it_is(intake: FileIntake
 
 
 def test_a_signal_while_a_file_begins_leaves_none_behind(intake: FileIntake, inbox: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patch:
         patch.setattr(file_store.os, "open", interrupting(os.open))
-        put(intake, CREATE)
+        with pytest.raises(KeyboardInterrupt):
+            put(intake, CREATE)
     assert names(inbox) == ["a.txt.partial"]
     intake.close("interrupted")
     assert outcomes(intake) == [(INCOMPLETE, "a.txt")]

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import random
 import signal
 import subprocess
+from argparse import Namespace
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +17,10 @@ import pytest
 
 from aerowire.client import Aeron
 from aerowire.codecs.flyweights.files import FileChunkEncoder, FileCreateEncoder
+from aerowire.tools.file_intake import FileIntake
+from aerowire.tools.file_receive import _Receiver
+from aerowire.tools.file_store import Folder
+from aerowire.tools.transfer_display import TransferDisplay
 from tests.support import proc
 from tests.support.processes import free_port
 
@@ -114,7 +121,7 @@ def test_an_interrupted_receiver_says_what_is_not_whole_and_what_was_no_file(sta
             publication.send(message)
         publication.send(FileCreateEncoder.encode(correlation_id=1, file_length=10, file_name="half"))
         proc.wait_until(lambda: names(inbox) == ["half.partial"], "the file's beginning")
-        receiver.send_signal(signal.SIGTERM)
+        receiver.send_signal(signal.SIGTERM)  # within what begins the file, it may be
         code, output, errors = ended(receiver)
     assert (code, output) == (1, "")
     lines = errors.splitlines()
@@ -123,6 +130,71 @@ def test_an_interrupted_receiver_says_what_is_not_whole_and_what_was_no_file(sta
     assert "another version is dropped: version -1, expected 0" in lines[1]
     assert lines[2].endswith(f"incomplete half: interrupted; what there is lies in {inbox / 'half.partial'}")
     assert lines[3].endswith("4 messages were dropped: 3 with a wrong length, 1 with another version")
+
+
+def test_once_ends_with_1_beside_a_file_that_is_not_whole(start: Start, driver_dir: str, inbox: Path) -> None:
+    receiver = start("file", "receive", str(inbox), "--once", "--channel", "aeron:ipc", "--stream", "2009")
+    with Aeron.connect(aeron_dir=driver_dir) as aeron, aeron.add_exclusive_publication("aeron:ipc", 2009) as publication:
+        proc.wait_until(lambda: publication.is_connected, "the receiver")
+        publication.send(FileCreateEncoder.encode(correlation_id=1, file_length=10, file_name="half"))
+        publication.send(FileCreateEncoder.encode(correlation_id=2, file_length=0, file_name="whole"))
+        code, output, errors = ended(receiver)
+    assert (code, errors) == (1, "aerowire file receive: incomplete half: the receiver ends\n")
+    assert output.startswith(f"received {inbox / 'whole'}: ")
+
+
+def test_a_name_that_the_output_s_encoding_has_not_is_written_as_escapes(start: Start, inbox: Path, source: Path) -> None:
+    stream = ("--channel", "aeron:ipc", "--stream", "2010")
+    ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    receiver = start("file", "receive", str(inbox), *stream, env=ascii_only)
+    assert receiver.stdout is not None
+    for name, sent in (("ü1", {}), ("ü2", {"env": ascii_only})):
+        code, output, errors = ended(start("file", "send", str(source), "--name", name, *stream, **sent))
+        assert (code, errors) == (0, "")
+        assert receiver.stdout.readline().decode().startswith(f"received {inbox}/\\xfc{name[1]}: ")
+    assert output.startswith(f"sent {source} as \\xfc2: ")
+    receiver.send_signal(signal.SIGTERM)
+    assert ended(receiver) == (0, "", "")
+    assert names(inbox) == ["ü1", "ü2"]
+
+
+def test_bars_on_a_terminal_leave_other_lines_whole_and_in_their_place(start: Start, run_command: Run, inbox: Path, source: Path) -> None:
+    stream = ("--channel", "aeron:ipc", "--stream", "2011")
+    terminal, its_end = pty.openpty()
+    receiver = start("file", "receive", str(inbox), *stream, stderr=its_end, env={**os.environ, "TERM": "xterm", "COLUMNS": "40"})
+    os.close(its_end)
+    assert receiver.stdout is not None
+    assert run_command("file", "send", str(source), *stream)[0] == 0
+    assert receiver.stdout.readline().decode().startswith(f"received {inbox / 'source.bin'}: ")
+    assert run_command("file", "send", str(source), *stream)[0] == 0
+    shown = ""
+    refused = "aerowire file receive: refused source.bin: a file of that name is there already"
+    while refused not in shown:
+        shown += os.read(terminal, 65536).decode()  # ends with OSError when the receiver does
+    assert "received" not in shown
+    assert shown.rpartition("\x1b[?25")[2].startswith("h"), "a command that is killed now leaves the cursor hidden"
+    receiver.send_signal(signal.SIGTERM)
+    assert receiver.wait(TIMEOUT_S) == 1
+    os.close(terminal)
+
+
+def test_a_receiver_frees_what_it_has_collected_of_a_sender_that_has_gone(driver_dir: str, inbox: Path) -> None:
+    gone: deque[int] = deque()
+    with (
+        Folder(str(inbox)) as folder,
+        Aeron.connect(aeron_dir=driver_dir) as aeron,
+        aeron.add_subscription("aeron:ipc", 2012, unavailable_image_handler=lambda image: gone.append(image.session_id)) as subscription,
+    ):
+        receiver = _Receiver(FileIntake(folder), subscription, gone, TransferDisplay(), Namespace(json=False))
+        with aeron.add_exclusive_publication("aeron:ipc", 2012) as publication:
+            proc.wait_until(lambda: publication.is_connected, "the receiver")
+            session_id = publication.session_id
+            publication.send(FileCreateEncoder.encode(correlation_id=1, file_length=0, file_name="x" * 250) + bytes(5_000))
+            proc.wait_until(lambda: subscription.poll(receiver._assembler) > 0 and inbox.joinpath("x" * 250).exists(), "the message")
+        proc.wait_until(lambda: gone, "the sender's end")
+        receiver._look()
+        assert not receiver._assembler.free_session_buffer(session_id)
+        assert not gone
 
 
 def test_a_receiver_that_leaves_ends_the_sender(start: Start, driver_dir: str, tmp_path: Path) -> None:
@@ -159,6 +231,7 @@ def test_a_file_that_becomes_shorter_is_not_sent_as_whole(start: Start, driver_d
         (["send", "/no/such/file"], 2, "No such file or directory: /no/such/file"),
         (["send", "{source}", "/dev/null"], 2, "only a regular file can be sent"),
         (["send", "{inbox}"], 2, "Is a directory"),
+        (["send", "{pipe}"], 2, "only a regular file can be sent"),
         (["send", "{source}", "{source}", "--name", "x"], 2, "--name is for one file"),
         (["receive", "/no/such/folder"], 2, "No such file or directory: /no/such/folder"),
         (["receive", "{source}"], 2, "Not a directory"),
@@ -166,7 +239,8 @@ def test_a_file_that_becomes_shorter_is_not_sent_as_whole(start: Start, driver_d
     ],
 )
 def test_what_cannot_be_is_said(run_command: Run, inbox: Path, source: Path, arguments: list[str], code: int, said: str) -> None:
-    given = [argument.format(source=source, inbox=inbox) for argument in arguments]
+    os.mkfifo(pipe := inbox.parent / "pipe")
+    given = [argument.format(source=source, inbox=inbox, pipe=pipe) for argument in arguments]
     found, output, errors = run_command("file", *given, "--channel", "aeron:ipc", "--stream", "2008")
     assert (found, output) == (code, "")
     assert said in errors

@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 import time
+from collections import deque
 from typing import TYPE_CHECKING
 
 from aerowire.tools.file_arguments import add_stream_arguments
@@ -66,45 +67,52 @@ def run(arguments: argparse.Namespace) -> int:
     from aerowire.tools.file_store import Folder
     from aerowire.tools.transfer_display import TransferDisplay
 
+    gone: deque[int] = deque()  # the client's thread tells of sessions, ours frees what they have left
     with (
         Folder(arguments.folder, arguments.existing) as folder,
         connect("aerowire file receive", properties=properties_of(arguments)) as aeron,
-        aeron.add_subscription(arguments.channel, arguments.stream) as subscription,
+        aeron.add_subscription(
+            arguments.channel, arguments.stream, unavailable_image_handler=lambda image: gone.append(image.session_id)
+        ) as subscription,
         TransferDisplay(is_quiet=arguments.json) as display,
     ):
-        receiver = _Receiver(FileIntake(folder, arguments.keep_partial), subscription, display, arguments)
+        receiver = _Receiver(FileIntake(folder, arguments.keep_partial), subscription, gone, display, arguments)
         try:
-            return receiver.run()
+            receiver.run()
         except KeyboardInterrupt:
             receiver.close("interrupted")
             if arguments.once:
                 raise
-            return receiver.exit_code
         finally:
             receiver.close("the receiver ends")
+        return receiver.exit_code  # with what was not whole when it was closed
 
 
 class _Receiver:
     """One run of the command: polls, and tells what comes of it."""
 
-    def __init__(self, intake: FileIntake, subscription: Subscription, display: TransferDisplay, arguments: argparse.Namespace) -> None:
+    def __init__(
+        self, intake: FileIntake, subscription: Subscription, gone: deque[int], display: TransferDisplay, arguments: argparse.Namespace
+    ) -> None:
+        """`gone`: session ids of images that are no more, from whatever thread."""
+        from aerowire.client import FragmentAssembler
+
         self.exit_code = 0
         self._intake = intake
         self._subscription = subscription
         self._display = display
         self._arguments = arguments
+        self._assembler = FragmentAssembler(intake)
+        self._gone = gone
         self._is_closed = False
 
-    def run(self) -> int:
-        """Receive until one file has ended, with --once, or nobody has come; else until a signal. Returns the exit code."""
-        from aerowire.client import FragmentAssembler
-
-        assembler = FragmentAssembler(self._intake)
+    def run(self) -> None:
+        """Receive until one file has ended, with --once, or nobody has come; else until a signal. Sets the exit code."""
         deadline_s = None if self._arguments.wait is None else time.monotonic() + self._arguments.wait
         sleep_s = _SLEEP_MIN_S
         begun = 0
         while True:
-            if self._subscription.poll(assembler, _FRAGMENT_LIMIT):
+            if self._subscription.poll(self._assembler, _FRAGMENT_LIMIT):
                 sleep_s, deadline_s = _SLEEP_MIN_S, None
             else:
                 time.sleep(sleep_s)
@@ -113,11 +121,12 @@ class _Receiver:
                 begun = self._intake.begun
                 self._look()
             if (self._intake.endings or self._intake.news) and self._tell() and self._arguments.once:
-                return self.exit_code
+                return
             if deadline_s is not None and time.monotonic() > deadline_s and not self._subscription.is_connected:
                 stream = f"{self._arguments.channel} stream {self._arguments.stream}"
                 _complain(f"no sender for {stream} within {self._arguments.wait:g} s")
-                return 1
+                self.exit_code = 1
+                return
 
     def close(self, reason: str) -> None:
         """End what is not whole, and tell of it."""
@@ -137,6 +146,10 @@ class _Receiver:
         for session_id in self._intake.sessions():
             if self._subscription.image_by_session_id(session_id) is None:
                 self._intake.on_session_end(session_id)
+        while self._gone:
+            session_id = self._gone.popleft()
+            if self._subscription.image_by_session_id(session_id) is None:  # else it has come back
+                self._assembler.free_session_buffer(session_id)
 
     def _tell(self) -> int:
         """Tell what has ended and what was dropped; return how many files have ended."""
@@ -151,15 +164,16 @@ class _Receiver:
         from aerowire.tools.figures import grouped, printable
         from aerowire.tools.file_intake import RECEIVED
         from aerowire.tools.transfer_display import speed_text
+        from aerowire.tools.watching import print_text
 
         seconds = self._display.end((ending.session_id, ending.correlation_id))
         if ending.outcome != RECEIVED:
             self.exit_code = 1
         if self._arguments.json:
             path = None if ending.path is None else str(ending.path)
-            print(json.dumps({**ending._asdict(), "path": path, "seconds": None if seconds is None else round(seconds, 6)}), flush=True)
+            print_text(json.dumps({**ending._asdict(), "path": path, "seconds": None if seconds is None else round(seconds, 6)}))
         elif ending.outcome == RECEIVED:
-            print(f"received {printable(str(ending.path))}: {speed_text(ending.length, seconds)}", flush=True)
+            print_text(f"received {printable(str(ending.path))}: {speed_text(ending.length, seconds)}")
         else:
             amount = f" after {grouped(ending.received)} of {grouped(ending.length)} bytes" if ending.received else ""
             left = "" if ending.path is None else f"; what there is lies in {printable(str(ending.path))}"

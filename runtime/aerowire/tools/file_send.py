@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _complain(f"--name is for one file, and there are {len(arguments.files)}", USAGE)
     # BEFORE anything is sent: what cannot be read is told while nobody waits for it.
     for path in arguments.files:
-        with FileIO(path) as file:
+        with _opened(path) as file:
             _length_of(file, path)
     with (
         connect("aerowire file send", properties=properties_of(arguments)) as aeron,
@@ -97,6 +97,11 @@ class _FileChangedError(Exception):
     """A file has not the length that it had."""
 
 
+def _opened(path: str) -> FileIO:
+    """Open a file to be read, a pipe too without waiting for somebody who writes to it."""
+    return FileIO(path, opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK))
+
+
 def _length_of(file: FileIO, path: str) -> int:
     found = os.fstat(file.fileno())
     if not stat.S_ISREG(found.st_mode):
@@ -110,9 +115,10 @@ def _send(aeron: Aeron, publication: ExclusivePublication, path: str, arguments:
     """Send one file and tell of it; return 0, or the exit code of what kept it from being sent."""
     from aerowire.tools.figures import printable
     from aerowire.tools.transfer_display import speed_text
+    from aerowire.tools.watching import print_text
 
     name = os.path.basename(path) if arguments.name is None else arguments.name  # noqa: PTH119 - of a str
-    with FileIO(path) as file:
+    with _opened(path) as file:
         length = _length_of(file, path)
         correlation_id = aeron.next_correlation_id()
         display.show(correlation_id, name, 0, length)
@@ -129,7 +135,7 @@ def _send(aeron: Aeron, publication: ExclusivePublication, path: str, arguments:
         return _complain(f"{printable(path)}: the receiver left before it had everything", FINDING)
     told = {"file": path, "name": name, "length": length, "correlation_id": correlation_id, "seconds": round(seconds or 0.0, 6)}
     renamed = "" if name == path else f" as {printable(name)}"
-    print(json.dumps(told) if arguments.json else f"sent {printable(path)}{renamed}: {speed_text(length, seconds)}", flush=True)
+    print_text(json.dumps(told) if arguments.json else f"sent {printable(path)}{renamed}: {speed_text(length, seconds)}")
     return DONE
 
 

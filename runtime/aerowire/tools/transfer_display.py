@@ -56,6 +56,8 @@ class TransferDisplay:
     def __enter__(self) -> Self:
         if self._progress is not None:
             self._progress.start()
+            # Ctrl-Z, SIGHUP and SIGQUIT end or halt the command without its having a say; a hidden cursor would stay so.
+            self._progress.console.show_cursor(True)
         return self
 
     def __exit__(self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None) -> None:
@@ -75,4 +77,6 @@ def _progress() -> Progress:
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=Console(stderr=True), transient=True)
+    # Lines that are printed meanwhile go above the bars, whole; to standard output only where that is a terminal too.
+    console = Console(stderr=True, soft_wrap=True)
+    return Progress(*columns, console=console, transient=True, redirect_stdout=sys.stdout.isatty())
