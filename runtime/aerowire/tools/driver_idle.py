@@ -19,19 +19,20 @@ Examples:
   aerowire driver idle park --json
 
 Modes, by name or by Aeron's number: 1 noop (goes on at once), 2 spin (with a processor's hint to pause), 3 yield, 4 park (sleeps for a
-microsecond); 0 none, the number of a driver that has no such strategy: one that has it parks then. The change shows in the next cycle.
+microsecond). The change shows in the next cycle. 0 none is shown only: a driver whose threads have no such strategy has it.
 
 Only threads that were started with the idle strategy 'controllable' ask the number, such as by
 -Daeron.sender.idle.strategy=controllable, official or ours; such a driver begins with 4. In any other it stands at 0, and may be set,
-but nothing comes of it.
+but nothing comes of it. Where somebody has set it, it does not tell which driver has such threads.
 
-Exit codes: 0 shown or set; 1 set, but nothing in this driver seems to ask it, or shown of a driver that has ended or stands still;
+Exit codes: 0 shown or set; 1 set where it stood at 0, or shown of a driver that has ended or stands still;
 2 usage, or no driver there, or none that lives to set it in.
 """
 # By Aeron's number (Agrona: ControllableIdleStrategy). tests/tools/test_driver_idle.py holds them beside those of aerowire.base.idle.
 MODES = ("none", "noop", "spin", "yield", "park")
 NONE = 0
-_UNASKED = "no thread of it was started with the idle strategy 'controllable', so nothing asks"
+_AT_NONE = "the counter {stands} at 0, as where no thread was started with the idle strategy 'controllable'"
+SETTABLE = MODES[NONE + 1 :]
 
 
 def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -43,17 +44,18 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("mode", metavar="MODE", nargs="?", type=_mode, help=f"{', '.join(MODES)}, or 0 to 4 (default: show it)")
+    parser.add_argument("mode", metavar="MODE", nargs="?", type=_mode, help=f"{', '.join(SETTABLE)}, or 1 to 4 (default: show it)")
     add_directory_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=run)
 
 
 def _mode(text: str) -> int:
-    named = {name: value for value, name in enumerate(MODES)} | {str(value): value for value in range(len(MODES))}
+    settable = dict(enumerate(SETTABLE, NONE + 1))
+    named = {name: value for value, name in settable.items()} | {str(value): value for value in settable}
     value = named.get(text.lower())
     if value is None:
-        raise argparse.ArgumentTypeError(f"expected one of {', '.join(MODES)}, or 0 to {len(MODES) - 1}, got {text!r}")
+        raise argparse.ArgumentTypeError(f"expected one of {', '.join(SETTABLE)}, or 1 to {len(MODES) - 1}, got {text!r}")
     return value
 
 
@@ -79,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
             value = arguments.mode
             _set(files.cnc().path, value)
     if arguments.json:
-        fields = {"value": value, "mode": mode_text(value), "is_controllable": was != NONE}
+        fields = {"value": value, "mode": mode_text(value)}
         before = {} if arguments.mode is None else {"was": was}
         print(json.dumps({"aeron_dir": state.aeron_dir, "pid": state.pid, "driver": state.state, **fields, **before}), flush=True)
     else:
@@ -89,7 +91,8 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"aerowire driver idle: {state.aeron_dir}: {state.heartbeat_text}", file=sys.stderr)
         return FINDING
     if was == NONE and not arguments.json:
-        print(f"aerowire driver idle: driver {state.pid} in {state.aeron_dir}: {_UNASKED}", file=sys.stderr)
+        note = _AT_NONE.format(stands="stands" if arguments.mode is None else "stood")
+        print(f"aerowire driver idle: driver {state.pid} in {state.aeron_dir}: {note}", file=sys.stderr)
     return FINDING if was == NONE and arguments.mode is not None else DONE
 
 
