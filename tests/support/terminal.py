@@ -37,7 +37,8 @@ class Terminal:
         self.modes = self._modes()
         environment = {name: value for name, value in os.environ.items() if name not in {"LINES", "COLUMNS"}}
         self._process = subprocess.Popen(
-            [sys.executable, *command],
+            # It may be killed with SIGQUIT, of which no core is wanted.
+            ["sh", "-c", 'ulimit -c 0 && exec "$@"', "sh", sys.executable, *command],
             stdin=self._child if stdin is None else stdin,
             stdout=self._child,
             stderr=self._child,

@@ -17,6 +17,12 @@ __all__ = ["snapshots"]
 TIMEOUT_S = 60
 
 
+@pytest.fixture(autouse=True)
+def no_driver_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no driver of whoever runs the tests be the one that a command uses, here or in a process that a test starts."""
+    monkeypatch.delenv("AERON_DIR", raising=False)
+
+
 @pytest.fixture(scope="session")
 def driver_dir() -> Iterator[str]:
     with MediaDriver.launch_embedded(
