@@ -29,7 +29,11 @@ def catches(pid: int, number: signal.Signals) -> bool:
 def descendants(pid: int) -> list[int]:
     """Return the ids of a process's children, theirs and so on."""
     found = []
-    for listing in Path(f"/proc/{pid}/task").glob("*/children"):
+    try:
+        listings = list(Path(f"/proc/{pid}/task").glob("*/children"))
+    except OSError:
+        return []  # it has ended
+    for listing in listings:
         try:
             children = [int(word) for word in listing.read_text().split()]
         except OSError:
