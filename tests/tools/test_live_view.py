@@ -105,6 +105,47 @@ def test_a_suspended_view_gives_the_terminal_back_meanwhile(driver_dir: str) -> 
         assert terminal.is_as_before
 
 
+IN_BACKGROUND = """
+import sys
+from pathlib import Path
+from rich.console import Console
+from aerowire.tools import live_view
+
+background, frames = Path(sys.argv[1]), Path(sys.argv[2])
+live_view.is_foreground = lambda descriptor: not background.exists()
+count = 0
+with live_view.LiveView(Console(), "") as view:
+    view.show("0")
+    while view.wait(0.05):
+        count += background.exists()
+        view.show(str(count))
+        frames.write_text(str(count))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTSTP, None])
+def test_a_view_in_the_background_leaves_the_terminal_to_the_shell(tmp_path: Path, number: signal.Signals | None) -> None:
+    background, frames = tmp_path / "background", tmp_path / "frames"
+    if number is None:  # started there
+        background.touch()
+    with Terminal("-c", IN_BACKGROUND, str(background), str(frames)) as terminal:
+        if number is not None:
+            terminal.wait_for(lambda screen: terminal.has_keys and screen == ["0"] and frames.exists())
+            terminal.send_signal(number)
+            terminal.wait_for(lambda _screen: proc.state_of(terminal.pid) == "T")
+            background.touch()
+            terminal.send_signal(signal.SIGCONT)
+        terminal.wait_for(lambda _screen: frames.exists() and int(frames.read_text() or 0) > 5)
+        assert terminal.is_as_before
+        assert (terminal.screen if number is None else terminal.left) in ([], "")
+        background.unlink()
+        shown = terminal.wait_for(lambda screen: terminal.has_keys and screen and screen != ["0"])
+        assert int(shown[0]) > 5
+        terminal.press("q")
+        assert terminal.wait() == 0
+        assert terminal.is_as_before
+
+
 @pytest.mark.parametrize("number", [signal.SIGQUIT, signal.SIGHUP])
 def test_a_signal_that_kills_does_so_with_the_terminal_as_it_was(driver_dir: str, number: signal.Signals) -> None:
     with watched(driver_dir) as terminal:

@@ -59,7 +59,8 @@ def head_style(style: str) -> Style:
 class LiveView:
     """The other screen of a terminal, while it is entered. The terminal is as it was afterwards, however the block is left.
 
-    Changed by: show(), and by keys and a new size of the terminal in wait(). Invariant: 0 <= _top <= lines that are not in view.
+    Changed by: show(), and by keys, a new size of the terminal and the shell's fg and bg in wait().
+    Invariants: 0 <= _top <= lines that are not in view; nothing is drawn while the terminal is another job's.
     """
 
     def __init__(self, console: Console, fewer: str) -> None:
@@ -76,11 +77,12 @@ class LiveView:
         self._page = 1
         self._before: dict[int, Any] = {}
         self._signal = 0
+        self._is_in_front = False
 
     def __enter__(self) -> Self:
         try:
             with deferred():
-                self._take_terminal()
+                self._follow_job()
                 if threading.current_thread() is threading.main_thread():
                     self._before = {number: signal.signal(number, self._on_signal) for number in _SIGNALS if not _is_ignored(number)}
         except BaseException:  # a signal that came meanwhile, too
@@ -95,6 +97,21 @@ class LiveView:
         with deferred(), contextlib.suppress(OSError):  # a terminal that has gone needs nothing
             for number, before in self._before.items():
                 signal.signal(number, before)
+            self._restoring.close()
+
+    def _follow_job(self) -> bool:
+        """Take the terminal once it is this job's, as `fg` makes it; return whether it was taken."""
+        was_in_front, self._is_in_front = self._is_in_front, is_foreground(sys.stdout.fileno())
+        if was_in_front or not self._is_in_front:
+            return False
+        with deferred():
+            self._let_go()  # of what was held when the job was halted without its having a say
+            self._take_terminal()
+        return True
+
+    def _let_go(self) -> None:
+        self._keys = None
+        with contextlib.suppress(OSError):
             self._restoring.close()
 
     def _take_terminal(self) -> None:
@@ -113,13 +130,11 @@ class LiveView:
         """Stand still as Ctrl-Z asks, or end as other signals do, with the terminal as it was before; go on when the job does."""
         with deferred():
             self._signal = 0
-            with contextlib.suppress(OSError):
-                self._restoring.close()
+            self._let_go()
+            self._is_in_front = False
             signal.signal(number, signal.SIG_DFL)
             signal.raise_signal(number)
             signal.signal(number, self._on_signal)
-            self._take_terminal()
-        self._draw()
 
     def show(self, renderable: RenderableType) -> None:
         """Show this in the place of what was shown before."""
@@ -138,18 +153,20 @@ class LiveView:
                 self._draw()
             if self._signal:
                 self._obey(self._signal)
-            if self._console.size != self._size:
+            if self._follow_job() or self._console.size != self._size:
                 self._draw()
         return True
 
     def _pressed(self, seconds: float) -> list[Key]:
-        if self._keys is not None and self._keys.is_open:
+        if self._is_in_front and self._keys is not None and self._keys.is_open:
             return self._keys.read(seconds)
         time.sleep(seconds)
         return []
 
     def _draw(self) -> None:
         self._lay_out()
+        if not self._is_in_front:
+            return
         assert self._size is not None
         height = self._size.height
         head = self._head[: max(height - 2, 0)]
