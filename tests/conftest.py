@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+import signal
 import sys
 from collections.abc import Generator
 
@@ -19,6 +20,17 @@ SANITIZE_VARIABLE = "AEROWIRE_SANITIZE"  # how the modules under test were built
 hypothesis.settings.register_profile("aerowire", deadline=None)
 hypothesis.settings.load_profile("aerowire")
 SEED = int(os.environ.get(SEED_VARIABLE) or secrets.randbits(32))
+
+
+# What nohup, or a shell that puts the run into the background, tells it to ignore.
+MAY_BE_IGNORED = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP)
+
+
+def pytest_configure() -> None:
+    """Ignore such signals by a handler: commands under test inherit what is ignored, and are to heed them as at a terminal."""
+    for number in MAY_BE_IGNORED:
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, lambda _number, _frame: None)
 
 
 def pytest_report_header() -> str:
