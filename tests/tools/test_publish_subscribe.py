@@ -140,9 +140,9 @@ def test_no_message_is_asked_for(run_command: Run) -> None:
     assert run_command("subscribe", "aeron:ipc", "18", "--count", "0") == (0, "", "")
 
 
-def test_a_killed_driver_is_noticed_while_nothing_comes_and_told_once() -> None:
+def test_a_killed_driver_is_noticed_while_nothing_comes_and_told_once(tmp_path: Path) -> None:
     timeout = f"-D{OPTIONS['driver_timeout_ns'].property}=500"
-    with MediaDriver.spawn(threading_mode="SHARED") as driver:
+    with MediaDriver.spawn(aeron_dir=str(tmp_path / "driver"), threading_mode="SHARED") as driver:
         command = [sys.executable, "-m", "aerowire.tools.main"]
         common = ["aeron:ipc", "20", "--dir", driver.aeron_dir, timeout]
         reader = subprocess.Popen([*command, "subscribe", *common], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
