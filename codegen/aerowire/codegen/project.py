@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from aerowire.codegen.ir import Schema
+from aerowire.codegen.sbe.ir import MessageSchema
+from aerowire.codegen.sbe.placement import Placement
 from aerowire.codegen.tables import Tables
 
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """Layout schemas in the order given, and the tables."""
+    """Layout schemas in the order given, the tables, and message schemas with the place of their code."""
 
     schemas: tuple[Schema, ...]
     tables: Tables
+    messages: tuple[tuple[MessageSchema, Placement], ...] = ()

@@ -1,0 +1,34 @@
+"""Where the code of a message schema goes, below the output folder.
+
+A user's schema becomes one package, whatever the targets: `PACKAGE/__init__.py` has the flyweights, `PACKAGE/arrow.py` the Arrow
+schemas, and so on; importing the package loads none of the others.  The project's own schemas lie beside its layouts, in one
+sub-package per target.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """The dotted name of a schema's package, and whether it is one of the project's own (`name` is then its schema's)."""
+
+    package: str
+    is_project: bool = False
+
+    @classmethod
+    def of_project(cls, name: str) -> Placement:
+        return cls(name, is_project=True)
+
+    def folder(self, target: str) -> str:
+        """The folder of a target that needs several modules."""
+        if self.is_project:
+            return f"aerowire/codecs/{target}/{self.package}"
+        return self.package.replace(".", "/")
+
+    def file(self, target: str, suffix: str = ".py") -> str:
+        """The one file of a target that needs no more."""
+        if self.is_project:
+            return f"aerowire/codecs/{target}/{self.package}{suffix}"
+        return f"{self.package.replace('.', '/')}/{target}{suffix}"
