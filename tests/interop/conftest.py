@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.interop.harness import ARTIFACT, Bench, Java, find_java
+from tests.interop.harness import AERON_ALL, Bench, Java, find_java
 from tests.interop.matrix import Outcome, java_version, render
 from tests.interop.scenarios import ROW_PROPERTY, Scenario
 from tests.support.processes import open_workshop
@@ -36,7 +36,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     java = shutil.which("java")
     if not outcomes or java is None:
         return
-    Path(path).write_text(render(outcomes, jar=ARTIFACT[2], java=java_version(java)), encoding="utf-8")
+    Path(path).write_text(render(outcomes, jar=AERON_ALL.version, java=java_version(java)), encoding="utf-8")
     terminalreporter.write_line(f"{len(outcomes)} scenarios in {path}")
 
 

@@ -23,9 +23,6 @@ from tests.support.processes import LIMIT_S, Process, Workshop, driver_command, 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 WORK = ROOT / "build" / "interop"
-# The newest release that runs on Java 17.
-ARTIFACT = ("io.aeron", "aeron-all", "1.51.0")
-JAR_VARIABLE = "AERON_ALL_JAR"
 # Aeron maps files and reaches into NIO's selectors; the virtual machine has to be told to let it.
 OPENED_MODULES = ("java.base/sun.nio.ch=ALL-UNNAMED", "java.base/jdk.internal.misc=ALL-UNNAMED", "java.base/java.util.zip=ALL-UNNAMED")
 # Two drivers and two clients share the machine's two cores: small heaps, no parallel collector.
@@ -44,6 +41,30 @@ def unavailable(reason: str) -> NoReturn:
     if os.environ.get("CI") and shutil.which("mvn"):
         pytest.fail(f"interop must run where mvn is: {reason}")
     pytest.skip(reason)
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """A jar on Maven Central, and the environment variable that names another one in its place."""
+
+    group: str
+    name: str
+    version: str
+    variable: str
+
+    @property
+    def coordinates(self) -> str:
+        return f"{self.group}:{self.name}:{self.version}"
+
+    @property
+    def stored(self) -> Path:
+        """Where Maven's local repository has it."""
+        folder = Path.home().joinpath(".m2", "repository", *self.group.split("."), self.name, self.version)
+        return folder / f"{self.name}-{self.version}.jar"
+
+
+# The newest release that runs on Java 17.
+AERON_ALL = Artifact("io.aeron", "aeron-all", "1.51.0", "AERON_ALL_JAR")
 
 
 @dataclass(frozen=True)
@@ -68,12 +89,12 @@ class Java:
         return done.stdout
 
 
-def find_java(folder: Path = HERE / "java") -> Java:
+def find_java(folder: Path = HERE / "java", artifact: Artifact = AERON_ALL) -> Java:
     """Return the official implementation, fetched, and the compiled classes of `folder`; skip without it."""
     java, javac = shutil.which("java"), shutil.which("javac")
     if java is None or javac is None:
         unavailable("no java and javac on PATH")
-    jar = find_jar()
+    jar = find_jar(artifact)
     sources = sorted(folder.glob("*.java"))
     digest = hashlib.sha256(str(jar).encode() + b"".join(source.read_bytes() for source in sources)).hexdigest()[:16]
     classes = WORK / f"classes-{digest}"
@@ -87,24 +108,22 @@ def find_java(folder: Path = HERE / "java") -> Java:
     return Java(java, jar, classes)
 
 
-def find_jar() -> Path:
-    """Return the official jar: named by the environment, in Maven's local repository, or fetched into it by mvn."""
-    if named := os.environ.get(JAR_VARIABLE):
+def find_jar(artifact: Artifact) -> Path:
+    """Return an official jar: named by the environment, in Maven's local repository, or fetched into it by mvn."""
+    if named := os.environ.get(artifact.variable):
         return Path(named)
-    group, artifact, version = ARTIFACT
-    stored = Path.home().joinpath(".m2", "repository", *group.split("."), artifact, version, f"{artifact}-{version}.jar")
-    copied = WORK / stored.name
-    for jar in (stored, copied):
+    copied = WORK / artifact.stored.name
+    for jar in (artifact.stored, copied):
         if jar.exists():
             return jar
     mvn = shutil.which("mvn")
     if mvn is None:
-        unavailable(f"no {stored.name} and no mvn to fetch it; name a jar with {JAR_VARIABLE}")
-    coordinates = ":".join(ARTIFACT)
-    command = [mvn, "-q", "-B", "dependency:copy", f"-Dartifact={coordinates}", f"-DoutputDirectory={WORK}", "-Dmdep.useBaseVersion=true"]
+        unavailable(f"no {copied.name} and no mvn to fetch it; name a jar with {artifact.variable}")
+    wanted = f"-Dartifact={artifact.coordinates}"
+    command = [mvn, "-q", "-B", "dependency:copy", wanted, f"-DoutputDirectory={WORK}", "-Dmdep.useBaseVersion=true"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     if not copied.exists():
-        unavailable(f"mvn could not fetch {coordinates}: {(done.stdout + done.stderr).strip()[-300:]}")
+        unavailable(f"mvn could not fetch {artifact.coordinates}: {(done.stdout + done.stderr).strip()[-300:]}")
     return copied
 
 

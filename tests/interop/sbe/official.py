@@ -1,0 +1,103 @@
+"""The official SBE tool as an oracle: one virtual machine for a whole run, asked line by line (java/Oracle.java).
+
+Knows how the tool is fetched, started and asked; knows nothing of what it should answer.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from tests.interop.harness import Artifact, Java, find_java
+
+# The newest release on Maven Central; it asks for Java 17.
+SBE_ALL = Artifact("uk.co.real-logic", "sbe-all", "1.38.1", "SBE_ALL_JAR")
+SOURCES = Path(__file__).resolve().parent / "java"
+ENDING_LIMIT_S = 20.0
+
+
+class OfficialError(Exception):
+    """The official tool refused what it was asked; the text is its exception."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the official parser says of a schema: its lines without their prefix, and the exception that ended the reading, if one did.
+
+    `exception` is also there when the parser reported errors ("had 2 errors"); it is alone where the tool merely breaks down.
+    """
+
+    errors: tuple[str, ...]
+    warnings: tuple[str, ...]
+    exception: str | None
+    messages: tuple[str, ...]
+
+    @property
+    def is_valid(self) -> bool:
+        return self.exception is None
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """Errors and warnings."""
+        return len(self.errors), len(self.warnings)
+
+
+class OfficialTool:
+    """Asks the running tool.  A schema is read anew by `read`; the other questions are about what was read last at that path."""
+
+    def __init__(self, process: subprocess.Popen[str], said: IO[bytes]) -> None:
+        self._process = process
+        self._said = said
+
+    def read(self, schema: Path, *, xinclude: bool = True, version: int | None = None) -> Verdict:
+        """Read a schema file, without what is newer than `version` where one is given."""
+        answer = self.ask("read", schema, xinclude=xinclude, version=None if version is None else str(version))
+        return Verdict(tuple(answer["errors"]), tuple(answer["warnings"]), answer["exception"], tuple(answer["messages"]))
+
+    def print_json(self, schema: Path, message: bytes) -> str:
+        """Decode a message, its header in front, with the official JsonPrinter; return the text that it made."""
+        text: str = self.ask("print_json", schema, bytes=message.hex())["json"]
+        return text
+
+    def ask(self, question: str, schema: Path, **arguments: object) -> dict[str, Any]:
+        """Ask one thing; raises OfficialError with what the tool threw."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps({"do": question, "schema": str(schema.resolve()), **arguments}) + "\n")
+        self._process.stdin.flush()
+        line = self._process.stdout.readline()
+        if not line:
+            self._said.seek(0)
+            raise AssertionError(f"the official tool ended: {self._said.read().decode(errors='replace')[-2000:]}")
+        answer: dict[str, Any] = json.loads(line)
+        if "failure" in answer:
+            raise OfficialError(answer["failure"])
+        return answer
+
+
+@contextmanager
+def official_tool() -> Iterator[OfficialTool]:
+    """Start the tool, and end it with the block; skips the test without Java or the jar."""
+    java = find_java(SOURCES, SBE_ALL)
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen(_command(java), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said, text=True, encoding="utf-8")
+        try:
+            yield OfficialTool(process, said)
+        finally:
+            assert process.stdin is not None
+            process.stdin.close()
+            try:
+                process.wait(ENDING_LIMIT_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def _command(java: Java) -> list[str]:
+    return java.command("Oracle")
