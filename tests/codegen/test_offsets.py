@@ -9,6 +9,10 @@ from aerowire.codegen.project import Project
 HEADER = {"frame_length": (0, 4), "version": (4, 1), "flags": (5, 1), "type": (6, 2)}
 COMMAND = {"client_id": (0, 8), "correlation_id": (8, 8)}
 FILE = {"version": (0, 4), "type": (4, 4), "correlation_id": (8, 8)}
+LOG_ENTRY = {
+    **{"recording_id": (0, 8), "leadership_term_id": (8, 8), "term_base_log_position": (16, 8), "log_position": (24, 8)},
+    **{"timestamp": (32, 8), "service_id": (40, 4), "entry_type": (44, 4)},
+}
 
 LAYOUTS: dict[str, dict[str, tuple[int, dict[str, tuple[int, int]]]]] = {
     "transport": {
@@ -105,6 +109,7 @@ LAYOUTS: dict[str, dict[str, tuple[int, dict[str, tuple[int, int]]]]] = {
         "FileCreate": (24, FILE | {"file_length": (16, 8)}),
         "FileChunk": (32, FILE | {"chunk_offset": (16, 8), "chunk_length": (24, 8)}),
     },
+    "recording_log": {"RecordingLogEntry": (48, LOG_ENTRY), "StandbySnapshotEntry": (48, LOG_ENTRY)},
     "commands": {
         "CorrelatedCommand": (16, COMMAND),
         "AddPublication": (24, COMMAND | {"stream_id": (16, 4), "channel_length": (20, 4)}),
@@ -213,6 +218,7 @@ def test_members_that_move_start_where_the_protocol_says(project: Project) -> No
         "StateEvent.text": 20,
         "FileCreate.file_name": 28,
         "FileChunk.payload": 32,
+        "StandbySnapshotEntry.archive_endpoint": 52,
     }
 
 
