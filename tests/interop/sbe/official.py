@@ -21,6 +21,8 @@ SBE_ALL = Artifact("uk.co.real-logic", "sbe-all", "1.38.1", "SBE_ALL_JAR")
 SOURCES = Path(__file__).resolve().parent / "java"
 ENDING_LIMIT_S = 20.0
 
+Values = dict[str, Any]
+
 
 class OfficialError(Exception):
     """The official tool refused what it was asked; the text is its exception."""
@@ -48,8 +50,20 @@ class Verdict:
         return len(self.errors), len(self.warnings)
 
 
+@dataclass(frozen=True)
+class Decoded:
+    """A message as the generated decoder read it: its name, the values as `encode` takes them (data without a character encoding in
+    hexadecimal, constants too, None for what is newer than the message), how far the decoder read, and how far it skips."""
+
+    message: str
+    values: Values
+    length: int
+    skipped: int
+
+
 class OfficialTool:
-    """Asks the running tool.  A schema is read anew by `read`; the other questions are about what was read last at that path."""
+    """Asks the running tool.  A schema is read anew by `read`; the other questions are about what was read last at that path.  Its codecs
+    are generated and compiled with the first message."""
 
     def __init__(self, process: subprocess.Popen[str], said: IO[bytes]) -> None:
         self._process = process
@@ -65,11 +79,26 @@ class OfficialTool:
         text: str = self.ask("print_json", schema, bytes=message.hex())["json"]
         return text
 
+    def encode(self, schema: Path, message: str, values: Values) -> bytes:
+        """Fill the generated encoder of a message; return its bytes, the header in front.
+
+        `values` has every field, group and data by the schema's names: numbers; None for an optional number's null; a char as a text
+        of one character; an enum and a set as their number; dicts for composites and for the entries of a group's list; data as str
+        where it has a character encoding, else as bytes.  Constants are not asked for.
+        """
+        answer = self.ask("encode", schema, message=message, values=values)
+        return bytes.fromhex(answer["bytes"])
+
+    def decode(self, schema: Path, message: bytes) -> Decoded:
+        """Read a message with the generated decoder."""
+        answer = self.ask("decode", schema, bytes=message.hex())
+        return Decoded(answer["message"], answer["values"], answer["length"], answer["skipped"])
+
     def ask(self, question: str, schema: Path, **arguments: object) -> dict[str, Any]:
         """Ask one thing; raises OfficialError with what the tool threw."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps({"do": question, "schema": str(schema.resolve()), **arguments}) + "\n")
+        self._process.stdin.write(json.dumps({"do": question, "schema": str(schema.resolve()), **arguments}, default=bytes.hex) + "\n")
         self._process.stdin.flush()
         line = self._process.stdout.readline()
         if not line:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.interop.sbe.official import OfficialError, OfficialTool
+from tests.interop.sbe.official import Decoded, OfficialError, OfficialTool
 
 pytestmark = pytest.mark.interop
 
@@ -54,6 +54,22 @@ def test_prints_a_message_as_json(official: OfficialTool, tmp_path: Path) -> Non
     official.read(schema)
     message = bytes.fromhex("0200 0300 0700 0100 fd 6f")
     assert json.loads(official.print_json(schema, message)) == {"celsius": -3, "sky": "CLOUDS"}
+
+
+def test_encodes_and_decodes_with_generated_codecs(official: OfficialTool, tmp_path: Path) -> None:
+    schema = _written(tmp_path, SCHEMA)
+    official.read(schema)
+    message = bytes.fromhex("0200 0300 0700 0100 fd 6f")
+    assert official.encode(schema, "Reading", {"celsius": -3, "sky": ord("o")}) == message
+    assert official.decode(schema, message) == Decoded("Reading", {"celsius": -3, "sky": ord("o")}, 10, 10)
+
+
+def test_writes_an_unknown_value_of_an_enum(official: OfficialTool, tmp_path: Path) -> None:
+    schema = _written(tmp_path, SCHEMA)
+    official.read(schema)
+    message = official.encode(schema, "Reading", {"celsius": 1, "sky": ord("?")})
+    assert message[-1:] == b"?"
+    assert official.decode(schema, message).values["sky"] == ord("?")
 
 
 def test_reports_what_it_throws(official: OfficialTool, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
+import uk.co.real_logic.sbe.SbeTool;
 import uk.co.real_logic.sbe.json.JsonPrinter;
 
 /**
@@ -30,12 +31,16 @@ public final class Oracle
         }
     };
 
+    private final Filling filling = new Filling();
+
     public static void main(final String[] args) throws IOException
     {
         final PrintStream answers = new PrintStream(System.out, true, StandardCharsets.UTF_8);
         // What the tool prints of itself must not come between the answers.
         System.setOut(System.err);
         final BufferedReader requests = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        // Names that are Java's get an underscore, which no schema's answer shows.
+        System.setProperty(SbeTool.KEYWORD_APPEND_TOKEN, "_");
         final Oracle oracle = new Oracle();
         for (String line = requests.readLine(); null != line; line = requests.readLine())
         {
@@ -60,7 +65,7 @@ public final class Oracle
         }
     }
 
-    private Map<String, Object> answer(final Map<String, Object> request)
+    private Map<String, Object> answer(final Map<String, Object> request) throws Exception
     {
         final Map<String, Object> answer = new LinkedHashMap<>();
         final String path = (String)request.get("schema");
@@ -79,6 +84,17 @@ public final class Oracle
             case "print_json":
                 final ByteBuffer bytes = ByteBuffer.wrap(HexFormat.of().parseHex((String)request.get("bytes")));
                 answer.put("json", new JsonPrinter(schema(path).usable()).print(bytes));
+                break;
+
+            case "encode":
+                final byte[] encoded =
+                    filling.encode(schema(path).codecs(), (String)request.get("message"), (Map<?, ?>)request.get("values"));
+                answer.put("bytes", HexFormat.of().formatHex(encoded));
+                break;
+
+            case "decode":
+                final byte[] given = HexFormat.of().parseHex((String)request.get("bytes"));
+                answer.putAll(new Extraction().decode(schema(path).codecs(), given));
                 break;
 
             default:

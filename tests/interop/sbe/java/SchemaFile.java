@@ -23,7 +23,8 @@ final class SchemaFile
     final List<String> messages = new ArrayList<>();
     /** What ended the reading; null when nothing did. */
     final Throwable failure;
-    final Ir ir;
+    private final Ir ir;
+    private Codecs codecs;
 
     /** {@code version} is that of the transformation, null for none. */
     SchemaFile(final Path path, final boolean isXIncludeAware, final String version)
@@ -55,6 +56,16 @@ final class SchemaFile
             throw new IllegalArgumentException("the schema has errors: " + failure, failure);
         }
         return ir;
+    }
+
+    /** The generated codecs, made when they are first asked for. */
+    Codecs codecs() throws Exception
+    {
+        if (null == codecs)
+        {
+            codecs = new Codecs(usable());
+        }
+        return codecs;
     }
 
     List<String> saidAs(final String prefix)
