@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE_ROOTS = ("generated", "runtime", "codegen", "conformance", "pcap")
-TEXT_SUFFIXES = {".py", ".pyx", ".pxd", ".pyi", ".xml", ".xsd", ".j2", ".md", ".toml", ".sh", ".java", ""}
+TEXT_SUFFIXES = {".py", ".pyx", ".pxd", ".pyi", ".xml", ".xsd", ".j2", ".md", ".toml", ".sh", ".java", ".lua", ""}
 
 # What stands in no file of the project: paths of one machine, hosts of package registries, unfinished work.
 FOREIGN = {

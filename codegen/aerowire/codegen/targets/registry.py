@@ -13,9 +13,19 @@ from aerowire.codegen.targets.flyweights import FlyweightsTarget
 from aerowire.codegen.targets.native import NativeTarget
 from aerowire.codegen.targets.scapy import ScapyTarget
 from aerowire.codegen.targets.tables import TablesTarget
+from aerowire.codegen.targets.wireshark import WiresharkTarget
 
 LAYOUT_TARGETS: dict[str, Target] = {
-    target.name: target for target in (FlyweightsTarget(), NativeTarget(), DtypesTarget(), ArrowTarget(), ScapyTarget(), TablesTarget())
+    target.name: target
+    for target in (
+        FlyweightsTarget(),
+        NativeTarget(),
+        DtypesTarget(),
+        ArrowTarget(),
+        ScapyTarget(),
+        TablesTarget(),
+        WiresharkTarget(),
+    )
 }
 TARGETS = tuple(dict.fromkeys([*LAYOUT_TARGETS, *MESSAGE_TARGETS]))
 
