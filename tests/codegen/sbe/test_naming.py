@@ -44,7 +44,7 @@ def _message(*names: str, since: dict[str, int] | None = None, name: str = "M") 
 def _schema(types: tuple[Enum | Composite, ...], *messages: Message) -> MessageSchema:
     parts = ("blockLength", "templateId", "schemaId", "version")
     header = Composite(
-        name="messageHeader", members=tuple(Member(name=one, type=UINT16, offset=2 * i) for i, one in enumerate(names)), size=8
+        name="messageHeader", members=tuple(Member(name=one, type=UINT16, offset=2 * i) for i, one in enumerate(parts)), size=8
     )
     return MessageSchema(
         package="p", source="p.xml", id=1, version=0, semantic_version="", description="", byte_order=ByteOrder.LITTLE_ENDIAN,
@@ -111,6 +111,7 @@ def test_members_of_enums_and_sets_are_upper_case_and_never_clash_with_what_enum
     assert enum_member_names(_enum("sunRoof", "mro", "real", "NULL_VALUE", "UNKNOWN_7", "True")) == {
         "sunRoof": "SUN_ROOF", "mro": "MRO_", "real": "REAL_", "NULL_VALUE": "NULL_VALUE_", "UNKNOWN_7": "UNKNOWN_7_", "True": "TRUE",
     }  # fmt: skip
+    choices = (Choice(name="a", bit=0), Choice(name="A", bit=1))
     assert enum_member_names(FlagSet(name="S", primitive=PRIMITIVES["uint8"], choices=choices)) == {
         "a": "A",
         "A": "A_2",
