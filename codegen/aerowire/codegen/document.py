@@ -5,6 +5,7 @@ lxml keeps lines only, so a second pass with expat notes where each start tag st
 
 from __future__ import annotations
 
+import re
 import xml.parsers.expat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -14,25 +15,49 @@ from lxml import etree
 
 from aerowire.codegen.problems import Location, Problem, SchemaError
 
+_TAG = re.compile(rb"<(?:[^\"'>]|\"[^\"]*\"|'[^']*')*>")
+
 FILE_LENGTH_MAX = 16 << 20  # a schema is written by people; anything longer is the wrong file
 
 
 class Document:
-    """A parsed file: `root`, and the location of each of its elements."""
+    """A parsed file: `root`, `data` as it was read, and the location of each of its elements."""
 
     def __init__(self, name: str, data: bytes) -> None:
         self.name = name
-        positions = _start_tags(name, data)
+        self.data = data
+        positions, offsets = _start_tags(name, data)
         parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True, remove_pis=True)
         try:
             self.root = etree.fromstring(data, parser)
         except etree.XMLSyntaxError as error:
             line, column = error.position
             raise SchemaError([Problem(Location(name, max(line, 1), max(column, 1)), str(error.msg))]) from None
-        self._locations = dict(zip(self.root.iter(etree.Element), positions, strict=True))
+        found = list(self.root.iter(etree.Element))
+        if len(found) != len(positions):
+            raise SchemaError([Problem(Location(name, 1, 1), "cannot be read: its encoding is not the one that it declares")])
+        self._locations: dict[etree._Element, Location] = dict(zip(found, positions, strict=True))
+        self._offsets: dict[etree._Element, int] = dict(zip(found, offsets, strict=True))
+
+    def __contains__(self, element: etree._Element) -> bool:
+        return element in self._locations
 
     def locate(self, element: etree._Element) -> Location:
         return self._locations[element]
+
+    def locate_attribute(self, element: etree._Element, attribute: str) -> Location:
+        """Where an attribute stands; the element's place where the bytes do not tell (UTF-16)."""
+        start = self._offsets[element]
+        pattern = rb"\s" + re.escape(attribute).encode() + rb"\s*=\s*[\"']"
+        inside = _TAG.match(self.data, start)
+        found = re.compile(pattern).search(inside.group()) if inside else None
+        if found is None:
+            return self.locate(element)
+        before = self.data[start : start + found.start() + 1].decode("utf-8", "replace")
+        location = self.locate(element)
+        lines = before.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        column = len(lines[-1]) + (location.column if len(lines) == 1 else 1)
+        return Location(location.file, location.line + len(lines) - 1, column)
 
     def validate(self, schema: etree.XMLSchema) -> list[Problem]:
         """Return what an XSD finds wrong, located at the element that it names."""
@@ -72,13 +97,15 @@ def _plain(message: str) -> str:
     return text
 
 
-def _start_tags(name: str, data: bytes) -> list[Location]:
-    """Return where each start tag stands, in document order."""
+def _start_tags(name: str, data: bytes) -> tuple[list[Location], list[int]]:
+    """Return where each start tag stands, in document order: for people, and as a count of bytes."""
     found: list[Location] = []
+    offsets: list[int] = []
     parser = xml.parsers.expat.ParserCreate()
 
     def start(_tag: str, _attributes: dict[str, str]) -> None:
         found.append(Location(name, parser.CurrentLineNumber, parser.CurrentColumnNumber + 1))
+        offsets.append(parser.CurrentByteIndex)
 
     def refuse_doctype(*_arguments: object) -> None:
         location = Location(name, parser.CurrentLineNumber, parser.CurrentColumnNumber + 1)
@@ -93,7 +120,7 @@ def _start_tags(name: str, data: bytes) -> list[Location]:
         raise SchemaError([Problem(Location(name, error.lineno, error.offset + 1), reason)]) from None
     except (ValueError, LookupError) as error:
         raise SchemaError([Problem(Location(name, 1, 1), f"cannot be decoded: {error}")]) from None
-    return found
+    return found, offsets
 
 
 def elements(parent: etree._Element) -> Iterator[etree._Element]:

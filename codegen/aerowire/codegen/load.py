@@ -18,10 +18,15 @@ from aerowire.codegen.problems import Location, Problem, SchemaError
 from aerowire.codegen.project import Project
 from aerowire.codegen.resolve import resolve_schema
 from aerowire.codegen.resolve_tables import resolve_counters, resolve_errors, resolve_options
+from aerowire.codegen.sbe.elements import MESSAGE_SCHEMA, local_name
+from aerowire.codegen.sbe.ir import MessageSchema
+from aerowire.codegen.sbe.placement import Placement
+from aerowire.codegen.sbe.reading import DEFAULT_OPTIONS, ReadOptions, read_message_document
 from aerowire.codegen.tables import CounterTable, ErrorTable, OptionTable, Tables
 
 NAME_PREFIX = "aerowire:"
 LAYOUT_ROOT = "{http://fixprotocol.io/2016/sbe}messageSchema"
+LAYOUT_NAMESPACE = "{urn:aerowire:layout}"
 TABLE_ROOTS = ("options", "counters", "errors")
 TABLE_NAMESPACE = "{urn:aerowire:tables}"
 
@@ -80,8 +85,8 @@ def _shown(path: Path) -> str:
         return str(path)
 
 
-def load_project(sources: Sequence[Source]) -> Project:
-    """Parse, validate and resolve.  Raises SchemaError with the problems of all files."""
+def load_project(sources: Sequence[Source], options: ReadOptions = DEFAULT_OPTIONS) -> Project:
+    """Parse, validate and resolve; `options` are for message schemas.  Raises SchemaError with the problems of all files."""
     problems: list[Problem] = []
     documents: list[tuple[Source, Document]] = []
     for source in sources:
@@ -89,9 +94,11 @@ def load_project(sources: Sequence[Source]) -> Project:
             documents.append((source, read_document(source.path, source.name)))
         except SchemaError as error:
             problems.extend(error.problems)
+    messages = [_read_messages(source, document, options, problems) for source, document in documents if is_message_schema(document)]
+    documents = [(source, document) for source, document in documents if not is_message_schema(document)]
     for _, document in documents:
         problems.extend(_validate(document))
-    options, counters, errors = _tables(documents, problems)
+    option_table, counters, errors = _tables(documents, problems)
     schemas: list[Schema] = []
     for source, document in documents:
         if document.root.tag != LAYOUT_ROOT:
@@ -102,7 +109,23 @@ def load_project(sources: Sequence[Source]) -> Project:
             schemas.append(schema)
     if problems:
         raise SchemaError(problems)
-    return Project(tuple(schemas), Tables(options, counters, errors))
+    return Project(tuple(schemas), Tables(option_table, counters, errors), tuple(one for one in messages if one is not None))
+
+
+def is_message_schema(document: Document) -> bool:
+    """An SBE schema, rather than a layout: both have the same root, but layouts have elements of their own namespace."""
+    return local_name(document.root) == MESSAGE_SCHEMA and next(document.root.iter(f"{LAYOUT_NAMESPACE}*"), None) is None
+
+
+def _read_messages(
+    source: Source, document: Document, options: ReadOptions, problems: list[Problem]
+) -> tuple[MessageSchema, Placement] | None:
+    reading = read_message_document(source.path, document, options)
+    problems.extend(problem for problem in reading.problems if problem.is_error)
+    if reading.schema is None:
+        return None
+    is_project = source.path.resolve().parent == default_spec().resolve()
+    return reading.schema, Placement.of_project(source.path.stem) if is_project else Placement(reading.schema.package)
 
 
 def _tables(

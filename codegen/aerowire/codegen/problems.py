@@ -19,13 +19,23 @@ class Location:
 
 @dataclass(frozen=True, order=True, slots=True)
 class Problem:
-    """One thing wrong with a schema, worded for the person who wrote it."""
+    """One thing wrong with a schema, worded for the person who wrote it.
+
+    `severity` is `error` or `warning`; `rule` is the name of what it breaks, where rules have names.
+    """
 
     location: Location
     message: str
+    severity: str = "error"
+    rule: str = ""
+
+    @property
+    def is_error(self) -> bool:
+        return self.severity == "error"
 
     def __str__(self) -> str:
-        return f"{self.location}: error: {self.message}"
+        rule = f" ({self.rule})" if self.rule else ""
+        return f"{self.location}: {self.severity}: {self.message}{rule}"
 
 
 class SchemaError(Exception):

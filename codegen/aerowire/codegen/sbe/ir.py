@@ -141,7 +141,7 @@ class Enum(Named):
 
     @property
     def size(self) -> int:
-        return self.primitive.size
+        return 0 if self.presence is Presence.CONSTANT else self.primitive.size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

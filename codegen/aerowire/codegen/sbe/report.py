@@ -1,0 +1,78 @@
+"""What reading a schema finds wrong, in the order in which it is found.  Knows where elements stand, and nothing of the rules.
+
+The counts are part of the contract: they are those of the official tool, wherever that gives any.  Where that tool ends with an
+exception this one notes a fault and goes on; a fault is noted once, however often its element is read.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from lxml import etree
+
+from aerowire.codegen.document import Document
+from aerowire.codegen.problems import Location, Problem
+
+SUGGESTIONS_MAX = 20  # looking for similar names is slow, and nobody reads more at once
+PROBLEMS_MAX = 100_000  # a hostile schema must not fill the memory with what is wrong with it
+
+
+class UnreadableError(Exception):
+    """A declaration cannot be read further; what is wrong is in the report already."""
+
+
+class Report:
+    """Problems of one schema; `documents` are its files, the first is the schema itself."""
+
+    def __init__(self, documents: list[Document]) -> None:
+        self.documents = documents
+        self.problems: list[Problem] = []
+        self._faults: set[tuple[Location, str]] = set()
+        self._through: list[str] = []
+        self._suggestions = 0
+
+    @property
+    def has_errors(self) -> bool:
+        return any(problem.is_error for problem in self.problems)
+
+    def error(self, rule: str, element: etree._Element, message: str, attribute: str = "") -> None:
+        self._add(rule, element, message, attribute, "error")
+
+    def warning(self, rule: str, element: etree._Element, message: str, attribute: str = "") -> None:
+        self._add(rule, element, message, attribute, "warning")
+
+    def fault(self, rule: str, element: etree._Element, message: str, attribute: str = "") -> None:
+        """Note an error at which the official tool ends with an exception."""
+        key = (self.locate(element, attribute), message)
+        if key not in self._faults:
+            self._faults.add(key)
+            self.problems.append(Problem(key[0], message, "error", rule))
+
+    @contextmanager
+    def through(self, reason: str) -> Iterator[None]:
+        """A declaration is read once more because something refers to it; its problems then say what."""
+        self._through.append(reason)
+        try:
+            yield
+        finally:
+            self._through.pop()
+
+    def locate(self, element: etree._Element, attribute: str = "") -> Location:
+        document = next(one for one in self.documents if element in one)
+        return document.locate_attribute(element, attribute) if attribute else document.locate(element)
+
+    def suggest(self, name: str, known: Iterable[str]) -> str:
+        """`; did you mean "Car"?` where a known name is like this one."""
+        self._suggestions += 1
+        if self._suggestions > SUGGESTIONS_MAX:
+            return ""
+        found = difflib.get_close_matches(name, list(known), 1)
+        return f'; did you mean "{found[0]}"?' if found else ""
+
+    def _add(self, rule: str, element: etree._Element, message: str, attribute: str, severity: str) -> None:
+        if len(self.problems) >= PROBLEMS_MAX:
+            raise UnreadableError
+        text = f"{message}; read for {self._through[-1]}" if self._through else message
+        self.problems.append(Problem(self.locate(element, attribute), text, severity, rule))

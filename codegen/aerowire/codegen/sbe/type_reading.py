@@ -1,0 +1,158 @@
+"""From the `types` of a message schema to declarations: encodings, composites and what they refer to.
+
+Types are read in the official tool's order (encodings, composites, enums, sets), and again whenever something refers to them: a
+problem of a type counts once for each time that the official tool reads it.
+"""
+
+from __future__ import annotations
+
+from lxml import etree
+
+from aerowire.codegen.ir import PRIMITIVES
+from aerowire.codegen.sbe.declared import (
+    NO_OFFSET,
+    DeclaredComposite,
+    DeclaredEncoding,
+    DeclaredType,
+)
+from aerowire.codegen.sbe.elements import children, integer, local_name, required, shown
+from aerowire.codegen.sbe.encoding_reading import read_encoding
+from aerowire.codegen.sbe.enum_reading import read_enum, read_set
+from aerowire.codegen.sbe.language_names import check_name
+from aerowire.codegen.sbe.report import UnreadableError
+from aerowire.codegen.sbe.scope import Scope, common
+
+KINDS = ("type", "composite", "enum", "set")
+MEMBER_KINDS = ("type", "enum", "set", "composite", "ref", "data", "group")
+REFERENCE_DEPTH_MAX = 64  # composites in composites: a schema has two or three
+EXPANSION_MAX = 100_000  # members in all, each reference expanded; keeps references that double at every step from filling the memory
+
+
+def read_types(scope: Scope) -> dict[str, DeclaredType]:
+    """Return the types by name; of several with one name the last read counts."""
+    report = scope.report
+    types: dict[str, DeclaredType] = {
+        name: DeclaredEncoding(element=scope.root, name=name, primitive=one) for name, one in PRIMITIVES.items()
+    }
+    for kind in KINDS:
+        for element in scope.elements[kind]:
+            try:
+                declared = TypeReader(scope).read(element)
+            except UnreadableError:
+                continue
+            if declared.name in types:
+                report.warning("duplicate-type", element, f"type {declared.name!r} is there already; this one replaces it", "name")
+            check_name(scope, element, declared.name)
+            types[declared.name] = declared
+    return types
+
+
+class TypeReader:
+    """Reads one type of the schema, with everything in it."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        self._report = scope.report
+
+    def read(self, element: etree._Element) -> DeclaredType:
+        match local_name(element):
+            case "type":
+                return read_encoding(self._scope, element)
+            case "enum":
+                return read_enum(self._scope, element)
+            case "set":
+                return read_set(self._scope, element)
+            case _:
+                return self._read_composite(element, "", "", ())
+
+    def _read_composite(self, element: etree._Element, given_name: str, reference: str, path: tuple[str, ...]) -> DeclaredComposite:
+        composite = DeclaredComposite(**common(self._scope, element, given_name, reference))
+        path = (*path, required(self._report, element, "name"))
+        if len(path) > REFERENCE_DEPTH_MAX:
+            self._report.fault("too-deep", element, f"composites are nested more than {REFERENCE_DEPTH_MAX} deep")
+            raise UnreadableError
+        for member in children(element, *MEMBER_KINDS):
+            try:
+                self._read_member(composite, member, member, required(self._report, member, "name"), "", "", path)
+            except UnreadableError:
+                continue
+        self._check_offsets(composite, element)
+        return composite
+
+    def _read_member(
+        self,
+        composite: DeclaredComposite,
+        origin: etree._Element,
+        element: etree._Element,
+        name: str,
+        given_name: str,
+        reference: str,
+        path: tuple[str, ...],
+    ) -> DeclaredType | None:
+        """Add the member that `element` declares; `origin` is the composite's own child, a `ref` or the element itself."""
+        self._scope.expansions += 1
+        if self._scope.expansions > EXPANSION_MAX:
+            if self._scope.expansions == EXPANSION_MAX + 1:
+                self._report.fault("too-many-members", element, f"composites have more than {EXPANSION_MAX} members, references expanded")
+            raise UnreadableError
+        member: DeclaredType
+        match local_name(element):
+            case "type":
+                member = read_encoding(self._scope, element, given_name, reference)
+            case "enum":
+                member = read_enum(self._scope, element, given_name, reference)
+            case "set":
+                member = read_set(self._scope, element, given_name, reference)
+            case "composite":
+                member = self._read_composite(element, given_name, reference, path)
+            case "ref":
+                return self._read_reference(composite, origin, element, path)
+            case "data" | "group" as kind:
+                self._report.error("misplaced-member", element, f"{kind} {name!r} within a composite, which has fixed fields only")
+                return None
+            case _:
+                self._report.fault("unknown-element", element, f"{shown(element)} is no type")
+                raise UnreadableError
+        if name in composite.members:
+            self._report.error("duplicate-member", origin, f"composite {composite.name!r} already has a member {name!r}", "name")
+        composite.members[name] = member
+        return member
+
+    def _read_reference(
+        self, composite: DeclaredComposite, origin: etree._Element, element: etree._Element, path: tuple[str, ...]
+    ) -> DeclaredType | None:
+        target = required(self._report, element, "type")
+        declaration = self._scope.named.get(target)
+        if declaration is None:
+            hint = self._report.suggest(target, self._scope.named)
+            self._report.error("unknown-type", element, f"ref to unknown type {target!r}{hint}", "type")
+            return None
+        if target in path:
+            route = " -> ".join([*path[path.index(target) :], target])
+            self._report.fault("circular-reference", element, f"circular reference: {route}", "type")
+            raise UnreadableError
+        name = required(self._report, element, "name")
+        if declaration is element:
+            self._report.fault("circular-reference", element, f"{shown(element)} refers to itself", "type")
+            raise UnreadableError
+        with self._report.through(f"ref {name!r} of composite {composite.name!r}"):
+            path = (*path, target) if local_name(declaration) == "ref" else path
+            member = self._read_member(composite, origin, declaration, name, name, target, path)
+        if member is not None:
+            member.offset = integer(self._report, element, "offset", member.offset)
+            member.since_version = integer(self._report, element, "sinceVersion", member.since_version)
+        return member
+
+    def _check_offsets(self, composite: DeclaredComposite, element: etree._Element) -> None:
+        offset = 0
+        for member in composite.members.values():
+            if member.offset != NO_OFFSET:
+                if member.offset < offset:
+                    self._report.error(
+                        "bad-offset",
+                        element,
+                        f"composite {composite.name!r}: member {member.name!r} has offset {member.offset}, "
+                        f"but what precedes it takes {offset} bytes",
+                    )
+                offset = member.offset
+            offset += member.encoded_length
