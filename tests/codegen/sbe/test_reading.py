@@ -141,8 +141,6 @@ def test_includes_files_and_tells_their_places(tmp_path: Path) -> None:
     )
     header = HEADER.removeprefix("<types>").partition('<composite name="groupSize')[0]
     (tmp_path / "parts" / "header.xml").write_text(header, encoding="utf-8")
-        HEADER.removeprefix("<types>").partition('<composite name="groupSize')[0], encoding="utf-8"
-    )
     own = tmp_path / "own.xml"
     own.write_text(
         '<messageSchema package="own" id="1" xmlns:xi="http://www.w3.org/2001/XInclude">'
