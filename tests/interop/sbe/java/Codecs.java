@@ -6,7 +6,13 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-import org.agrona.generation.CompilerUtil;
+import javax.tools.DiagnosticCollector;
+import javax.tools.JavaCompiler;
+import javax.tools.JavaFileObject;
+import javax.tools.ToolProvider;
+
+import org.agrona.generation.CharSequenceJavaFileObject;
+import org.agrona.generation.ClassFileManager;
 import org.agrona.generation.StringWriterOutputManager;
 import uk.co.real_logic.sbe.generation.Generators;
 import uk.co.real_logic.sbe.generation.java.JavaGenerator;
@@ -29,12 +35,22 @@ final class Codecs
         output.setPackageName(ir.applicableNamespace());
         new JavaGenerator(
             ir, "org.agrona.MutableDirectBuffer", "org.agrona.DirectBuffer", false, false, false, output).generate();
-        final Class<?> header = CompilerUtil.compileInMemory(name(headerName(), "Encoder"), output.getSources());
-        if (null == header)
+        loader = compile(output.getSources());
+    }
+
+    private static ClassLoader compile(final Map<String, CharSequence> sources) throws Exception
+    {
+        final JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
+        final DiagnosticCollector<JavaFileObject> said = new DiagnosticCollector<>();
+        final ClassFileManager<?> files = new ClassFileManager<>(compiler.getStandardFileManager(said, null, null));
+        final List<String> options = List.of("-proc:none", "-nowarn", "-g:none");
+        final List<CharSequenceJavaFileObject> units =
+            sources.entrySet().stream().map((one) -> new CharSequenceJavaFileObject(one.getKey(), one.getValue())).toList();
+        if (!compiler.getTask(null, files, said, options, null, units).call())
         {
-            throw new IllegalStateException("the generated codecs do not compile");
+            throw new IllegalStateException("the generated codecs do not compile: " + said.getDiagnostics());
         }
-        loader = header.getClassLoader();
+        return files.getClassLoader(null);
     }
 
     String headerName()

@@ -57,7 +57,7 @@ public final class Oracle
             final Map<String, Object> request = (Map<String, Object>)Json.read(line);
             return answer(request);
         }
-        catch (final Exception | StackOverflowError ex)
+        catch (final Exception | StackOverflowError | OutOfMemoryError ex)
         {
             final Map<String, Object> failed = new LinkedHashMap<>();
             failed.put("failure", ex.toString());

@@ -1,0 +1,132 @@
+"""One random schema and its messages, held against the official tool: the same verdict, the same bytes, the same values.
+
+Knows how two sides are compared and what is said when they differ (the seed, the schema, the message); how schemas and values are drawn
+is in tests/support, how each side is asked in official.py and ours.py.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+from aerowire.codegen.sbe.reading import read_message_schema
+from tests.interop.sbe.official import OfficialTool
+from tests.support.sbe_drawing import draw_schema
+from tests.support.sbe_schemas import Block, Composite, Encoded, Enum, Schema, Type, is_constant, living
+from tests.support.sbe_values import Values, draw_values
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A schema that was drawn from a seed, and the file of each of its versions."""
+
+    seed: int
+    schema: Schema
+    folder: Path
+
+    @classmethod
+    def of(cls, seed: int, folder: Path) -> Drawn:
+        drawn = cls(seed, draw_schema(Random(seed)), folder)
+        for version in drawn.versions:
+            drawn.path(version).write_text(drawn.schema.xml(version), encoding="utf-8")
+        return drawn
+
+    @property
+    def versions(self) -> range:
+        return range(self.schema.version + 1)
+
+    def path(self, version: int) -> Path:
+        return self.folder / f"drawn-{self.seed}-v{version}.xml"
+
+    def values(self, version: int, count: int) -> Iterator[tuple[Block, Values]]:
+        """Draw messages of a version, of each kind in turn."""
+        random = Random(f"{self.seed} {version}")
+        kinds = list(living(self.schema.messages, version))
+        for index in range(count):
+            block = kinds[index % len(kinds)]
+            yield block, draw_values(random, self.schema, block, version)
+
+
+@contextmanager
+def explained(drawn: Drawn, **more: object) -> Iterator[None]:
+    """Say of a failure how it comes again."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"seed of the schema: {drawn.seed}")
+        for name, value in more.items():
+            error.add_note(f"{name}: {value.hex() if isinstance(value, bytes) else value}")
+        error.add_note(drawn.schema.xml())
+        raise
+
+
+def check_verdicts(official: OfficialTool, drawn: Drawn) -> None:
+    """Both sides accept every version of a schema that is valid."""
+    for version in drawn.versions:
+        with explained(drawn, version=version):
+            verdict = official.read(drawn.path(version))
+            reading = read_message_schema(drawn.path(version))
+            assert verdict.is_valid, (verdict.exception, verdict.errors)
+            assert reading.schema is not None, [str(problem) for problem in reading.problems]
+
+
+def check_official_round_trip(official: OfficialTool, drawn: Drawn, messages: int) -> None:
+    """What the official encoders write their decoders read: else a comparison with them would say nothing."""
+    if not drawn.schema.makes_java:
+        return
+    version = drawn.schema.version
+    path = drawn.path(version)
+    official.read(path)
+    for block, values in drawn.values(version, messages):
+        with explained(drawn, message=block.name, values=values):
+            encoded = official.encode(path, block.name, values)
+            decoded = official.decode(path, encoded)
+            assert (decoded.message, decoded.length, decoded.skipped) == (block.name, len(encoded), len(encoded))
+            assert wire_values(block, decoded.values, version) == wire_values(block, values, version)
+
+
+def wire_values(block: Block, values: Values, version: int) -> Values:
+    """Values in the one form in which they are compared: every number as it stands on the wire, floats and data as hexadecimal text.
+
+    What is newer than `version` is left out, and so are constants.
+    """
+    found: Values = {}
+    for field in living(block.fields, version):
+        if not field.is_constant:
+            found[field.name] = _wire(field.type, values[field.name], version)
+    for group in living(block.groups, version):
+        found[group.name] = [wire_values(group, entry, version) for entry in values[group.name]]
+    for data in living(block.data, version):
+        value = values[data.name]
+        found[data.name] = value if isinstance(value, str) else bytes(value).hex()
+    return found
+
+
+def _wire(one: Type, value: object, version: int) -> object:
+    match one:
+        case Composite():
+            assert isinstance(value, dict)
+            members = [member for member in living(one.members, version) if not is_constant(member.type)]
+            return {member.name: _wire(member.type, value[member.name], version) for member in members}
+        case Enum():
+            return one.null if value is None else value
+        case Encoded() if isinstance(value, list):
+            return [_wire_number(one, item) for item in value]
+        case Encoded() if not one.is_text:
+            return _wire_number(one, value)
+    return value
+
+
+def _wire_number(one: Encoded, value: object) -> object:
+    """Characters are characters; of floats every bit counts, but for those of NaN."""
+    number = one.null if value is None else value
+    if one.primitive == "char":
+        return number if isinstance(number, str) else chr(int(one.null))
+    if one.primitive in ("float", "double") and isinstance(number, int | float):
+        return "nan" if math.isnan(number) else struct.pack("<d", number).hex()
+    return number
