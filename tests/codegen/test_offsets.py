@@ -109,7 +109,7 @@ LAYOUTS: dict[str, dict[str, tuple[int, dict[str, tuple[int, int]]]]] = {
         "FileCreate": (24, FILE | {"file_length": (16, 8)}),
         "FileChunk": (32, FILE | {"chunk_offset": (16, 8), "chunk_length": (24, 8)}),
     },
-    "recording_log": {"RecordingLogEntry": (48, LOG_ENTRY), "StandbySnapshotEntry": (48, LOG_ENTRY)},
+    "recording_log": dict.fromkeys(("RecordingLogEntry", "TermEntry", "SnapshotEntry", "StandbySnapshotEntry"), (48, LOG_ENTRY)),
     "commands": {
         "CorrelatedCommand": (16, COMMAND),
         "AddPublication": (24, COMMAND | {"stream_id": (16, 4), "channel_length": (20, 4)}),

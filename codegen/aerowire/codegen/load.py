@@ -33,10 +33,11 @@ TABLE_NAMESPACE = "{urn:aerowire:tables}"
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A schema file, and what messages call it."""
+    """A schema file, and what messages call it; `is_of_set` when it is one of the folder that a run takes for spec/."""
 
     path: Path
     name: str
+    is_of_set: bool = False
 
 
 def home() -> Path:
@@ -60,7 +61,7 @@ def find_sources(names: Sequence[str], spec: Path) -> list[Source]:
     if not names:
         if not known:
             raise SchemaError([Problem(Location(str(spec), 1, 1), "holds no schema (*.xml)")])
-        return [Source(path, _shown(path)) for path in known.values()]
+        return [Source(path, _shown(path), is_of_set=True) for path in known.values()]
     found: list[Source] = []
     problems: list[Problem] = []
     for name in names:
@@ -68,7 +69,7 @@ def find_sources(names: Sequence[str], spec: Path) -> list[Source]:
             found.append(Source(Path(name), name))
         elif name.removeprefix(NAME_PREFIX) in known:
             path = known[name.removeprefix(NAME_PREFIX)]
-            found.append(Source(path, _shown(path)))
+            found.append(Source(path, _shown(path), is_of_set=True))
         else:
             there = ", ".join(NAME_PREFIX + stem for stem in known)
             problems.append(Problem(Location(name, 1, 1), f"is no schema of {_shown(spec)}; there are {there}"))
@@ -124,7 +125,7 @@ def _read_messages(
     problems.extend(problem for problem in reading.problems if problem.is_error)
     if reading.schema is None:
         return None
-    is_project = source.path.resolve().parent == default_spec().resolve()
+    is_project = source.is_of_set or source.path.resolve().parent == default_spec().resolve()
     return reading.schema, Placement.of_project(source.path.stem) if is_project else Placement(reading.schema.package)
 
 

@@ -11,7 +11,7 @@ from typing import Final
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
-# The struct of an entry.
+# The struct of an entry; one that was removed has none.
 RECORDING_LOG_RECORD_SCHEMA: Final[pa.Schema] = pa.schema(
     [
         pa.field('type', pa.string()),
@@ -47,7 +47,6 @@ RECORDING_LOG_RECORD_TYPE_NAMES: Final[dict[int, str]] = {
     -2147483648: 'INVALID_TERM',
     -2147483647: 'INVALID_SNAPSHOT',
     -2147483646: 'INVALID_STANDBY_SNAPSHOT',
-    -1: 'REMOVED',
 }
 RECORDING_LOG_RECORD_COLUMNS: Final[dict[int, tuple[str, ...]]] = {
     0: (
@@ -105,14 +104,5 @@ RECORDING_LOG_RECORD_COLUMNS: Final[dict[int, tuple[str, ...]]] = {
         'service_id',
         'entry_type',
         'archive_endpoint',
-    ),
-    -1: (
-        'recording_id',
-        'leadership_term_id',
-        'term_base_log_position',
-        'log_position',
-        'timestamp',
-        'service_id',
-        'entry_type',
     ),
 }

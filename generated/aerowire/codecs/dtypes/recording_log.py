@@ -11,8 +11,60 @@ from typing import Final
 import numpy as np
 
 
-# A term, or a snapshot of the consensus module or of a service.
+# What every entry starts with.
 RECORDING_LOG_ENTRY: Final[np.dtype[np.void]] = np.dtype(
+    {
+        "names": [
+            'recording_id',
+            'leadership_term_id',
+            'term_base_log_position',
+            'log_position',
+            'timestamp',
+            'service_id',
+            'entry_type',
+        ],
+        "formats": [
+            '<i8',
+            '<i8',
+            '<i8',
+            '<i8',
+            '<i8',
+            '<i4',
+            '<i4',
+        ],
+        "offsets": [0, 8, 16, 24, 32, 40, 44],
+        "itemsize": 48,
+    }
+)
+
+# A term of the log.
+TERM_ENTRY: Final[np.dtype[np.void]] = np.dtype(
+    {
+        "names": [
+            'recording_id',
+            'leadership_term_id',
+            'term_base_log_position',
+            'log_position',
+            'timestamp',
+            'service_id',
+            'entry_type',
+        ],
+        "formats": [
+            '<i8',
+            '<i8',
+            '<i8',
+            '<i8',
+            '<i8',
+            '<i4',
+            '<i4',
+        ],
+        "offsets": [0, 8, 16, 24, 32, 40, 44],
+        "itemsize": 48,
+    }
+)
+
+# A snapshot that the node itself has taken, or fetched.
+SNAPSHOT_ENTRY: Final[np.dtype[np.void]] = np.dtype(
     {
         "names": [
             'recording_id',
@@ -63,13 +115,12 @@ STANDBY_SNAPSHOT_ENTRY: Final[np.dtype[np.void]] = np.dtype(
     }
 )
 
-# The struct of an entry.
+# The struct of an entry; one that was removed has none.
 RECORDING_LOG_RECORD_DTYPES: Final[dict[int, np.dtype[np.void]]] = {
-    0: RECORDING_LOG_ENTRY,
-    1: RECORDING_LOG_ENTRY,
+    0: TERM_ENTRY,
+    1: SNAPSHOT_ENTRY,
     2: STANDBY_SNAPSHOT_ENTRY,
-    -2147483648: RECORDING_LOG_ENTRY,
-    -2147483647: RECORDING_LOG_ENTRY,
+    -2147483648: TERM_ENTRY,
+    -2147483647: SNAPSHOT_ENTRY,
     -2147483646: STANDBY_SNAPSHOT_ENTRY,
-    -1: RECORDING_LOG_ENTRY,
 }

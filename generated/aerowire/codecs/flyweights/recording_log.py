@@ -47,7 +47,7 @@ class EntryType(enum.IntEnum):
 
 
 class RecordingLogEntryDecoder(Flyweight):
-    """A term, or a snapshot of the consensus module or of a service."""
+    """What every entry starts with."""
 
     __slots__ = ()
     ENCODED_LENGTH = 48
@@ -70,7 +70,7 @@ class RecordingLogEntryDecoder(Flyweight):
 
 
 class RecordingLogEntryEncoder(RecordingLogEntryDecoder):
-    """Writes: a term, or a snapshot of the consensus module or of a service."""
+    """Writes: what every entry starts with."""
 
     __slots__ = ()
     recording_id = WritableInteger(0, _q)
@@ -98,6 +98,114 @@ class RecordingLogEntryEncoder(RecordingLogEntryDecoder):
 
 
 _RECORDING_LOG_ENTRY = Struct("<qqqqqii")
+
+
+class TermEntryDecoder(Flyweight):
+    """A term of the log."""
+
+    __slots__ = ()
+    ENCODED_LENGTH = 48
+    ALIGNMENT = 64
+    RECORDING_ID_OFFSET = 0
+    LEADERSHIP_TERM_ID_OFFSET = 8
+    TERM_BASE_LOG_POSITION_OFFSET = 16
+    LOG_POSITION_OFFSET = 24
+    TIMESTAMP_OFFSET = 32
+    SERVICE_ID_OFFSET = 40
+    ENTRY_TYPE_OFFSET = 44
+    MEMBERS = ('recording_id', 'leadership_term_id', 'term_base_log_position', 'log_position', 'timestamp', 'service_id', 'entry_type')
+    recording_id = Integer(0, _q)  # Recording of the log, or of the snapshot.
+    leadership_term_id = Integer(8, _q)  # The term, or that of the snapshot.
+    term_base_log_position = Integer(16, _q)  # Where in the log the term begins.
+    log_position = Integer(24, _q)  # Of a term, where in the log it ends, or -1 while it goes on; of a snapshot, where it was taken.
+    timestamp = Integer(32, _q)  # When the term began or the snapshot was taken, by the cluster's clock.
+    service_id = Integer(40, _i)  # Service of the snapshot; -1 for the consensus module, and for a term.
+    entry_type = Integer(44, _i)  # What the entry is of, and whether it is valid.
+
+
+class TermEntryEncoder(TermEntryDecoder):
+    """Writes: a term of the log."""
+
+    __slots__ = ()
+    recording_id = WritableInteger(0, _q)
+    leadership_term_id = WritableInteger(8, _q)
+    term_base_log_position = WritableInteger(16, _q)
+    log_position = WritableInteger(24, _q)
+    timestamp = WritableInteger(32, _q)
+    service_id = WritableInteger(40, _i)
+    entry_type = WritableInteger(44, _i)
+
+    @classmethod
+    def encode(
+        cls,
+        *,
+        recording_id: int = 0,
+        leadership_term_id: int = 0,
+        term_base_log_position: int = 0,
+        log_position: int = 0,
+        timestamp: int = 0,
+        service_id: int = 0,
+        entry_type: int = 0,
+    ) -> bytes:
+        """Return the bytes of a whole struct; lengths that are None are computed."""
+        return _TERM_ENTRY.pack(recording_id, leadership_term_id, term_base_log_position, log_position, timestamp, service_id, entry_type)
+
+
+_TERM_ENTRY = Struct("<qqqqqii")
+
+
+class SnapshotEntryDecoder(Flyweight):
+    """A snapshot that the node itself has taken, or fetched."""
+
+    __slots__ = ()
+    ENCODED_LENGTH = 48
+    ALIGNMENT = 64
+    RECORDING_ID_OFFSET = 0
+    LEADERSHIP_TERM_ID_OFFSET = 8
+    TERM_BASE_LOG_POSITION_OFFSET = 16
+    LOG_POSITION_OFFSET = 24
+    TIMESTAMP_OFFSET = 32
+    SERVICE_ID_OFFSET = 40
+    ENTRY_TYPE_OFFSET = 44
+    MEMBERS = ('recording_id', 'leadership_term_id', 'term_base_log_position', 'log_position', 'timestamp', 'service_id', 'entry_type')
+    recording_id = Integer(0, _q)  # Recording of the log, or of the snapshot.
+    leadership_term_id = Integer(8, _q)  # The term, or that of the snapshot.
+    term_base_log_position = Integer(16, _q)  # Where in the log the term begins.
+    log_position = Integer(24, _q)  # Of a term, where in the log it ends, or -1 while it goes on; of a snapshot, where it was taken.
+    timestamp = Integer(32, _q)  # When the term began or the snapshot was taken, by the cluster's clock.
+    service_id = Integer(40, _i)  # Service of the snapshot; -1 for the consensus module, and for a term.
+    entry_type = Integer(44, _i)  # What the entry is of, and whether it is valid.
+
+
+class SnapshotEntryEncoder(SnapshotEntryDecoder):
+    """Writes: a snapshot that the node itself has taken, or fetched."""
+
+    __slots__ = ()
+    recording_id = WritableInteger(0, _q)
+    leadership_term_id = WritableInteger(8, _q)
+    term_base_log_position = WritableInteger(16, _q)
+    log_position = WritableInteger(24, _q)
+    timestamp = WritableInteger(32, _q)
+    service_id = WritableInteger(40, _i)
+    entry_type = WritableInteger(44, _i)
+
+    @classmethod
+    def encode(
+        cls,
+        *,
+        recording_id: int = 0,
+        leadership_term_id: int = 0,
+        term_base_log_position: int = 0,
+        log_position: int = 0,
+        timestamp: int = 0,
+        service_id: int = 0,
+        entry_type: int = 1,
+    ) -> bytes:
+        """Return the bytes of a whole struct; lengths that are None are computed."""
+        return _SNAPSHOT_ENTRY.pack(recording_id, leadership_term_id, term_base_log_position, log_position, timestamp, service_id, entry_type)
+
+
+_SNAPSHOT_ENTRY = Struct("<qqqqqii")
 
 
 class StandbySnapshotEntryDecoder(Flyweight):
@@ -161,13 +269,12 @@ class StandbySnapshotEntryEncoder(StandbySnapshotEntryDecoder):
 
 _STANDBY_SNAPSHOT_ENTRY = Struct("<qqqqqii")
 
-# The struct of an entry.
+# The struct of an entry; one that was removed has none.
 RECORDING_LOG_RECORD_DECODERS: dict[int, type[Flyweight]] = {
-    0: RecordingLogEntryDecoder,
-    1: RecordingLogEntryDecoder,
+    0: TermEntryDecoder,
+    1: SnapshotEntryDecoder,
     2: StandbySnapshotEntryDecoder,
-    -2147483648: RecordingLogEntryDecoder,
-    -2147483647: RecordingLogEntryDecoder,
+    -2147483648: TermEntryDecoder,
+    -2147483647: SnapshotEntryDecoder,
     -2147483646: StandbySnapshotEntryDecoder,
-    -1: RecordingLogEntryDecoder,
 }

@@ -32,7 +32,7 @@ cdef enum:
     ENTRY_TYPE_INVALID_STANDBY_SNAPSHOT = -2147483646  # A standby node's snapshot that is no longer valid.
     ENTRY_TYPE_REMOVED = -1  # Nothing any more; readers pass over it.
 
-# ---- RecordingLogEntry: A term, or a snapshot of the consensus module or of a service.
+# ---- RecordingLogEntry: What every entry starts with.
 
 cdef enum:
     RECORDING_LOG_ENTRY_LENGTH = 48  # length of the fixed part
@@ -76,6 +76,96 @@ cdef extern from *:
     void recording_log_entry_set_service_id "aerowire_recording_log_recording_log_entry_set_service_id"(uint8_t* p, int32_t value) noexcept nogil
     int32_t recording_log_entry_entry_type "aerowire_recording_log_recording_log_entry_entry_type"(const uint8_t* p) noexcept nogil
     void recording_log_entry_set_entry_type "aerowire_recording_log_recording_log_entry_set_entry_type"(uint8_t* p, int32_t value) noexcept nogil
+
+# ---- TermEntry: A term of the log.
+
+cdef enum:
+    TERM_ENTRY_LENGTH = 48  # length of the fixed part
+    TERM_ENTRY_ALIGNMENT = 64  # each starts on a multiple of this
+    TERM_ENTRY_RECORDING_ID_OFFSET = 0  # Recording of the log, or of the snapshot.
+    TERM_ENTRY_LEADERSHIP_TERM_ID_OFFSET = 8  # The term, or that of the snapshot.
+    TERM_ENTRY_TERM_BASE_LOG_POSITION_OFFSET = 16  # Where in the log the term begins.
+    TERM_ENTRY_LOG_POSITION_OFFSET = 24  # Of a term, where in the log it ends, or -1 while it goes on; of a snapshot, where it was taken.
+    TERM_ENTRY_TIMESTAMP_OFFSET = 32  # When the term began or the snapshot was taken, by the cluster's clock.
+    TERM_ENTRY_SERVICE_ID_OFFSET = 40  # Service of the snapshot; -1 for the consensus module, and for a term.
+    TERM_ENTRY_ENTRY_TYPE_OFFSET = 44  # What the entry is of, and whether it is valid.
+
+cdef extern from *:
+    """
+    static inline int64_t aerowire_recording_log_term_entry_recording_id(const uint8_t *p) { int64_t value; memcpy(&value, p + 0, sizeof(value)); return value; }
+    static inline void aerowire_recording_log_term_entry_set_recording_id(uint8_t *p, int64_t value) { memcpy(p + 0, &value, sizeof(value)); }
+    static inline int64_t aerowire_recording_log_term_entry_leadership_term_id(const uint8_t *p) { int64_t value; memcpy(&value, p + 8, sizeof(value)); return value; }
+    static inline void aerowire_recording_log_term_entry_set_leadership_term_id(uint8_t *p, int64_t value) { memcpy(p + 8, &value, sizeof(value)); }
+    static inline int64_t aerowire_recording_log_term_entry_term_base_log_position(const uint8_t *p) { int64_t value; memcpy(&value, p + 16, sizeof(value)); return value; }
+    static inline void aerowire_recording_log_term_entry_set_term_base_log_position(uint8_t *p, int64_t value) { memcpy(p + 16, &value, sizeof(value)); }
+    static inline int64_t aerowire_recording_log_term_entry_log_position(const uint8_t *p) { int64_t value; memcpy(&value, p + 24, sizeof(value)); return value; }
+    static inline void aerowire_recording_log_term_entry_set_log_position(uint8_t *p, int64_t value) { memcpy(p + 24, &value, sizeof(value)); }
+    static inline int64_t aerowire_recording_log_term_entry_timestamp(const uint8_t *p) { int64_t value; memcpy(&value, p + 32, sizeof(value)); return value; }
+    static inline void aerowire_recording_log_term_entry_set_timestamp(uint8_t *p, int64_t value) { memcpy(p + 32, &value, sizeof(value)); }
+    static inline int32_t aerowire_recording_log_term_entry_service_id(const uint8_t *p) { int32_t value; memcpy(&value, p + 40, sizeof(value)); return value; }
+    static inline void aerowire_recording_log_term_entry_set_service_id(uint8_t *p, int32_t value) { memcpy(p + 40, &value, sizeof(value)); }
+    static inline int32_t aerowire_recording_log_term_entry_entry_type(const uint8_t *p) { int32_t value; memcpy(&value, p + 44, sizeof(value)); return value; }
+    static inline void aerowire_recording_log_term_entry_set_entry_type(uint8_t *p, int32_t value) { memcpy(p + 44, &value, sizeof(value)); }
+    """
+    int64_t term_entry_recording_id "aerowire_recording_log_term_entry_recording_id"(const uint8_t* p) noexcept nogil
+    void term_entry_set_recording_id "aerowire_recording_log_term_entry_set_recording_id"(uint8_t* p, int64_t value) noexcept nogil
+    int64_t term_entry_leadership_term_id "aerowire_recording_log_term_entry_leadership_term_id"(const uint8_t* p) noexcept nogil
+    void term_entry_set_leadership_term_id "aerowire_recording_log_term_entry_set_leadership_term_id"(uint8_t* p, int64_t value) noexcept nogil
+    int64_t term_entry_term_base_log_position "aerowire_recording_log_term_entry_term_base_log_position"(const uint8_t* p) noexcept nogil
+    void term_entry_set_term_base_log_position "aerowire_recording_log_term_entry_set_term_base_log_position"(uint8_t* p, int64_t value) noexcept nogil
+    int64_t term_entry_log_position "aerowire_recording_log_term_entry_log_position"(const uint8_t* p) noexcept nogil
+    void term_entry_set_log_position "aerowire_recording_log_term_entry_set_log_position"(uint8_t* p, int64_t value) noexcept nogil
+    int64_t term_entry_timestamp "aerowire_recording_log_term_entry_timestamp"(const uint8_t* p) noexcept nogil
+    void term_entry_set_timestamp "aerowire_recording_log_term_entry_set_timestamp"(uint8_t* p, int64_t value) noexcept nogil
+    int32_t term_entry_service_id "aerowire_recording_log_term_entry_service_id"(const uint8_t* p) noexcept nogil
+    void term_entry_set_service_id "aerowire_recording_log_term_entry_set_service_id"(uint8_t* p, int32_t value) noexcept nogil
+    int32_t term_entry_entry_type "aerowire_recording_log_term_entry_entry_type"(const uint8_t* p) noexcept nogil
+    void term_entry_set_entry_type "aerowire_recording_log_term_entry_set_entry_type"(uint8_t* p, int32_t value) noexcept nogil
+
+# ---- SnapshotEntry: A snapshot that the node itself has taken, or fetched.
+
+cdef enum:
+    SNAPSHOT_ENTRY_LENGTH = 48  # length of the fixed part
+    SNAPSHOT_ENTRY_ALIGNMENT = 64  # each starts on a multiple of this
+    SNAPSHOT_ENTRY_RECORDING_ID_OFFSET = 0  # Recording of the log, or of the snapshot.
+    SNAPSHOT_ENTRY_LEADERSHIP_TERM_ID_OFFSET = 8  # The term, or that of the snapshot.
+    SNAPSHOT_ENTRY_TERM_BASE_LOG_POSITION_OFFSET = 16  # Where in the log the term begins.
+    SNAPSHOT_ENTRY_LOG_POSITION_OFFSET = 24  # Of a term, where in the log it ends, or -1 while it goes on; of a snapshot, where it was taken.
+    SNAPSHOT_ENTRY_TIMESTAMP_OFFSET = 32  # When the term began or the snapshot was taken, by the cluster's clock.
+    SNAPSHOT_ENTRY_SERVICE_ID_OFFSET = 40  # Service of the snapshot; -1 for the consensus module, and for a term.
+    SNAPSHOT_ENTRY_ENTRY_TYPE_OFFSET = 44  # What the entry is of, and whether it is valid.
+
+cdef extern from *:
+    """
+    static inline int64_t aerowire_recording_log_snapshot_entry_recording_id(const uint8_t *p) { int64_t value; memcpy(&value, p + 0, sizeof(value)); return value; }
+    static inline void aerowire_recording_log_snapshot_entry_set_recording_id(uint8_t *p, int64_t value) { memcpy(p + 0, &value, sizeof(value)); }
+    static inline int64_t aerowire_recording_log_snapshot_entry_leadership_term_id(const uint8_t *p) { int64_t value; memcpy(&value, p + 8, sizeof(value)); return value; }
+    static inline void aerowire_recording_log_snapshot_entry_set_leadership_term_id(uint8_t *p, int64_t value) { memcpy(p + 8, &value, sizeof(value)); }
+    static inline int64_t aerowire_recording_log_snapshot_entry_term_base_log_position(const uint8_t *p) { int64_t value; memcpy(&value, p + 16, sizeof(value)); return value; }
+    static inline void aerowire_recording_log_snapshot_entry_set_term_base_log_position(uint8_t *p, int64_t value) { memcpy(p + 16, &value, sizeof(value)); }
+    static inline int64_t aerowire_recording_log_snapshot_entry_log_position(const uint8_t *p) { int64_t value; memcpy(&value, p + 24, sizeof(value)); return value; }
+    static inline void aerowire_recording_log_snapshot_entry_set_log_position(uint8_t *p, int64_t value) { memcpy(p + 24, &value, sizeof(value)); }
+    static inline int64_t aerowire_recording_log_snapshot_entry_timestamp(const uint8_t *p) { int64_t value; memcpy(&value, p + 32, sizeof(value)); return value; }
+    static inline void aerowire_recording_log_snapshot_entry_set_timestamp(uint8_t *p, int64_t value) { memcpy(p + 32, &value, sizeof(value)); }
+    static inline int32_t aerowire_recording_log_snapshot_entry_service_id(const uint8_t *p) { int32_t value; memcpy(&value, p + 40, sizeof(value)); return value; }
+    static inline void aerowire_recording_log_snapshot_entry_set_service_id(uint8_t *p, int32_t value) { memcpy(p + 40, &value, sizeof(value)); }
+    static inline int32_t aerowire_recording_log_snapshot_entry_entry_type(const uint8_t *p) { int32_t value; memcpy(&value, p + 44, sizeof(value)); return value; }
+    static inline void aerowire_recording_log_snapshot_entry_set_entry_type(uint8_t *p, int32_t value) { memcpy(p + 44, &value, sizeof(value)); }
+    """
+    int64_t snapshot_entry_recording_id "aerowire_recording_log_snapshot_entry_recording_id"(const uint8_t* p) noexcept nogil
+    void snapshot_entry_set_recording_id "aerowire_recording_log_snapshot_entry_set_recording_id"(uint8_t* p, int64_t value) noexcept nogil
+    int64_t snapshot_entry_leadership_term_id "aerowire_recording_log_snapshot_entry_leadership_term_id"(const uint8_t* p) noexcept nogil
+    void snapshot_entry_set_leadership_term_id "aerowire_recording_log_snapshot_entry_set_leadership_term_id"(uint8_t* p, int64_t value) noexcept nogil
+    int64_t snapshot_entry_term_base_log_position "aerowire_recording_log_snapshot_entry_term_base_log_position"(const uint8_t* p) noexcept nogil
+    void snapshot_entry_set_term_base_log_position "aerowire_recording_log_snapshot_entry_set_term_base_log_position"(uint8_t* p, int64_t value) noexcept nogil
+    int64_t snapshot_entry_log_position "aerowire_recording_log_snapshot_entry_log_position"(const uint8_t* p) noexcept nogil
+    void snapshot_entry_set_log_position "aerowire_recording_log_snapshot_entry_set_log_position"(uint8_t* p, int64_t value) noexcept nogil
+    int64_t snapshot_entry_timestamp "aerowire_recording_log_snapshot_entry_timestamp"(const uint8_t* p) noexcept nogil
+    void snapshot_entry_set_timestamp "aerowire_recording_log_snapshot_entry_set_timestamp"(uint8_t* p, int64_t value) noexcept nogil
+    int32_t snapshot_entry_service_id "aerowire_recording_log_snapshot_entry_service_id"(const uint8_t* p) noexcept nogil
+    void snapshot_entry_set_service_id "aerowire_recording_log_snapshot_entry_set_service_id"(uint8_t* p, int32_t value) noexcept nogil
+    int32_t snapshot_entry_entry_type "aerowire_recording_log_snapshot_entry_entry_type"(const uint8_t* p) noexcept nogil
+    void snapshot_entry_set_entry_type "aerowire_recording_log_snapshot_entry_set_entry_type"(uint8_t* p, int32_t value) noexcept nogil
 
 # ---- StandbySnapshotEntry: A snapshot that a standby node has taken.
 

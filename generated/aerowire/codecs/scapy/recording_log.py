@@ -98,7 +98,7 @@ class Layer(Packet):
 
 
 class RecordingLogEntry(Layer):
-    """A term, or a snapshot of the consensus module or of a service."""
+    """What every entry starts with."""
 
     name = "Aeron RecordingLogEntry"
     ALIGNMENT = 64
@@ -121,10 +121,10 @@ class RecordingLogEntry(Layer):
         return FRAMES.get(struct.unpack_from("<i", _pkt, 44)[0], cls)
 
 
-class RecordingLogEntry(RecordingLogEntry):
-    """A term, or a snapshot of the consensus module or of a service."""
+class TermEntry(RecordingLogEntry):
+    """A term of the log."""
 
-    name = "Aeron RecordingLogEntry"
+    name = "Aeron TermEntry"
     ALIGNMENT = 64
     fields_desc = [
         Field("recording_id", 0, "<q"),
@@ -134,6 +134,31 @@ class RecordingLogEntry(RecordingLogEntry):
         Field("timestamp", 0, "<q"),
         Field("service_id", 0, "<i"),
         EnumField("entry_type", 0, ENTRY_TYPE, "<i"),
+        _padding("padding", 64),
+    ]
+
+    def extract_padding(self, s: bytes) -> tuple[bytes, bytes | None]:
+        """What follows in the datagram is the next frame."""
+        return s, None
+
+    def guess_payload_class(self, payload: bytes) -> type[Packet]:
+        is_frame = self.available() >= 48 and len(payload) >= 48
+        return RecordingLogEntry if is_frame else Padding
+
+
+class SnapshotEntry(RecordingLogEntry):
+    """A snapshot that the node itself has taken, or fetched."""
+
+    name = "Aeron SnapshotEntry"
+    ALIGNMENT = 64
+    fields_desc = [
+        Field("recording_id", 0, "<q"),
+        Field("leadership_term_id", 0, "<q"),
+        Field("term_base_log_position", 0, "<q"),
+        Field("log_position", 0, "<q"),
+        Field("timestamp", 0, "<q"),
+        Field("service_id", 0, "<i"),
+        EnumField("entry_type", 1, ENTRY_TYPE, "<i"),
         _padding("padding", 64),
     ]
 
@@ -174,15 +199,14 @@ class StandbySnapshotEntry(RecordingLogEntry):
 
 
 FRAMES: dict[int, type[RecordingLogEntry]] = {
-    0: RecordingLogEntry,
-    1: RecordingLogEntry,
+    0: TermEntry,
+    1: SnapshotEntry,
     2: StandbySnapshotEntry,
-    -2147483648: RecordingLogEntry,
-    -2147483647: RecordingLogEntry,
+    -2147483648: TermEntry,
+    -2147483647: SnapshotEntry,
     -2147483646: StandbySnapshotEntry,
-    -1: RecordingLogEntry,
 }
-STREAM_TYPES = frozenset([0, 1, 2, -2147483648, -2147483647, -2147483646, -1])
+STREAM_TYPES = frozenset([0, 1, 2, -2147483648, -2147483647, -2147483646])
 
 
 def aeron_frames(payload: bytes) -> list[Packet]:
