@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from aerowire.codegen.commands import check, generate
+from aerowire.codegen.commands import check, decode, encode, generate
 from aerowire.codegen.commands.common import FINDING, USAGE
 from aerowire.codegen.problems import SchemaError
 
@@ -18,10 +18,10 @@ docs/spec-language.md describes the language.  aerowire:NAME means the project's
 
 EXIT_CODES = """exit codes:
   0  done, or fresh
-  1  check found stale, missing or superfluous files, or interrupted
+  1  check found stale, missing or superfluous files; a message could not be decoded or encoded; or interrupted
   2  wrong usage, or a schema that cannot be read or is invalid"""
 
-COMMANDS = (generate, check)
+COMMANDS = (generate, check, decode, encode)
 
 
 def parse(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -31,7 +31,19 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     if not given:
         parser.print_help(sys.stderr)
         raise SystemExit(USAGE)
-    return parser.parse_args(given)
+    arguments, late = parser.parse_known_args(given)
+    if late and not _take_late(arguments, late):
+        parser.error(f"unrecognized arguments: {' '.join(late)}")
+    return arguments
+
+
+def _take_late(arguments: argparse.Namespace, late: list[str]) -> bool:
+    """Accept a FILE that comes behind options, which argparse has taken for missing by then."""
+    name = getattr(arguments, "late", None)
+    if name is None or len(late) > 1 or getattr(arguments, name) != "-" or (late[0].startswith("-") and late[0] != "-"):
+        return False
+    setattr(arguments, name, late[0])
+    return True
 
 
 def execute(arguments: argparse.Namespace) -> int:

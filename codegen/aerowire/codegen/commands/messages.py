@@ -1,0 +1,58 @@
+"""What `decode` and `encode` share: the schema, the input and the output."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from aerowire.codegen.sbe.ir import MessageSchema
+    from aerowire.codegen.sbe.transcoding.window import Window
+
+STANDARD = "-"
+FRAMINGS = ("none", "sofh")
+
+
+def add_arguments(parser: argparse.ArgumentParser, file: str, hex: str) -> None:
+    """Add the arguments; `file` and `hex` are their help."""
+    parser.add_argument("schema", metavar="SCHEMA", help="a file, or aerowire:NAME")
+    parser.add_argument("file", nargs="?", default=STANDARD, metavar="FILE", help=f"{file} (default: standard input)")
+    parser.set_defaults(late="file")
+    parser.add_argument("--hex", action="store_true", help=hex)
+    help_text = "what is around a message: nothing, or FIX's Simple Open Framing Header (default: none)"
+    parser.add_argument("--framing", choices=FRAMINGS, default="none", help=help_text)
+    parser.add_argument("--lenient", action="store_true", help="read schemas that break rules which live schemas break")
+    parser.add_argument("--no-xinclude", action="store_true", help="leave xi:include elements alone")
+
+
+def read_schema(arguments: argparse.Namespace) -> MessageSchema:
+    """Return the schema that the arguments name.  Raises SchemaError."""
+    from aerowire.codegen.load import default_spec, find_sources
+    from aerowire.codegen.sbe.reading import ReadOptions, load_message_schema
+
+    (source,) = find_sources([arguments.schema], default_spec())
+    options = ReadOptions(lenient=arguments.lenient, xinclude=not arguments.no_xinclude)
+    return load_message_schema(source.path, source.name, options)
+
+
+@contextmanager
+def opened(name: str, before_wait: Callable[[], None]) -> Iterator[tuple[Window, int]]:
+    """The input as a window, and its descriptor."""
+    from aerowire.codegen.sbe.transcoding.window import Window
+
+    if name == STANDARD:
+        yield Window(sys.stdin.fileno(), before_wait), sys.stdin.fileno()
+        return
+    descriptor = os.open(Path(name), os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise IsADirectoryError(21, "is a directory", name)
+        yield Window(descriptor, before_wait), descriptor
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,178 @@
+"""Messages of a schema to Python values and back."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from aerowire.codegen.sbe.interpreter.cursor import Cursor
+from aerowire.codegen.sbe.interpreter.errors import MessageError, shown
+from aerowire.codegen.sbe.interpreter.heads import Head
+from aerowire.codegen.sbe.interpreter.leaf import Forms
+from aerowire.codegen.sbe.interpreter.plan import BlockPlan
+from aerowire.codegen.sbe.interpreter.section import Slots
+from aerowire.codegen.sbe.interpreter.values import ValueForms
+from aerowire.codegen.sbe.ir import Composite, Message, MessageSchema, walk_blocks
+
+BLOCK_LENGTH, TEMPLATE_ID, SCHEMA_ID, VERSION = range(4)
+HEADER_ROLES = ("blockLength", "templateId", "schemaId", "version")
+
+Buffer = bytes | bytearray | memoryview
+
+
+class MessagePlans:
+    """The plans of a message, one for each range of acting versions that it makes a difference to."""
+
+    def __init__(self, forms: Forms, schema: MessageSchema, message: Message) -> None:
+        self.message = message
+        self._forms, self._order = forms, schema.byte_order
+        self._versions = sorted({0, *_versions(message)})
+        self._plans: list[BlockPlan | None] = [None] * len(self._versions)
+
+    def at(self, version: int) -> BlockPlan:
+        """The plan of an acting version; one newer than the schema is read as the schema's."""
+        index = bisect_right(self._versions, version) - 1
+        plan = self._plans[index]
+        if plan is None:
+            plan = self._plans[index] = BlockPlan(self._forms, self._order, self._versions[index], self.message)
+        return plan
+
+
+def _versions(message: Message) -> set[int]:
+    found: set[int] = set()
+
+    def add_members(composite: Composite) -> None:
+        for member in composite.members:
+            found.add(member.since_version)
+            if isinstance(member.type, Composite):
+                add_members(member.type)
+
+    for block in walk_blocks(message):
+        found.update(one.since_version for one in (*block.fields, *block.groups, *block.data))
+        for field in block.fields:
+            if isinstance(field.type, Composite):
+                add_members(field.type)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Framed:
+    """A message's place in a buffer: its plans, its header's slots and numbers, and where its block starts."""
+
+    plans: MessagePlans
+    header: Slots
+    block_length: int
+    version: int
+
+
+class Envelope:
+    """The header of a schema's messages, and their plans, for one form of values."""
+
+    def __init__(self, schema: MessageSchema, forms: Forms) -> None:
+        self.schema = schema
+        self.header = Head(forms, schema.byte_order, schema.version, schema.header.type, HEADER_ROLES, schema.header.size)
+        self.by_id: dict[int, MessagePlans] = {one.id: MessagePlans(forms, schema, one) for one in schema.messages}
+        self.by_name = {plans.message.name: plans for plans in self.by_id.values()}
+
+    def open(self, cursor: Cursor) -> Framed:
+        """Read the header; raises for another schema's message and for an unknown one."""
+        start = cursor.position
+        slots = self.header.read(cursor)
+        number = self.header.number
+        if number(slots, SCHEMA_ID) != self.schema.id:
+            raise MessageError(
+                "a message of another schema", expected=f"schemaId {self.schema.id}", actual=number(slots, SCHEMA_ID), offset=start
+            )
+        plans = self.by_id.get(number(slots, TEMPLATE_ID))
+        if plans is None:
+            raise MessageError(
+                "a message that the schema does not have",
+                expected="the templateId of one of its messages",
+                actual=number(slots, TEMPLATE_ID),
+                offset=start,
+            )
+        return Framed(plans, slots, number(slots, BLOCK_LENGTH), number(slots, VERSION))
+
+    def read(self, cursor: Cursor, framed: Framed) -> dict[str, object]:
+        """Read what follows the header."""
+        message = framed.plans.message
+        try:
+            return framed.plans.at(framed.version).read(cursor, framed.block_length)
+        except MessageError as error:
+            if error.offset is None:
+                error.offset = cursor.position
+            raise error.within(message.name) from None
+
+    def write(self, plans: MessagePlans, values: Mapping[str, Any], numbers: Mapping[str, int], more: Mapping[str, Any]) -> bytearray:
+        """A whole message.  `numbers` are those of the header that are not the schema's own, `more` its other members."""
+        message, schema = plans.message, self.schema
+        version = numbers.get("version", self.own("version", schema.version))
+        block_length = numbers.get("blockLength", self.own("blockLength", message.block_length))
+        head = (block_length, numbers.get("templateId", message.id), numbers.get("schemaId", schema.id), version)
+        if head[TEMPLATE_ID] != message.id or head[SCHEMA_ID] != schema.id:
+            raise MessageError(
+                "the header is another message's", expected=f"templateId {message.id} of schema {schema.id}", actual=head[1:3]
+            )
+        out = bytearray(self.header.write(head, more))
+        try:
+            plans.at(version).write(values, block_length, out)
+        except MessageError as error:
+            raise error.within(message.name) from None
+        return out
+
+    def own(self, role: str, number: int) -> int:
+        """What a number of the header is unless told: `number`, or what the header has as a constant."""
+        constant = self.schema.header.encoded(role).constant
+        return number if constant is None else int(constant)
+
+
+def as_view(buffer: Buffer) -> memoryview:
+    """The bytes of any buffer."""
+    view = memoryview(buffer)
+    return view if view.format == "B" and view.ndim == 1 and view.contiguous else view.cast("B")
+
+
+@dataclass(frozen=True, slots=True)
+class DecodedMessage:
+    """A message as Python values, by the schema's names: groups are lists of dicts, composites dicts, None is null or not there.
+
+    `header` has every member of the message header; `length` is how many bytes header and message take.
+    """
+
+    message: Message
+    header: dict[str, object]
+    values: dict[str, object]
+    length: int
+
+
+class MessageCodec:
+    """Reads and writes the messages of a schema.  Changed by nothing but what it compiles at first use."""
+
+    def __init__(self, schema: MessageSchema) -> None:
+        self.schema = schema
+        self._envelope = Envelope(schema, ValueForms())
+
+    def decode(self, buffer: Buffer, offset: int = 0) -> DecodedMessage:
+        """Read the message whose header is at `offset`; bytes behind it are left alone.  Raises MessageError."""
+        view = as_view(buffer)
+        cursor = Cursor(view, offset, len(view))
+        framed = self._envelope.open(cursor)
+        values = self._envelope.read(cursor, framed)
+        header = self._envelope.header.all_values(framed.header)
+        return DecodedMessage(framed.plans.message, header, values, cursor.position - offset)
+
+    def encode(self, template: str | int, values: Mapping[str, Any], header: Mapping[str, Any] | None = None) -> bytes:
+        """The bytes of a message by name or template id.  `header` has what is not to be the schema's own: blockLength, version, others.
+
+        Raises MessageError.
+        """
+        envelope = self._envelope
+        plans = envelope.by_name.get(template) if isinstance(template, str) else envelope.by_id.get(template)
+        if plans is None:
+            there = ", ".join(f"{one.name} ({one.id})" for one in self.schema.messages)
+            raise MessageError("there is no such message", expected=f"one of {there}", actual=shown(template))
+        given = dict(header or {})
+        numbers = {role: int(given.pop(role)) for role in HEADER_ROLES if role in given}
+        return bytes(envelope.write(plans, values, numbers, given))

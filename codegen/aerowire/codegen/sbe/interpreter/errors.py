@@ -1,0 +1,47 @@
+"""What is wrong with the bytes or the values of a message.  Knows nothing of schemas."""
+
+from __future__ import annotations
+
+
+class MessageError(ValueError):
+    """A message that cannot be read or written: what, where, expected, actual.
+
+    `path` is like `Car.fuelFigures[2].usageDescription`; `offset` is a position in the buffer that was given, None when values were
+    written.  `needed` is there when the bytes ended too soon: the least length of the buffer with which it could go on.
+    """
+
+    def __init__(
+        self, what: str, *, expected: object = None, actual: object = None, offset: int | None = None, needed: int | None = None
+    ) -> None:
+        super().__init__(what)
+        self.what = what
+        self.path = ""
+        self.expected = expected
+        self.actual = actual
+        self.offset = offset
+        self.needed = needed
+
+    def within(self, step: str) -> MessageError:
+        """The same error one level up: `step` is a name or an index such as `[2]`."""
+        separator = "" if not self.path or self.path.startswith("[") else "."
+        self.path = f"{step}{separator}{self.path}"
+        return self
+
+    def __str__(self) -> str:
+        where = f"{self.path}: " if self.path else ""
+        details = []
+        if self.expected is not None:
+            details.append(f"expected {self.expected}")
+        if self.actual is not None:
+            details.append(f"actual {self.actual}")
+        if self.offset is not None:
+            details.append(f"at byte {self.offset}")
+        return f"{where}{self.what}" + (f" ({', '.join(details)})" if details else "")
+
+
+def shown(value: object) -> str:
+    """A value as an error names it: short, whatever it is."""
+    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 200:
+        return f"a number of {value.bit_length()} bits"
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
