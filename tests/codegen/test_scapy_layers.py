@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from scapy.packet import Raw
 from aerowire.codecs.flyweights import transport as flyweights
 from aerowire.codecs.scapy import transport as layers
 from aerowire.codecs.scapy.transport import DataHeader, FrameHeader, aeron_frames
+from aerowire.codegen.main import main
 
 IP4_ENTRY: dict[str, Any] = {"res_type": 1, "udp_port": 8050, "address": b"\x7f\0\0\1", "entry_name": b"bob"}
 
@@ -107,3 +110,34 @@ def test_bound_ports_are_dissected() -> None:
     packet = IP(bytes(IP() / UDP(sport=1, dport=45_678) / layers.Setup(mtu=1408, flags="GROUP")))
     assert packet[layers.Setup].mtu == 1408
     assert int(packet[layers.Setup].flags) == flyweights.SetupFlags.GROUP
+
+
+UNALIGNED = """<?xml version="1.0"?>
+<sbe:messageSchema xmlns:sbe="http://fixprotocol.io/2016/sbe" xmlns:aw="urn:aerowire:layout" package="plain" id="9" description="Plain.">
+  <types><enum name="Kind" encodingType="uint8"><validValue name="HEAD" description="Bare.">1</validValue>
+    <validValue name="TEXT" description="With text.">2</validValue></enum></types>
+  <aw:struct name="Head" description="A head.">
+    <aw:field name="size" type="uint16" role="length" description="Bytes."/>
+    <aw:field name="kind" type="Kind" role="type" description="Kind."/>
+  </aw:struct>
+  <aw:struct name="Note" extends="Head" description="A note."><aw:var name="words" length="rest" description="Words."/></aw:struct>
+  <aw:variant name="Thing" on="Head.kind" description="Things.">
+    <aw:case value="HEAD" struct="Head"/> <aw:case value="TEXT" struct="Note"/>
+  </aw:variant>
+</sbe:messageSchema>
+"""
+
+
+def test_frames_without_an_alignment_and_one_that_is_its_own_base(tmp_path: Path) -> None:
+    (tmp_path / "plain.xml").write_text(UNALIGNED)
+    assert main(["generate", "--target", "scapy", str(tmp_path / "plain.xml"), "--out", str(tmp_path)]) == 0
+    spec = importlib.util.spec_from_file_location("plain", tmp_path / "aerowire/codecs/scapy/plain.py")
+    assert spec is not None
+    assert spec.loader is not None
+    plain = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(plain)
+    data = bytes(plain.Note(words=b"hello"))
+    assert data == b"\x08\0\x02hello"
+    (note,) = plain.aeron_frames(data)
+    assert (type(note), note.words) == (plain.Note, b"hello")
+    assert [type(one) for one in plain.aeron_frames(bytes(plain.Head(kind=1)))] == [plain.Head]

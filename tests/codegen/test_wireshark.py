@@ -270,6 +270,7 @@ OWN_SCHEMA = """<?xml version="1.0"?>
     <aw:var name="text" lengthType="uint8" encoding="utf-8" description="Text."/>
   </aw:struct>
   <aw:struct name="Head" description="A head.">
+    <aw:field name="size" type="uint32" role="length" description="Bytes."/>
     <aw:field name="kind" type="Kind" role="type" description="Kind."/> <aw:field name="shape_kind" type="uint8" description="Shape."/>
     <aw:field name="number" type="uint16" description="How many."/> <aw:field name="triple" type="int64" count="3" description="Three."/>
   </aw:struct>
@@ -291,7 +292,7 @@ def test_schema_of_somebody_else_s(tmp_path: Path) -> None:
     triple = b"".join(value.to_bytes(8, "little", signed=True) for value in (1, -2, 2**62))
     point = bytes.fromhex("000000000000f83f00002040")
     data = b"\x01\x01\x02\0" + triple + point + b"\x01\0\x02ab\0\0\0" + b"\x02\0\x01c" + b"\x03\0h\xc3\xa9"
-    path = tshark.capture(tmp_path / "own.pcap", [data])
+    path = tshark.capture(tmp_path / "own.pcap", [(4 + len(data)).to_bytes(4, "little") + data])
     names = ["own.box.triple", "own.point.x", "own.point.y", "own.item.text", "own.box.end", "_ws.expert.message"]
     (found,) = tshark.fields(path, names, [script], {"own.ports": str(tshark.PORT)})
     assert list(found.values()) == [["1", "-2", str(2**62)], ["1.5"], ["2.5"], ["ab", "c"], ["h\u00e9"], []]

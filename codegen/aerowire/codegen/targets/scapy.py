@@ -1,4 +1,4 @@
-"""Scapy layers: one per struct of a table of types that stands in the struct itself, and one per struct that they repeat."""
+"""Scapy layers: one per struct of a table of frames that tell their type and their length, and one per struct that they repeat."""
 
 from __future__ import annotations
 
@@ -31,24 +31,34 @@ class LayerView:
 
 
 class ScapyTarget:
-    """Renders one module per schema whose table of types reads a field of the struct itself."""
+    """Renders one module per schema that describes packets."""
 
     name = "scapy"
 
     def render(self, project: Project) -> dict[str, str]:
         files = package_files(self.name, "Scapy layers, one module per schema that describes packets.")
         for schema in project.schemas:
-            variant = next((one for one in schema.variants if "." in one.discriminator), None)
+            variant = table_of_frames(schema)
             if variant is not None:
                 files[module_path(self.name, schema.package)] = _module(schema, variant)
         return files
+
+
+def table_of_frames(schema: Schema) -> Variant | None:
+    """The table of types whose structs tell their type and their length: those are packets."""
+    for variant in schema.variants:
+        base, _, field = variant.discriminator.partition(".")
+        if field and schema.struct(base).length_member is not None:
+            return variant
+    return None
 
 
 def _module(schema: Schema, variant: Variant) -> str:
     base_name, type_name = variant.discriminator.split(".", 1)
     base = schema.struct(base_name)
     type_field = base.field(type_name)
-    names = list(dict.fromkeys(case.struct for case in variant.cases if case.struct))
+    names = list(dict.fromkeys(case.struct for case in variant.cases if case.struct and case.struct != base_name))
+    aligned = [schema.struct(name) for name in names if schema.struct(name).align > 1]
     entries = [member.struct for name in names for member in schema.struct(name).dynamic if isinstance(member, Repeat)]
     order = ">" if schema.byte_order == "bigEndian" else "<"
     length = base.length_member
@@ -65,9 +75,9 @@ def _module(schema: Schema, variant: Variant) -> str:
         type_format=order + FORMATS[type_field.primitive.name],
         length_offset=length.offset if length else 0,
         length_format=order + FORMATS[length.primitive.name] if length else "",
-        stream_align=max(schema.struct(name).align for name in names),
-        stream_types=[case.value for case in variant.cases if case.struct and schema.struct(case.struct).align > 1],
-        stream_header=min(schema.struct(name).length for name in names if schema.struct(name).align > 1),
+        stream_align=max([1, *(struct.align for struct in aligned)]),
+        stream_types=[case.value for case in variant.cases if case.struct and schema.struct(case.struct) in aligned],
+        stream_header=min([struct.length for struct in aligned], default=0),
     )
 
 

@@ -1,4 +1,4 @@
-"""Wireshark dissectors in Lua: one per schema whose table of types reads a field of the struct itself.
+"""Wireshark dissectors in Lua: one per schema with a table of frames that tell their type and their length.
 
 The file is data, made here, and an engine that reads it (templates/wireshark_layout.lua.j2): names and counts of a schema never
 become Lua code, so that no limit of Lua and no word of it is met.
@@ -13,6 +13,7 @@ from aerowire.codegen.names import snake
 from aerowire.codegen.project import Project
 from aerowire.codegen.targets.base import header, module_path, package_files, render
 from aerowire.codegen.targets.lua import Value, filter_name, lua_comment, lua_value
+from aerowire.codegen.targets.scapy import table_of_frames
 
 # Wireshark has a protocol `aeron` of its own; ours stands beside it.
 PROTOCOLS = {"transport": ("aerowire", "Aeron")}
@@ -27,7 +28,7 @@ class WiresharkTarget:
     def render(self, project: Project) -> dict[str, str]:
         files = package_files(self.name, PACKAGE_DESCRIPTION)
         for schema in project.schemas:
-            variant = next((one for one in schema.variants if "." in one.discriminator), None)
+            variant = table_of_frames(schema)
             if variant is not None:
                 files[module_path(self.name, schema.package, ".lua")] = _module(project, schema, variant)
         return files
