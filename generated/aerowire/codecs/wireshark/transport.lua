@@ -1292,7 +1292,7 @@ end
 
 local function add_flags(state, item, field, range, value, context)
   local names, set = flag_names(field, value)
-  context.flags = set
+  context.flag_set = set
   item:append_text(#names > 0 and " (" .. table.concat(names, ", ") .. ")" or "")
   for _, flag in ipairs(field.flags) do
     local is_set = has_bit(value, flag.bit)

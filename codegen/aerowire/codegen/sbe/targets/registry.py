@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from aerowire.codegen.sbe.targets.base import MessageTarget
+from aerowire.codegen.sbe.targets.wireshark import WiresharkMessages
 
-MESSAGE_TARGETS: dict[str, MessageTarget] = {}
+MESSAGE_TARGETS: dict[str, MessageTarget] = {target.name: target for target in (WiresharkMessages(),)}
