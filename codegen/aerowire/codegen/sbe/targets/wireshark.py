@@ -60,15 +60,21 @@ class WiresharkMessages:
             description=lua_comment(schema.description or f"Messages of {schema.package}."),
             protocol=protocol,
             id=schema.id,
-            schema=lua_value(_View(schema).schema(protocol, placement.package)),
+            schema=lua_value(_View(schema).schema(protocol, _title(placement))),
         )
         return {placement.file(self.name, ".lua"): text}
 
 
 def protocol_name(placement: Placement) -> str:
     """What filters call the messages of a schema: the name of its package."""
+    if placement.is_project:
+        return f"aerowire_{placement.package}"
     name = ".".join(filter_name(part) for part in placement.package.lower().split(".") if part) or "sbe"
     return f"sbe_{name}" if name in FILTER_WORDS or name[0].isdigit() else name
+
+
+def _title(placement: Placement) -> str:
+    return f"Aeron {placement.package.replace('_', ' ')}" if placement.is_project else placement.package
 
 
 def _text(value: str) -> str | None:
