@@ -54,6 +54,7 @@ def build(report: Report, schema: DeclaredSchema, source: str) -> MessageSchema 
         header=header,
         types=tuple(one for one in types if one is not None),
         messages=tuple(one for one in messages if one is not None),
+        location=report.locate(schema.element),
     )
 
 

@@ -330,6 +330,7 @@ class MessageSchema:
     header: Header
     types: tuple[Type, ...]
     messages: tuple[Message, ...]
+    location: Location | None = field(default=None, compare=False, repr=False)
 
     def message(self, template_id: int) -> Message | None:
         return next((message for message in self.messages if message.id == template_id), None)
