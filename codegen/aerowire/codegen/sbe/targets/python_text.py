@@ -1,0 +1,61 @@
+"""Expressions of generated Python, laid out as a formatter would: on one line if it fits, else one item a line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+WIDTH = 140
+INDENT = "    "
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Items between brackets, each with what stands in front of it (`name=`, `"key": `)."""
+
+    opening: str
+    items: Sequence[tuple[str, str | Listing]]
+    closing: str
+
+    def on_one_line(self) -> str:
+        inner = ", ".join(prefix + (one if isinstance(one, str) else one.on_one_line()) for prefix, one in self.items)
+        is_single = self.opening == "(" and len(self.items) == 1
+        return f"{self.opening}{inner}{',' if is_single else ''}{self.closing}"
+
+
+def call(function: str, *arguments: str | Listing, **named: str | Listing) -> Listing:
+    """A call, or with names as of `Type[...]` anything else with brackets."""
+    return Listing(f"{function}(", [*(("", one) for one in arguments), *((f"{name}=", one) for name, one in named.items())], ")")
+
+
+def row(items: Sequence[str | Listing], brackets: str = "()") -> Listing:
+    """A tuple, or a list."""
+    return Listing(brackets[0], [("", one) for one in items], brackets[1])
+
+
+def mapping(items: Sequence[tuple[str, str | Listing]]) -> Listing:
+    """A dictionary; keys are expressions."""
+    return Listing("{", [(f"{key}: ", one) for key, one in items], "}")
+
+
+def quoted(text: str) -> str:
+    """A string literal with the quotes that need fewer escapes, double ones if equal; ASCII only."""
+    double = text.count('"') > text.count("'")
+    plain = ascii(text)
+    body = plain[1:-1].replace("\\'", "'")
+    if plain[0] == '"':
+        body = plain[1:-1]
+    quote = "'" if double else '"'
+    return quote + body.replace(quote, f"\\{quote}") + quote
+
+
+def laid_out(prefix: str, node: str | Listing, suffix: str = "", depth: int = 0) -> str:
+    """Return `prefix node suffix`, its first line at a depth of indentation."""
+    margin = INDENT * depth
+    if isinstance(node, str):
+        return f"{margin}{prefix}{node}{suffix}"
+    line = f"{margin}{prefix}{node.on_one_line()}{suffix}"
+    if len(line) <= WIDTH or not node.items:
+        return line
+    inner = [laid_out(before, one, ",", depth + 1) for before, one in node.items]
+    return "\n".join([f"{margin}{prefix}{node.opening}", *inner, f"{margin}{node.closing}{suffix}"])
