@@ -1,0 +1,33 @@
+"""The code of columns and record batches is itself lint-clean and formatted."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from aerowire.codegen.sbe.ir import MessageSchema
+from aerowire.codegen.sbe.placement import Placement
+from aerowire.codegen.sbe.targets.arrow import ArrowMessageTarget
+from aerowire.codegen.sbe.targets.dtypes import DtypesMessageTarget
+
+RULES = "E,F,W,I,B,UP,SIM,RUF,N,C4,RET,PTH,ARG"
+
+
+@pytest.mark.parametrize("command", [("check", "--select", RULES), ("format", "--check")])
+def test_code_is_clean(trading: MessageSchema, tmp_path: Path, command: tuple[str, ...]) -> None:
+    for target in (DtypesMessageTarget(), ArrowMessageTarget()):
+        for path, text in target.render(trading, Placement("own.trading")).items():
+            file = tmp_path / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+    ruff = [sys.executable, "-m", "ruff", *command, "--isolated", "--line-length", "140", "--no-cache", str(tmp_path)]
+    done = subprocess.run(ruff, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_code_is_the_same_each_time(trading: MessageSchema) -> None:
+    for target in (DtypesMessageTarget(), ArrowMessageTarget()):
+        assert target.render(trading, Placement("one")) == target.render(trading, Placement("one"))
