@@ -14,6 +14,7 @@ from tests.soak import (
     memory,
     million_lossy,
     pauses,
+    sbe_official,
     spec_change,
     speed,
 )
@@ -33,4 +34,5 @@ BARS: dict[str, Bar] = {
     "memory": memory.parts,
     "interop-lossy": interop_lossy.parts,
     "spec-change": spec_change.parts,
+    "sbe-official": sbe_official.parts,
 }

@@ -193,6 +193,10 @@ class Block:
     since: int = 0
 
     @property
+    def keeps_room(self) -> bool:
+        return any(isinstance(one.type, Composite) and one.type.grows for one in self.fields)
+
+    @property
     def count_range(self) -> tuple[int, int]:
         assert self.dimension is not None
         count = next(one.type for one in self.dimension.members if one.name == "numInGroup")
@@ -225,7 +229,7 @@ class Schema:
 
     def xml(self, version: int | None = None) -> str:
         """The schema file, of an older version if one is given."""
-        return _Writing(self.version if version is None else version).schema(self)
+        return _Writing(self.version if version is None else version, self.version).schema(self)
 
 
 def is_constant(one: Type) -> bool:
@@ -273,8 +277,9 @@ def living(declared: list[Aging], version: int) -> Iterator[Aging]:
 class _Writing:
     """Writes one version of a schema."""
 
-    def __init__(self, version: int) -> None:
+    def __init__(self, version: int, newest: int) -> None:
         self.version = version
+        self.newest = newest
 
     def schema(self, schema: Schema) -> str:
         root = Xml.Element(
@@ -348,7 +353,9 @@ class _Writing:
             element.text = str(one.constant)
 
     def block(self, parent: Xml.Element, tag: str, block: Block, more: dict[str, object]) -> None:
-        padded = None if block.padding is None else block_size(block, self.version) + block.padding
+        # Where a composite grows, there was room for it from the start.
+        measured = self.newest if block.keeps_room else self.version
+        padded = None if block.padding is None else block_size(block, measured) + block.padding
         # A length of 0 means that none is given.
         element = _add(parent, tag, name=block.name, id=block.id, blockLength=padded or None, sinceVersion=block.since or None, **more)
         for one in living(block.fields, self.version):

@@ -6,16 +6,22 @@ is in tests/support, how each side is asked in official.py and ours.py.
 
 from __future__ import annotations
 
+import itertools
+import json
 import math
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
+from typing import Any
 
-from aerowire.codegen.sbe.reading import read_message_schema
+from aerowire.codegen.sbe.interpreter import JsonCodec, MessageCodec
+from aerowire.codegen.sbe.reading import load_message_schema, read_message_schema
+from tests.interop.sbe.json_values import json_difference
 from tests.interop.sbe.official import OfficialTool
+from tests.interop.sbe.ours import Codec, Interpreter
 from tests.support.sbe_drawing import draw_schema
 from tests.support.sbe_schemas import Block, Composite, Encoded, Enum, Schema, Type, is_constant, living
 from tests.support.sbe_values import Values, draw_values
@@ -31,10 +37,12 @@ class Drawn:
 
     @classmethod
     def of(cls, seed: int, folder: Path) -> Drawn:
-        drawn = cls(seed, draw_schema(Random(seed)), folder)
-        for version in drawn.versions:
-            drawn.path(version).write_text(drawn.schema.xml(version), encoding="utf-8")
-        return drawn
+        return cls(seed, draw_schema(Random(seed)), folder).written()
+
+    def written(self) -> Drawn:
+        for version in self.versions:
+            self.path(version).write_text(self.schema.xml(version), encoding="utf-8")
+        return self
 
     @property
     def versions(self) -> range:
@@ -65,6 +73,17 @@ def explained(drawn: Drawn, **more: object) -> Iterator[None]:
         raise
 
 
+def check_all(official: OfficialTool, drawn: Drawn, messages: int) -> int:
+    """Everything below, with every codec of ours; returns how many messages there were."""
+    newest = drawn.schema.version
+    check_verdicts(official, drawn)
+    check_official_round_trip(official, drawn, messages)
+    check_messages(official, drawn, Interpreter(drawn.path(newest)), messages)
+    check_json(official, drawn, JsonCodec(load_message_schema(drawn.path(newest))), messages)
+    check_versions(official, drawn, {version: Interpreter(drawn.path(version)) for version in drawn.versions}, max(2, messages // 5))
+    return messages
+
+
 def check_verdicts(official: OfficialTool, drawn: Drawn) -> None:
     """Both sides accept every version of a schema that is valid."""
     for version in drawn.versions:
@@ -88,6 +107,86 @@ def check_official_round_trip(official: OfficialTool, drawn: Drawn, messages: in
             decoded = official.decode(path, encoded)
             assert (decoded.message, decoded.length, decoded.skipped) == (block.name, len(encoded), len(encoded))
             assert wire_values(block, decoded.values, version) == wire_values(block, values, version)
+
+
+def check_messages(official: OfficialTool, drawn: Drawn, codec: Codec, messages: int) -> None:
+    """Both sides make the same bytes of values, and ours reads what the official one wrote."""
+    version = drawn.schema.version
+    path = drawn.path(version)
+    official.read(path)
+    for block, values in drawn.values(version, messages):
+        with explained(drawn, codec=codec.name, message=block.name, values=values):
+            written = codec.encode(block.name, values)
+            theirs = official.encode(path, block.name, values) if drawn.schema.makes_java else written
+            assert written.hex() == theirs.hex()
+            read = codec.decode(theirs)
+            assert (read.message, read.length) == (block.name, len(theirs))
+            assert wire_values(block, read.values, version) == wire_values(block, values, version)
+            assert codec.encode(block.name, read.values) == theirs
+
+
+def check_json(official: OfficialTool, drawn: Drawn, codec: JsonCodec, messages: int) -> None:
+    """Both sides print a message as the same JSON, by value, and ours comes back as the same bytes."""
+    if not drawn.schema.reads_json:
+        return
+    version = drawn.schema.version
+    path = drawn.path(version)
+    official.read(path)
+    writer = MessageCodec(codec.schema)
+    for block, values in drawn.values(version, messages):
+        message = writer.encode(block.name, values)
+        with explained(drawn, message=block.name, values=values, bytes=message):
+            # The printer looks for constant enums behind the message, too.
+            theirs = json.loads(official.print_json(path, message + bytes(8)))
+            ours = codec.decode_whole(message)
+            assert json_difference(block, theirs, ours, version) is None
+            assert codec.encode(json.loads(json.dumps(ours))) == message
+
+
+def check_versions(official: OfficialTool, drawn: Drawn, codecs: Mapping[int, Codec], messages: int) -> None:
+    """What one version of a schema wrote another one reads, and both sides find the same in it."""
+    if not drawn.schema.makes_java:
+        return
+    for version in drawn.versions:
+        official.read(drawn.path(version))
+    for writer, reader in itertools.permutations(drawn.versions, 2):
+        if writer > reader and not drawn.schema.reads_newer:
+            continue
+        for block, values in drawn.values(writer, messages):
+            if block.since > reader:
+                continue
+            with explained(drawn, codec=codecs[reader].name, writer=writer, reader=reader, message=block.name, values=values):
+                message = codecs[writer].encode(block.name, values)
+                theirs = official.decode(drawn.path(reader), message)
+                read = codecs[reader].decode(message)
+                assert theirs.message == read.message == block.name
+                common = min(writer, reader)
+                wanted = wire_values(block, values, common)
+                assert wire_values(block, theirs.values, common) == wanted
+                assert wire_values(block, read.values, common) == wanted
+                assert_absent(block, read.values, writer, reader)
+                if writer < reader:
+                    assert read.length == theirs.length == len(message)
+
+
+def assert_absent(block: Block, values: Values, writer: int, reader: int) -> None:
+    """What the reader's version has and the writer's did not is null, or empty."""
+    for field in living(block.fields, reader):
+        value: Any = values[field.name] if not field.is_constant else None
+        if field.since > writer and not field.is_constant:
+            assert value is None, (field.name, value)
+        elif isinstance(field.type, Composite):
+            for member in living(field.type.members, reader):
+                if member.since > writer and not is_constant(member.type):
+                    assert value[member.name] is None, (field.name, member.name, value)
+    for group in living(block.groups, reader):
+        if group.since > writer:
+            assert not values[group.name], (group.name, values[group.name])
+        for entry in values[group.name]:
+            assert_absent(group, entry, writer, reader)
+    for data in living(block.data, reader):
+        if data.since > writer:
+            assert not values[data.name], (data.name, values[data.name])
 
 
 def wire_values(block: Block, values: Values, version: int) -> Values:
