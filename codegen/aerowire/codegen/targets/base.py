@@ -11,6 +11,8 @@ from aerowire.codegen.names import upper
 from aerowire.codegen.project import Project
 
 PACKAGE = "aerowire/codecs"
+# Pages of this folder are documentation of the project: in a checkout they lie beside generated/, elsewhere in the output folder.
+DOCUMENTS = "docs/protocol"
 
 
 class Target(Protocol):

@@ -10,6 +10,7 @@ from aerowire.codegen.targets.arrow import ArrowTarget
 from aerowire.codegen.targets.base import PACKAGE, Target
 from aerowire.codegen.targets.dtypes import DtypesTarget
 from aerowire.codegen.targets.flyweights import FlyweightsTarget
+from aerowire.codegen.targets.markdown import MarkdownTarget
 from aerowire.codegen.targets.native import NativeTarget
 from aerowire.codegen.targets.scapy import ScapyTarget
 from aerowire.codegen.targets.tables import TablesTarget
@@ -25,6 +26,7 @@ LAYOUT_TARGETS: dict[str, Target] = {
         ScapyTarget(),
         TablesTarget(),
         WiresharkTarget(),
+        MarkdownTarget(),
     )
 }
 TARGETS = tuple(dict.fromkeys([*LAYOUT_TARGETS, *MESSAGE_TARGETS]))

@@ -5,8 +5,15 @@ from __future__ import annotations
 from aerowire.codegen.sbe.targets.arrow import ArrowMessageTarget
 from aerowire.codegen.sbe.targets.base import MessageTarget
 from aerowire.codegen.sbe.targets.dtypes import DtypesMessageTarget
+from aerowire.codegen.sbe.targets.markdown import MarkdownMessages
 from aerowire.codegen.sbe.targets.wireshark import WiresharkMessages
 
 MESSAGE_TARGETS: dict[str, MessageTarget] = {
-    target.name: target for target in (DtypesMessageTarget(), ArrowMessageTarget(), WiresharkMessages())
+    target.name: target
+    for target in (
+        DtypesMessageTarget(),
+        ArrowMessageTarget(),
+        WiresharkMessages(),
+        MarkdownMessages(),
+    )
 }
