@@ -259,7 +259,7 @@ RECORDING_DESCRIPTOR_HEADER: Final[np.dtype[np.void]] = np.dtype(
     },
 )
 
-# RecordingDescriptor: Everything that the catalog knows of a recording.
+# RecordingDescriptor: Everything that the catalog knows of a recording; the zeros that pad it in the catalog are sent along.
 RECORDING_DESCRIPTOR: Final[np.dtype[np.void]] = np.dtype(
     {
         "names": [
@@ -2118,7 +2118,7 @@ RECORDING_DESCRIPTOR_HEADER_TABLE: Final = MessageTable(
     RECORDING_DESCRIPTOR_HEADER_DDL,
 )
 
-# RecordingDescriptor: Everything that the catalog knows of a recording.
+# RecordingDescriptor: Everything that the catalog knows of a recording; the zeros that pad it in the catalog are sent along.
 RECORDING_DESCRIPTOR_SCHEMA: Final[pa.Schema] = pa.schema(
     [
         pa.field(
@@ -2154,7 +2154,7 @@ RECORDING_DESCRIPTOR_SCHEMA: Final[pa.Schema] = pa.schema(
         pa.field("originalChannel", pa.string(), metadata={"description": "The channel as it was asked for.", "id": "15"}),
         pa.field("sourceIdentity", pa.string(), metadata={"description": "Where the recorded stream came from.", "id": "16"}),
     ],
-    metadata={"description": "Everything that the catalog knows of a recording."},
+    metadata={"description": "Everything that the catalog knows of a recording; the zeros that pad it in the catalog are sent along."},
 )
 RECORDING_DESCRIPTOR_DDL: Final = (
     "`controlSessionId` BIGINT COMMENT 'Control session that asked; in the catalog of no meaning.', `correlationId` BIGINT COMMENT 'Number "

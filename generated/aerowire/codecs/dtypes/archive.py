@@ -262,7 +262,7 @@ RECORDING_DESCRIPTOR_HEADER: Final[np.dtype[np.void]] = np.dtype(
     },
 )
 
-# RecordingDescriptor: Everything that the catalog knows of a recording.
+# RecordingDescriptor: Everything that the catalog knows of a recording; the zeros that pad it in the catalog are sent along.
 RECORDING_DESCRIPTOR: Final[np.dtype[np.void]] = np.dtype(
     {
         "names": [

@@ -470,7 +470,7 @@ local SCHEMA = {
     },
     {
       name = "RecordingDescriptor",
-      about = "Everything that the catalog knows of a recording.",
+      about = "Everything that the catalog knows of a recording; the zeros that pad it in the catalog are sent along.",
       id = 22,
       length = 80,
       fields = {
