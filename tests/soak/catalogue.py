@@ -14,6 +14,7 @@ from tests.soak import (
     memory,
     million_lossy,
     pauses,
+    sbe_mutations,
     sbe_official,
     spec_change,
     speed,
@@ -35,4 +36,5 @@ BARS: dict[str, Bar] = {
     "interop-lossy": interop_lossy.parts,
     "spec-change": spec_change.parts,
     "sbe-official": sbe_official.parts,
+    "sbe-mutations": sbe_mutations.parts,
 }

@@ -24,11 +24,13 @@ STATE = ROOT / "soak" / "state.json"
 # What a part's outcome depends on.
 SOURCES = (
     "spec",
+    "codegen",
     "generated",
     "runtime",
     "conformance",
     "benchmarks",
     "tests/soak",
+    "tests/codegen/sbe",
     "tests/support",
     "tests/conformance",
     "tests/interop",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import stat
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from aerowire.codegen.sbe.transcoding.window import Window
 
 STANDARD = "-"
+STANDARD_INPUT = 0
 FRAMINGS = ("none", "sofh")
 
 
@@ -47,7 +47,7 @@ def opened(name: str, before_wait: Callable[[], None]) -> Iterator[tuple[Window,
     from aerowire.codegen.sbe.transcoding.window import Window
 
     if name == STANDARD:
-        yield Window(sys.stdin.fileno(), before_wait), sys.stdin.fileno()
+        yield Window(STANDARD_INPUT, before_wait), STANDARD_INPUT
         return
     descriptor = os.open(Path(name), os.O_RDONLY | os.O_CLOEXEC)
     try:

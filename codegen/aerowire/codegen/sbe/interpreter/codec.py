@@ -115,7 +115,10 @@ class Envelope:
             raise MessageError(
                 "the header is another message's", expected=f"templateId {message.id} of schema {schema.id}", actual=head[1:3]
             )
-        out = bytearray(self.header.write(head, more))
+        try:
+            out = bytearray(self.header.write(head, more))
+        except MessageError as error:
+            raise error.within("_header") from None
         try:
             plans.at(version).write(values, block_length, out)
         except MessageError as error:

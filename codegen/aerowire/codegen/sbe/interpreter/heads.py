@@ -78,7 +78,10 @@ class Head:
                 if number != self._constants[index]:
                     raise MessageError(f"{self.roles[index]} is a constant", expected=self._constants[index], actual=number)
             else:
-                slots[place] = integer(type.primitive.name, type.primitive.minimum, type.primitive.maximum)(number)
+                try:
+                    slots[place] = integer(type.primitive.name, type.primitive.minimum, type.primitive.maximum)(number)
+                except MessageError as error:
+                    raise error.within(self.roles[index]) from None
         if more:
             self._write_more(more, slots)
         return section.struct.pack(*slots)

@@ -119,7 +119,7 @@ class JsonForms:
 
         return DataForm(decode=decode, encode=lambda value: encoded(codec, value), absent="", parse_raw=hex_of(None))
 
-    def constant(self, value: Number | str) -> object:
+    def constant(self, value: Number | str | None) -> object:
         return _special(value) if isinstance(value, float) else value
 
     def absent_composite(self, _members: dict[str, object]) -> object:

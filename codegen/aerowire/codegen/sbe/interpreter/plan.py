@@ -12,7 +12,7 @@ from aerowire.codegen.sbe.interpreter.heads import HEAD, PADDING, Head, check_to
 from aerowire.codegen.sbe.interpreter.json_forms import hex_of
 from aerowire.codegen.sbe.interpreter.leaf import Forms, Slot
 from aerowire.codegen.sbe.interpreter.names import free_name
-from aerowire.codegen.sbe.interpreter.section import Section
+from aerowire.codegen.sbe.interpreter.section import Section, shown_name
 from aerowire.codegen.sbe.ir import Block, ByteOrder, Group
 
 # A message beyond this is refused when written: a length in a text must not fill the memory.
@@ -90,7 +90,7 @@ class BlockPlan:
         if not values.keys() <= self.allowed:
             unknown = next(name for name in values if name not in self.allowed)
             raise MessageError("is not known", expected=f"one of {', '.join(self.names)}" if self.names else "nothing").within(
-                shown(unknown)
+                shown_name(unknown)
             )
         if block_length < self.size:
             raise MessageError("the block is too short for its version", expected=f"at least {self.size} bytes", actual=block_length)

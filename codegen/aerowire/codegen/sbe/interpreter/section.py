@@ -124,8 +124,8 @@ class Section:
         """Add the members of a composite that starts at `base`."""
         taken = {member.name for member in members}
         for member in members:
-            if isinstance(member.type, EncodedType) and member.presence is Presence.CONSTANT:
-                self._add_constant(values, member.name, member.type.constant)
+            if member.presence is Presence.CONSTANT:
+                self._add_constant(values, member.name, constant_of(member))
             elif member.since_version > self._version:
                 self._add_absent(values, member.name, member.since_version, self._absent(member.type, member.presence))
             else:
@@ -189,7 +189,7 @@ class Section:
         values.writers.append((name, _composite_writer(inner, name, may_be_left_out)))
 
     def _add_constant(self, values: Values, name: str, constant: Number | str | None) -> None:
-        value = self._forms.constant(constant)  # type: ignore[arg-type]
+        value = self._forms.constant(constant)
         values.names.append(name)
         values.allowed.add(name)
         values.readers.append((name, "", lambda _slots: value))
@@ -208,13 +208,18 @@ class Section:
         if isinstance(type, Composite):
             members = {}
             for member in type.members:
-                if isinstance(member.type, EncodedType) and member.type.presence is Presence.CONSTANT:
-                    members[member.name] = self._forms.constant(member.type.constant)  # type: ignore[arg-type]
+                if member.presence is Presence.CONSTANT:
+                    members[member.name] = self._forms.constant(constant_of(member))
                 else:
                     members[member.name] = self._absent(member.type, member.presence)
             return self._forms.absent_composite(members)
         assert isinstance(type, EncodedType | Enum | FlagSet)
         return leaf_of(self._forms, type, presence, self._order).absent
+
+
+def constant_of(member: Member) -> Number | str | None:
+    """The value of a constant; an enum within a composite cannot say which of its values it is."""
+    return member.type.constant if isinstance(member.type, EncodedType) else None
 
 
 def _reader(leaf: Leaf, start: int) -> Reader:
@@ -287,7 +292,9 @@ def _fixed_writer(name: str, fixed: object, what: str, told: str) -> Writer:
 
 
 def _means(given: object, fixed: object) -> bool:
-    """Whether an object has nothing but what is fixed in it, or nulls."""
+    """Whether it is what is fixed as the official printer has it, a text with the NULs behind it; or an object of such, or of nulls."""
+    if isinstance(given, str):
+        return given.rstrip("\0") == fixed
     if not isinstance(given, Mapping):
         return False
     within = fixed if isinstance(fixed, Mapping) else {}

@@ -61,7 +61,7 @@ class Shapes:
     def _nothing_fits(self, given: frozenset[str]) -> MessageError:
         if not self._shapes:
             return MessageError("the schema has no messages")
-        closest = min(self._shapes, key=lambda shape: len(given - shape.names - shape.extra) + len(shape.required - given))
+        closest = min(self._shapes, key=lambda shape: (-len(given & shape.names), len(shape.required - given)))
         missing = ", ".join(sorted(closest.required - given)) or "nothing"
         unknown = ", ".join(sorted(given - closest.names - closest.extra))[:200] or "nothing"
         told = f"missing: {missing}; unknown: {unknown}"

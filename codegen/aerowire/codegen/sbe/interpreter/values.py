@@ -141,7 +141,7 @@ class ValueForms:
 
         return DataForm(decode=lambda raw: decoded(codec, raw, "surrogateescape"), encode=encode, absent="")
 
-    def constant(self, value: Number | str) -> object:
+    def constant(self, value: Number | str | None) -> object:
         return value
 
     def absent_composite(self, _members: dict[str, object]) -> object:
