@@ -5,6 +5,7 @@ from __future__ import annotations
 from aerowire.codegen.sbe.targets.arrow import ArrowMessageTarget
 from aerowire.codegen.sbe.targets.base import MessageTarget
 from aerowire.codegen.sbe.targets.dtypes import DtypesMessageTarget
+from aerowire.codegen.sbe.targets.json import JsonMessages
 from aerowire.codegen.sbe.targets.markdown import MarkdownMessages
 from aerowire.codegen.sbe.targets.wireshark import WiresharkMessages
 
@@ -15,5 +16,6 @@ MESSAGE_TARGETS: dict[str, MessageTarget] = {
         ArrowMessageTarget(),
         WiresharkMessages(),
         MarkdownMessages(),
+        JsonMessages(),
     )
 }

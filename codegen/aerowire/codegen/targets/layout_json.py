@@ -1,0 +1,22 @@
+"""Layouts as JSON, one file per schema."""
+
+from __future__ import annotations
+
+from aerowire.codegen.ir import Repeat, Struct, Var, Variant
+from aerowire.codegen.project import Project
+from aerowire.codegen.targets.base import module_path
+from aerowire.codegen.targets.tree_json import Notes, json_text, node_json
+
+NOTES: Notes = {Struct: ("", ("full_length",)), Var: ("var", ()), Repeat: ("repeat", ()), Variant: ("variant", ())}
+
+
+class JsonTarget:
+    """Renders one file per layout schema."""
+
+    name = "json"
+
+    def render(self, project: Project) -> dict[str, str]:
+        return {
+            module_path(self.name, schema.package, ".json"): json_text({"format": "aerowire layout 1", **node_json(schema, NOTES)})
+            for schema in project.schemas
+        }
