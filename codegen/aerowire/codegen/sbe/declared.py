@@ -83,7 +83,7 @@ class DeclaredEnum(DeclaredType):
 @dataclass(slots=True, kw_only=True, eq=False)
 class DeclaredSet(DeclaredType):
     primitive: Primitive
-    choices: dict[str, DeclaredValue] = field(default_factory=dict)
+    values: dict[str, DeclaredValue] = field(default_factory=dict)
 
     @property
     def encoded_length(self) -> int:

@@ -1,4 +1,4 @@
-"""A `type` of a message schema: a number, characters, or a constant."""
+"""A `type` or an `enum` of a message schema.  They refer to each other: an enum to its encoding, a constant to an enum's value."""
 
 from __future__ import annotations
 
@@ -6,22 +6,28 @@ import codecs
 
 from lxml import etree
 
-from aerowire.codegen.ir import Primitive
-from aerowire.codegen.sbe.declared import DeclaredEncoding, DeclaredEnum
-from aerowire.codegen.sbe.elements import integer, primitive, shown
-from aerowire.codegen.sbe.ir import Number, Presence
-from aerowire.codegen.sbe.numerals import NumeralError, parse_value, shorten
+from aerowire.codegen.ir import PRIMITIVES, Primitive
+from aerowire.codegen.sbe.declared import DeclaredEncoding, DeclaredEnum, DeclaredValue
+from aerowire.codegen.sbe.elements import children, integer, primitive, required, shown
+from aerowire.codegen.sbe.ir import RANGES, Number, Presence
+from aerowire.codegen.sbe.numerals import as_long, shorten
 from aerowire.codegen.sbe.report import UnreadableError
 from aerowire.codegen.sbe.scope import Scope, common
+from aerowire.codegen.sbe.value_reading import read_value, value_of
 
 DEFAULT_CHARACTER_ENCODING = "US-ASCII"
+ENUM_PRIMITIVES = ("char", "uint8", "int8", "int16", "uint16", "int32")
 
 
 def read_encoding(scope: Scope, element: etree._Element, given_name: str = "", reference: str = "") -> DeclaredEncoding:
     """Return what a `type` declares.  Raises UnreadableError."""
+    return scope.once(element, _read_encoding, given_name, reference)
+
+
+def _read_encoding(scope: Scope, element: etree._Element) -> DeclaredEncoding:
     report = scope.report
     declared = DeclaredEncoding(
-        **common(scope, element, given_name, reference),
+        **common(scope, element),
         primitive=primitive(report, element, "primitiveType"),
         length=integer(report, element, "length", 1),
         is_variable=(element.get("variableLength") or "").lower() == "true",
@@ -57,15 +63,6 @@ def _limit(scope: Scope, declared: DeclaredEncoding, attribute: str) -> Number |
     if text is None:
         return None
     return value_of(scope, declared.element, text, declared.primitive, attribute)
-
-
-def value_of(scope: Scope, element: etree._Element, text: str, kind: Primitive, attribute: str = "") -> Number:
-    """Return the value that a text means; what it does not mean is a fault."""
-    try:
-        return parse_value(text, kind)
-    except NumeralError as error:
-        scope.report.fault("bad-number", element, f"{attribute or 'value'} of {shown(element)}: {error}", attribute)
-        raise UnreadableError from None
 
 
 def _constant(scope: Scope, declared: DeclaredEncoding) -> Number | str | None:
@@ -109,8 +106,6 @@ def _constant_text(scope: Scope, declared: DeclaredEncoding, text: str) -> str:
 
 
 def _referenced_constant(scope: Scope, declared: DeclaredEncoding) -> Number | str | None:
-    from aerowire.codegen.sbe.enum_reading import read_enum
-
     element, report = declared.element, scope.report
     enum_name, dot, value_name = declared.value_ref.partition(".")
     if not dot:
@@ -136,3 +131,79 @@ def _referenced_constant(scope: Scope, declared: DeclaredEncoding) -> Number | s
 def _as_constant(enum: DeclaredEnum, name: str) -> Number | str:
     value = enum.values[name].value
     return chr(value) if enum.primitive.name == "char" else value
+
+
+def read_enum(scope: Scope, element: etree._Element, given_name: str = "", reference: str = "") -> DeclaredEnum:
+    """Return what an `enum` declares.  Raises UnreadableError."""
+    return scope.once(element, _read_enum, given_name, reference)
+
+
+def _read_enum(scope: Scope, element: etree._Element) -> DeclaredEnum:
+    arguments = common(scope, element)
+    kind, encoding = _enum_encoding(scope, element)
+    null: Number = RANGES[kind.name].null
+    null_text = element.get("nullValue")
+    if null_text is not None:
+        null = value_of(scope, element, null_text, kind, "nullValue")
+    elif encoding is not None and encoding.null_value is not None:
+        null = encoding.null_value
+    declared = DeclaredEnum(**arguments, primitive=kind, null=0 if kind.is_float else int(null))
+    by_number: set[int] = set()
+    for child in children(element, "validValue"):
+        try:
+            value = read_value(scope, child, kind)
+        except UnreadableError:
+            continue
+        if value.value in by_number:
+            message = f"enum {declared.name!r}: value {value.name!r} has the number {value.value} of an earlier one"
+            scope.report.warning("duplicate-value", child, message)
+        if value.name in declared.values:
+            message = f"enum {declared.name!r}: value {value.name!r} is there already"
+            scope.report.warning("duplicate-value", child, message, "name")
+        if kind.name != "char":
+            _check_range(scope, declared, value, encoding)
+        by_number.add(value.value)
+        declared.values[value.name] = value
+    return declared
+
+
+def _enum_encoding(scope: Scope, element: etree._Element) -> tuple[Primitive, DeclaredEncoding | None]:
+    report = scope.report
+    name = required(report, element, "encodingType")
+    if name in ENUM_PRIMITIVES:
+        return PRIMITIVES[name], None
+    found = scope.first.get(("type", name))
+    if found is None:
+        hint = report.suggest(name, [*ENUM_PRIMITIVES, *(known for kind, known in scope.first if kind == "type")])
+        message = f"encodingType {shorten(name)!r} of {shown(element)} is neither a type nor one of {', '.join(ENUM_PRIMITIVES)}{hint}"
+        report.fault("bad-encoding-type", element, message, "encodingType")
+        raise UnreadableError
+    with report.through(f"the encodingType of {shown(element)}"):
+        encoding = read_encoding(scope, found)
+    if encoding.length != 1:
+        message = f"encodingType {name!r} of {shown(element)} has length {encoding.length}; expected 1"
+        report.fault("bad-encoding-type", element, message, "encodingType")
+        raise UnreadableError
+    if encoding.primitive.is_float:
+        message = f"encodingType {name!r} of {shown(element)} is {encoding.primitive.name}; expected an integer or char"
+        report.fault("bad-encoding-type", element, message, "encodingType")
+        raise UnreadableError
+    return encoding.primitive, encoding
+
+
+def _check_range(scope: Scope, declared: DeclaredEnum, value: DeclaredValue, encoding: DeclaredEncoding | None) -> None:
+    limits = RANGES[declared.primitive.name]
+    minimum, maximum = limits.minimum, limits.maximum
+    if encoding is not None:
+        minimum = minimum if encoding.min_value is None else encoding.min_value
+        maximum = maximum if encoding.max_value is None else encoding.max_value
+    number = as_long(value.value)
+    if number == as_long(declared.null):
+        message = f"enum {declared.name!r}: value {value.name!r} is {declared.null}, which is the null value"
+        if scope.lenient:
+            scope.report.warning("value-is-null", value.element, message)
+        else:
+            scope.report.error("value-is-null", value.element, message)
+    elif number < as_long(minimum) or number > as_long(maximum):
+        message = f"enum {declared.name!r}: value {value.name!r} is {value.value}, outside of {int(minimum)} to {int(maximum)}"
+        scope.report.error("value-out-of-range", value.element, message)

@@ -52,8 +52,12 @@ def read_messages(scope: Scope, types: dict[str, DeclaredType]) -> dict[int, Dec
 
 
 def _message_elements(root: etree._Element) -> Iterator[etree._Element]:
-    """A message counts whatever its namespace is."""
-    return (child for child in root.iterchildren(etree.Element) if local_name(child) == "message")
+    """A message counts whatever its namespace is.  SBE 2.0 has them in `messages`, which may be an included file."""
+    for child in root.iterchildren(etree.Element):
+        if local_name(child) == "message":
+            yield child
+        elif local_name(child) == "messages":
+            yield from (one for one in child.iterchildren(etree.Element) if local_name(one) == "message")
 
 
 class _MessageReader:

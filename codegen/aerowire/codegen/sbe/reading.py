@@ -19,7 +19,7 @@ from aerowire.codegen.sbe.declared import DeclaredComposite, DeclaredMessage, De
 from aerowire.codegen.sbe.elements import MESSAGE_SCHEMA, integer, local_name, required, required_integer
 from aerowire.codegen.sbe.ir import MessageSchema
 from aerowire.codegen.sbe.message_reading import read_messages
-from aerowire.codegen.sbe.report import Report, UnreadableError
+from aerowire.codegen.sbe.report import Report, TooManyProblemsError, UnreadableError
 from aerowire.codegen.sbe.scope import Scope
 from aerowire.codegen.sbe.type_reading import read_types
 from aerowire.codegen.sbe.version_rules import check_versions, restrict
@@ -71,7 +71,7 @@ def read_message_document(path: Path, document: Document, options: ReadOptions =
         root = expand(path, report) if options.xinclude else document.root
         if not report.has_errors:
             schema = _read(root, report, options, document.name)
-    except UnreadableError:
+    except (UnreadableError, TooManyProblemsError):
         pass
     problems = tuple(sorted(report.problems, key=lambda problem: problem.location))
     return Reading(schema, problems, {one.name: one.data for one in report.documents})

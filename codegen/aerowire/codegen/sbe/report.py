@@ -23,12 +23,17 @@ class UnreadableError(Exception):
     """A declaration cannot be read further; what is wrong is in the report already."""
 
 
+class TooManyProblemsError(Exception):
+    """The report is full."""
+
+
 class Report:
     """Problems of one schema; `documents` are its files, the first is the schema itself."""
 
     def __init__(self, documents: list[Document]) -> None:
         self.documents = documents
         self.problems: list[Problem] = []
+        self._plain: list[tuple[str, etree._Element, str, str, str]] = []
         self._faults: set[tuple[Location, str]] = set()
         self._through: list[str] = []
         self._suggestions = 0
@@ -48,7 +53,7 @@ class Report:
         key = (self.locate(element, attribute), message)
         if key not in self._faults:
             self._faults.add(key)
-            self.problems.append(Problem(key[0], message, "error", rule))
+            self._append(Problem(key[0], message, "error", rule))
 
     @contextmanager
     def through(self, reason: str) -> Iterator[None]:
@@ -58,6 +63,16 @@ class Report:
             yield
         finally:
             self._through.pop()
+
+    @property
+    def count(self) -> int:
+        """How many problems there are that count each time, faults left out."""
+        return len(self._plain)
+
+    def repeat(self, first: int, last: int) -> None:
+        """Note once more the problems with these counts: what they are problems of is used again."""
+        for problem in self._plain[first:last]:
+            self._add(*problem)
 
     def locate(self, element: etree._Element, attribute: str = "") -> Location:
         document = next(one for one in self.documents if element in one)
@@ -72,7 +87,14 @@ class Report:
         return f'; did you mean "{found[0]}"?' if found else ""
 
     def _add(self, rule: str, element: etree._Element, message: str, attribute: str, severity: str) -> None:
-        if len(self.problems) >= PROBLEMS_MAX:
-            raise UnreadableError
+        self._plain.append((rule, element, message, attribute, severity))
         text = f"{message}; read for {self._through[-1]}" if self._through else message
-        self.problems.append(Problem(self.locate(element, attribute), text, severity, rule))
+        self._append(Problem(self.locate(element, attribute), text, severity, rule))
+
+    def _append(self, problem: Problem) -> None:
+        if len(self.problems) == PROBLEMS_MAX:
+            message = f"more than {PROBLEMS_MAX} problems; the rest is left out"
+            self.problems.append(Problem(problem.location, message, "error", "too-many-problems"))
+        if len(self.problems) > PROBLEMS_MAX:
+            raise TooManyProblemsError
+        self.problems.append(problem)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import copy
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypedDict
+from typing import TypedDict, TypeVar, cast
 
 from lxml import etree
 
-from aerowire.codegen.sbe.elements import children, integer, presence, required
+from aerowire.codegen.sbe.declared import DeclaredType
+from aerowire.codegen.sbe.elements import children, integer, presence, required, shown
 from aerowire.codegen.sbe.ir import Presence
-from aerowire.codegen.sbe.report import Report
+from aerowire.codegen.sbe.report import Report, UnreadableError
+
+T = TypeVar("T", bound=DeclaredType)
 
 TYPE_KINDS = ("type", "composite", "enum", "set")
 
@@ -19,7 +25,6 @@ class Common(TypedDict):
 
     element: etree._Element
     name: str
-    reference: str
     package: str
     presence: Presence
     description: str
@@ -31,7 +36,10 @@ class Common(TypedDict):
 
 @dataclass(slots=True, eq=False)
 class Scope:
-    """`named` finds the first element of a name, as references do; `elements` has all of a kind in their order."""
+    """`named` finds the first element of a name, as references do; `elements` has all of a kind in their order.
+
+    `weight` measures the members of composites, each reference expanded.
+    """
 
     root: etree._Element
     report: Report
@@ -40,13 +48,40 @@ class Scope:
     elements: dict[str, list[etree._Element]] = field(default_factory=dict)
     named: dict[str, etree._Element] = field(default_factory=dict)
     first: dict[tuple[str, str], etree._Element] = field(default_factory=dict)
-    expansions: int = 0
+    weight: int = 0
+    _reading: set[etree._Element] = field(default_factory=set)
+    _read: dict[etree._Element, tuple[DeclaredType | None, int, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.elements = {kind: [] for kind in TYPE_KINDS}
         for types in children(self.root, "types"):
             for element in children(types, *TYPE_KINDS, "ref", "data", "group"):
                 self._add(element)
+
+    def once(self, element: etree._Element, read: Callable[[Scope, etree._Element], T], name: str, reference: str) -> T:
+        """Read a type at its first use; at each use return a copy of its own, and note the type's problems again.
+
+        `name` and `reference` are those of the member that is to have the type, empty where the type is nobody's member.
+        """
+        report = self.report
+        if element in self._read:
+            found, first, last = self._read[element]
+            report.repeat(first, last)
+        elif element in self._reading:
+            report.fault("circular-reference", element, f"{shown(element)} refers to itself by way of its values")
+            raise UnreadableError
+        else:
+            first = report.count
+            found = None
+            self._reading.add(element)
+            with contextlib.suppress(UnreadableError):
+                found = read(self, element)
+            self._read[element] = (found, first, report.count)
+        if found is None:
+            raise UnreadableError
+        made = copy.copy(cast("T", found))
+        made.name, made.reference = name or found.name, reference
+        return made
 
     def _add(self, element: etree._Element) -> None:
         kind = str(element.tag).rpartition("}")[2]
@@ -58,7 +93,7 @@ class Scope:
             self.first.setdefault((kind, name), element)
 
 
-def common(scope: Scope, element: etree._Element, given_name: str, reference: str) -> Common:
+def common(scope: Scope, element: etree._Element) -> Common:
     """Read what every type has.  Raises UnreadableError."""
     report = scope.report
     parent = element.getparent()
@@ -66,8 +101,7 @@ def common(scope: Scope, element: etree._Element, given_name: str, reference: st
         parent = parent.getparent()
     return Common(
         element=element,
-        name=given_name or required(report, element, "name"),
-        reference=reference,
+        name=required(report, element, "name"),
         package=(parent.get("package") if parent is not None else None) or "",
         presence=presence(report, element, Presence.REQUIRED),
         description=element.get("description") or "",

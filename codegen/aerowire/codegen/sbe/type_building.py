@@ -101,7 +101,7 @@ class TypeBuilder:
         return FlagSet(
             **named(self._report, declared),
             primitive=declared.primitive,
-            choices=tuple(Choice(**named(self._report, one), bit=one.value) for one in declared.choices.values()),
+            choices=tuple(Choice(**named(self._report, one), bit=one.value) for one in declared.values.values()),
             package=declared.package,
         )
 

@@ -13,19 +13,22 @@ from aerowire.codegen.sbe.declared import (
     NO_OFFSET,
     DeclaredComposite,
     DeclaredEncoding,
+    DeclaredEnum,
+    DeclaredSet,
     DeclaredType,
 )
 from aerowire.codegen.sbe.elements import children, integer, local_name, required, shown
-from aerowire.codegen.sbe.encoding_reading import read_encoding
-from aerowire.codegen.sbe.enum_reading import read_enum, read_set
+from aerowire.codegen.sbe.encoding_reading import read_encoding, read_enum
 from aerowire.codegen.sbe.language_names import check_name
 from aerowire.codegen.sbe.report import UnreadableError
 from aerowire.codegen.sbe.scope import Scope, common
+from aerowire.codegen.sbe.set_reading import read_set
 
 KINDS = ("type", "composite", "enum", "set")
 MEMBER_KINDS = ("type", "enum", "set", "composite", "ref", "data", "group")
 REFERENCE_DEPTH_MAX = 64  # composites in composites: a schema has two or three
-EXPANSION_MAX = 100_000  # members in all, each reference expanded; keeps references that double at every step from filling the memory
+# References that double at every step must not fill the memory: 100,000 members in all, and a value of an enum is a tenth of one.
+WEIGHT_MAX, MEMBER_WEIGHT = 1_000_000, 10
 
 
 def read_types(scope: Scope) -> dict[str, DeclaredType]:
@@ -66,7 +69,8 @@ class TypeReader:
                 return self._read_composite(element, "", "", ())
 
     def _read_composite(self, element: etree._Element, given_name: str, reference: str, path: tuple[str, ...]) -> DeclaredComposite:
-        composite = DeclaredComposite(**common(self._scope, element, given_name, reference))
+        composite = DeclaredComposite(**common(self._scope, element))
+        composite.name, composite.reference = given_name or composite.name, reference
         path = (*path, required(self._report, element, "name"))
         if len(path) > REFERENCE_DEPTH_MAX:
             self._report.fault("too-deep", element, f"composites are nested more than {REFERENCE_DEPTH_MAX} deep")
@@ -90,11 +94,7 @@ class TypeReader:
         path: tuple[str, ...],
     ) -> DeclaredType | None:
         """Add the member that `element` declares; `origin` is the composite's own child, a `ref` or the element itself."""
-        self._scope.expansions += 1
-        if self._scope.expansions > EXPANSION_MAX:
-            if self._scope.expansions == EXPANSION_MAX + 1:
-                self._report.fault("too-many-members", element, f"composites have more than {EXPANSION_MAX} members, references expanded")
-            raise UnreadableError
+        self._weigh(element, MEMBER_WEIGHT)
         member: DeclaredType
         match local_name(element):
             case "type":
@@ -113,10 +113,21 @@ class TypeReader:
             case _:
                 self._report.fault("unknown-element", element, f"{shown(element)} is no type")
                 raise UnreadableError
+        if isinstance(member, DeclaredEnum | DeclaredSet):
+            self._weigh(element, len(member.values))
         if name in composite.members:
             self._report.error("duplicate-member", origin, f"composite {composite.name!r} already has a member {name!r}", "name")
         composite.members[name] = member
         return member
+
+    def _weigh(self, element: etree._Element, weight: int) -> None:
+        if self._scope.weight > WEIGHT_MAX:
+            raise UnreadableError
+        self._scope.weight += weight
+        if self._scope.weight > WEIGHT_MAX:
+            message = f"composites have more than {WEIGHT_MAX // MEMBER_WEIGHT} members, references expanded"
+            self._report.fault("too-many-members", element, message)
+            raise UnreadableError
 
     def _read_reference(
         self, composite: DeclaredComposite, origin: etree._Element, element: etree._Element, path: tuple[str, ...]

@@ -45,7 +45,7 @@ class _VersionRule:
             for value in declared.values.values():
                 self.check(value, within)
         elif isinstance(declared, DeclaredSet):
-            for choice in declared.choices.values():
+            for choice in declared.values.values():
                 self.check(choice, within)
         elif isinstance(declared, DeclaredComposite):
             for member in declared.members.values():
