@@ -166,7 +166,7 @@ def test_each_rule_of_labels_is_checked(tmp_path: Path, label: str, expected: st
         (b"<a/>", "x.xml:1:1: error: root element 'a' is no schema"),
         (b'<?xml version="1.0" encoding="nope"?><a/>', "x.xml:1:1: error: cannot be decoded: unknown encoding"),
         (b'<!DOCTYPE a [<!ENTITY x SYSTEM "/etc/hostname">]><a>&x;</a>', "x.xml:1:13: error: has a DOCTYPE"),
-        (b"\xff\xfe\x00", "x.xml:1:2: error: unclosed token"),
+        (b"\xff\xfe\x00", "x.xml:1:1: error: cannot be decoded: 'utf-16-le' codec"),
     ],
 )
 def test_what_is_no_xml_or_no_schema_is_located(tmp_path: Path, data: bytes, expected: str) -> None:

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from aerowire.codegen.commands import check, compare, decode, encode, generate
+from aerowire.codegen.commands import check, compare, decode, encode, generate, validate
 from aerowire.codegen.commands.common import FINDING, USAGE
 from aerowire.codegen.problems import SchemaError
 
@@ -18,11 +18,11 @@ docs/spec-language.md describes the language.  aerowire:NAME means the project's
 
 EXIT_CODES = """exit codes:
   0  done, or fresh
-  1  check found stale, missing or superfluous files; compare found a change that breaks a reader; a message could not be
-     decoded or encoded; or interrupted
+  1  validate found errors; check found stale, missing or superfluous files; compare found a change that breaks a reader;
+     a message could not be decoded or encoded; or interrupted
   2  wrong usage, or a schema that cannot be read or is invalid"""
 
-COMMANDS = (generate, check, compare, decode, encode)
+COMMANDS = (generate, validate, check, compare, decode, encode)
 
 
 def parse(argv: Sequence[str] | None) -> argparse.Namespace:

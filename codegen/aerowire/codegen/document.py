@@ -5,6 +5,7 @@ lxml keeps lines only, so a second pass with expat notes where each start tag st
 
 from __future__ import annotations
 
+import codecs
 import re
 import xml.parsers.expat
 from collections.abc import Iterable, Iterator
@@ -15,27 +16,29 @@ from lxml import etree
 
 from aerowire.codegen.problems import Location, Problem, SchemaError
 
+UNREADABLE, MALFORMED = "unreadable", "not-well-formed"
+_UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_STRANGE_CODECS = ("idna", "punycode", "unicode-escape", "raw-unicode-escape", "utf-7")  # Python's own, or no encodings of files
+DEPTH_MAX = 256  # the parser's own limit
+LAYOUT_MARK = b"urn:aerowire"
+
+_DECLARATION = re.compile(rb"(<\?xml[^>]*?\bencoding\s*=\s*[\"'])([A-Za-z][A-Za-z0-9._-]*)([\"'])")
 _TAG = re.compile(rb"<(?:[^\"'>]|\"[^\"]*\"|'[^']*')*>")
 
 FILE_LENGTH_MAX = 16 << 20  # a schema is written by people; anything longer is the wrong file
 
 
 class Document:
-    """A parsed file: `root`, `data` as it was read, and the location of each of its elements."""
+    """A parsed file: `root`, its text in UTF-8 as `data`, and the location of each of its elements."""
 
     def __init__(self, name: str, data: bytes) -> None:
         self.name = name
-        self.data = data
+        self.data = data = _as_utf8(name, data)
         positions, offsets = _start_tags(name, data)
-        parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True, remove_pis=True)
-        try:
-            self.root = etree.fromstring(data, parser)
-        except etree.XMLSyntaxError as error:
-            line, column = error.position
-            raise SchemaError([Problem(Location(name, max(line, 1), max(column, 1)), str(error.msg))]) from None
+        self.root = _parse(name, data)
         found = list(self.root.iter(etree.Element))
         if len(found) != len(positions):
-            raise SchemaError([Problem(Location(name, 1, 1), "cannot be read: its encoding is not the one that it declares")])
+            raise SchemaError([_unreadable(name, "its encoding is not the one that it declares")])
         self._locations: dict[etree._Element, Location] = dict(zip(found, positions, strict=True))
         self._offsets: dict[etree._Element, int] = dict(zip(found, offsets, strict=True))
 
@@ -46,7 +49,7 @@ class Document:
         return self._locations[element]
 
     def locate_attribute(self, element: etree._Element, attribute: str) -> Location:
-        """Where an attribute stands; the element's place where the bytes do not tell (UTF-16)."""
+        """Where an attribute stands; the element's place when it has none of that name."""
         start = self._offsets[element]
         pattern = rb"\s" + re.escape(attribute).encode() + rb"\s*=\s*[\"']"
         inside = _TAG.match(self.data, start)
@@ -78,14 +81,70 @@ class Document:
 def read_document(path: Path, name: str | None = None) -> Document:
     """Read and parse a file; `name` is what messages call it.  Raises SchemaError, also when it cannot be read."""
     shown = name or str(path)
+    return Document(shown, read_bytes(path, shown))
+
+
+def read_bytes(path: Path, name: str) -> bytes:
+    """Read a file that is not too long to be a schema.  Raises SchemaError."""
     try:
         with path.open("rb") as file:
             data = file.read(FILE_LENGTH_MAX + 1)
     except OSError as error:
-        raise SchemaError([Problem(Location(shown, 1, 1), f"cannot be read: {error.strerror}")]) from None
+        raise SchemaError([_unreadable(name, str(error.strerror))]) from None
+    except ValueError as error:
+        raise SchemaError([_unreadable(name, str(error))]) from None
     if len(data) > FILE_LENGTH_MAX:
-        raise SchemaError([Problem(Location(shown, 1, 1), f"is longer than {FILE_LENGTH_MAX} bytes, no schema")])
-    return Document(shown, data)
+        raise SchemaError([Problem(Location(name, 1, 1), f"is longer than {FILE_LENGTH_MAX} bytes, no schema", rule=UNREADABLE)])
+    return data
+
+
+def _unreadable(name: str, reason: str) -> Problem:
+    return Problem(Location(name, 1, 1), f"cannot be read: {reason}", rule=UNREADABLE)
+
+
+def _undecodable(name: str, error: Exception) -> Problem:
+    return Problem(Location(name, 1, 1), f"cannot be decoded: {error}", rule=UNREADABLE)
+
+
+def _as_utf8(name: str, data: bytes) -> bytes:
+    """The text of a file in UTF-8, whatever encoding it declares; a parser knows fewer encodings than Python."""
+    if data.startswith(_UTF16_MARKS):
+        encoding = "utf-16"
+    else:
+        data = data.removeprefix(codecs.BOM_UTF8)
+        declared = _DECLARATION.match(data)
+        encoding = declared[2].decode("ascii") if declared else "utf-8"
+    try:
+        codec = codecs.lookup(encoding).name
+        if codec in ("utf-8", "ascii"):
+            return data
+        if codec in _STRANGE_CODECS or (codec.startswith(("utf-16", "utf-32")) and not data.startswith(_UTF16_MARKS)):
+            raise ValueError(f"it declares {encoding}, but is not")
+        text = data.decode(encoding).encode("utf-8")
+    except (LookupError, ValueError) as error:
+        raise SchemaError([_undecodable(name, error)]) from None
+    return _DECLARATION.sub(rb"\g<1>utf-8\g<3>", text, count=1)
+
+
+def _parse(name: str, data: bytes) -> etree._Element:
+    """The tree of a file that another parser has found to be well-formed.
+
+    Prefixes that nobody declares are a fault of some message schemas that the official tool does not see; no layout may have them.
+    """
+    parser = _parser(recover=False)
+    try:
+        return etree.fromstring(data, parser)
+    except etree.XMLSyntaxError as error:
+        kinds = {entry.type for entry in cast("Iterable[etree._LogEntry]", parser.error_log)}
+        if kinds == {etree.ErrorTypes.NS_ERR_UNDEFINED_NAMESPACE} and LAYOUT_MARK not in data:
+            return etree.fromstring(data, _parser(recover=True))
+        line, column = error.position
+        message = f"elements are nested more than {DEPTH_MAX} deep" if "depth" in str(error.msg) else str(error.msg)
+        raise SchemaError([Problem(Location(name, max(line, 1), max(column, 1)), message, rule=MALFORMED)]) from None
+
+
+def _parser(*, recover: bool) -> etree.XMLParser:
+    return etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True, remove_pis=True, recover=recover)
 
 
 def _plain(message: str) -> str:
@@ -109,7 +168,7 @@ def _start_tags(name: str, data: bytes) -> tuple[list[Location], list[int]]:
 
     def refuse_doctype(*_arguments: object) -> None:
         location = Location(name, parser.CurrentLineNumber, parser.CurrentColumnNumber + 1)
-        raise SchemaError([Problem(location, "has a DOCTYPE; schemas must not have one")])
+        raise SchemaError([Problem(location, "has a DOCTYPE; schemas must not have one", rule=MALFORMED)])
 
     parser.StartElementHandler = start
     parser.StartDoctypeDeclHandler = refuse_doctype
@@ -117,9 +176,9 @@ def _start_tags(name: str, data: bytes) -> tuple[list[Location], list[int]]:
         parser.Parse(data, True)
     except xml.parsers.expat.ExpatError as error:
         reason = xml.parsers.expat.errors.messages[error.code]
-        raise SchemaError([Problem(Location(name, error.lineno, error.offset + 1), reason)]) from None
+        raise SchemaError([Problem(Location(name, error.lineno, error.offset + 1), reason, rule=MALFORMED)]) from None
     except (ValueError, LookupError) as error:
-        raise SchemaError([Problem(Location(name, 1, 1), f"cannot be decoded: {error}")]) from None
+        raise SchemaError([_undecodable(name, error)]) from None
     return found, offsets
 
 

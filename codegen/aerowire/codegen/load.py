@@ -170,7 +170,7 @@ def _validate(document: Document) -> list[Problem]:
     if tag.removeprefix(TABLE_NAMESPACE) in TABLE_ROOTS and tag.startswith(TABLE_NAMESPACE):
         return document.validate(_xsd("tables.xsd"))
     expected = f"sbe:messageSchema ({LAYOUT_ROOT[1:].split('}', maxsplit=1)[0]}) or {', '.join(TABLE_ROOTS)} ({TABLE_NAMESPACE[1:-1]})"
-    return [Problem(document.locate(document.root), f"root element {tag!r} is no schema; expected {expected}")]
+    return [Problem(document.locate(document.root), f"root element {tag!r} is no schema; expected {expected}", rule="not-a-schema")]
 
 
 @functools.cache

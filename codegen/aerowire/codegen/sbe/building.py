@@ -119,9 +119,6 @@ class _Builder:
     def _data(self, data: DeclaredField) -> Data:
         composite = self._composite(data.type)
         self._check_integer(composite, "length", data)
-        content = composite.member("varData").type
-        if isinstance(content, EncodedType) and content.primitive.size != 1:
-            self._refuse(data, "bad-data", f"{shown(data.element)} has varData of {content.primitive.name}; expected char, uint8 or int8")
         return Data(**named(self._report, data), id=data.id or 0, type=composite)
 
     def _composite(self, declared: DeclaredType | None) -> Composite:

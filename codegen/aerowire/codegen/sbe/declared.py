@@ -92,6 +92,9 @@ class DeclaredSet(DeclaredType):
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class DeclaredComposite(DeclaredType):
+    """`origins` has the composite's own child that each member comes from, which may be a `ref`."""
+
+    origins: dict[str, etree._Element] = field(default_factory=dict)
     members: dict[str, DeclaredType] = field(default_factory=dict)
 
     @property

@@ -19,6 +19,7 @@ from aerowire.codegen.sbe.elements import children, integer, local_name, presenc
 from aerowire.codegen.sbe.field_rules import check_field
 from aerowire.codegen.sbe.ir import Presence
 from aerowire.codegen.sbe.language_names import check_name
+from aerowire.codegen.sbe.numerals import shorten
 from aerowire.codegen.sbe.report import UnreadableError
 from aerowire.codegen.sbe.scope import Scope
 
@@ -149,10 +150,10 @@ class _MessageReader:
         found = self._types.get(name)
         if found is None:
             hint = self._report.suggest(name, self._types)
-            self._report.error("unknown-type", element, f"dimensionType {name!r} of {shown(element)} is unknown{hint}", attribute)
+            self._report.error("unknown-type", element, f"dimensionType {shorten(name)!r} of {shown(element)} is unknown{hint}", attribute)
             return None
         if not isinstance(found, DeclaredComposite):
-            message = f"dimensionType {name!r} of {shown(element)} is no composite"
+            message = f"dimensionType {shorten(name)!r} of {shown(element)} is no composite"
             self._report.error("bad-dimension", element, message, attribute)
             return None
         CompositeRules(self._report, found, element, attribute).check_dimension()
@@ -189,7 +190,7 @@ class _MessageReader:
         found = self._types.get(name)
         if found is None:
             hint = self._report.suggest(name, self._types)
-            self._report.error("unknown-type", element, f"type {name!r} of {shown(element)} is unknown{hint}", "type")
+            self._report.error("unknown-type", element, f"type {shorten(name)!r} of {shown(element)} is unknown{hint}", "type")
         return found
 
     def _common(self, element: etree._Element, found: DeclaredType | None) -> DeclaredField:

@@ -28,7 +28,7 @@ _RANGES = {
 _INTEGER = re.compile(r"([+-]?)(\d+)")
 _FLOAT = re.compile(r"([+-]?)(NaN|Infinity|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)[fFdD]?")
 _HEX_FLOAT = re.compile(r"([+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+)[fFdD]?")
-_SHOWN_MAX = 40
+_SHOWN_MAX = 80
 
 
 class NumeralError(Exception):

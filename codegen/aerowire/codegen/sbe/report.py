@@ -6,7 +6,9 @@ exception this one notes a fault and goes on; a fault is noted once, however oft
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
+import itertools
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
@@ -15,7 +17,9 @@ from lxml import etree
 from aerowire.codegen.document import Document
 from aerowire.codegen.problems import Location, Problem
 
-SUGGESTIONS_MAX = 20  # looking for similar names is slow, and nobody reads more at once
+SUGGESTIONS_MAX, CANDIDATES_MAX = 20, 1_000  # looking for similar names is slow, and nobody reads more at once
+LENGTHS_APART_MAX = 4
+MESSAGE_LENGTH_MAX = 500  # a name in it may have megabytes
 PROBLEMS_MAX = 100_000  # a hostile schema must not fill the memory with what is wrong with it
 
 
@@ -83,7 +87,8 @@ class Report:
         self._suggestions += 1
         if self._suggestions > SUGGESTIONS_MAX:
             return ""
-        found = difflib.get_close_matches(name, list(known), 1)
+        near = (one for one in known if abs(len(one) - len(name)) <= LENGTHS_APART_MAX)
+        found = difflib.get_close_matches(name, itertools.islice(near, CANDIDATES_MAX), 1)
         return f'; did you mean "{found[0]}"?' if found else ""
 
     def _add(self, rule: str, element: etree._Element, message: str, attribute: str, severity: str) -> None:
@@ -97,4 +102,6 @@ class Report:
             self.problems.append(Problem(problem.location, message, "error", "too-many-problems"))
         if len(self.problems) > PROBLEMS_MAX:
             raise TooManyProblemsError
+        if len(problem.message) > MESSAGE_LENGTH_MAX:
+            problem = dataclasses.replace(problem, message=f"{problem.message[:MESSAGE_LENGTH_MAX]}...")
         self.problems.append(problem)

@@ -20,6 +20,7 @@ from aerowire.codegen.sbe.declared import (
 from aerowire.codegen.sbe.elements import children, integer, local_name, required, shown
 from aerowire.codegen.sbe.encoding_reading import read_encoding, read_enum
 from aerowire.codegen.sbe.language_names import check_name
+from aerowire.codegen.sbe.numerals import shorten
 from aerowire.codegen.sbe.report import UnreadableError
 from aerowire.codegen.sbe.scope import Scope, common
 from aerowire.codegen.sbe.set_reading import read_set
@@ -72,15 +73,13 @@ class TypeReader:
         composite = DeclaredComposite(**common(self._scope, element))
         composite.name, composite.reference = given_name or composite.name, reference
         path = (*path, required(self._report, element, "name"))
-        if len(path) > REFERENCE_DEPTH_MAX:
-            self._report.fault("too-deep", element, f"composites are nested more than {REFERENCE_DEPTH_MAX} deep")
-            raise UnreadableError
+        self._check_depth(element, path)
         for member in children(element, *MEMBER_KINDS):
             try:
                 self._read_member(composite, member, member, required(self._report, member, "name"), "", "", path)
             except UnreadableError:
                 continue
-        self._check_offsets(composite, element)
+        self._check_offsets(composite)
         return composite
 
     def _read_member(
@@ -118,7 +117,13 @@ class TypeReader:
         if name in composite.members:
             self._report.error("duplicate-member", origin, f"composite {composite.name!r} already has a member {name!r}", "name")
         composite.members[name] = member
+        composite.origins[name] = origin
         return member
+
+    def _check_depth(self, element: etree._Element, path: tuple[str, ...]) -> None:
+        if len(path) > REFERENCE_DEPTH_MAX:
+            self._report.fault("too-deep", element, f"composites are nested more than {REFERENCE_DEPTH_MAX} deep")
+            raise UnreadableError
 
     def _weigh(self, element: etree._Element, weight: int) -> None:
         if self._scope.weight > WEIGHT_MAX:
@@ -136,7 +141,7 @@ class TypeReader:
         declaration = self._scope.named.get(target)
         if declaration is None:
             hint = self._report.suggest(target, self._scope.named)
-            self._report.error("unknown-type", element, f"ref to unknown type {target!r}{hint}", "type")
+            self._report.error("unknown-type", element, f"ref to unknown type {shorten(target)!r}{hint}", "type")
             return None
         if target in path:
             route = " -> ".join([*path[path.index(target) :], target])
@@ -147,23 +152,26 @@ class TypeReader:
             self._report.fault("circular-reference", element, f"{shown(element)} refers to itself", "type")
             raise UnreadableError
         with self._report.through(f"ref {name!r} of composite {composite.name!r}"):
-            path = (*path, target) if local_name(declaration) == "ref" else path
+            if local_name(declaration) == "ref":
+                path = (*path, target)
+                self._check_depth(element, path)
             member = self._read_member(composite, origin, declaration, name, name, target, path)
         if member is not None:
             member.offset = integer(self._report, element, "offset", member.offset)
             member.since_version = integer(self._report, element, "sinceVersion", member.since_version)
         return member
 
-    def _check_offsets(self, composite: DeclaredComposite, element: etree._Element) -> None:
+    def _check_offsets(self, composite: DeclaredComposite) -> None:
         offset = 0
-        for member in composite.members.values():
+        for name, member in composite.members.items():
             if member.offset != NO_OFFSET:
                 if member.offset < offset:
                     self._report.error(
                         "bad-offset",
-                        element,
-                        f"composite {composite.name!r}: member {member.name!r} has offset {member.offset}, "
+                        composite.origins[name],
+                        f"composite {composite.name!r}: member {name!r} has offset {member.offset}, "
                         f"but what precedes it takes {offset} bytes",
+                        "offset",
                     )
                 offset = member.offset
             offset += member.encoded_length

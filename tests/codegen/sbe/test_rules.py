@@ -1,0 +1,596 @@
+"""Every rule of message schemas: a small schema that breaks it, and the lines that say so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from aerowire.codegen.sbe.reading import read_message_schema
+from tests.codegen.sbe.writing import schema
+
+UINT8 = '<type name="U" primitiveType="uint8"/>'
+ENUM = '<enum name="E" encodingType="uint8"><validValue name="A">1</validValue></enum>'
+
+
+def after(more: str) -> str:
+    return f" {more}" if more else ""
+
+
+def composite(name: str, *members: str) -> str:
+    return f'<composite name="{name}">{"".join(members)}</composite>'
+
+
+def type_(name: str, primitive: str, more: str = "", text: str = "") -> str:
+    return f'<type name="{name}" primitiveType="{primitive}"{after(more)}' + (f">{text}</type>" if text else "/>")
+
+
+def message(body: str = "", more: str = 'id="1"') -> str:
+    return f'<message name="M" {more}>{body}</message>'
+
+
+def field(type_name: str, more: str = "", n: str = "f", i: int = 1) -> str:
+    return f'<field name="{n}" id="{i}" type="{type_name}"{after(more)}/>'
+
+
+def group(dimension: str, body: str = "") -> str:
+    return f'<group name="g" id="9" dimensionType="{dimension}">{body}</group>'
+
+
+def data(type_name: str, more: str = "") -> str:
+    return f'<data name="d" id="8" type="{type_name}"{after(more)}/>'
+
+
+MESSAGE = message()
+
+CASES = (
+    ('<type primitiveType="int8"/>', MESSAGE, "", ["14:1: error: type lacks attribute 'name' (missing-attribute)"]),
+    ('<type name="" primitiveType="int8"/>', MESSAGE, "", ["14:7: error: type has an empty attribute 'name' (missing-attribute)"]),
+    (
+        type_("T", "int9"),
+        MESSAGE,
+        "",
+        ["14:16: error: primitiveType 'int9' of type 'T' is no primitive; did you mean \"int8\"? (unknown-primitive)"],
+    ),
+    (
+        type_("T", "int8", 'presence="maybe"'),
+        MESSAGE,
+        "",
+        ["14:37: error: presence 'maybe' of type 'T'; expected required, optional, constant (unknown-presence)"],
+    ),
+    (type_("T", "int8", 'length="two"'), MESSAGE, "", ["14:37: error: length of type 'T': 'two' is no number (bad-number)"]),
+    (
+        type_("T", "int8", 'length="99999999999"'),
+        MESSAGE,
+        "",
+        ["14:37: error: length of type 'T': 99999999999 is out of the range of int32 (bad-number)"],
+    ),
+    (type_("T", "int8", 'length="-1"'), MESSAGE, "", ["14:37: error: type 'T' has length -1 (bad-length)"]),
+    (
+        type_("T", "int8", 'minValue="200"'),
+        MESSAGE,
+        "",
+        ["14:37: error: minValue of type 'T': 200 is out of the range of int8 (bad-number)"],
+    ),
+    (
+        type_("T", "char", 'nullValue="AB"'),
+        MESSAGE,
+        "",
+        [
+            "14:37: warning: type 'T' has a nullValue, but its presence is not optional (null-without-optional)",
+            "14:37: error: nullValue of type 'T': 'AB' is not one character (bad-number)",
+        ],
+    ),
+    (type_("T", "float", 'maxValue="1,5"'), MESSAGE, "", ["14:38: error: maxValue of type 'T': '1,5' is no number (bad-number)"]),
+    (
+        type_("T", "int8", 'nullValue="1"'),
+        MESSAGE,
+        "",
+        ["14:37: warning: type 'T' has a nullValue, but its presence is not optional (null-without-optional)"],
+    ),
+    (UINT8 + type_("U", "int8"), MESSAGE, "", ["14:45: warning: type 'U' is there already; this one replaces it (duplicate-type)"]),
+    (
+        type_("T", "int8", 'presence="constant"'),
+        MESSAGE,
+        "",
+        ["14:1: error: type 'T' is constant, but has no data (constant-without-data)"],
+    ),
+    (
+        type_("T", "int8", 'presence="constant"', " "),
+        MESSAGE,
+        "",
+        ["14:1: error: type 'T' is constant, but has no data (constant-without-data)"],
+    ),
+    (
+        type_("T", "char", 'presence="constant" length="2"', "ABC"),
+        MESSAGE,
+        "",
+        ["14:1: error: type 'T' has 3 characters, more than its length of 2 (constant-too-long)"],
+    ),
+    (
+        type_("T", "char", 'presence="constant" characterEncoding="nope"', "ABC"),
+        MESSAGE,
+        "",
+        ["14:57: error: characterEncoding 'nope' of type 'T' is unknown (unknown-character-encoding)"],
+    ),
+    (
+        ENUM + type_("T", "uint8", 'valueRef="EA" presence="constant"'),
+        MESSAGE,
+        "",
+        ["14:116: error: valueRef 'EA' is not of the form EnumName.ValueName (bad-value-ref)"],
+    ),
+    (
+        ENUM + type_("T", "uint8", 'valueRef="E.A"'),
+        MESSAGE,
+        "",
+        ["14:116: error: type 'T' has a valueRef, but its presence is not constant (value-ref-without-constant)"],
+    ),
+    (
+        ENUM + type_("T", "uint8", 'valueRef="F.A" presence="constant"'),
+        MESSAGE,
+        "",
+        ["14:116: error: valueRef to unknown enum 'F' (unknown-enum)"],
+    ),
+    (
+        ENUM + type_("T", "int8", 'valueRef="E.A" presence="constant"'),
+        MESSAGE,
+        "",
+        ["14:115: error: valueRef to enum 'E' of uint8, but type 'T' is int8 (value-ref-mismatch)"],
+    ),
+    (
+        ENUM + type_("T", "uint8", 'valueRef="E.B" presence="constant"'),
+        MESSAGE,
+        "",
+        ["14:116: error: enum 'E' has no value 'B' (unknown-value)"],
+    ),
+    (composite("C", '<ref name="a" type="Nope"/>'), MESSAGE, "", ["14:35: error: ref to unknown type 'Nope' (unknown-type)"]),
+    (composite("C", '<ref name="a" type="C"/>'), MESSAGE, "", ["14:35: error: circular reference: C -> C (circular-reference)"]),
+    (
+        composite("C", type_("a", "int8"), type_("a", "int8")),
+        MESSAGE,
+        "",
+        ["14:64: error: composite 'C' already has a member 'a' (duplicate-member)"],
+    ),
+    (
+        composite("C", '<group name="a"/>'),
+        MESSAGE,
+        "",
+        ["14:21: error: group 'a' within a composite, which has fixed fields only (misplaced-member)"],
+    ),
+    (
+        composite("C", '<data name="a"/>'),
+        MESSAGE,
+        "",
+        ["14:21: error: data 'a' within a composite, which has fixed fields only (misplaced-member)"],
+    ),
+    (
+        composite("C", type_("a", "int32"), type_("b", "int8", 'offset="3"')),
+        MESSAGE,
+        "",
+        ["14:95: error: composite 'C': member 'b' has offset 3, but what precedes it takes 4 bytes (bad-offset)"],
+    ),
+    (
+        composite("C", '<ref name="a" type="D"/>') + composite("D", '<ref name="b" type="C"/>'),
+        MESSAGE,
+        "",
+        [
+            "14:35: error: circular reference: D -> C -> D (circular-reference)",
+            "14:91: error: circular reference: C -> D -> C (circular-reference)",
+        ],
+    ),
+    (
+        '<enum name="E" encodingType="int64"/>',
+        MESSAGE,
+        "",
+        [
+            (
+                "14:16: error: encodingType 'int64' of enum 'E' is neither a type nor one of char, uint8, int8, "
+                'int16, uint16, int32; did you mean "int16"? (bad-encoding-type)'
+            )
+        ],
+    ),
+    (
+        type_("T", "int8", 'length="2"') + '<enum name="E" encodingType="T"/>',
+        MESSAGE,
+        "",
+        ["14:64: error: encodingType 'T' of enum 'E' has length 2; expected 1 (bad-encoding-type)"],
+    ),
+    (
+        type_("T", "float") + '<enum name="E" encodingType="T"/>',
+        MESSAGE,
+        "",
+        ["14:54: error: encodingType 'T' of enum 'E' is float; expected an integer or char (bad-encoding-type)"],
+    ),
+    (
+        '<enum name="E" encodingType="uint8"><validValue name="A"/></enum>',
+        MESSAGE,
+        "",
+        ["14:37: error: validValue 'A' has no data (value-without-data)"],
+    ),
+    (
+        '<enum name="E" encodingType="uint8"><validValue name="A">x</validValue></enum>',
+        MESSAGE,
+        "",
+        ["14:37: error: value of validValue 'A': 'x' is no number (bad-number)"],
+    ),
+    (
+        '<enum name="E" encodingType="uint8"><validValue name="A">1</validValue><validValue name="B">1</validValue></enum>',
+        MESSAGE,
+        "",
+        ["14:72: warning: enum 'E': value 'B' has the number 1 of an earlier one (duplicate-value)"],
+    ),
+    (
+        '<enum name="E" encodingType="uint8"><validValue name="A">1</validValue><validValue name="A">2</validValue></enum>',
+        MESSAGE,
+        "",
+        ["14:84: warning: enum 'E': value 'A' is there already (duplicate-value)"],
+    ),
+    (
+        '<enum name="E" encodingType="uint8"><validValue name="A">255</validValue></enum>',
+        MESSAGE,
+        "",
+        ["14:37: error: enum 'E': value 'A' is 255, which is the null value (value-is-null)"],
+    ),
+    (
+        '<enum name="E" encodingType="uint8" nullValue="7"><validValue name="A">7</validValue></enum>',
+        MESSAGE,
+        "",
+        ["14:51: error: enum 'E': value 'A' is 7, which is the null value (value-is-null)"],
+    ),
+    (
+        '<enum name="E" encodingType="uint8"><validValue name="A">256</validValue></enum>',
+        MESSAGE,
+        "",
+        ["14:37: error: enum 'E': value 'A' is 256, outside of 0 to 254 (value-out-of-range)"],
+    ),
+    (
+        type_("T", "int16", 'minValue="1" maxValue="5"') + '<enum name="E" encodingType="T"><validValue name="A">6</validValue></enum>',
+        MESSAGE,
+        "",
+        ["14:97: error: enum 'E': value 'A' is 6, outside of 1 to 5 (value-out-of-range)"],
+    ),
+    (
+        '<set name="S" encodingType="int8"/>',
+        MESSAGE,
+        "",
+        [
+            (
+                "14:15: error: encodingType 'int8' of set 'S' is neither a type of length 1 nor one of uint8, "
+                'uint16, uint32, uint64; did you mean "uint8"? (bad-encoding-type)'
+            )
+        ],
+    ),
+    (
+        '<set name="S" encodingType="uint8"><choice name="A">8</choice></set>',
+        MESSAGE,
+        "",
+        ["14:36: error: choice 'A' is bit 8; a set of uint8 has bits 0 to 7 (choice-out-of-range)"],
+    ),
+    (
+        '<set name="S" encodingType="uint8"><choice name="A">1</choice><choice name="A">1</choice></set>',
+        MESSAGE,
+        "",
+        [
+            "14:63: warning: set 'S': choice 'A' has bit 1 of an earlier one (duplicate-choice)",
+            "14:71: warning: set 'S': choice 'A' is there already (duplicate-choice)",
+        ],
+    ),
+    (
+        '<set name="S" encodingType="uint9"/>',
+        MESSAGE,
+        "",
+        [
+            (
+                "14:15: error: encodingType 'uint9' of set 'S' is neither a type of length 1 nor one of uint8, "
+                'uint16, uint32, uint64; did you mean "uint8"? (bad-encoding-type)'
+            )
+        ],
+    ),
+    ("", "", "", ["2:1: warning: schema has no message (no-messages)"]),
+    (
+        "",
+        message(more='id="1"') + '<message name="N" id="1"/>',
+        "",
+        ["16:54: error: message 'N' has id 1 of message 'M' (duplicate-message)"],
+    ),
+    ("", message(more='id="1"') + message(more='id="2"'), "", ["16:45: error: message 'M' is there already (duplicate-message)"]),
+    ("", message(more=""), "", ["16:1: error: message 'M' lacks attribute 'id' (missing-attribute)"]),
+    ("", message(more='id="x"'), "", ["16:19: error: id of message 'M': 'x' is no number (bad-number)"]),
+    ("", message(field("Nope")), "", ["16:49: error: type 'Nope' of field 'f' is unknown (unknown-type)"]),
+    ("", message(field("uint46")), "", ["16:49: error: type 'uint46' of field 'f' is unknown; did you mean \"uint64\"? (unknown-type)"]),
+    (
+        "",
+        message(field("int8") + field("int8", n="f", i=2)),
+        "",
+        ["16:69: error: field 'f' has the name of an earlier one (duplicate-field)"],
+    ),
+    ("", message(field("int8") + field("int8", n="g", i=1)), "", ["16:78: error: field 'g' has id 1 of an earlier one (duplicate-field)"]),
+    (
+        "",
+        message(data("varString") + field("int8")),
+        "",
+        ["16:66: error: field 'f' stands after a group or data; fields come first (bad-order)"],
+    ),
+    (
+        "",
+        message(data("varString") + group("groupSizeEncoding")),
+        "",
+        ["16:66: error: group 'g' stands after data; groups come first (bad-order)"],
+    ),
+    (
+        "",
+        message(group("groupSizeEncoding") + field("int8")),
+        "",
+        ["16:91: error: field 'f' stands after a group or data; fields come first (bad-order)"],
+    ),
+    (
+        "",
+        message(field("int32") + field("int8", 'offset="3"', n="h", i=2)),
+        "",
+        ["16:98: error: field 'h' has offset 3, but what precedes it takes 4 bytes (bad-offset)"],
+    ),
+    (
+        "",
+        message(field("int32"), 'id="1" blockLength="3"'),
+        "",
+        ["16:26: error: blockLength of message 'M' is 3, but its fields take 4 bytes (block-too-short)"],
+    ),
+    (
+        "",
+        message('<group name="g" id="9" blockLength="1">' + field("int32") + "</group>"),
+        "",
+        ["16:49: error: blockLength of group 'g' is 1, but its fields take 4 bytes (block-too-short)"],
+    ),
+    (
+        type_("T", "int8", 'semanticType="Qty"'),
+        message(field("T", 'semanticType="Price"')),
+        "",
+        ["16:58: error: field 'f' has semanticType 'Price', but its type has 'Qty' (semantic-type-mismatch)"],
+    ),
+    (
+        ENUM,
+        message(field("E", 'presence="constant"')),
+        "",
+        ["16:26: error: field 'f' is a constant enum without a valueRef (constant-without-value-ref)"],
+    ),
+    (
+        ENUM,
+        message(field("E", 'presence="constant" valueRef="EA"')),
+        "",
+        ["16:78: error: valueRef 'EA' is not of the form EnumName.ValueName (bad-value-ref)"],
+    ),
+    (
+        ENUM,
+        message(field("E", 'presence="constant" valueRef="E."')),
+        "",
+        [
+            "16:78: error: valueRef 'E.' is not of the form EnumName.ValueName (bad-value-ref)",
+            "16:78: error: enum 'E' has no value '' (unknown-value)",
+        ],
+    ),
+    (
+        ENUM,
+        message(field("E", 'presence="constant" valueRef="F.A"')),
+        "",
+        [
+            "16:78: error: valueRef to unknown enum 'F' (unknown-enum)",
+            "16:78: error: valueRef to 'F', which is no enum (not-an-enum)",
+            "16:78: error: valueRef to enum 'F', but field 'f' has enum 'E' (value-ref-mismatch)",
+        ],
+    ),
+    (ENUM, message(field("E", 'presence="constant" valueRef="E.B"')), "", ["16:78: error: enum 'E' has no value 'B' (unknown-value)"]),
+    (
+        ENUM,
+        message(field("int8", 'presence="constant" valueRef="E.A"')),
+        "",
+        ["16:81: error: valueRef to enum 'E' of uint8, but field 'f' is int8 (value-ref-mismatch)"],
+    ),
+    (ENUM + UINT8, message(field("E", 'valueRef="U.A"')), "", ["16:58: error: valueRef to 'U', which is no enum (not-an-enum)"]),
+    (
+        ENUM,
+        message(field("varString", 'presence="constant" valueRef="E.A"')),
+        "",
+        [("16:86: error: field 'f' is a constant with a valueRef, but its type is no enum and no number (value-ref-mismatch)")],
+    ),
+    (
+        "",
+        message(field("int8", 'presence="constant"')),
+        "",
+        ["16:26: error: field 'f' is constant, but its type 'int8' has no constant (constant-without-data)"],
+    ),
+    (
+        "",
+        message(field("varString", 'presence="constant"')),
+        "",
+        ["16:26: error: field 'f' is constant, but its type 'varString' takes bytes (bad-constant)"],
+    ),
+    (
+        "",
+        message(field("varString", i=2) + data("varString")),
+        "",
+        ["16:26: error: field 'f' has a type of variable length; declare it as data (variable-field)"],
+    ),
+    ("", message(group("Nope")), "", ["16:49: error: dimensionType 'Nope' of group 'g' is unknown (unknown-type)"]),
+    (UINT8, message(group("U")), "", ["16:49: error: dimensionType 'U' of group 'g' is no composite (bad-dimension)"]),
+    (
+        composite("D", type_("blockLength", "int16"), type_("numInGroup", "uint16")),
+        message(group("D")),
+        "",
+        ["16:49: error: composite 'D' of group 'g' has blockLength of int16, which is not unsigned (bad-dimension)"],
+    ),
+    (
+        composite("D", type_("blockLength", "uint16")),
+        message(group("D")),
+        "",
+        ["16:49: error: composite 'D' of group 'g' lacks 'numInGroup' (bad-dimension)"],
+    ),
+    (
+        composite("D", type_("numInGroup", "uint16")),
+        message(group("D")),
+        "",
+        ["16:49: error: composite 'D' of group 'g' lacks 'blockLength' (bad-dimension)"],
+    ),
+    (
+        composite("D", type_("blockLength", "uint32", 'maxValue="99"'), type_("numInGroup", "uint32")),
+        message(group("D")),
+        "",
+        [
+            ("16:49: warning: composite 'D' of group 'g' has blockLength of uint32; uint8 or uint16 is usual (unusual-dimension)"),
+            ("16:49: warning: composite 'D' of group 'g' has numInGroup of uint32; uint8 or uint16 is usual (unusual-dimension)"),
+            (
+                "16:49: error: composite 'D' of group 'g' has numInGroup of uint32 without a maxValue; it must be "
+                "2147483647 at most (missing-max-value)"
+            ),
+        ],
+    ),
+    (
+        composite("D", type_("blockLength", "uint16"), type_("numInGroup", "uint32", 'maxValue="2147483648"')),
+        message(group("D")),
+        "",
+        [
+            ("16:49: warning: composite 'D' of group 'g' has numInGroup of uint32; uint8 or uint16 is usual (unusual-dimension)"),
+            (
+                "16:49: error: composite 'D' of group 'g' has numInGroup with maxValue 2147483648; lengths and "
+                "counts allow 2147483647 (max-value-too-great)"
+            ),
+        ],
+    ),
+    (
+        composite("D", type_("blockLength", "uint16"), type_("numInGroup", "int8")),
+        message(group("D")),
+        "",
+        [
+            "16:49: warning: composite 'D' of group 'g' has numInGroup of int8, which is not unsigned (unusual-dimension)",
+            "16:49: error: composite 'D' of group 'g' has numInGroup of int8 without a minValue (bad-dimension)",
+        ],
+    ),
+    (
+        composite("D", type_("blockLength", "uint16"), type_("numInGroup", "int8", 'minValue="-1"')),
+        message(group("D")),
+        "",
+        [
+            "16:49: warning: composite 'D' of group 'g' has numInGroup of int8, which is not unsigned (unusual-dimension)",
+            ("16:49: error: composite 'D' of group 'g' has numInGroup with minValue -1; it must not be negative (bad-dimension)"),
+        ],
+    ),
+    (
+        composite("D", type_("blockLength", "uint16"), type_("numInGroup", "uint8", 'maxValue="255"')),
+        message(group("D")),
+        "",
+        [("16:49: error: composite 'D' of group 'g' has numInGroup with maxValue 255; uint8 allows 254 (max-value-too-great)")],
+    ),
+    (
+        composite("D", type_("blockLength", "uint16"), type_("numInGroup", "uint8", 'minValue="9" maxValue="3"')),
+        message(group("D")),
+        "",
+        ["16:49: error: composite 'D' of group 'g' has numInGroup with minValue 9, above its maximum of 3 (bad-dimension)"],
+    ),
+    (
+        composite("D", composite("blockLength", type_("x", "int8")), type_("numInGroup", "uint8")),
+        message(group("D")),
+        "",
+        ["16:49: error: composite 'D' of group 'g' has 'blockLength', which is no type with a primitiveType (bad-member)"],
+    ),
+    (
+        composite("D", type_("blockLength", "uint16", 'length="2"'), type_("numInGroup", "uint8")),
+        message(group("D")),
+        "",
+        ["16:26: error: composite 'D' of group 'g': blockLength is not one integer (bad-member)"],
+    ),
+    (UINT8, message(data("U")), "", ["16:48: error: type 'U' of data 'd' is no composite of a length and varData (bad-data)"]),
+    ("", message(data("Nope")), "", ["16:48: error: type 'Nope' of data 'd' is unknown (unknown-type)"]),
+    (
+        composite("D", type_("length", "uint8")),
+        message(data("D")),
+        "",
+        ["16:48: error: composite 'D' of data 'd' lacks 'varData' (bad-data)"],
+    ),
+    (
+        composite("D", type_("varData", "uint8")),
+        message(data("D")),
+        "",
+        ["16:48: error: composite 'D' of data 'd' lacks 'length' (bad-data)"],
+    ),
+    (
+        composite("D", type_("length", "uint32"), type_("varData", "uint8")),
+        message(data("D")),
+        "",
+        [
+            (
+                "16:48: error: composite 'D' of data 'd' has length of uint32 without a maxValue; it must be "
+                "2147483647 at most (missing-max-value)"
+            )
+        ],
+    ),
+    (
+        composite("D", type_("length", "int8"), type_("varData", "uint8")),
+        message(data("D")),
+        "",
+        ["16:48: error: composite 'D' of data 'd' has length of int8, which is not unsigned (bad-data)"],
+    ),
+    (
+        composite("D", type_("length", "uint64"), type_("varData", "uint8")),
+        message(data("D")),
+        "",
+        ["16:48: warning: composite 'D' of data 'd' has length of uint64; uint8, uint16 or uint32 is usual (unusual-data)"],
+    ),
+    (
+        "",
+        message(data("varString", 'presence="optional"')),
+        "",
+        ["16:65: error: data 'd' is optional; data is always there (optional-data)"],
+    ),
+    ("", MESSAGE, 'headerType="nope"', ["2:84: error: message header 'nope': there is no such type (no-header)"]),
+    (UINT8, MESSAGE, 'headerType="U"', ["2:84: error: message header 'U': it is no composite (no-header)"]),
+    (
+        composite("H", type_("blockLength", "int16"), type_("templateId", "uint8"), type_("schemaId", "uint16")),
+        MESSAGE,
+        'headerType="H"',
+        [
+            "2:84: error: composite 'H' of messageSchema has blockLength of int16, which is not unsigned (bad-header)",
+            "2:84: warning: composite 'H' of messageSchema has blockLength of int16; uint16 is usual (unusual-header)",
+            "2:84: warning: composite 'H' of messageSchema has templateId of uint8; uint16 is usual (unusual-header)",
+            "2:84: error: composite 'H' of messageSchema lacks 'version' (bad-header)",
+        ],
+    ),
+    (
+        composite("H", type_("templateId", "uint16"), type_("schemaId", "uint16"), type_("version", "uint16")),
+        MESSAGE,
+        'headerType="H"',
+        [
+            "2:84: error: composite 'H' of messageSchema does not tell the length of a block (bad-header)",
+            "2:84: error: composite 'H' of messageSchema lacks 'blockLength' (bad-header)",
+        ],
+    ),
+    (
+        type_("T", "int8", 'sinceVersion="2"'),
+        message(field("T", 'sinceVersion="3"'), 'id="1" sinceVersion="4"'),
+        'version="1"',
+        [
+            "14:37: error: T has sinceVersion 2, but the schema has version 1 (newer-than-schema)",
+            "16:26: error: M has sinceVersion 4, but the schema has version 1 (newer-than-schema)",
+            "16:75: error: M.f has sinceVersion 3, but the schema has version 1 (newer-than-schema)",
+        ],
+    ),
+    (
+        composite("C", type_("a", "int8", 'sinceVersion="1"'))
+        + '<enum name="E" encodingType="uint8"><validValue name="A" sinceVersion="1">1</validValue></enum>',
+        MESSAGE,
+        "",
+        [
+            "14:57: error: C.a has sinceVersion 1, but the schema has version 0 (newer-than-schema)",
+            "14:144: error: E.A has sinceVersion 1, but the schema has version 0 (newer-than-schema)",
+        ],
+    ),
+    ("", MESSAGE, 'version="x"', ["2:84: error: version of messageSchema: 'x' is no number (bad-number)"]),
+)
+
+
+def problems_of(path: Path, types: str, messages: str, attributes: str) -> list[str]:
+    (path / "own.xml").write_text(schema(types, messages, attributes), encoding="utf-8")
+    return [str(problem).removeprefix("own.xml:") for problem in read_message_schema(path / "own.xml", "own.xml").problems]
+
+
+@pytest.mark.parametrize(("types", "messages", "attributes", "expected"), CASES)
+def test_each_broken_rule_is_told_with_its_place(tmp_path: Path, types: str, messages: str, attributes: str, expected: list[str]) -> None:
+    assert problems_of(tmp_path, types, messages, attributes) == expected

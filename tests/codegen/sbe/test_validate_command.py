@@ -1,0 +1,225 @@
+"""`codegen validate`: what it prints, its exit codes, and that nothing that a file holds makes it fail otherwise."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from aerowire.codegen.main import main
+from tests.codegen.sbe.writing import HEADER, schema
+
+WARNED = '<type name="T" primitiveType="uint8" nullValue="1"/>'
+NULL = '<enum name="E" encodingType="uint8">\n\t<validValue name="A">255</validValue></enum>'
+MESSAGE = '<message name="M" id="1"/>'
+INCLUDE = 'xmlns:xi="http://www.w3.org/2001/XInclude"'
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def write(name: str, text: str | bytes) -> str:
+    Path(name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    return name
+
+
+def validate(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
+    code = main(["validate", *arguments])
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    return code, captured.out
+
+
+def test_shows_the_source_line_and_a_caret(capsys: pytest.CaptureFixture[str]) -> None:
+    name = write("own.xml", schema(NULL, MESSAGE))
+    assert validate(capsys, name) == (
+        1,
+        "own.xml:15:2: error: enum 'E': value 'A' is 255, which is the null value (value-is-null)\n"
+        '        <validValue name="A">255</validValue></enum>\n'
+        "        ^\n"
+        "1 error, 0 warnings in 1 file\n",
+    )
+
+
+def test_cuts_a_long_line_around_the_caret(capsys: pytest.CaptureFixture[str]) -> None:
+    name = write("own.xml", schema("", f'<message name="M" id="1">{" " * 500}<field name="é" id="1" type="Nope"/></message>{" " * 500}'))
+    code, out = validate(capsys, name)
+    line, caret = out.splitlines()[1:3]
+    assert (code, len(line)) == (1, 4 + 120 + 6)
+    assert line.strip().startswith("...")
+    assert line[caret.index("^") :].startswith('type="Nope"')
+
+
+def test_measures_wide_characters_and_hides_controls(capsys: pytest.CaptureFixture[str]) -> None:
+    name = write("own.xml", schema("", '<message name="中文" id="1"><field name="a&#x9b;" id="1" type="\u0086N"/></message>'))
+    out = validate(capsys, name)[1]
+    first, line, caret = out.splitlines()[:3]
+    assert first == "own.xml:16:56: error: type '\\x86N' of field 'a\\x9b' is unknown (unknown-type)"
+    assert caret.index("^") == line.index("type=") + 2
+
+
+def test_exit_codes_and_the_closing_line(capsys: pytest.CaptureFixture[str]) -> None:
+    good, warned, bad = (
+        write("good.xml", schema("", MESSAGE)),
+        write("warned.xml", schema(WARNED, MESSAGE)),
+        write("bad.xml", schema(NULL, MESSAGE)),
+    )
+    broken = write("broken.xml", "<a>")
+    assert validate(capsys, good) == (0, "0 errors, 0 warnings in 1 file\n")
+    assert validate(capsys, warned)[0] == 0
+    assert validate(capsys, "--warnings-as-errors", warned)[0] == 1
+    assert validate(capsys, good, bad)[0] == 1
+    assert validate(capsys, "--lenient", bad)[0] == 0
+    assert validate(capsys, bad, broken)[0] == 2
+    code, out = validate(capsys, warned, "missing.xml", bad)
+    assert code == 2
+    assert "missing.xml:1:1: error: cannot be read: No such file or directory (unreadable)\n" in out
+    assert out.endswith("2 errors, 1 warning in 3 files\n")
+
+
+def test_json_has_an_object_for_each_file(capsys: pytest.CaptureFixture[str]) -> None:
+    names = [write("good.xml", schema("", MESSAGE)), write("bad.xml", schema(WARNED + NULL, MESSAGE)), write("broken.xml", "<a>")]
+    code, out = validate(capsys, "--json", *names)
+    good, bad, broken = (json.loads(line) for line in out.splitlines())
+    assert code == 2
+    assert good == {"file": "good.xml", "verdict": "valid", "errors": 0, "warnings": 0, "problems": []}
+    assert (bad["verdict"], bad["errors"], bad["warnings"]) == ("invalid", 1, 1)
+    assert bad["problems"][1] == {
+        "file": "bad.xml",
+        "line": 15,
+        "column": 2,
+        "severity": "error",
+        "rule": "value-is-null",
+        "message": "enum 'E': value 'A' is 255, which is the null value",
+    }
+    assert broken["verdict"] == "unreadable"
+
+
+def test_names_of_other_languages_are_checked_when_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    name = write(
+        "own.xml",
+        schema(
+            '<type name="import" primitiveType="uint8"/><type name="a-b" primitiveType="uint8"/><type name="nil" primitiveType="uint8"/>'
+            '<type name="a.b" primitiveType="uint8"/><type name="é" primitiveType="uint8"/><type name="a$b" primitiveType="uint8"/>',
+            '<message name="9lives" id="1"><field name="class" id="1" type="uint8"/></message>',
+        ),
+    )
+    assert validate(capsys, name)[1] == "0 errors, 0 warnings in 1 file\n"
+    for languages, count in (("java", 3), ("cpp", 4), ("golang", 5), ("csharp", 4), ("java,cpp", 7), ("all", 16)):
+        assert validate(capsys, "--names", languages, name)[1].endswith(f"\n0 errors, {count} warnings in 1 file\n"), languages
+    assert "own.xml:14:7: warning: name 'import' is not valid for Java (invalid-name)\n" in validate(capsys, "--names", "java", name)[1]
+    with pytest.raises(SystemExit, match="2"):
+        main(["validate", "--names", "cobol", name])
+    assert "unknown language 'cobol'; expected cpp, java, golang, csharp or all" in capsys.readouterr().err
+
+
+def test_layouts_and_tables_are_validated_too(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out = validate(capsys)
+    assert code == 0
+    assert out.startswith("0 errors, 0 warnings in ")
+    layout = (
+        '<sbe:messageSchema xmlns:sbe="http://fixprotocol.io/2016/sbe" xmlns:aw="urn:aerowire:layout" package="p" id="1" version="0" '
+        'byteOrder="littleEndian" description="d">\n'
+        '<aw:struct name="S" length="1" description="s"><field name="a" type="nope"/></aw:struct>'
+        "</sbe:messageSchema>"
+    )
+    code, out = validate(capsys, write("layout.xml", layout), write("own.xml", schema("", MESSAGE)), write("other.xml", "<other/>"))
+    assert code == 1
+    assert "layout.xml:2:" in out
+    assert "other.xml:1:1: error: root element 'other' is no schema" in out
+    assert "own.xml" not in out
+
+
+def test_includes_only_when_wanted(capsys: pytest.CaptureFixture[str]) -> None:
+    write("types.xml", '<types><type name="Own" primitiveType="uint8"/></types>')
+    name = write(
+        "own.xml",
+        f'<messageSchema {INCLUDE} package="p" id="1">{HEADER}<xi:include href="types.xml"/>'
+        '<message name="M" id="1"><field name="f" id="1" type="Own"/></message></messageSchema>',
+    )
+    assert validate(capsys, name)[0] == 0
+    code, out = validate(capsys, "--no-xinclude", name)
+    assert (code, "type 'Own' of field 'f' is unknown" in out) == (1, True)
+
+
+def groups(depth: int) -> str:
+    return schema("", '<message name="M" id="1">' + '<group name="g" id="1">' * depth + "</group>" * depth + "</message>")
+
+
+def references(count: int) -> str:
+    pairs = "".join(
+        f'<composite name="c{i}"><ref name="a" type="c{i + 1}"/><ref name="b" type="c{i + 1}"/></composite>' for i in range(count)
+    )
+    return schema(f'{pairs}<composite name="c{count}"/>', MESSAGE)
+
+
+HOSTILE: tuple[tuple[str, str | bytes, int, str], ...] = (
+    ("nothing", b"", 2, "no element found"),
+    ("zeros", bytes(1_000), 2, "not well-formed"),
+    ("a program", b"\x7fELF" + bytes(range(256)), 2, "not well-formed"),
+    ("entities", f'<!DOCTYPE a [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]>{schema("", "")[39:]}', 2, "has a DOCTYPE"),
+    ("an unknown entity", schema("&a;", ""), 2, "undefined entity"),
+    ("not its encoding", schema("", "").replace("UTF-8", "UTF-16"), 2, "declares UTF-16, but is not"),
+    ("no encoding", schema("", "").replace("UTF-8", "nope"), 2, "unknown encoding"),
+    ("half a character", schema("ä", "").encode("latin-1"), 2, "not well-formed"),
+    ("a lone surrogate", schema("?", "").encode().replace(b"?\n</types>", b"\xed\xa0\x80</types>"), 2, "not well-formed"),
+    ("a surrogate's number", schema('<type name="&#xD800;"/>', ""), 2, "invalid character number"),
+    ("10,000 groups deep", groups(10_000), 2, "nested more than 256 deep"),
+    ("100 groups deep", groups(100), 1, "groups are nested more than 64 deep"),
+    ("100 composites deep", schema('<composite name="c">' * 100 + "</composite>" * 100, ""), 1, "composites are nested more than 64 deep"),
+    ("references that double", references(20), 1, "composites have more than 100000 members"),
+    (
+        "references in a ring",
+        schema('<ref name="r" type="s"/><ref name="s" type="r"/><composite name="c"><ref name="a" type="r"/></composite>', ""),
+        1,
+        "circular reference: r -> s -> r",
+    ),
+    (
+        "a constant of itself",
+        schema('<type name="T" primitiveType="uint8" presence="constant" valueRef="E.A"/><enum name="E" encodingType="T"/>', ""),
+        1,
+        "refers to itself",
+    ),
+    (
+        "5,000 digits",
+        schema(f'<type name="T" primitiveType="uint64" presence="constant">{"9" * 5_000}</type>', ""),
+        1,
+        "is out of the range of uint64",
+    ),
+    ("an id of 5,000 digits", schema("", f'<message name="M" id="{"9" * 5_000}"/>'), 1, "is out of the range of int32"),
+    (
+        "a name of a megabyte",
+        schema("", f'<message name="M" id="1"><field name="f" id="1" type="{"x" * 1_000_000}"/></message>'),
+        1,
+        "is unknown",
+    ),
+    ("a huge array", schema('<type name="T" primitiveType="int64" length="2147483647"/>', MESSAGE), 1, "has length 2147483647"),
+    ("an include of itself", schema("", '<xi:include href="own.xml"/>', INCLUDE), 1, "circular include: own.xml -> own.xml"),
+    ("an include of nothing", schema("", '<xi:include href="nope.xml"/>', INCLUDE), 1, "No such file"),
+    ("an include of a folder", schema("", '<xi:include href="."/>', INCLUDE), 1, "Is a directory"),
+    ("an include of a device", schema("", '<xi:include href="/dev/zero"/>', INCLUDE), 1, "longer than 16777216 bytes"),
+    ("an include from the net", schema("", '<xi:include href="http://example.com/a.xml"/>', INCLUDE), 1, "only local files are included"),
+    ("an include without a name", schema("", "<xi:include/>", INCLUDE), 1, "lacks attribute 'href'"),
+)
+
+
+@pytest.mark.parametrize(("text", "code", "expected"), [one[1:] for one in HOSTILE], ids=[one[0] for one in HOSTILE])
+def test_whatever_a_file_holds_becomes_a_line(capsys: pytest.CaptureFixture[str], text: str | bytes, code: int, expected: str) -> None:
+    found, out = validate(capsys, write("own.xml", text))
+    assert found == code
+    assert expected in out
+    assert len(out) < 10_000
+
+
+def test_reads_what_the_official_tool_reads_only_by_accident(capsys: pytest.CaptureFixture[str]) -> None:
+    undeclared = schema("", MESSAGE).replace(' xmlns:sbe="http://fixprotocol.io/2016/sbe"', ' xsi:schemaLocation="x"')
+    for text in (
+        undeclared,
+        schema("", MESSAGE.replace("M", "é")).replace("UTF-8", "UTF-16").encode("utf-16"),
+        schema('<type name="Ä" primitiveType="uint8"/>', MESSAGE).replace("UTF-8", "ISO-8859-1").encode("latin-1"),
+        b"\xef\xbb\xbf" + schema("", MESSAGE).encode(),
+    ):
+        assert validate(capsys, write("own.xml", text)) == (0, "0 errors, 0 warnings in 1 file\n")
