@@ -22,6 +22,7 @@ from aerowire.codegen.sbe.reading import load_message_schema, read_message_schem
 from tests.interop.sbe.json_values import json_difference
 from tests.interop.sbe.official import OfficialTool
 from tests.interop.sbe.ours import Codec, Interpreter
+from tests.interop.sbe.tokens import token_differences
 from tests.support.sbe_drawing import draw_schema
 from tests.support.sbe_schemas import Block, Composite, Encoded, Enum, Schema, Type, is_constant, living
 from tests.support.sbe_values import Values, draw_values
@@ -85,13 +86,14 @@ def check_all(official: OfficialTool, drawn: Drawn, messages: int) -> int:
 
 
 def check_verdicts(official: OfficialTool, drawn: Drawn) -> None:
-    """Both sides accept every version of a schema that is valid."""
+    """Both sides accept every version of a schema that is valid, and make the same of it."""
     for version in drawn.versions:
         with explained(drawn, version=version):
             verdict = official.read(drawn.path(version))
             reading = read_message_schema(drawn.path(version))
             assert verdict.is_valid, (verdict.exception, verdict.errors)
             assert reading.schema is not None, [str(problem) for problem in reading.problems]
+            assert token_differences(reading.schema, official.tokens(drawn.path(version))) == []
 
 
 def check_official_round_trip(official: OfficialTool, drawn: Drawn, messages: int) -> None:

@@ -79,6 +79,10 @@ class OfficialTool:
         text: str = self.ask("print_json", schema, bytes=message.hex())["json"]
         return text
 
+    def tokens(self, schema: Path) -> dict[str, Any]:
+        """What the tool made of the schema: `header`, and `messages` by name, each a list of tokens with what is true of its kind."""
+        return self.ask("tokens", schema)
+
     def encode(self, schema: Path, message: str, values: Values) -> bytes:
         """Fill the generated encoder of a message; return its bytes, the header in front.
 

@@ -86,6 +86,10 @@ public final class Oracle
                 answer.put("json", new JsonPrinter(schema(path).usable()).print(bytes));
                 break;
 
+            case "tokens":
+                answer.putAll(Tokens.of(schema(path).usable()));
+                break;
+
             case "encode":
                 final byte[] encoded =
                     filling.encode(schema(path).codecs(), (String)request.get("message"), (Map<?, ?>)request.get("values"));
