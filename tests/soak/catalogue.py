@@ -16,6 +16,7 @@ from tests.soak import (
     pauses,
     sbe_mutations,
     sbe_official,
+    sbe_schemas,
     spec_change,
     speed,
 )
@@ -37,4 +38,5 @@ BARS: dict[str, Bar] = {
     "spec-change": spec_change.parts,
     "sbe-official": sbe_official.parts,
     "sbe-mutations": sbe_mutations.parts,
+    "sbe-schemas": sbe_schemas.parts,
 }
