@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from aerowire.codegen.sbe.interpreter.cursor import Cursor
 from aerowire.codegen.sbe.interpreter.errors import MessageError, shown
@@ -16,7 +16,7 @@ from aerowire.codegen.sbe.interpreter.section import Slots
 from aerowire.codegen.sbe.interpreter.values import ValueForms
 from aerowire.codegen.sbe.ir import Composite, Message, MessageSchema, walk_blocks
 
-BLOCK_LENGTH, TEMPLATE_ID, SCHEMA_ID, VERSION = range(4)
+TEMPLATE_ID, SCHEMA_ID = 1, 2
 HEADER_ROLES = ("blockLength", "templateId", "schemaId", "version")
 
 Buffer = bytes | bytearray | memoryview
@@ -57,8 +57,7 @@ def _versions(message: Message) -> set[int]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Framed:
+class Framed(NamedTuple):
     """A message's place in a buffer: its plans, its header's slots and numbers, and where its block starts."""
 
     plans: MessagePlans
@@ -80,20 +79,18 @@ class Envelope:
         """Read the header; raises for another schema's message and for an unknown one."""
         start = cursor.position
         slots = self.header.read(cursor)
-        number = self.header.number
-        if number(slots, SCHEMA_ID) != self.schema.id:
-            raise MessageError(
-                "a message of another schema", expected=f"schemaId {self.schema.id}", actual=number(slots, SCHEMA_ID), offset=start
-            )
-        plans = self.by_id.get(number(slots, TEMPLATE_ID))
+        block_length, template_id, schema_id, version = self.header.numbers(slots)
+        if schema_id != self.schema.id:
+            raise MessageError("a message of another schema", expected=f"schemaId {self.schema.id}", actual=schema_id, offset=start)
+        plans = self.by_id.get(template_id)
         if plans is None:
             raise MessageError(
                 "a message that the schema does not have",
                 expected="the templateId of one of its messages",
-                actual=number(slots, TEMPLATE_ID),
+                actual=template_id,
                 offset=start,
             )
-        return Framed(plans, slots, number(slots, BLOCK_LENGTH), number(slots, VERSION))
+        return Framed(plans, slots, block_length, version)
 
     def read(self, cursor: Cursor, framed: Framed) -> dict[str, object]:
         """Read what follows the header."""

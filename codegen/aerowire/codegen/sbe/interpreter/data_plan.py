@@ -24,6 +24,7 @@ class DataPlan:
         self.head = Head(forms, order, version, data.type, ("length",), data.data_offset)
         self._least, self._most = max(int(data.length_type.minimum), 0), int(data.length_type.maximum)
         self._form = forms.data(data)
+        self._decode = self._form.decode
         self._head_name = free_name(data.name + HEAD, taken) if forms.keeps_padding else ""
         self._raw_name = free_name(data.name + RAW, taken) if self._form.parse_raw else ""
         self.extra_names = {name for name in (self._head_name, self._raw_name) if name}
@@ -35,10 +36,12 @@ class DataPlan:
             return
         try:
             slots = self.head.read(cursor)
-            length = self.head.number(slots, 0)
+            length = self.head.numbers(slots)
             start = cursor.position
-            stop = cursor.check("the data", length)
-            value = self._form.decode(bytes(cursor.buffer[start:stop]))
+            stop = start + length
+            if stop > cursor.end:
+                cursor.check("the data", length)
+            value = self._decode(bytes(cursor.buffer[start:stop]))
         except MessageError as error:
             raise error.within(self.name) from None
         cursor.position = stop
@@ -47,7 +50,7 @@ class DataPlan:
             values[self._raw_name] = value.raw
         else:
             values[self.name] = value
-        if self._head_name:
+        if self._head_name and (self.head.has_more or not self._least <= length <= self._most):
             kept = self.head.more(slots)
             if not self._least <= length <= self._most:
                 kept["length"] = length

@@ -6,7 +6,8 @@ be written anyway.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from aerowire.codegen.sbe.interpreter.cursor import Cursor
@@ -39,6 +40,8 @@ class Head:
                 section.add_role(member)
         section.finish(size)
         self._places = [section.places.get(role) for role in roles]
+        # All roles' numbers of the slots; of a single role the number itself.
+        self.numbers: Callable[[Slots], Any] = itemgetter(*self._places) if None not in self._places else self._numbers
         self._unpack = section.struct.unpack_from
         self.has_more = bool(section.values.readers or section.gaps)
         self._defaults = section.values.read(section.struct.unpack(section.struct.pack(*section.defaults)))
@@ -46,19 +49,22 @@ class Head:
 
     def read(self, cursor: Cursor) -> Slots:
         """Take the head; returns its slots, to be given to the other methods."""
-        stop = cursor.check("what stands in front", self.size)
-        slots = self._unpack(cursor.buffer, cursor.position)
+        start = cursor.position
+        stop = start + self.size
+        if stop > cursor.end:
+            cursor.check("what stands in front", self.size)
+        slots = self._unpack(cursor.buffer, start)
         cursor.position = stop
         return slots
 
-    def number(self, slots: Slots, index: int) -> int:
-        """The number of a role."""
-        place = self._places[index]
-        return int(self._constants[index]) if place is None else slots[place]  # type: ignore[arg-type]
+    def _numbers(self, slots: Slots) -> Any:
+        found = [self._constants[index] if place is None else slots[place] for index, place in enumerate(self._places)]
+        return found[0] if len(found) == 1 else tuple(found)
 
     def all_values(self, slots: Slots) -> dict[str, object]:
         """Every member by name; roles first."""
-        return {role: self.number(slots, index) for index, role in enumerate(self.roles)} | self._section.values.read(slots)
+        own: dict[str, object] = dict(zip(self.roles, self.numbers(slots), strict=True))
+        return own | self._section.values.read(slots) if self.has_more else own
 
     def more(self, slots: Slots) -> dict[str, object]:
         """What is not a role and not what would be written anyway."""

@@ -148,6 +148,8 @@ def hex_of(length: int | None) -> Callable[[Any], bytes]:
 
 def _text(codec: TextCodec, raw: bytes) -> object:
     try:
+        if codec.is_exact:
+            return raw.decode(codec.name)
         text = codec.decode(raw)
     except UnicodeError:
         return Extended(raw.decode(codec.name, "replace"), raw.hex())

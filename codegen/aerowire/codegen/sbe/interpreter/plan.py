@@ -60,7 +60,7 @@ class BlockPlan:
         cursor.position = end
         for part in self._parts:
             part.read(cursor, values)
-        if self._padding:
+        if self._padding and (self._section.gaps or block_length != self.size):
             padding = self._padding_of(cursor.buffer, slots, start, end)
             if padding:
                 values[self._padding] = padding
@@ -143,8 +143,9 @@ class GroupPlan:
     def _read(self, cursor: Cursor, values: dict[str, object]) -> list[dict[str, object]]:
         start = cursor.position
         slots = self.head.read(cursor)
-        block_length, count = self.head.number(slots, 0), self.head.number(slots, 1)
-        if self._head_name:
+        block_length, count = self.head.numbers(slots)
+        is_usual = block_length == self.block.default_length and self._least <= count <= self._most and not self.head.has_more
+        if self._head_name and not is_usual:
             self._keep_head(values, slots, block_length, count)
         if count <= 0:
             if count < 0:
@@ -154,7 +155,8 @@ class GroupPlan:
         least = block_length + block.least_rest
         if not least:
             cursor.take_empty(count)
-        cursor.check(f"a group of {count} entries of at least {least} bytes", count * least)
+        if cursor.position + count * least > cursor.end:
+            cursor.check(f"a group of {count} entries of at least {least} bytes", count * least)
         flat = block.read_flat(cursor, block_length, count)
         if flat is not None:
             return flat

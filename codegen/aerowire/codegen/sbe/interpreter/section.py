@@ -34,7 +34,6 @@ class Values:
         self.names: list[str] = []
         self.required: set[str] = set()
         self.allowed: set[str] = set()
-        self.absent: dict[str, object] = {}
         self._is_plain = False
 
     def freeze(self) -> None:
@@ -170,7 +169,6 @@ class Section:
         values.allowed.update((name, raw_name) if raw_name else (name,))
         if leaf.default is None:
             values.required.add(name)
-        values.absent[name] = leaf.absent
         values.readers.append((name, raw_name, _reader(leaf, start)))
         values.writers.append((name, _writer(leaf, name, raw_name, start)))
 

@@ -17,7 +17,8 @@ MARKED = {
 
 @dataclass(frozen=True, slots=True)
 class TextCodec:
-    """An encoding by Python's name.  `is_exact`: what it decodes strictly it encodes to the same bytes."""
+    """An encoding by Python's name.  `is_exact`: what it decodes strictly it encodes to the same bytes, and any bytes survive
+    the error handler surrogateescape."""
 
     name: str
     is_exact: bool

@@ -95,7 +95,8 @@ class ValueForms:
         codec, length = array_codec(type.character_encoding), type.length
 
         def decode(slot: bytes) -> str:
-            return decoded(codec, slot.partition(b"\0")[0], "surrogateescape")
+            text = slot.partition(b"\0")[0]
+            return text.decode(codec.name, "surrogateescape") if codec.is_exact else decoded(codec, text, "surrogateescape")
 
         default = b"" if presence is Presence.OPTIONAL else None
         return Leaf(code=f"{length}s", encode=text_check(codec, length, "surrogateescape"), decode=decode, default=default)
@@ -139,7 +140,10 @@ class ValueForms:
         def encode(value: Any) -> bytes:
             return encoded(codec, value, "surrogateescape")
 
-        return DataForm(decode=lambda raw: decoded(codec, raw, "surrogateescape"), encode=encode, absent="")
+        def decode(raw: bytes) -> str:
+            return raw.decode(codec.name, "surrogateescape") if codec.is_exact else decoded(codec, raw, "surrogateescape")
+
+        return DataForm(decode=decode, encode=encode, absent="")
 
     def constant(self, value: Number | str | None) -> object:
         return value
