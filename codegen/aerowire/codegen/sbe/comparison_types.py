@@ -238,10 +238,14 @@ def compare_values(changes: Changes, subject: str, old: Field | Member, new: Fie
     null = _null(old.type), _null(new.type)
     if old.presence is not new.presence:
         what = f"{subject}: presence {old.presence} became {new.presence}"
-        if new.presence is Presence.OPTIONAL:
-            changes.add("presence-changed", what, f"old readers take null{_number(null[1])} for a value", OLD)
+        is_optional = new.presence is Presence.OPTIONAL
+        value = null[1] if is_optional else null[0]
+        if value is None:
+            changes.note("presence-changed", what, "such a type has no null value")
+        elif is_optional:
+            changes.add("presence-changed", what, f"old readers take null ({value}) for a value", OLD)
         else:
-            changes.add("presence-changed", what, f"new readers take null{_number(null[0])} of old messages for a value", NEW)
+            changes.add("presence-changed", what, f"new readers take null ({value}) of old messages for a value", NEW)
     elif old.presence is Presence.OPTIONAL and None not in null and not _same(*null):
         what = f"{subject}: null value {null[0]} became {null[1]}"
         changes.add("null-changed", what, "each side takes the other's null for a value", BOTH)
@@ -283,10 +287,6 @@ def _shown_constant(of: Field | Member) -> str:
 
 def _null(of: Type) -> Number | None:
     return of.null if isinstance(of, EncodedType | Enum) else None
-
-
-def _number(value: Number | None) -> str:
-    return "" if value is None else f" ({value})"
 
 
 def _same(one: Number | None, other: Number | None) -> bool:

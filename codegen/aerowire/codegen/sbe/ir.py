@@ -273,8 +273,8 @@ class Block(Named):
     data: tuple[Data, ...]
 
     def least_block_length(self, acting_version: int) -> int:
-        """Bytes that a block of `acting_version` must at least have: as many as the fields take that exist in it."""
-        return max([0, *(one.end for one in self.fields if one.since_version <= acting_version)])
+        """Bytes that a block of `acting_version` must at least have: as many as the fields take that exist in it and have bytes."""
+        return max([0, *(one.end for one in self.fields if one.size and one.since_version <= acting_version)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
