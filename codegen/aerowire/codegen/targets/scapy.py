@@ -28,6 +28,7 @@ class LayerView:
     align: int
     is_frame: bool
     is_stream: bool
+    has_data: bool
 
 
 class ScapyTarget:
@@ -75,6 +76,7 @@ def _module(schema: Schema, variant: Variant) -> str:
         type_format=order + FORMATS[type_field.primitive.name],
         length_offset=length.offset if length else 0,
         length_format=order + FORMATS[length.primitive.name] if length else "",
+        has_data=any(_has_data(struct) for struct in aligned),
         stream_align=max([1, *(struct.align for struct in aligned)]),
         stream_types=[case.value for case in variant.cases if case.struct and schema.struct(case.struct) in aligned],
         stream_header=min([struct.length for struct in aligned], default=0),
@@ -101,7 +103,13 @@ def _layer(schema: Schema, struct: Struct, order: str, base: str, *, is_frame: b
         align=struct.align,
         is_frame=is_frame,
         is_stream=is_frame and struct.align > 1,
+        has_data=_has_data(struct),
     )
+
+
+def _has_data(struct: Struct) -> bool:
+    """Does it end with bytes that are somebody else's, under the name that `payload` goes by here?"""
+    return any(isinstance(one, Var) and RESERVED.get(one.name) == "data" for one in struct.dynamic)
 
 
 def _field(schema: Schema, struct: Struct, field: Field, order: str) -> str:

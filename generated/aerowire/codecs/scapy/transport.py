@@ -176,6 +176,17 @@ class DataHeader(FrameHeader):
         is_frame = self.available() >= 32 and len(payload) >= 8
         return FrameHeader if is_frame else Padding
 
+    def message(self) -> Packet:
+        """What `data` holds, as the layer that `bind_data` chose for it; `Raw` where there is none, or where it does not fit."""
+        data = bytes(self.data)
+        for layer, fields in DATA_LAYERS:
+            if all(self.getfieldval(name) == value for name, value in fields.items()):
+                try:
+                    return layer(data)
+                except (struct.error, ValueError):
+                    return Raw(data)
+        return Raw(data)
+
 
 class Nak(FrameHeader):
     """A range of a term that a receiver misses."""
@@ -330,6 +341,13 @@ FRAMES: dict[int, type[FrameHeader]] = {
     11: ResponseSetup,
 }
 STREAM_TYPES = frozenset([1, 0])
+# What the data of frames holds: a layer, and the fields that a frame must have for it.
+DATA_LAYERS: list[tuple[type[Packet], dict[str, Any]]] = []
+
+
+def bind_data(layer: type[Packet], **fields: Any) -> None:
+    """Let `message()` dissect the data of frames with these fields (such as `stream_id=10`) as a layer; what was bound last comes first."""
+    DATA_LAYERS.insert(0, (layer, fields))
 
 
 def aeron_frames(payload: bytes) -> list[Packet]:

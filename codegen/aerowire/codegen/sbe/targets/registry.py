@@ -7,6 +7,7 @@ from aerowire.codegen.sbe.targets.base import MessageTarget
 from aerowire.codegen.sbe.targets.dtypes import DtypesMessageTarget
 from aerowire.codegen.sbe.targets.json import JsonMessages
 from aerowire.codegen.sbe.targets.markdown import MarkdownMessages
+from aerowire.codegen.sbe.targets.scapy import ScapyMessages
 from aerowire.codegen.sbe.targets.wireshark import WiresharkMessages
 
 MESSAGE_TARGETS: dict[str, MessageTarget] = {
@@ -17,5 +18,6 @@ MESSAGE_TARGETS: dict[str, MessageTarget] = {
         WiresharkMessages(),
         MarkdownMessages(),
         JsonMessages(),
+        ScapyMessages(),
     )
 }

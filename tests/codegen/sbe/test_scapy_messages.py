@@ -1,0 +1,204 @@
+"""Scapy layers of messages: the same bytes there and back, what is computed, what may be forged, and that no bytes make them fail."""
+
+from __future__ import annotations
+
+import importlib.util
+import random
+import struct
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scapy.layers.inet import IP, UDP
+from scapy.packet import Raw
+
+from aerowire.codecs.scapy.transport import DataHeader, aeron_frames, bind_data
+from aerowire.codegen.sbe.placement import Placement
+from aerowire.codegen.sbe.reading import load_message_schema
+from aerowire.codegen.sbe.targets.scapy import ScapyMessages
+from tests.codegen.sbe import shown
+
+
+def load(folder: Path, text: str, name: str) -> Any:
+    (folder / f"{name}.xml").write_text(text, encoding="utf-8")
+    ((path, source),) = ScapyMessages().render(load_message_schema(folder / f"{name}.xml"), Placement(name)).items()
+    assert path == f"{name}/scapy.py"
+    (folder / f"{name}.py").write_text(source, encoding="utf-8")
+    spec = importlib.util.spec_from_file_location(name, folder / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module", params=["<", ">"], ids=["little", "big"])
+def order(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def layers(order: str, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    name = {"<": "little", ">": "big"}[order]
+    return load(tmp_path_factory.mktemp("layers"), shown.schema_text(order), f"shown_{name}")
+
+
+def built_anew(packet: Any) -> bytes:
+    """The bytes that follow from the values, whatever was dissected."""
+    packet.clear_cache()
+    return bytes(packet)
+
+
+def sound(order: str) -> list[bytes]:
+    return [
+        shown.whole_order(order),
+        shown.whole_order(order, null=True),
+        shown.old_order(order, 0),
+        shown.old_order(order, 1),
+        shown.newer_order(order),
+        shown.header(order, template=2, block=0) + shown.dimension(order, 0, 0),
+    ]
+
+
+def test_what_is_dissected_is_built_again(layers: Any, order: str) -> None:
+    for data in sound(order):
+        packet = layers.dissect(data)
+        assert type(packet).__name__ == "MessageHeader"
+        assert not packet.haslayer(Raw)
+        assert bytes(packet) == built_anew(packet) == data
+
+
+def test_values_are_read(layers: Any, order: str) -> None:
+    packet = layers.dissect(shown.whole_order(order))[layers.Order]
+    assert (packet.id, packet.price, packet.quantity, packet.ratio) == (2**64 - 2, -12_345, 77, 0.25)
+    assert (packet.side, packet.state, packet.symbol, packet.letter) == (ord("S"), 2, "ABC", "x")
+    assert (packet.levels, packet.digest, packet.nil, packet.class_) == ([1, -2, 300], b"\x01\x02\xfe\xff", -9, 7)
+    assert str(packet.marks) == "local+hidden+last"
+    assert (packet.money.mantissa, packet.money.fee.rate, packet.money.fee.payer) == (2**62 + 1, 1.5, ord("B"))
+    assert str(packet.money.fee.marks) == "hidden"
+    assert [(fill.size, [part.part for part in fill.parts], fill.note) for fill in packet.fills] == [(10, [1, -1], "é€"), (20, [], "")]
+    assert ([one.ticks for one in packet.function], packet.text, packet.blob, packet.late) == ([4, -4], "hello", b"\x00\xff", "late")
+    assert packet.CONSTANTS == {"lot": 100, "greatest": 2**64 - 2, "venue": "XDEM", "kind": 1}
+    null = layers.dissect(shown.whole_order(order, null=True))[layers.Order]
+    assert (null.price, null.quantity, null.ratio, null.state) == (None, None, None, None)
+
+
+def test_older_and_newer_messages(layers: Any, order: str) -> None:
+    old = layers.dissect(shown.old_order(order, 0))[layers.Order]
+    assert (old.nil, old.class_, old.function, old.late, old.text) == (None, None, None, None, "hello")
+    newer = layers.dissect(shown.newer_order(order))[layers.Order]
+    assert (newer.unknown[-4:], newer.fills[0].unknown, newer.late) == (b"\xcc" * 4, b"\xaa\xbb", "l")
+
+
+def filled(layers: Any) -> Any:
+    fee = layers.Fee(rate=1.5, payer="BUY", marks="hidden")
+    first = layers.OrderFills(size=10, parts=[layers.OrderFillsParts(part=1), layers.OrderFillsParts(part=-1)], note="é€")
+    ticks = [layers.OrderFunction(ticks=4), layers.OrderFunction(ticks=-4)]
+    return layers.Order(
+        id=2**64 - 2,
+        price=-12_345,
+        quantity=77,
+        ratio=0.25,
+        side="SELL",
+        state="LATE",
+        marks="local+hidden+last",
+        symbol="ABC",
+        letter="x",
+        levels=[1, -2, 300],
+        digest=b"\x01\x02\xfe\xff",
+        money=layers.Money(mantissa=2**62 + 1, fee=fee),
+        nil=-9,
+        class_=7,
+        fills=[first, layers.OrderFills(size=20)],
+        function=ticks,
+        text="hello",
+        blob=b"\x00\xff",
+        late="late",
+    )
+
+
+def test_lengths_counts_and_the_header_are_computed(layers: Any, order: str) -> None:
+    wanted = shown.whole_order(order).replace(b"\xee", b"\0")
+    assert bytes(layers.MessageHeader(sequence=5) / filled(layers)) == wanted
+    older = bytes(layers.MessageHeader(sequence=5, version=1) / filled(layers))
+    assert older == shown.old_order(order, 1)
+    empty = layers.MessageHeader() / layers.Empty()
+    assert bytes(empty) == shown.header(order, template=2, block=0, sequence=0) + shown.dimension(order, 0, 0)
+
+
+def test_nulls_are_what_is_left_out(layers: Any, order: str) -> None:
+    head = struct.pack(order + "Qq", 0, shown.PRICE_NULL) + struct.pack(order + "I", shown.QUANTITY_NULL)
+    assert bytes(layers.Order())[:20] == head
+    assert bytes(layers.Order(state=None))[29] == 255
+
+
+def test_lies_are_sent_as_told(layers: Any, order: str) -> None:
+    dimension = layers.GroupSizeEncoding(block_length=9, num_in_group=200)
+    data = bytes(layers.MessageHeader(block_length=1, template_id=9, schema_id=8) / layers.Empty(nothing_dimension=dimension))
+    assert data == shown.header(order, template=9, schema=8, block=1, sequence=0) + shown.dimension(order, 9, 200)
+    assert bytes(layers.Order(late_length=500, late="x"))[-3:] == struct.pack(order + "H", 500) + b"x"
+
+
+def test_what_is_too_long_is_an_error(layers: Any) -> None:
+    with pytest.raises(ValueError, match="symbol takes 8 bytes, not 9"):
+        bytes(layers.Order(symbol="123456789"))
+
+
+def test_bytes_that_are_no_text_survive(layers: Any, order: str) -> None:
+    data = bytearray(shown.whole_order(order))
+    at = data.index(b"hello")
+    data[at] = 0xFF
+    assert built_anew(layers.dissect(bytes(data))) == bytes(data)
+
+
+def test_several_messages_and_what_is_none(layers: Any, order: str) -> None:
+    whole = shown.whole_order(order)
+    packet = layers.dissect(whole + whole + b"rest of something")
+    assert bytes(packet) == whole + whole + b"rest of something"
+    assert len([one for one in packet.iterpayloads() if isinstance(one, layers.Order)]) == 2
+    assert bytes(packet.lastlayer()) == b"rest of something"
+    for data in (b"", b"\x01", whole[:50], whole[:-1], shown.header(order, template=9) + b"x", shown.header(order, schema=1) + b"x"):
+        assert not layers.dissect(data).haslayer(layers.Order)
+        assert bytes(layers.dissect(data)) == data
+
+
+def test_no_bytes_make_it_fail_or_hang(layers: Any, order: str, seed: int) -> None:
+    chance = random.Random(seed)
+    for _ in range(300):
+        data = bytearray(chance.choice(sound(order)))
+        for _ in range(chance.randint(1, 4)):
+            data[chance.randrange(len(data))] = chance.choice([0, 1, 0x7F, 0x80, 0xFF, chance.randrange(256)])
+        cut = bytes(data[: chance.randint(0, len(data))])
+        assert bytes(layers.dissect(cut)) == cut
+    started = time.process_time()
+    empty = shown.header(order, template=2, block=0) + shown.dimension(order, 0, 255)
+    assert bytes(layers.dissect(empty * 20)) == empty * 20
+    assert time.process_time() - started < 5
+
+
+def test_in_datagrams_and_in_frames(layers: Any, order: str) -> None:
+    port, stream = {"<": (45_801, 801), ">": (45_802, 802)}[order]
+    whole = shown.whole_order(order)
+    layers.bind(port)
+    packet = IP(bytes(IP() / UDP(sport=1, dport=port) / whole))
+    assert packet[layers.Order].price == -12_345
+    bind_data(layers.MessageHeader, stream_id=stream)
+    (frame, other) = aeron_frames(bytes(DataHeader(stream_id=stream, data=whole) / DataHeader(stream_id=stream + 9, data=whole)))
+    assert frame.message()[layers.Order].late == "late"
+    assert isinstance(other.message(), Raw)
+    assert isinstance(DataHeader(stream_id=stream, data=whole[:9]).message(), Raw)
+
+
+def test_names_of_scapy_and_of_python_may_be_fields(tmp_path: Path) -> None:
+    names = ["payload", "name", "fields", "class", "show", "text_length", "Packet", "größe"]
+    fields = "".join(f'<field name="{name}" id="{number}" type="uint8"/>' for number, name in enumerate(names, 1))
+    data = '<data name="text" id="20" type="textEncoding"/>'
+    message = f'<sbe:message name="Packet" id="5">{fields}{data}</sbe:message></sbe:messageSchema>'
+    layers = load(tmp_path, shown.schema_text("<").replace("</sbe:messageSchema>", message), "names")
+    packet = layers.Packet(
+        **dict(zip(["payload_", "name_", "fields_", "class_", "show_", "text_length", "packet", "größe"], range(8), strict=True))
+    )
+    packet.text = "ab"
+    assert bytes(packet) == bytes(range(8)) + b"\x02\0ab"
+    assert (packet.text_length, packet.text_length_2) == (5, None)
