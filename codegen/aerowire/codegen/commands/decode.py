@@ -14,6 +14,7 @@ EXAMPLES = """examples:
   codegen decode my-schema.xml messages.bin            messages one after the other, a line of JSON for each
   codegen decode my-schema.xml --hex < messages.txt    one message a line, in hex"""
 
+TO_TEXT = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode
 # Characters that JSON lets through and that a terminal may obey.
 CONTROLS = re.compile("[\\x7f-\\x9f]")
 
@@ -59,7 +60,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _line(values: dict[str, object]) -> bytes:
-    text = json.dumps(values, ensure_ascii=False)
+    text = TO_TEXT(values)
     if not text.isascii():
         text = CONTROLS.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
     return text.encode() + b"\n"

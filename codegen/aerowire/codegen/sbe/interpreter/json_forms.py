@@ -49,11 +49,11 @@ class JsonForms:
         codec, length = array_codec(type.character_encoding), type.length
 
         def decode(slot: bytes) -> object:
-            text, nul, rest = slot.partition(b"\0")
+            text = codec.until_nul(slot)
             plain = _text(codec, text)
             if plain.__class__ is Extended:
                 return Extended(plain.value, slot.hex())
-            return Extended(plain, slot.hex()) if nul and rest.strip(b"\0") else plain
+            return Extended(plain, slot.hex()) if slot[len(text) :].strip(b"\0") else plain
 
         is_optional = presence is Presence.OPTIONAL
         return Leaf(
@@ -152,8 +152,15 @@ def _text(codec: TextCodec, raw: bytes) -> object:
             return raw.decode(codec.name)
         text = codec.decode(raw)
     except UnicodeError:
-        return Extended(raw.decode(codec.name, "replace"), raw.hex())
+        return Extended(_replaced(_legible(codec, raw)), raw.hex())
     return text if codec.is_reversible(raw, text) and _is_unicode(text) else Extended(_replaced(text), raw.hex())
+
+
+def _legible(codec: TextCodec, raw: bytes) -> str:
+    try:
+        return codec.decode(raw, "replace")
+    except UnicodeError:  # an encoding that cannot go on behind what it does not know
+        return raw.decode("latin-1")
 
 
 def _is_unicode(text: str) -> bool:

@@ -34,6 +34,24 @@ class TextCodec:
             return mark + text.encode(big_endian, errors) if text else b""
         return text.encode(self.name, errors)
 
+    @property
+    def unit(self) -> int:
+        """Bytes of the smallest character."""
+        return 2 if self.name.startswith("utf-16") else 4 if self.name.startswith("utf-32") else 1
+
+    @property
+    def keeping(self) -> str:
+        """The error handler with which most of what is no text survives as surrogates."""
+        return "surrogateescape" if self.unit == 1 else "surrogatepass"
+
+    def until_nul(self, raw: bytes) -> bytes:
+        """The bytes in front of the first NUL character."""
+        unit = self.unit
+        if unit == 1:
+            return raw.partition(b"\0")[0]
+        ends = (at for at in range(0, len(raw) - unit + 1, unit) if not any(raw[at : at + unit]))
+        return raw[: next(ends, len(raw))]
+
     def is_reversible(self, raw: bytes, text: str) -> bool:
         """Whether `text`, decoded strictly from `raw`, gives it back."""
         if self.is_exact:
@@ -54,9 +72,9 @@ def text_codec(encoding: str) -> TextCodec | None:
     return TextCodec(found.name, found.name in EXACT)
 
 
-ASCII = TextCodec("ascii", is_exact=True)
+LATIN_1 = TextCodec("iso8859-1", is_exact=True)
 
 
 def array_codec(encoding: str) -> TextCodec:
-    """The codec of a char array: one that Python does not know is read as ASCII."""
-    return text_codec(encoding or DEFAULT) or ASCII
+    """The codec of a char array: one that Python does not know is read as Latin-1, which has all bytes."""
+    return text_codec(encoding or DEFAULT) or LATIN_1

@@ -95,11 +95,12 @@ class ValueForms:
         codec, length = array_codec(type.character_encoding), type.length
 
         def decode(slot: bytes) -> str:
-            text = slot.partition(b"\0")[0]
-            return text.decode(codec.name, "surrogateescape") if codec.is_exact else decoded(codec, text, "surrogateescape")
+            if codec.is_exact:
+                return slot.partition(b"\0")[0].decode(codec.name, "surrogateescape")
+            return decoded(codec, codec.until_nul(slot), codec.keeping)
 
         default = b"" if presence is Presence.OPTIONAL else None
-        return Leaf(code=f"{length}s", encode=text_check(codec, length, "surrogateescape"), decode=decode, default=default)
+        return Leaf(code=f"{length}s", encode=text_check(codec, length, codec.keeping), decode=decode, default=default)
 
     def enum(self, type: Enum, presence: Presence) -> Leaf:
         members: dict[int, EnumValue | None] = {}
@@ -138,10 +139,10 @@ class ValueForms:
             return DataForm(decode=lambda raw: raw, encode=_bytes_check, absent=b"")
 
         def encode(value: Any) -> bytes:
-            return encoded(codec, value, "surrogateescape")
+            return encoded(codec, value, codec.keeping)
 
         def decode(raw: bytes) -> str:
-            return raw.decode(codec.name, "surrogateescape") if codec.is_exact else decoded(codec, raw, "surrogateescape")
+            return raw.decode(codec.name, "surrogateescape") if codec.is_exact else decoded(codec, raw, codec.keeping)
 
         return DataForm(decode=decode, encode=encode, absent="")
 
@@ -191,7 +192,7 @@ def text_check(codec: TextCodec, length: int, errors: str = "strict") -> Any:
         raw = encoded(codec, value, errors)
         if len(raw) > length:
             raise MessageError("is too long", expected=f"at most {length} bytes", actual=f"{len(raw)} bytes, {shown(value)}")
-        if b"\0" in raw:
+        if "\0" in value or codec.until_nul(raw) != raw:
             raise MessageError("has a NUL, which would end it", expected="no NUL", actual=shown(value))
         return raw
 
