@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from aerowire.codegen.ir import Primitive
-from aerowire.codegen.sbe.ir import RANGES, Block, ByteOrder, Composite, EncodedType, Enum, Field, FlagSet, Member, Number, Presence
+from aerowire.codegen.sbe.ir import Block, ByteOrder, Composite, EncodedType, Enum, Field, FlagSet, Header, Member, Number, Presence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +62,12 @@ def columns_of(block: Block, order: ByteOrder) -> Iterator[Column]:
         yield from columns_of_field(field, order)
 
 
+def columns_of_header(header: Header, order: ByteOrder) -> Iterator[Column]:
+    """Every value of the header that takes bytes."""
+    for column in _members(header.type, "", 0, 0, order):
+        yield replace(column, path=column.path.removeprefix("."))
+
+
 def columns_of_field(field: Field, order: ByteOrder) -> Iterator[Column]:
     if field.presence is Presence.CONSTANT:
         return
@@ -92,7 +98,3 @@ def python_number(value: Number) -> str:
     if isinstance(value, float):
         return 'float("nan")' if math.isnan(value) else repr(value) if math.isfinite(value) else f'float("{value}")'
     return repr(value)
-
-
-def default_null(primitive: Primitive) -> Number:
-    return RANGES[primitive.name].null

@@ -7,6 +7,7 @@ from aerowire.codegen.sbe.targets.base import MessageTarget
 from aerowire.codegen.sbe.targets.dtypes import DtypesMessageTarget
 from aerowire.codegen.sbe.targets.json import JsonMessages
 from aerowire.codegen.sbe.targets.markdown import MarkdownMessages
+from aerowire.codegen.sbe.targets.native import NativeMessageTarget
 from aerowire.codegen.sbe.targets.scapy import ScapyMessages
 from aerowire.codegen.sbe.targets.wireshark import WiresharkMessages
 
@@ -15,6 +16,7 @@ MESSAGE_TARGETS: dict[str, MessageTarget] = {
     for target in (
         DtypesMessageTarget(),
         ArrowMessageTarget(),
+        NativeMessageTarget(),
         WiresharkMessages(),
         MarkdownMessages(),
         JsonMessages(),
