@@ -2149,7 +2149,7 @@ RECORDING_DESCRIPTOR_SCHEMA: Final[pa.Schema] = pa.schema(
         pa.field(
             "strippedChannel",
             pa.string(),
-            metadata={"description": "The channel without what does not tell streams apart.", "id": "14"},
+            metadata={"description": "The channel without what only its publisher needs, such as the term length.", "id": "14"},
         ),
         pa.field("originalChannel", pa.string(), metadata={"description": "The channel as it was asked for.", "id": "15"}),
         pa.field("sourceIdentity", pa.string(), metadata={"description": "Where the recorded stream came from.", "id": "16"}),
@@ -2164,9 +2164,9 @@ RECORDING_DESCRIPTOR_DDL: Final = (
     "the recording\\'s last byte; -1 while it is active.', `initialTermId` INT COMMENT 'First term of the recorded stream.', "
     "`segmentFileLength` INT COMMENT 'Bytes of a segment file.', `termBufferLength` INT COMMENT 'Bytes of a term of the recorded stream.', "
     "`mtuLength` INT COMMENT 'Most bytes of a datagram of the recorded stream.', `sessionId` INT COMMENT 'Session of the recorded "
-    "publication.', `streamId` INT COMMENT 'Stream that was recorded.', `strippedChannel` STRING COMMENT 'The channel without what does "
-    "not tell streams apart.', `originalChannel` STRING COMMENT 'The channel as it was asked for.', `sourceIdentity` STRING COMMENT 'Where "
-    "the recorded stream came from.'"
+    "publication.', `streamId` INT COMMENT 'Stream that was recorded.', `strippedChannel` STRING COMMENT 'The channel without what only "
+    "its publisher needs, such as the term length.', `originalChannel` STRING COMMENT 'The channel as it was asked for.', `sourceIdentity` "
+    "STRING COMMENT 'Where the recorded stream came from.'"
 )
 RECORDING_DESCRIPTOR_TABLE: Final = MessageTable(
     SCHEMA.messages[20],
@@ -2206,7 +2206,7 @@ RECORDING_SUBSCRIPTION_DESCRIPTOR_SCHEMA: Final[pa.Schema] = pa.schema(
         pa.field(
             "strippedChannel",
             pa.string(),
-            metadata={"description": "The channel without what does not tell streams apart.", "id": "5"},
+            metadata={"description": "The channel without what only its publisher needs, such as the term length.", "id": "5"},
         ),
     ],
     metadata={"description": "A recording subscription that is active."},
@@ -2214,7 +2214,7 @@ RECORDING_SUBSCRIPTION_DESCRIPTOR_SCHEMA: Final[pa.Schema] = pa.schema(
 RECORDING_SUBSCRIPTION_DESCRIPTOR_DDL: Final = (
     "`controlSessionId` BIGINT COMMENT 'Control session that asked.', `correlationId` BIGINT COMMENT 'Number of the request that is "
     "answered.', `subscriptionId` BIGINT COMMENT 'The recording subscription.', `streamId` INT COMMENT 'Stream that it records.', "
-    "`strippedChannel` STRING COMMENT 'The channel without what does not tell streams apart.'"
+    "`strippedChannel` STRING COMMENT 'The channel without what only its publisher needs, such as the term length.'"
 )
 RECORDING_SUBSCRIPTION_DESCRIPTOR_TABLE: Final = MessageTable(
     SCHEMA.messages[21],

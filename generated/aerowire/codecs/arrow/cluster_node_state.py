@@ -49,7 +49,7 @@ HEADER: Final[np.dtype[np.void]] = np.dtype(
     },
 )
 
-# nodeStateHeader: Version of the file.
+# nodeStateHeader: The start of the file; the one record without a header.
 NODE_STATE_HEADER: Final[np.dtype[np.void]] = np.dtype(
     {"names": ["version", "padding"], "formats": ["<i4", "<i4"], "offsets": [0, 4], "itemsize": 8},
 )
@@ -129,13 +129,13 @@ SCHEMA: Final = SchemaLayout(
     ),
 )
 
-# nodeStateHeader: Version of the file.
+# nodeStateHeader: The start of the file; the one record without a header.
 NODE_STATE_HEADER_SCHEMA: Final[pa.Schema] = pa.schema(
     [
         pa.field("version", pa.int32(), metadata={"description": "Version of the file.", "id": "1"}),
         pa.field("padding", pa.int32(), metadata={"description": "Fills the record up to eight bytes.", "id": "2"}),
     ],
-    metadata={"description": "Version of the file."},
+    metadata={"description": "The start of the file; the one record without a header."},
 )
 NODE_STATE_HEADER_DDL: Final = "`version` INT COMMENT 'Version of the file.', `padding` INT COMMENT 'Fills the record up to eight bytes.'"
 NODE_STATE_HEADER_TABLE: Final = MessageTable(

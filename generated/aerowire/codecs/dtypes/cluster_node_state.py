@@ -53,7 +53,7 @@ HEADER: Final[np.dtype[np.void]] = np.dtype(
     },
 )
 
-# nodeStateHeader: Version of the file.
+# nodeStateHeader: The start of the file; the one record without a header.
 NODE_STATE_HEADER: Final[np.dtype[np.void]] = np.dtype(
     {"names": ["version", "padding"], "formats": ["<i4", "<i4"], "offsets": [0, 4], "itemsize": 8},
 )

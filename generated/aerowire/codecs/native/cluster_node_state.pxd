@@ -152,7 +152,7 @@ cdef extern from *:
     const int HEADER_VERSION_OFFSET "sbe_cluster_node_state_HEADER_VERSION_OFFSET"
     const int HEADER_FRAME_LENGTH_OFFSET "sbe_cluster_node_state_HEADER_FRAME_LENGTH_OFFSET"
     const int HEADER_PADDING_OFFSET "sbe_cluster_node_state_HEADER_PADDING_OFFSET"
-    const int NODE_STATE_HEADER_TEMPLATE_ID "sbe_cluster_node_state_NODE_STATE_HEADER_TEMPLATE_ID"  # Version of the file.
+    const int NODE_STATE_HEADER_TEMPLATE_ID "sbe_cluster_node_state_NODE_STATE_HEADER_TEMPLATE_ID"  # The start of the file; the one record without a header.
     const int NODE_STATE_HEADER_BLOCK_LENGTH "sbe_cluster_node_state_NODE_STATE_HEADER_BLOCK_LENGTH"
     const int NODE_STATE_HEADER_VERSION_OFFSET "sbe_cluster_node_state_NODE_STATE_HEADER_VERSION_OFFSET"
     const int NODE_STATE_HEADER_PADDING_OFFSET "sbe_cluster_node_state_NODE_STATE_HEADER_PADDING_OFFSET"

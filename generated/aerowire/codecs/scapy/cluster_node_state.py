@@ -370,7 +370,7 @@ class MessageHeader(_Part):
 
 
 class NodeStateHeader(_Message):
-    """Version of the file."""
+    """The start of the file; the one record without a header."""
 
     name = "cluster_node_state nodeStateHeader"
     SBE_BLOCK_LENGTH = 8

@@ -491,7 +491,7 @@ local SCHEMA = {
       data = {
         {
           name = "strippedChannel",
-          about = "The channel without what does not tell streams apart.",
+          about = "The channel without what only its publisher needs, such as the term length.",
           offset = 4,
           length = { offset = 0, kind = "uint", size = 4 },
           encoding = "ascii",
@@ -526,7 +526,7 @@ local SCHEMA = {
       data = {
         {
           name = "strippedChannel",
-          about = "The channel without what does not tell streams apart.",
+          about = "The channel without what only its publisher needs, such as the term length.",
           offset = 4,
           length = { offset = 0, kind = "uint", size = 4 },
           encoding = "ascii",

@@ -51,7 +51,7 @@ local SCHEMA = {
   messages = {
     {
       name = "nodeStateHeader",
-      about = "Version of the file.",
+      about = "The start of the file; the one record without a header.",
       id = 300,
       length = 8,
       fields = {
