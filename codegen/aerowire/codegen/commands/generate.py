@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
+import sys
+from pathlib import Path
 
 from aerowire.codegen.commands.common import DONE, USAGE, Commands, add_command
 from aerowire.codegen.commands.freshness import add_arguments, output_folder
 from aerowire.codegen.load import default_spec, find_sources, load_project
 from aerowire.codegen.output import write_files
+from aerowire.codegen.problems import Location, Problem, SchemaError
+from aerowire.codegen.project import Project
+from aerowire.codegen.sbe.naming import package_name
+from aerowire.codegen.sbe.placement import Placement
+from aerowire.codegen.sbe.reading import ReadOptions
 from aerowire.codegen.targets.registry import render_all
 
 EXAMPLES = """examples:
@@ -15,6 +23,8 @@ EXAMPLES = """examples:
   codegen generate --target native,flyweights           two targets only
   codegen generate aerowire:transport --out build/code  one of the project's schemas
   codegen generate my-layout.xml --out build/code       a schema of your own
+  codegen generate my-sbe.xml --out src --package codecs.orders --target flyweights
+                                                        messages of your own, as the package that you name
   codegen generate --spec copy-of-spec --out build/code another set of schemas"""
 
 
@@ -29,16 +39,56 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     )
     add_arguments(parser)
     parser.add_argument("schemas", nargs="*", metavar="SCHEMA", help="a file, or aerowire:NAME (default: every schema of the folder)")
+    messages = parser.add_argument_group("message schemas (SBE)")
+    messages.add_argument("--package", metavar="NAME", help="dotted name of the Python package (default: the schema's package)")
+    messages.add_argument("--lenient", action="store_true", help="a value of an enum that equals its null value is a warning only")
+    messages.add_argument(
+        "--xinclude", action=argparse.BooleanOptionalAction, default=True, help="replace xi:include by the files that it names"
+    )
+    messages.add_argument("--since-version", type=int, metavar="N", help="the schema as it was in version N, without what is newer")
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    sources = find_sources(arguments.schemas, arguments.spec or default_spec())
+    options = ReadOptions(lenient=arguments.lenient, xinclude=arguments.xinclude, since_version=arguments.since_version)
+    project = load_project(sources, options)
+    own = [place for _, place in project.messages if not place.is_project]
+    if arguments.package is not None and len(own) != 1:
+        print(f"codegen: --package names the package of one message schema; there are {len(own)}", file=sys.stderr)
+        return USAGE
+    if own and arguments.out is None:
+        print("codegen: --out DIR is needed: the package is made in that folder", file=sys.stderr)
+        return USAGE
     out = output_folder(arguments)
     if out is None:
         return USAGE
-    project = load_project(find_sources(arguments.schemas, arguments.spec or default_spec()))
+    project = _placed(project, arguments.package)
     files = render_all(project, arguments.target)
     written = write_files(out, files, is_complete=not arguments.schemas and not arguments.target)
     for name in written.removed:
         print(f"removed {out / name}")
     print(f"{out}: {len(written.changed)} files written, {len(written.unchanged)} unchanged")
+    for _, place in project.messages:
+        if not place.is_project and f"{place.folder('flyweights')}/__init__.py" in files:
+            print(f"with {out} on the path: import {place.package}")
     return DONE
+
+
+def _placed(project: Project, package: str | None) -> Project:
+    """Give each schema that is not the project's a package that can be imported.  Raises SchemaError when two have the same."""
+    messages = []
+    problems: list[Problem] = []
+    taken: dict[str, str] = {}
+    for schema, place in project.messages:
+        if place.is_project:
+            messages.append((schema, place))
+            continue
+        name = package_name(package or place.package or Path(schema.source).stem)
+        if name.casefold() in taken:
+            message = f"package {name!r} is also that of {taken[name.casefold()]}; generate each with a --package of its own"
+            problems.append(Problem(Location(schema.source, 1, 1), message))
+        taken[name.casefold()] = schema.source
+        messages.append((schema, Placement(name)))
+    if problems:
+        raise SchemaError(problems)
+    return dataclasses.replace(project, messages=tuple(messages))

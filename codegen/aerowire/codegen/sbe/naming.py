@@ -14,7 +14,7 @@ import functools
 import keyword
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -90,6 +90,12 @@ def upper_name(name: str) -> str:
 def pascal_name(name: str) -> str:
     """`fuelFigures` -> `FuelFigures`, `price_null` -> `PriceNull`; capitals stay."""
     return _settled("".join(part[:1].upper() + part[1:] for part in identifier(name).split("_")))
+
+
+def package_name(name: str) -> str:
+    """A dotted name that can be imported: `my-schemas.class` -> `my_schemas.class_`; empty becomes `messages`."""
+    parts = [identifier(part) for part in name.split(".") if part.strip()]
+    return ".".join(f"{part}_" if part in KEYWORDS else part for part in parts) or "messages"
 
 
 def _settled(name: str) -> str:
@@ -172,7 +178,7 @@ def class_names(schema: MessageSchema) -> ClassNames:
     """Every class of the schema and its name: messages choose first, then types, then groups, which are called after their path."""
     taken: set[str] = set()
     messages = {message.name: _class_name(pascal_name(message.name), taken) for message in _by_age(schema.messages)}
-    types = {one: _class_name(pascal_name(one.name), taken) for one in _by_age(types_with_class(schema))}
+    types = _type_names(schema, taken)
     groups: dict[tuple[str, ...], str] = {}
     for message in schema.messages:
         for path in _group_paths((message.name,), message):
@@ -185,24 +191,60 @@ def class_names(schema: MessageSchema) -> ClassNames:
 
 def types_with_class(schema: MessageSchema) -> Sequence[TypeWithClass]:
     """Enums, sets and composites, each once, what is within a composite before it; not those that only frame groups and data."""
+    found: dict[Hashable, TypeWithClass] = {}
+    for key, one in _keyed_types(schema):
+        found.setdefault(key, one)
+    return list(found.values())
+
+
+def _keyed_types(schema: MessageSchema) -> Iterator[tuple[Hashable, TypeWithClass]]:
+    """Every type that a class is for, with what types of one class have in common, the name among it."""
     blocks = [block for message in schema.messages for block in walk_blocks(message)]
     framing = {one.type for block in blocks for one in block.data} | {one.dimension for one in blocks if isinstance(one, Group)}
     held = [one.type for block in blocks for one in block.fields]
     roots: list[Type] = [schema.header.type, *(one for one in schema.types if one not in framing), *held]
-    return list(dict.fromkeys(found for root in roots for found in _inner_first(root)))
+    for root in dict.fromkeys(roots):
+        yield from _inner_first(root, root.name)
 
 
-def _inner_first(root: Type) -> Iterator[TypeWithClass]:
+def _inner_first(root: Type, name: str) -> Iterator[tuple[Hashable, TypeWithClass]]:
+    """A type that a composite refers to is told by the name of what it refers to, not by the member's."""
     if isinstance(root, EncodedType):
         return
     if isinstance(root, Composite):
         for member in root.members:
-            yield from _inner_first(member.type)
-    yield root
+            yield from _inner_first(member.type, member.reference or member.type.name)
+    yield (name, _shape(root)), root
+
+
+def _shape(of: Type) -> Hashable:
+    """What a type is, whatever it is called and however it is described."""
+    if isinstance(of, Enum):
+        return of.primitive.name, of.null, tuple((one.name, one.value) for one in of.values)
+    if isinstance(of, FlagSet):
+        return of.primitive.name, tuple((one.name, one.bit) for one in of.choices)
+    if isinstance(of, Composite):
+        members = ((one.name, one.offset, one.since_version, one.reference, _shape(one.type)) for one in of.members)
+        return of.size, tuple(members)
+    declared = repr((of.constant, of.null_value, of.min_value, of.max_value))
+    return of.primitive.name, of.length, of.presence, of.character_encoding, declared
 
 
 def _by_age(members: Iterable[NamedT]) -> list[NamedT]:
     return sorted(members, key=lambda one: one.since_version)
+
+
+def _type_names(schema: MessageSchema, taken: set[str]) -> dict[TypeWithClass, str]:
+    """The class of each type; types that differ in nothing but a description, or the name of a reference, have the same."""
+    keyed = list(_keyed_types(schema))
+    first: dict[Hashable, TypeWithClass] = {}
+    for key, one in keyed:
+        first.setdefault(key, one)
+    names: dict[Hashable, str] = {}
+    for key in sorted(first, key=lambda key: first[key].since_version):
+        called = key[0] if isinstance(key, tuple) else ""
+        names[key] = _class_name(pascal_name(str(called)), taken)
+    return {one: names[key] for key, one in keyed}
 
 
 def _group_paths(path: tuple[str, ...], block: Block) -> Iterator[tuple[str, ...]]:

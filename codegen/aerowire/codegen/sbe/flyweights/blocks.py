@@ -1,0 +1,329 @@
+"""The decoder and the encoder of a message, of an entry of a group and of a composite, and the constants that both have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from aerowire.codegen.sbe.flyweights.module import Module
+from aerowire.codegen.sbe.flyweights.rows import Row
+from aerowire.codegen.sbe.flyweights.text import WIDTH, byte_literal, docstring, joined, literal, spread, spread_flat
+from aerowire.codegen.sbe.flyweights.values import FORMATS, Model, Value, errors_of, limits, python_encoding
+from aerowire.codegen.sbe.ir import Block, Composite, Data, EncodedType, Field, Group, Message, Named
+from aerowire.codegen.sbe.naming import constant_prefix, property_names
+
+Owner = Block | Composite
+
+
+def class_doc(node: Named, level: int, fallback: str) -> list[str]:
+    """The docstring of a class or a property: what the schema says, and whether it is deprecated."""
+    more = [f"Deprecated since version {node.deprecated}."] if node.deprecated else []
+    more += [f"Since version {node.since_version}."] if node.since_version else []
+    return docstring(node.description or fallback, level, *more)
+
+
+def add_layout(module: Module, stem: str, owner: Owner) -> None:
+    """The class of constants that decoder and encoder share."""
+    names = property_names(owner)
+    values = module.model.values(owner)
+    lines = ["", "", f"class _{stem}Layout:", f'    """Constants of {stem}."""', "", "    __slots__ = ()"]
+    if isinstance(owner, Message):
+        schema = module.model.schema
+        lines += [
+            f"    SBE_TEMPLATE_ID = {owner.id}",
+            f"    SBE_SCHEMA_ID = {schema.id}",
+            f"    SBE_SCHEMA_VERSION = {schema.version}",
+            f"    SBE_BLOCK_LENGTH = {owner.block_length}",
+            f"    SBE_SEMANTIC_TYPE = {literal(owner.semantic_type)}",
+            f"    SBE_SEMANTIC_VERSION = {literal(schema.semantic_version)}",
+            f"    _HEADER = {module.use_class('HEADER', 'header')}",
+        ]
+    if isinstance(owner, Composite):
+        lines += [f"    ENCODED_LENGTH = {owner.size}", f"    SBE_SCHEMA_VERSION = {module.model.schema.version}"]
+    else:
+        lines += [f"    _BLOCK_LENGTH = {owner.block_length}"]
+    if isinstance(owner, Group):
+        lines += ["    SBE_BLOCK_LENGTH = _BLOCK_LENGTH", f"    SBE_HEADER_SIZE = {owner.dimension.size}"]
+    for value in values:
+        lines += _value_constants(module, value)
+    if isinstance(owner, Block):
+        others: list[Group | Data] = [*owner.groups, *owner.data]
+        for other in others:
+            prefix = constant_prefix(names[other.name])
+            lines += [f"    {prefix}_ID = {other.id}", f"    {prefix}_SINCE_VERSION = {other.since_version}"]
+    lines.append(f"    _NAME = {literal(owner.name)}")
+    lines += (
+        spread(f"_MEMBERS: {module.use('ClassVar')}[tuple[str, ...]] = (", [literal(one) for one in _order(owner)], ")", 1)
+        if len(names) != 1
+        else [f"    _MEMBERS: {module.use('ClassVar')}[tuple[str, ...]] = ({literal(_order(owner)[0])},)"]
+    )
+    lines += _meta(owner, f"    _META: ClassVar[dict[str, tuple[{module.use('_Any')}, ...]]] = {{")
+    module.lines += lines
+
+
+def _order(owner: Owner) -> list[str]:
+    """Python names in the schema's order."""
+    names = property_names(owner)
+    nodes: Sequence[Named] = owner.members if isinstance(owner, Composite) else (*owner.fields, *owner.groups, *owner.data)
+    return [names[one.name] for one in nodes]
+
+
+def _value_constants(module: Module, value: Value) -> Iterator[str]:
+    prefix = constant_prefix(value.name)
+    if isinstance(value.node, Field):
+        yield f"    {prefix}_ID = {value.node.id}"
+    yield f"    {prefix}_SINCE_VERSION = {value.since}"
+    yield f"    {prefix}_ENCODING_OFFSET = {value.offset}"
+    yield f"    {prefix}_ENCODING_LENGTH = {value.size}"
+    if value.kind in {"text", "numbers"} and isinstance(value.type, EncodedType) and not value.is_constant:
+        yield f"    {prefix}_LENGTH = {value.type.length}"
+    for name, text in limits(value).items():
+        yield f"    {name} = {text}"
+    if value.is_constant:
+        if value.class_name:
+            module.use_class(value.class_name, "enums")
+        yield f"    {value.name}: {module.use('ClassVar')}[{value.plain_annotation}] = {module.model.constant(value)}"
+
+
+def _meta(owner: Owner, before: str) -> list[str]:
+    """The table of what the schema says beyond values, an entry on each line."""
+    lines: list[str] = []
+    names = property_names(owner)
+    nodes: Sequence[Named] = owner.members if isinstance(owner, Composite) else (*owner.fields, *owner.groups, *owner.data)
+    for node in nodes:
+        presence = getattr(node, "presence", "required")
+        found = (
+            node.name,
+            getattr(node, "id", None),
+            str(presence),
+            node.semantic_type,
+            getattr(node, "epoch", ""),
+            getattr(node, "time_unit", ""),
+            node.since_version,
+            node.deprecated,
+            node.description,
+        )
+        items = [literal(one) if isinstance(one, str) else repr(one) for one in found]
+        lines += spread(f"{literal(names[node.name])}: (", items, "),", 2)
+    whole = f"{before}{lines[0].strip()[:-1]}}}" if len(lines) == 1 else ""
+    if whole and len(whole) <= WIDTH:
+        return [whole]
+    return [before, *lines, "    }"] if lines else [f"{before}}}"]
+
+
+def add_decoder(module: Module, stem: str, owner: Owner, base: str) -> None:
+    """The class that reads."""
+    lines = ["", "", *spread_flat(f"class {stem}Decoder(", f"_{stem}Layout, {module.use(base)}", "):", 0)]
+    lines += class_doc(owner, 1, f"Reads {owner.name}.")
+    lines += ["", "    __slots__ = ()"]
+    if isinstance(owner, Block):
+        lines += _tables(stem, owner)
+    for value in module.model.values(owner):
+        if not value.is_constant:
+            lines += ["", *_getter(module, value, is_decoder=True)]
+    if isinstance(owner, Block):
+        lines += _part_readers(module, owner, stem)
+    module.lines += lines
+
+
+def add_encoder(module: Module, stem: str, owner: Owner, base: str) -> None:
+    """The class that writes."""
+    lines = ["", "", *spread_flat(f"class {stem}Encoder(", f"_{stem}Layout, {module.use(base)}", "):", 0)]
+    lines += class_doc(owner, 1, f"Writes {owner.name}.")
+    lines += ["", "    __slots__ = ()"]
+    if isinstance(owner, Block) and (owner.groups or owner.data):
+        lines.append(f"    _PARTS = _{stem}_PARTS")
+    elif isinstance(owner, Block):
+        lines.append("    _PARTS = ()")
+    for value in module.model.values(owner):
+        if not value.is_constant:
+            lines += ["", *_getter(module, value, is_decoder=False), "", *_setter(module, value)]
+    if isinstance(owner, Block):
+        lines += _part_writers(module, owner, stem)
+    module.lines += lines
+
+
+def _tables(stem: str, owner: Block) -> list[str]:
+    """How long a block of a version is at least, and what stands behind it."""
+    ends: dict[int, int] = {}
+    for field in owner.fields:
+        ends[field.since_version] = max(ends.get(field.since_version, 0), field.end)
+    inside = [f"({since}, {end})" for since, end in sorted(ends.items())]
+    least = f"({inside[0]},)" if len(inside) == 1 else f"({', '.join(inside)})"
+    lines = [f"    _LEAST = {least}"]
+    return [*lines, f"    _PARTS = _{stem}_PARTS" if owner.groups or owner.data else "    _PARTS = ()"]
+
+
+def add_parts(module: Module, stem: str, owner: Block, path: tuple[str, ...]) -> None:
+    """The table of groups and data, after the classes of the groups' entries; the block's own classes refer to it."""
+    if not owner.groups and not owner.data:
+        return
+    parts = [_group_part(module, group, path) for group in owner.groups] + [_data_part(module, data) for data in owner.data]
+    module.lines += ["", ""]
+    for index, (kind, items) in enumerate(parts):
+        module.lines += spread(f"_{stem}_{index} = {module.use(kind)}(", items, ")", 0)
+    names = [f"_{stem}_{index}" for index in range(len(parts))]
+    module.lines += spread(f"_{stem}_PARTS = (", names, ")", 0) if len(names) > 1 else [f"_{stem}_PARTS = ({names[0]},)"]
+
+
+def numbers(model: Model, composite: Composite, names: Sequence[str]) -> list[str]:
+    """The arguments of `Numbers` for some members of a composite: a format, their order, and those that are constants."""
+    members = {name: composite.member(name) for name in names}
+    types = {name: one.type for name, one in members.items() if isinstance(one.type, EncodedType)}
+    standing = sorted((name for name in names if types[name].size), key=lambda name: members[name].offset)
+    row = Row()
+    for name in standing:
+        row.put(members[name].offset, FORMATS[types[name].primitive.name], types[name].size, name)
+    row.pad(composite.size)
+    order = joined([str(standing.index(name)) for name in names if name in standing])
+    constants = {place: types[name].constant for place, name in enumerate(names) if name not in standing}
+    return [literal(model.order + row.code), f"({order})", *([repr(constants)] if constants else [])]
+
+
+def _group_part(module: Module, group: Group, path: tuple[str, ...]) -> tuple[str, list[str]]:
+    stem = module.model.names.groups[(*path, group.name)]
+    dimensions = ", ".join(numbers(module.model, group.dimension, ("blockLength", "numInGroup")))
+    limit = f"({int(max(group.count_type.minimum, 0))}, {int(group.count_type.maximum)})"
+    return "_GroupPart", [
+        literal(group.name),
+        str(group.since_version),
+        f"{module.use('_Numbers')}({dimensions})",
+        limit,
+        f"{stem}Decoder",
+        f"{stem}Encoder",
+    ]
+
+
+def _data_part(module: Module, data: Data) -> tuple[str, list[str]]:
+    row = Row()
+    row.put(data.length_offset, FORMATS[data.length_type.primitive.name], data.length_type.size, "")
+    row.pad(data.data_offset)
+    encoding = data_encoding(data)
+    return "_DataPart", [
+        literal(data.name),
+        str(data.since_version),
+        literal(module.model.order + row.code),
+        str(data.data_offset),
+        str(data.max_length),
+        literal(encoding),
+        literal(errors_of(encoding)),
+    ]
+
+
+def data_encoding(data: Data) -> str:
+    """Python's name of the character set of text, else empty."""
+    return python_encoding(data.encoding) or "" if data.encoding else ""
+
+
+def _getter(module: Module, value: Value, *, is_decoder: bool) -> list[str]:
+    annotation = _annotation(value, is_decoder=is_decoder)
+    lines = ["    @property", f"    def {value.name}(self) -> {annotation}:", *class_doc(value.node, 2, "")]
+    if is_decoder and value.since:
+        lines += [f"        if self._acting_version < {value.since}:", "            return None"]
+    at = f"self._offset + {value.offset}" if value.offset else "self._offset"
+    if value.is_composite:
+        side = "Decoder" if is_decoder else "Encoder"
+        kind = module.use_class(f"{value.class_name}{side}", "composites")
+        version = ", self._acting_version" if is_decoder else ""
+        return [*lines, f"        return {kind}()._at(self._buffer, {at}{version})"]
+    if value.kind in {"enum", "flags"}:
+        module.use_class(value.class_name, "enums")
+    unpacked = f"{module.unpack(value.code)}(self._buffer, {at})"
+    if value.kind == "numbers":
+        return [*lines, f"        return {unpacked}"]
+    if value.kind in {"text", "enum", "flags"} or (value.kind == "char" and not value.is_optional):
+        return [*lines, f"        return {module.decoded(value, f'{unpacked}[0]')}"]
+    if value.is_optional:
+        raw = "int" if value.kind == "char" else value.plain_annotation
+        return [*lines, f"        value: {raw} = {unpacked}[0]", f"        return {module.decoded(value, 'value')}"]
+    return [*lines, f"        value: {value.plain_annotation} = {unpacked}[0]", "        return value"]
+
+
+def _annotation(value: Value, *, is_decoder: bool) -> str:
+    plain = value.plain_annotation
+    if value.is_composite:
+        plain += "Decoder" if is_decoder else "Encoder"
+    is_none = value.is_optional or (is_decoder and value.since > 0)
+    return f"{plain} | None" if is_none else plain
+
+
+def _setter(module: Module, value: Value) -> list[str]:
+    if value.is_composite:
+        return _composite_setter(module, value)
+    given = value.plain_annotation
+    if value.kind == "text":
+        given = f"str | {module.use('_Buffer')}"
+    if value.kind == "numbers":
+        given = f"{module.use('_Iterable')}[{given[6:-6]}]"
+    given += " | None" if value.may_be_none else ""
+    at = f"self._offset + {value.offset}" if value.offset else "self._offset"
+    return [
+        f"    @{value.name}.setter",
+        f"    def {value.name}(self, value: {given}) -> None:",
+        "        try:",
+        f"            {module.pack(value.code)}(self._buffer, {at}, {module.encoded(value, 'value', in_row=False)})",
+        f"        except {module.use('_FAILURES')}:",
+        *spread_flat(
+            f"raise {module.use('_refused')}(", f"self, {literal(value.node.name)}, {literal(value.expected())}, value", ") from None", 3
+        ),
+    ]
+
+
+def _composite_setter(module: Module, value: Value) -> list[str]:
+    """A composite is set from its record, or where it may be absent, from None."""
+    kind = module.use_class(value.class_name, "composites")
+    put = module.use("_put")
+    lines = [f"    @{value.name}.setter", f"    def {value.name}(self, value: {kind}{' | None' if value.since else ''}) -> None:"]
+    if value.since:
+        name = module.define(f"_NULL_{value.class_name}", byte_literal(value.null_bytes(module.model.order)))
+        start = f"self._offset + {value.offset}" if value.offset else "self._offset"
+        end = f"self._offset + {value.offset + value.size}"
+        lines += ["        if value is None:", f"            self._buffer[{start} : {end}] = {name}"]
+        return [*lines, "            return", f"        {put}(value, self.{value.name})"]
+    return [*lines, f"        {put}(value, self.{value.name})"]
+
+
+def _part_readers(module: Module, owner: Block, stem: str) -> list[str]:
+    names = property_names(owner)
+    lines: list[str] = []
+    index = 0
+    for group in owner.groups:
+        entry = f"{group_stem(module.model, stem, group)}Decoder"
+        kind = f"{module.use('_GroupDecoder')}[{entry}]"
+        lines += ["", "    @property", f"    def {names[group.name]}(self) -> {kind}:", *class_doc(group, 2, "")]
+        lines.append(f"        return self._group(_{stem}_{index}, {index})")
+        index += 1
+    for data in owner.data:
+        kind, method = ("str", "_text") if data_encoding(data) else ("memoryview", "_data")
+        lines += ["", "    @property", f"    def {names[data.name]}(self) -> {kind}:", *class_doc(data, 2, "")]
+        lines.append(f"        return self.{method}(_{stem}_{index}, {index})")
+        index += 1
+    return lines
+
+
+def _part_writers(module: Module, owner: Block, stem: str) -> list[str]:
+    names = property_names(owner)
+    lines: list[str] = []
+    index = 0
+    for group in owner.groups:
+        entry = f"{group_stem(module.model, stem, group)}Encoder"
+        kind = f"{module.use('_GroupEncoder')}[{entry}]"
+        more = class_doc(group, 2, f"Begin {group.name}: its entries come out of what is returned.")
+        lines += ["", f"    def {names[group.name]}(self, count: int) -> {kind}:", *more]
+        lines.append(f"        return self._put_group(_{stem}_{index}, {index}, count)")
+        index += 1
+    for data in owner.data:
+        name = names[data.name]
+        kind, given = ("str", f"str | {module.use('_Buffer')}") if data_encoding(data) else ("memoryview", module.use("_Buffer"))
+        lines += ["", "    @property", f"    def {name}(self) -> {kind}:", *class_doc(data, 2, "")]
+        lines += [f"        raise self._unreadable({literal(data.name)})", "", f"    @{name}.setter"]
+        lines += [f"    def {name}(self, value: {given}) -> None:", f"        self._put_data(_{stem}_{index}, {index}, value)"]
+        index += 1
+    return lines
+
+
+def group_stem(model: Model, stem: str, group: Group) -> str:
+    """The class of a group within the block whose class is `stem`."""
+    path = next((path for path, one in model.names.groups.items() if one == stem), None)
+    if path is None:
+        path = (next(name for name, one in model.names.messages.items() if one == stem),)
+    return model.names.groups[(*path, group.name)]

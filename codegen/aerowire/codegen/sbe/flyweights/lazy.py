@@ -1,0 +1,105 @@
+"""The package itself, which loads a module when one of its names is asked for, and the choice of a message by its header."""
+
+from __future__ import annotations
+
+from aerowire.codegen.sbe.flyweights.module import MARK, Module, import_key
+from aerowire.codegen.sbe.flyweights.text import docstring, literal
+from aerowire.codegen.sbe.flyweights.values import Model
+from aerowire.codegen.sbe.ir import Composite
+
+
+def exported_names(model: Model) -> dict[str, str]:
+    """Every public name of the package by name, with the module that has it."""
+    found = {"SbeError": "support.errors", "FieldMeta": "support.errors", "decode": "dispatch", "decoder_of": "dispatch"}
+    for one, name in model.names.types.items():
+        if isinstance(one, Composite):
+            found |= dict.fromkeys((name, f"{name}Decoder", f"{name}Encoder"), "composites")
+        else:
+            found[name] = "enums"
+    stems = [(model.names.messages[message.name], message.name) for message in model.schema.messages]
+    stems += [(stem, path[0]) for path, stem in model.names.groups.items()]
+    for stem, message in stems:
+        found |= dict.fromkeys((stem, f"{stem}Decoder", f"{stem}Encoder"), f"messages.{model.names.modules[message]}")
+    return dict(sorted(found.items(), key=lambda one: import_key(one[0])))
+
+
+def init_module(model: Model) -> str:
+    schema = model.schema
+    names = exported_names(model)
+    by_module: dict[str, list[str]] = {}
+    for name, module in names.items():
+        by_module.setdefault(module, []).append(name)
+    out = [MARK.format(source=schema.source.rsplit("/", maxsplit=1)[-1]), "# ruff: noqa"]
+    fallback = f"Messages of {schema.package or 'a schema'}."
+    out += docstring(schema.description or fallback, 0, f"Schema {schema.id}, version {schema.version}.  Modules are loaded when used.")
+    out += ["", "from __future__ import annotations", "", "import importlib", "from typing import TYPE_CHECKING", ""]
+    out += ["if TYPE_CHECKING:"]
+    for module in sorted(by_module, key=lambda one: import_key(one)[1]):
+        inner = by_module[module]
+        line = f"    from .{module} import {', '.join(inner)}"
+        out += [line] if len(line) <= 140 else [f"    from .{module} import (", *(f"        {name}," for name in inner), "    )"]
+    out += ["", "_MODULES = {", *(f"    {literal(name)}: {literal('.' + module)}," for name, module in names.items()), "}"]
+    out += ["", "__all__ = [", *(f"    {literal(name)}," for name in names), "]"]
+    out += [
+        "",
+        "",
+        "def __getattr__(name: str) -> object:",
+        "    module = _MODULES.get(name)",
+        "    if module is None:",
+        '        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")',
+        "    found: object = getattr(importlib.import_module(module, __name__), name)",
+        "    globals()[name] = found",
+        "    return found",
+        "",
+        "",
+        "def __dir__() -> list[str]:",
+        "    return sorted({*globals(), *__all__})",
+    ]
+    return "\n".join(out) + "\n"
+
+
+def dispatch_module(model: Model) -> str:
+    """Which message it is that a header announces."""
+    module = Module(model, 1, "Which message it is, by its header.")
+    buffer = module.use("_Buffer")
+    any_name = module.use("_Any")
+    view_of = module.use("_view_of")
+    module.use_class("HEADER", "header")
+    module.use_class("SbeError", "support.errors")
+    schema = model.schema
+    module.lines += ["", f"SCHEMA_ID = {schema.id}", "_MESSAGES = {"]
+    for message in schema.messages:
+        place = (f".messages.{model.names.modules[message.name]}", model.names.messages[message.name])
+        module.lines.append(f"    {message.id}: ({literal(place[0])}, {literal(place[1])}),")
+    module.lines += [
+        "}",
+        "",
+        "",
+        f"def decode(buffer: {buffer}, offset: int = 0) -> {any_name}:",
+        '    """Read whichever message of the schema starts at `offset`, as its data class.  Raises SbeError when it is none."""',
+        '    return _class_of(buffer, offset, "").decode(buffer, offset)',
+        "",
+        "",
+        f"def decoder_of(buffer: {buffer}, offset: int = 0) -> {any_name}:",
+        '    """A decoder, wrapped, of whichever message of the schema starts at `offset`.  Raises SbeError when it is none."""',
+        '    return _class_of(buffer, offset, "Decoder")().wrap_and_apply_header(buffer, offset)',
+        "",
+        "",
+        "def _header_of(view: memoryview, offset: int) -> tuple[int, ...]:",
+        f"    {module.use('_check_room')}('header', view, offset, HEADER.size)".replace("'", '"'),
+        "    return HEADER.unpack(view, offset)",
+        "",
+        "",
+        f"def _class_of(buffer: {buffer}, offset: int, suffix: str) -> {any_name}:",
+        f'    _, template_id, schema_id, _ = _header_of({view_of}(buffer, "message"), offset)',
+        "    if schema_id != SCHEMA_ID:",
+        '        raise SbeError("this is a message of another schema", "message", f"schema id {SCHEMA_ID}", schema_id)',
+        "    place = _MESSAGES.get(template_id)",
+        "    if place is None:",
+        '        raise SbeError("the schema has no such message", "message", f"one of {len(_MESSAGES)} template ids", template_id)',
+        "    return getattr(importlib.import_module(place[0], __package__), place[1] + suffix)",
+    ]
+    text = module.text()
+    return text.replace("from __future__ import annotations\n\n", "from __future__ import annotations\n\nimport importlib\n", 1).replace(
+        "_MESSAGES = {\n}", "_MESSAGES: dict[int, tuple[str, str]] = {}", 1
+    )

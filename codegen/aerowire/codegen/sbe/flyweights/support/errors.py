@@ -1,0 +1,101 @@
+"""What is refused and how that is said, and the few functions that every message needs."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+
+T = TypeVar("T")
+
+if TYPE_CHECKING:
+
+    def new(kind: type[T]) -> T:
+        """An object that is not initialised."""
+else:
+    new = object.__new__
+
+
+class SbeError(ValueError):
+    """Bytes that are no valid message, or a value that cannot be written: what is wrong, where, expected and actual."""
+
+    def __init__(self, what: str, where: str, expected: object, actual: object) -> None:
+        super().__init__(f"{where}: {what}: expected {expected}, found {actual}")
+        self.what = what
+        self.where = where
+        self.expected = expected
+        self.actual = actual
+
+    def __reduce__(self) -> tuple[type[SbeError], tuple[str, str, object, object]]:
+        return type(self), (self.what, self.where, self.expected, self.actual)
+
+
+class IrregularError(Exception):
+    """The quick way does not apply: the thorough one has to read or write, or to say what is wrong."""
+
+
+# What the quick way may stumble over; the thorough one then says what it is, or does it.
+FAILURES = (struct.error, ValueError, TypeError, AttributeError, OverflowError, LookupError, IrregularError)
+
+
+class Place(Protocol):
+    """Something that knows where in its message it is."""
+
+    def _path(self) -> str: ...
+
+
+class FieldMeta(NamedTuple):
+    """What the schema says about a field, group, data or member beyond its value."""
+
+    name: str
+    id: int | None
+    presence: str
+    semantic_type: str
+    epoch: str
+    time_unit: str
+    since_version: int
+    deprecated: int
+    description: str
+
+
+def view_of(buffer: Buffer, where: str, *, is_written: bool = False) -> memoryview:
+    """The buffer's bytes, whatever its items are."""
+    view = memoryview(buffer)
+    if view.format != "B" or view.ndim != 1:
+        view = view.cast("B")
+    if is_written and view.readonly:
+        raise SbeError("the buffer is read-only", where, "a writable buffer", type(buffer).__name__)
+    return view
+
+
+def text_of(raw: bytes | memoryview, encoding: str) -> str:
+    """The text of a row of characters, up to the first NUL; bytes that are none of the encoding are kept as surrogates."""
+    if encoding.startswith(("utf-16", "utf-32")):
+        return str(raw, encoding, "strict").partition("\0")[0]
+    return str(bytes(raw).partition(b"\0")[0], encoding, "surrogateescape")
+
+
+def bytes_of(value: str | Buffer, encoding: str, size: int) -> bytes:
+    """Text as a row of characters, padded with NUL; what does not fit is refused, never cut."""
+    raw = value.encode(encoding, "surrogateescape") if isinstance(value, str) else bytes(value)
+    if len(raw) > size:
+        raise IrregularError
+    return raw.ljust(size, b"\0")
+
+
+def check_room(where: str, view: memoryview, offset: int, size: int) -> None:
+    if offset < 0 or len(view) - offset < size:
+        raise SbeError("too few bytes", where, f"{size} bytes at offset {offset}", max(len(view) - max(offset, 0), 0))
+
+
+def refused(owner: Place, name: str, expected: str, value: object) -> SbeError:
+    """The error for a value that a field cannot hold."""
+    return SbeError("the value cannot be written", f"{owner._path()}.{name}", expected, shortened(value))
+
+
+def shortened(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 100 else f"{text[:100]}..."

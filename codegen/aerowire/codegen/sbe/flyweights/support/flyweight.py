@@ -1,0 +1,62 @@
+"""What every decoder and encoder is: something at an offset of a buffer."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from .errors import FieldMeta
+
+
+class Flyweight:
+    """Something at an offset of a buffer."""
+
+    __slots__ = ("_buffer", "_offset")
+    _buffer: memoryview
+    _offset: int
+    _NAME: ClassVar[str]
+    _MEMBERS: ClassVar[tuple[str, ...]]
+    _META: ClassVar[dict[str, tuple[Any, ...]]]
+
+    def _path(self) -> str:
+        """Where in its message this is, in the schema's names."""
+        return self._NAME
+
+    @property
+    def sbe_buffer(self) -> memoryview:
+        return self._buffer
+
+    @property
+    def sbe_offset(self) -> int:
+        return self._offset
+
+    @classmethod
+    def sbe_meta(cls, name: str) -> FieldMeta:
+        """What the schema says about a member, by its Python name or the schema's."""
+        found = cls._META.get(name) or next((one for one in cls._META.values() if one[0] == name), None)
+        if found is None:
+            raise KeyError(f"{cls._NAME} has no {name!r}; there are {', '.join(cls._META)}")
+        return FieldMeta(*found)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every member by its Python name; bytes are copied, composites are dicts and groups lists of them."""
+        return {name: plain(getattr(self, name)) for name in self._MEMBERS}
+
+    def __repr__(self) -> str:
+        parts: list[str] = []
+        try:
+            for name in self._MEMBERS:
+                parts.append(f"{name}={getattr(self, name)!r}")
+        except ValueError as error:
+            parts.append(f"<damaged: {error}>")
+        except AttributeError:
+            parts = ["<not wrapped>"]
+        return f"{type(self).__name__}({', '.join(parts)})"
+
+
+def plain(value: Any) -> Any:
+    """A member's value without views of the buffer."""
+    if isinstance(value, memoryview):
+        return bytes(value)
+    if isinstance(value, Flyweight):
+        return value.to_dict()
+    return value if isinstance(value, int | float | str | bytes | tuple | None) else [plain(one) for one in value]

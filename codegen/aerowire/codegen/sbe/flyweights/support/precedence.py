@@ -1,0 +1,210 @@
+"""Checks that groups and data are read and written in the schema's order, each once and whole, as other implementations need it.
+
+Decoders of this package find everything in any order and encoders trust their user; with the environment variable
+AEROWIRE_SBE_PRECEDENCE_CHECKS set to 1 at import, "fields in illegal order" is an SbeError.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import reading, writing
+from .errors import SbeError
+from .flyweight import plain
+
+
+class BlockOrder:
+    """What of a block was read or written: the number of parts, and the group that was begun last."""
+
+    __slots__ = ("group", "passed")
+
+    def __init__(self) -> None:
+        self.passed = 0
+        self.group: GroupOrder | None = None
+
+
+class GroupOrder:
+    """How many entries of a group were begun, and which one is the last."""
+
+    __slots__ = ("begun", "count", "entry")
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.begun = 0
+        self.entry: Any = None
+
+
+def _order_of(block: Any) -> BlockOrder:
+    if not hasattr(block, "_order"):
+        block._order = BlockOrder()
+    order: BlockOrder = block._order
+    return order
+
+
+def _missing(block: Any) -> str:
+    """What is still to be read or written in a block; empty when nothing is."""
+    order = _order_of(block)
+    inner = _missing_entries(order.group) if order.group is not None else ""
+    if inner:
+        return inner
+    version = getattr(block, "_acting_version", None)
+    left = [part for part in block._PARTS[order.passed :] if version is None or part.since_version <= version]
+    return f"{block._path()}.{left[0].name}" if left else ""
+
+
+def _missing_entries(group: GroupOrder) -> str:
+    inner = _missing(group.entry) if group.entry is not None else ""
+    if not inner and group.begun < group.count:
+        return f"{group.count - group.begun} more entries"
+    return inner
+
+
+def _pass(block: Any, index: int) -> BlockOrder:
+    """A part is asked for: everything before must be done, and it itself not yet."""
+    order = _order_of(block)
+    where = f"{block._path()}.{block._PARTS[index].name}"
+    owner = getattr(block, "_owner", None)
+    if owner is not None and getattr(owner, "_order", None) is not None and owner._order.entry is not block:
+        raise SbeError("fields in illegal order", where, "the entry that was begun last", "an earlier one")
+    inner = _missing_entries(order.group) if order.group is not None else ""
+    if inner:
+        raise SbeError("fields in illegal order", where, inner, "a later field")
+    version = getattr(block, "_acting_version", None)
+    if version is not None and block._PARTS[index].since_version > version:
+        return order
+    expected = order.passed
+    while version is not None and expected < index and block._PARTS[expected].since_version > version:
+        expected += 1
+    if index != expected:
+        name = block._PARTS[expected].name if expected < len(block._PARTS) else "nothing more"
+        raise SbeError("fields in illegal order", where, name, "this one again" if index < expected else "a later field")
+    order.passed = index + 1
+    order.group = None
+    return order
+
+
+def _begin(group: Any, entry: Any, index: int) -> None:
+    order: GroupOrder = group._order
+    inner = _missing(order.entry) if order.entry is not None else ""
+    if inner:
+        raise SbeError("fields in illegal order", entry._path(), inner, "the next entry")
+    if index != order.begun:
+        raise SbeError("fields in illegal order", entry._path(), f"entry {order.begun}", index)
+    order.begun += 1
+    order.entry = entry
+
+
+def _decoder_group(block: Any, part: Any, index: int) -> Any:
+    order = _pass(block, index)
+    group = reading.open_group(part, block, block._start_of(index))
+    group._order = order.group = GroupOrder(len(group))
+    return group
+
+
+def _checked_read(plain_read: Any) -> Any:
+    def read(block: Any, part: Any, index: int) -> Any:
+        _pass(block, index)
+        return plain_read(block, part, index)
+
+    return read
+
+
+def _decoder_entries(group: Any) -> Any:
+    for index in range(len(group)):
+        yield _decoder_entry(group, index)
+
+
+def _decoder_entry(group: Any, index: int) -> Any:
+    if not 0 <= index < len(group):
+        raise IndexError(index)
+    entry = group._entry(index, group._start_of(index))
+    if hasattr(group, "_order"):
+        _begin(group, entry, index)
+    return entry
+
+
+def _decoder_rewind(block: Any) -> None:
+    del block._marks[1:]
+    block._order = BlockOrder()
+
+
+def _decoder_dict(block: Any) -> dict[str, Any]:
+    """All members of a block, which counts as reading none."""
+    kept = getattr(block, "_order", None)
+    try:
+        block._order = BlockOrder()
+        return {name: plain(getattr(block, name)) for name in block._MEMBERS}
+    finally:
+        block._order = kept or BlockOrder()
+
+
+def _encoder_group(block: Any, part: Any, index: int, count: int) -> Any:
+    order = _pass(block, index)
+    group = writing.begin_group(part, block, count)
+    group._order = order.group = GroupOrder(count)
+    return group
+
+
+def _encoder_rewind(block: Any) -> None:
+    block._order = BlockOrder()
+    block._wrap(block._buffer, block._offset)
+
+
+def _checked_data(plain_put: Any) -> Any:
+    def put(block: Any, part: Any, index: int, value: Any) -> None:
+        _pass(block, index)
+        plain_put(block, part, index, value)
+
+    return put
+
+
+def _checked_wrap(plain_wrap: Any) -> Any:
+    def wrap(block: Any, *arguments: Any) -> Any:
+        block._order = BlockOrder()
+        return plain_wrap(block, *arguments)
+
+    return wrap
+
+
+def _checked_next(plain_next: Any) -> Any:
+    def next_entry(group: Any) -> Any:
+        order: GroupOrder = group._order
+        inner = _missing(order.entry) if order.entry is not None else ""
+        if inner:
+            raise SbeError("fields in illegal order", group._path(), inner, "the next entry")
+        entry = plain_next(group)
+        order.begun += 1
+        order.entry = entry
+        return entry
+
+    return next_entry
+
+
+def _complete(block: Any) -> None:
+    missing = _missing(block)
+    if missing:
+        raise SbeError("the message is not complete", block._path(), missing, "its end")
+
+
+def install() -> None:
+    """Put the checks into the classes that generated code inherits from."""
+    changes: list[tuple[type, dict[str, Any]]] = [
+        (
+            reading.BlockDecoder,
+            {
+                "_group": _decoder_group,
+                "_data": _checked_read(reading.BlockDecoder._data),
+                "rewind": _decoder_rewind,
+                "to_dict": _decoder_dict,
+            },
+        ),
+        (reading.MessageDecoder, {"_wrap": _checked_wrap(reading.MessageDecoder._wrap)}),
+        (reading.GroupDecoder, {"__iter__": _decoder_entries, "__getitem__": _decoder_entry}),
+        (writing.BlockEncoder, {"_put_group": _encoder_group, "_put_data": _checked_data(writing.BlockEncoder._put_data)}),
+        (writing.MessageEncoder, {"_wrap": _checked_wrap(writing.MessageEncoder._wrap), "rewind": _encoder_rewind}),
+        (writing.BlockEncoder, {"sbe_check_complete": _complete}),
+        (writing.GroupEncoder, {"next": _checked_next(writing.GroupEncoder.next)}),
+    ]
+    for kind, methods in changes:
+        for name, method in methods.items():
+            setattr(kind, name, method)

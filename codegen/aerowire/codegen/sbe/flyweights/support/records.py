@@ -1,0 +1,113 @@
+"""Data classes: to and from plain values, and member by member to and from bytes where the quick way does not apply."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+
+from .errors import SbeError, check_room, new, view_of
+from .flyweight import Flyweight
+from .reading import GroupDecoder
+from .writing import MessageEncoder
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+
+def plain(value: Any) -> Any:
+    """A member's value with records as dicts."""
+    if isinstance(value, Record):
+        return value.to_dict()
+    return [one.to_dict() for one in value] if isinstance(value, list) else value
+
+
+class Record:
+    """What the data classes share.  `_MEMBERS` has each member with its record class, or None for a plain value."""
+
+    __slots__ = ()
+    _MEMBERS: ClassVar[dict[str, Any]]
+    _CONSTANTS: ClassVar[tuple[str, ...]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every member by its Python name; composites are dicts and groups lists of them."""
+        return {name: plain(getattr(self, name)) for name in self._MEMBERS}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """The record that `to_dict` made these values from; constants need not be there."""
+        superfluous = [name for name in values if name not in cls._MEMBERS]
+        if superfluous:
+            raise SbeError("there are no such members", cls.__name__, ", ".join(cls._MEMBERS), ", ".join(superfluous))
+        made: dict[str, Any] = {}
+        for name, value in values.items():
+            kind = cls._MEMBERS[name]
+            if name in cls._CONSTANTS:
+                continue
+            if kind is None or value is None:
+                made[name] = value
+            else:
+                made[name] = [kind.from_dict(one) for one in value] if isinstance(value, list) else kind.from_dict(value)
+        return cls(**made)
+
+
+RecordT = TypeVar("RecordT", bound=Record)
+
+
+def read_record(kind: type[RecordT], source: Flyweight) -> RecordT:
+    """Fill a record from a decoder, member by member."""
+    made = new(kind)
+    for name, inner in kind._MEMBERS.items():
+        if name in kind._CONSTANTS:
+            continue
+        value = getattr(source, name)
+        if isinstance(value, memoryview):
+            value = bytes(value)
+        elif inner is not None and value is not None:
+            value = [read_record(inner, one) for one in value] if isinstance(value, GroupDecoder) else read_record(inner, value)
+        setattr(made, name, value)
+    return made
+
+
+def write_record(record: Any, target: Any) -> None:
+    """Write a record with an encoder, member by member."""
+    for name in record._MEMBERS:
+        if name in record._CONSTANTS:
+            continue
+        value = getattr(record, name)
+        if isinstance(value, list):
+            group = getattr(target, name)(len(value))
+            for one in value:
+                write_record(one, group.next())
+        elif isinstance(value, Record):
+            write_record(value, getattr(target, name))
+        else:
+            setattr(target, name, value)
+
+
+def put(record: Any, target: Any) -> None:
+    """Write a record with the encoder of a composite."""
+    write_record(record, target)
+
+
+def encode_record(record: Any, encoder: type[MessageEncoder]) -> bytes:
+    """The bytes of a message, written member by member, so that an error says where."""
+    size = 1 << 12
+    while True:
+        buffer = bytearray(size)
+        target = encoder().wrap_and_apply_header(buffer) if size > encoder.SBE_BLOCK_LENGTH + encoder._HEADER.size else None
+        try:
+            if target is not None:
+                write_record(record, target)
+                return bytes(buffer[: target.sbe_limit])
+        except SbeError as error:
+            if error.what != "the buffer is too small":
+                raise
+        size *= 4
+
+
+def put_bytes(data: bytes, buffer: Buffer, offset: int, where: str) -> int:
+    """Put a message into a buffer; returns its length."""
+    view = view_of(buffer, where, is_written=True)
+    check_room(where, view, offset, len(data))
+    view[offset : offset + len(data)] = data
+    return len(data)

@@ -1,0 +1,94 @@
+"""Python text as `ruff format` leaves it: docstrings of any description, calls that fit a line or have an argument on each."""
+
+from __future__ import annotations
+
+import textwrap
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+WIDTH = 140
+INDENT = "    "
+_HIDDEN = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
+
+
+def literal(text: str) -> str:
+    """A string in ASCII, in the quotes that need fewer backslashes, double ones by preference."""
+    escaped = text.encode("unicode_escape").decode("ascii")
+    quote = "'" if escaped.count('"') > escaped.count("'") else '"'
+    return quote + escaped.replace(quote, f"\\{quote}") + quote
+
+
+def byte_literal(data: bytes) -> str:
+    """Bytes in double quotes."""
+    return 'b"' + "".join(chr(one) if 32 <= one < 127 and one not in b'"\\\\' else f"\\x{one:02x}" for one in data) + '"'
+
+
+def number(value: float) -> str:
+    """A number as an expression that needs no import."""
+    if isinstance(value, float) and (value != value or value in {float("inf"), float("-inf")}):  # noqa: PLR0124
+        return f'float("{value}")'
+    return repr(value).replace("e+", "e")
+
+
+def docstring(text: str, level: int, *more: str) -> list[str]:
+    """A docstring of a description and further paragraphs, whatever characters they have; none when there is nothing to say."""
+    paragraphs = [paragraph for paragraph in (_visible(one) for one in (text, *more)) if paragraph]
+    if not paragraphs:
+        return []
+    indent = INDENT * level
+    wrapped = [textwrap.wrap(one, 118 - len(indent), break_long_words=False, break_on_hyphens=False) for one in paragraphs]
+    if len(wrapped) == 1 and len(wrapped[0]) == 1:
+        return [f'{indent}"""{_closed(wrapped[0][0])}"""']
+    lines = [f'{indent}"""{wrapped[0][0]}', *(f"{indent}{line}" for line in wrapped[0][1:])]
+    for paragraph in wrapped[1:]:
+        lines += ["", *(f"{indent}{line}" for line in paragraph)]
+    return [*lines, f'{indent}"""']
+
+
+def _visible(text: str) -> str:
+    """One line without what would end a docstring, change how it is read, or not be seen."""
+    escaped = " ".join(text.split()).replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+    return "".join(one if unicodedata.category(one) not in _HIDDEN else f"\\u{ord(one):04x}" for one in escaped)
+
+
+def _closed(line: str) -> str:
+    """A line that the closing quotes may follow."""
+    return line[:-1] + '\\"' if line.endswith('"') else line
+
+
+def spread(before: str, items: Sequence[str], after: str, level: int) -> list[str]:
+    """`before` items `after` on one line, or an item on each."""
+    indent = INDENT * level
+    line = f"{indent}{before}{', '.join(items)}{after}"
+    if len(line) <= WIDTH or not items:
+        return [line]
+    return [f"{indent}{before}", *(f"{indent}{INDENT}{item}," for item in items), f"{indent}{after}"]
+
+
+def mapping(before: str, entries: Iterable[tuple[str, str]], level: int) -> list[str]:
+    """A dict."""
+    return spread(f"{before}{{", [f"{key}: {value}" for key, value in entries], "}", level)
+
+
+def spread_flat(before: str, inside: str, after: str, level: int) -> list[str]:
+    """The same with all that is inside on a line of its own."""
+    indent = INDENT * level
+    line = f"{indent}{before}{inside}{after}"
+    return [line] if len(line) <= WIDTH else [f"{indent}{before}", f"{indent}{INDENT}{inside}", f"{indent}{after}"]
+
+
+def joined(items: Sequence[str]) -> str:
+    """The inside of a tuple."""
+    return f"{items[0]}," if len(items) == 1 else ", ".join(items)
+
+
+def definition(name: str, expression: str) -> list[str]:
+    """An assignment at the top of a module; what is too long for a line is a call or in parentheses."""
+    line = f"{name} = {expression}"
+    if len(line) <= WIDTH:
+        return [line]
+    before, parenthesis, rest = expression.partition("(")
+    inside, _, method = rest.rpartition(")")
+    if not parenthesis or not before.isidentifier():
+        return [f"{name} = (", f"{INDENT}{expression}", ")"]
+    return [f"{name} = {before}(", f"{INDENT}{inside}", f"){method}"]

@@ -1,0 +1,225 @@
+"""What a field or a member is in Python: its types, how `struct` calls it, and the expressions that read and write it."""
+
+from __future__ import annotations
+
+import codecs
+import math
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from aerowire.codegen.sbe.flyweights.text import literal, number
+from aerowire.codegen.sbe.ir import (
+    Block,
+    ByteOrder,
+    Composite,
+    EncodedType,
+    Enum,
+    Field,
+    FlagSet,
+    Member,
+    MessageSchema,
+    Presence,
+    Type,
+)
+from aerowire.codegen.sbe.naming import ClassNames, class_names, constant_prefix, enum_member_names, property_names
+
+FORMATS = {
+    "char": "B",
+    "int8": "b",
+    "uint8": "B",
+    "int16": "h",
+    "uint16": "H",
+    "int32": "i",
+    "uint32": "I",
+    "int64": "q",
+    "uint64": "Q",
+    "float": "f",
+    "double": "d",
+}
+
+
+def python_encoding(name: str) -> str | None:
+    """Python's name of a character set; None when it has none, and the bytes stay bytes."""
+    try:
+        found = codecs.lookup(name.strip())
+    except (LookupError, ValueError):
+        return None
+    return found.name if found._is_text_encoding else None
+
+
+def errors_of(encoding: str) -> str:
+    """What lets bytes that are no text survive reading and writing."""
+    return "surrogatepass" if encoding.startswith(("utf-16", "utf-32")) else "surrogateescape"
+
+
+@dataclass(frozen=True)
+class Value:
+    """A field of a block or a member of a composite, with its Python name."""
+
+    name: str
+    node: Field | Member
+    type: Type
+    presence: Presence
+    class_name: str
+
+    @property
+    def offset(self) -> int:
+        return self.node.offset
+
+    @property
+    def size(self) -> int:
+        return 0 if self.is_constant else self.type.size
+
+    @property
+    def since(self) -> int:
+        return self.node.since_version
+
+    @property
+    def is_constant(self) -> bool:
+        """It has a value that takes no bytes (an enum in a composite cannot say which)."""
+        return self.presence is Presence.CONSTANT and not (isinstance(self.node, Member) and isinstance(self.type, Enum))
+
+    @property
+    def is_composite(self) -> bool:
+        return isinstance(self.type, Composite)
+
+    @property
+    def kind(self) -> str:
+        if isinstance(self.type, Composite):
+            return "composite"
+        if isinstance(self.type, Enum):
+            return "enum"
+        if isinstance(self.type, FlagSet):
+            return "flags"
+        if self.type.is_text:
+            return "text"
+        if self.type.length != 1:
+            return "numbers"
+        return "char" if self.type.primitive.name == "char" else "number"
+
+    @property
+    def code(self) -> str:
+        """The format of a single value, or of a row of them."""
+        if isinstance(self.type, Composite):
+            return f"{self.type.size}s"
+        plain = FORMATS[self.type.primitive.name]
+        if self.kind == "text":
+            return f"{self.size}s"
+        return f"{self.type.length}{plain}" if isinstance(self.type, EncodedType) and self.kind == "numbers" else plain
+
+    @property
+    def is_optional(self) -> bool:
+        """None stands for the null value."""
+        return self.presence is Presence.OPTIONAL and self.kind in {"number", "char", "enum"}
+
+    @property
+    def may_be_none(self) -> bool:
+        return self.is_optional or (self.since > 0 and not self.is_constant)
+
+    @property
+    def plain_annotation(self) -> str:
+        if self.kind in {"enum", "flags", "composite"}:
+            return self.class_name
+        if self.kind in {"text", "char"}:
+            return "str"
+        is_float = isinstance(self.type, EncodedType) and self.type.primitive.is_float
+        one = "float" if is_float else "int"
+        return f"tuple[{one}, ...]" if self.kind == "numbers" else one
+
+    @property
+    def null(self) -> float:
+        if isinstance(self.type, EncodedType | Enum):
+            return self.type.null
+        return 0
+
+    @property
+    def encoding(self) -> str:
+        declared = self.type.character_encoding if isinstance(self.type, EncodedType) else ""
+        return python_encoding(declared or "ascii") or "latin-1"
+
+    @property
+    def primitive_name(self) -> str:
+        return "" if isinstance(self.type, Composite) else self.type.primitive.name
+
+    def null_bytes(self, order: str) -> bytes:
+        """The bytes of no value."""
+        if self.is_constant:
+            return b""
+        if isinstance(self.type, Composite):
+            return null_image(self.type, order)
+        code, null = FORMATS[self.type.primitive.name], self.null
+        if self.kind in {"text", "flags"}:
+            return bytes(self.size)
+        length = self.type.length if isinstance(self.type, EncodedType) else 1
+        return struct.pack(f"{order}{length}{code}", *([null] * length))
+
+    def expected(self) -> str:
+        """What a value must be, for the error that says that one is not."""
+        if self.kind == "text":
+            return f"text of at most {self.size} bytes of {self.encoding}"
+        if self.kind == "char":
+            return "one character"
+        if self.kind == "numbers" and isinstance(self.type, EncodedType):
+            return f"{self.type.length} numbers of {self.primitive_name}"
+        name = f"{self.class_name}, {self.primitive_name}" if self.class_name else self.primitive_name
+        return f"{name} or None" if self.may_be_none else name
+
+
+def null_image(composite: Composite, order: str) -> bytes:
+    """A composite in which every member is null."""
+    image = bytearray(composite.size)
+    for member in composite.members:
+        raw = Value("", member, member.type, member.presence, "").null_bytes(order)
+        image[member.offset : member.offset + len(raw)] = raw
+    return bytes(image)
+
+
+@dataclass(frozen=True)
+class Model:
+    """A schema with the names of everything in it."""
+
+    schema: MessageSchema
+    names: ClassNames
+    order: str
+
+    @classmethod
+    def of(cls, schema: MessageSchema) -> Model:
+        return cls(schema, class_names(schema), "<" if schema.byte_order is ByteOrder.LITTLE_ENDIAN else ">")
+
+    def values(self, of: Block | Composite) -> list[Value]:
+        """The fields or members in the schema's order."""
+        names = property_names(of)
+        nodes: tuple[Field | Member, ...] = of.members if isinstance(of, Composite) else of.fields
+        return [Value(names[one.name], one, one.type, one.presence, self._class(one.type)) for one in nodes]
+
+    def _class(self, of: Type) -> str:
+        return "" if isinstance(of, EncodedType) else self.names.types[of]
+
+    def constant(self, value: Value) -> str:
+        """A constant as an expression."""
+        found = value.node.constant if isinstance(value.node, Field) else None
+        if found is None and isinstance(value.type, EncodedType):
+            found = value.type.constant
+        if isinstance(value.type, Enum):
+            return f"{value.class_name}.{enum_member_names(value.type)[str(found)]}"
+        if isinstance(found, str):
+            return literal(found)
+        if value.kind == "char" and isinstance(found, int):
+            return literal(chr(found))
+        return number(found if found is not None else 0)
+
+
+def limits(value: Value) -> Mapping[str, str]:
+    """The constants of a value that say what it can be, as expressions."""
+    prefix = constant_prefix(value.name)
+    found: dict[str, str] = {}
+    if isinstance(value.type, EncodedType) and not value.is_constant:
+        found = {"NULL_VALUE": number(value.type.null), "MIN_VALUE": number(value.type.minimum), "MAX_VALUE": number(value.type.maximum)}
+    elif isinstance(value.type, Enum) and not value.is_constant:
+        found = {"NULL_VALUE": number(value.type.null)}
+    return {f"{prefix}_{name}": text for name, text in found.items()}
+
+
+def is_nan(value: float) -> bool:
+    return isinstance(value, float) and math.isnan(value)
