@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from aerowire.codegen.main import main
+from aerowire.codegen.sbe import report
 from tests.codegen.sbe.writing import HEADER, schema
 
 WARNED = '<type name="T" primitiveType="uint8" nullValue="1"/>'
@@ -130,6 +131,7 @@ def test_layouts_and_tables_are_validated_too(capsys: pytest.CaptureFixture[str]
     assert code == 1
     assert "layout.xml:2:" in out
     assert "other.xml:1:1: error: root element 'other' is no schema" in out
+    assert "(not-a-schema)" in out
     assert "own.xml" not in out
 
 
@@ -167,10 +169,10 @@ HOSTILE: tuple[tuple[str, str | bytes, int, str], ...] = (
     ("half a character", schema("ä", "").encode("latin-1"), 2, "not well-formed"),
     ("a lone surrogate", schema("?", "").encode().replace(b"?\n</types>", b"\xed\xa0\x80</types>"), 2, "not well-formed"),
     ("a surrogate's number", schema('<type name="&#xD800;"/>', ""), 2, "invalid character number"),
-    ("10,000 groups deep", groups(10_000), 2, "nested more than 256 deep"),
-    ("100 groups deep", groups(100), 1, "groups are nested more than 64 deep"),
+    ("10,000 groups deep", groups(10_000), 2, "nested more than 256 deep (not-well-formed)"),
+    ("100 groups deep", groups(100), 1, "groups are nested more than 64 deep (too-deep)"),
     ("100 composites deep", schema('<composite name="c">' * 100 + "</composite>" * 100, ""), 1, "composites are nested more than 64 deep"),
-    ("references that double", references(20), 1, "composites have more than 100000 members"),
+    ("references that double", references(20), 1, "composites have more than 100000 members, references expanded (too-many-members)"),
     (
         "references in a ring",
         schema('<ref name="r" type="s"/><ref name="s" type="r"/><composite name="c"><ref name="a" type="r"/></composite>', ""),
@@ -197,12 +199,12 @@ HOSTILE: tuple[tuple[str, str | bytes, int, str], ...] = (
         "is unknown",
     ),
     ("a huge array", schema('<type name="T" primitiveType="int64" length="2147483647"/>', MESSAGE), 1, "has length 2147483647"),
-    ("an include of itself", schema("", '<xi:include href="own.xml"/>', INCLUDE), 1, "circular include: own.xml -> own.xml"),
+    ("an include of itself", schema("", '<xi:include href="own.xml"/>', INCLUDE), 1, "circular include: own.xml -> own.xml (bad-include)"),
     ("an include of nothing", schema("", '<xi:include href="nope.xml"/>', INCLUDE), 1, "No such file"),
     ("an include of a folder", schema("", '<xi:include href="."/>', INCLUDE), 1, "Is a directory"),
     ("an include of a device", schema("", '<xi:include href="/dev/zero"/>', INCLUDE), 1, "longer than 16777216 bytes"),
     ("an include from the net", schema("", '<xi:include href="http://example.com/a.xml"/>', INCLUDE), 1, "only local files are included"),
-    ("an include without a name", schema("", "<xi:include/>", INCLUDE), 1, "lacks attribute 'href'"),
+    ("an include without a name", schema("", "<xi:include/>", INCLUDE), 1, "lacks attribute 'href' (bad-include)"),
 )
 
 
@@ -212,6 +214,14 @@ def test_whatever_a_file_holds_becomes_a_line(capsys: pytest.CaptureFixture[str]
     assert found == code
     assert expected in out
     assert len(out) < 10_000
+
+
+def test_ends_when_there_are_too_many_problems(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report, "PROBLEMS_MAX", 10)
+    values = '<validValue name="A">1</validValue>' * 50
+    code, out = validate(capsys, write("own.xml", schema(f'<enum name="E" encodingType="uint8">{values}</enum>', MESSAGE)))
+    assert (code, out.splitlines()[-1]) == (1, "1 error, 10 warnings in 1 file")
+    assert ": error: more than 10 problems; the rest is left out (too-many-problems)\n" in out
 
 
 def test_reads_what_the_official_tool_reads_only_by_accident(capsys: pytest.CaptureFixture[str]) -> None:

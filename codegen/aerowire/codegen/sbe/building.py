@@ -71,7 +71,7 @@ class _Builder:
         if not isinstance(composite, Composite):
             return None
         for name in ("blockLength", "templateId", "schemaId", "version"):
-            self._check_integer(composite, name, schema.header)
+            self._check_integer(composite, name, schema)
         return Header(type=composite)
 
     def message(self, message: DeclaredMessage) -> Message | None:

@@ -17,10 +17,10 @@ from aerowire.codegen.sbe.declared import (
     DeclaredSet,
     DeclaredType,
 )
-from aerowire.codegen.sbe.elements import children, integer, local_name, required, shown
+from aerowire.codegen.sbe.elements import children, local_name, required, shown
 from aerowire.codegen.sbe.encoding_reading import read_encoding, read_enum
 from aerowire.codegen.sbe.language_names import check_name
-from aerowire.codegen.sbe.numerals import shorten
+from aerowire.codegen.sbe.numerals import NumeralError, parse_int32, shorten
 from aerowire.codegen.sbe.report import UnreadableError
 from aerowire.codegen.sbe.scope import Scope, common
 from aerowire.codegen.sbe.set_reading import read_set
@@ -106,12 +106,9 @@ class TypeReader:
                 member = self._read_composite(element, given_name, reference, path)
             case "ref":
                 return self._read_reference(composite, origin, element, path)
-            case "data" | "group" as kind:
+            case kind:
                 self._report.error("misplaced-member", element, f"{kind} {name!r} within a composite, which has fixed fields only")
                 return None
-            case _:
-                self._report.fault("unknown-element", element, f"{shown(element)} is no type")
-                raise UnreadableError
         if isinstance(member, DeclaredEnum | DeclaredSet):
             self._weigh(element, len(member.values))
         if name in composite.members:
@@ -157,9 +154,20 @@ class TypeReader:
                 self._check_depth(element, path)
             member = self._read_member(composite, origin, declaration, name, name, target, path)
         if member is not None:
-            member.offset = integer(self._report, element, "offset", member.offset)
-            member.since_version = integer(self._report, element, "sinceVersion", member.since_version)
+            member.offset = self._override(element, "offset", member.offset)
+            member.since_version = self._override(element, "sinceVersion", member.since_version)
         return member
+
+    def _override(self, element: etree._Element, attribute: str, value: int) -> int:
+        """What a reference says instead of the type that it means; the official tool goes on after a bad number here."""
+        text = element.get(attribute)
+        if text is None:
+            return value
+        try:
+            return parse_int32(text)
+        except NumeralError as error:
+            self._report.error("bad-number", element, f"{attribute} of {shown(element)}: {error}", attribute)
+            return value
 
     def _check_offsets(self, composite: DeclaredComposite) -> None:
         offset = 0
