@@ -258,3 +258,19 @@ def test_names_of_ours_give_way_to_the_schema_s(tmp_path: Path) -> None:
         "__rest": b"rest".hex(),
     }
     assert codec.encode(values) == raw
+
+
+def test_header_may_have_constants(tmp_path: Path) -> None:
+    file = tmp_path / "own.xml"
+    text = schema("", '<message name="M" id="5"><field name="a" id="1" type="uint8"/><field name="b" id="2" type="uint8" sinceVersion="1"/></message>')
+    for name, value in (("schemaId", 9), ("version", 1)):
+        plain = f'<type name="{name}" primitiveType="uint16"/>'
+        assert plain in text
+        text = text.replace(plain, f'<type name="{name}" primitiveType="uint16" presence="constant">{value}</type>')
+    file.write_text(text.replace('id="1" >', 'id="1" version="1">'), encoding="utf-8")
+    codec = JsonCodec(load_message_schema(file))
+    raw = struct.pack("<HHBB", 2, 5, 7, 8)
+    assert codec.decode(raw) == ({"a": 7, "b": 8}, 6)
+    assert codec.encode({"a": 7, "b": 8}) == raw
+    with pytest.raises(MessageError, match="version is a constant"):
+        codec.encode({"a": 7, "b": 8, "_header": {"version": 2}})

@@ -73,6 +73,8 @@ class Envelope:
         self.schema = schema
         self.header = Head(forms, schema.byte_order, schema.version, schema.header.type, HEADER_ROLES, schema.header.size)
         self.by_id: dict[int, MessagePlans] = {one.id: MessagePlans(forms, schema, one) for one in schema.messages}
+        # A header may have it as a constant, which need not be the schema's.
+        self._schema_id = self.own("schemaId", schema.id)
         self.by_name = {plans.message.name: plans for plans in self.by_id.values()}
 
     def open(self, cursor: Cursor) -> Framed:
@@ -80,8 +82,8 @@ class Envelope:
         start = cursor.position
         slots = self.header.read(cursor)
         block_length, template_id, schema_id, version = self.header.numbers(slots)
-        if schema_id != self.schema.id:
-            raise MessageError("a message of another schema", expected=f"schemaId {self.schema.id}", actual=schema_id, offset=start)
+        if schema_id != self._schema_id:
+            raise MessageError("a message of another schema", expected=f"schemaId {self._schema_id}", actual=schema_id, offset=start)
         plans = self.by_id.get(template_id)
         if plans is None:
             raise MessageError(
@@ -107,10 +109,10 @@ class Envelope:
         message, schema = plans.message, self.schema
         version = numbers.get("version", self.own("version", schema.version))
         block_length = numbers.get("blockLength", self.own("blockLength", message.block_length))
-        head = (block_length, numbers.get("templateId", message.id), numbers.get("schemaId", schema.id), version)
-        if head[TEMPLATE_ID] != message.id or head[SCHEMA_ID] != schema.id:
+        head = (block_length, numbers.get("templateId", message.id), numbers.get("schemaId", self._schema_id), version)
+        if head[TEMPLATE_ID] != message.id or head[SCHEMA_ID] != self._schema_id:
             raise MessageError(
-                "the header is another message's", expected=f"templateId {message.id} of schema {schema.id}", actual=head[1:3]
+                "the header is another message's", expected=f"templateId {message.id} of schema {self._schema_id}", actual=head[1:3]
             )
         try:
             out = bytearray(self.header.write(head, more))
