@@ -25,8 +25,10 @@ Buffer = bytes | bytearray | memoryview
 class MessagePlans:
     """The plans of a message, one for each range of acting versions that it makes a difference to."""
 
-    def __init__(self, forms: Forms, schema: MessageSchema, message: Message) -> None:
+    def __init__(self, forms: Forms, schema: MessageSchema, message: Message, block_length: int) -> None:
+        """`block_length` is what its header has unless told."""
         self.message = message
+        self.block_length = block_length
         self._forms, self._order = forms, schema.byte_order
         self._versions = sorted({0, *_versions(message)})
         self._plans: list[BlockPlan | None] = [None] * len(self._versions)
@@ -72,9 +74,12 @@ class Envelope:
     def __init__(self, schema: MessageSchema, forms: Forms) -> None:
         self.schema = schema
         self.header = Head(forms, schema.byte_order, schema.version, schema.header.type, HEADER_ROLES, schema.header.size)
-        self.by_id: dict[int, MessagePlans] = {one.id: MessagePlans(forms, schema, one) for one in schema.messages}
+        self.by_id: dict[int, MessagePlans] = {
+            one.id: MessagePlans(forms, schema, one, self.own("blockLength", one.block_length)) for one in schema.messages
+        }
         # A header may have it as a constant, which need not be the schema's.
         self._schema_id = self.own("schemaId", schema.id)
+        self.version = self.own("version", schema.version)
         self.by_name = {plans.message.name: plans for plans in self.by_id.values()}
 
     def open(self, cursor: Cursor) -> Framed:
@@ -106,9 +111,9 @@ class Envelope:
 
     def write(self, plans: MessagePlans, values: Mapping[str, Any], numbers: Mapping[str, int], more: Mapping[str, Any]) -> bytearray:
         """A whole message.  `numbers` are those of the header that are not the schema's own, `more` its other members."""
-        message, schema = plans.message, self.schema
-        version = numbers.get("version", self.own("version", schema.version))
-        block_length = numbers.get("blockLength", self.own("blockLength", message.block_length))
+        message = plans.message
+        version = numbers.get("version", self.version)
+        block_length = numbers.get("blockLength", plans.block_length)
         head = (block_length, numbers.get("templateId", message.id), numbers.get("schemaId", self._schema_id), version)
         if head[TEMPLATE_ID] != message.id or head[SCHEMA_ID] != self._schema_id:
             raise MessageError(

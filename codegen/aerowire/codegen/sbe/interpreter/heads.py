@@ -30,6 +30,7 @@ class Head:
         self.types = [_encoded(composite, role) for role in roles]
         self._places: list[int | None] = []
         self._constants = [type.constant for type in self.types]
+        self._checks = [_check(type) for type in self.types]
         self.size = size
         self._section = section = _HeadSection(forms, order, version)
         others = [member for member in composite.members if member.name not in roles and member.offset < size]
@@ -76,21 +77,17 @@ class Head:
 
     def write(self, numbers: Sequence[int], more: Mapping[str, Any]) -> bytes:
         """The bytes of the head; `more` has what is not a role."""
-        section = self._section
-        slots: list[Slot] = list(section.defaults)
-        for index, number in enumerate(numbers):
-            place, type = self._places[index], self.types[index]
-            if place is None:
-                if number != self._constants[index]:
-                    raise MessageError(f"{self.roles[index]} is a constant", expected=self._constants[index], actual=number)
-            else:
-                try:
-                    slots[place] = integer(type.primitive.name, type.primitive.minimum, type.primitive.maximum)(number)
-                except MessageError as error:
-                    raise error.within(self.roles[index]) from None
+        slots: list[Slot] = self._section.defaults[:]
+        for number, place, check, role in zip(numbers, self._places, self._checks, self.roles, strict=True):
+            try:
+                checked = check(number)
+            except MessageError as error:
+                raise error.within(role) from None
+            if place is not None:
+                slots[place] = checked
         if more:
             self._write_more(more, slots)
-        return section.struct.pack(*slots)
+        return self._section.struct.pack(*slots)
 
     def _write_more(self, more: Mapping[str, Any], slots: list[Slot]) -> None:
         values = self._section.values
@@ -116,6 +113,19 @@ class _HeadSection(Section):
         assert isinstance(member.type, EncodedType)
         self.places[member.name] = self.slot_at(member.offset, member.size)
         self.add_slot(CODES[member.type.primitive.name], 0)
+
+
+def _check(type: EncodedType) -> Callable[[Any], int]:
+    constant = type.constant
+    if constant is None:
+        return integer(type.primitive.name, type.primitive.minimum, type.primitive.maximum)
+
+    def check(number: Any) -> int:
+        if number != constant:
+            raise MessageError("is a constant", expected=constant, actual=shown(number))
+        return int(number)
+
+    return check
 
 
 def _encoded(composite: Composite, name: str) -> EncodedType:

@@ -60,9 +60,9 @@ class JsonCodec:
 
     def _header_of(self, framed: Framed) -> dict[str, object]:
         header: dict[str, object] = {}
-        if framed.version != self._envelope.own("version", self.schema.version):
+        if framed.version != self._envelope.version:
             header["version"] = framed.version
-        if framed.block_length != self._envelope.own("blockLength", framed.plans.message.block_length):
+        if framed.block_length != framed.plans.block_length:
             header["blockLength"] = framed.block_length
         return header | self._envelope.header.more(framed.header)
 

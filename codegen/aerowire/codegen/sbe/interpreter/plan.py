@@ -85,7 +85,7 @@ class BlockPlan:
 
     def write(self, values: Mapping[str, Any], block_length: int, out: bytearray) -> None:
         """Append an entry whose block has that length."""
-        if not isinstance(values, Mapping):
+        if values.__class__ is not dict and not isinstance(values, Mapping):
             raise MessageError("is of the wrong kind", expected="an object", actual=shown(values))
         if not values.keys() <= self.allowed:
             unknown = next(name for name in values if name not in self.allowed)
@@ -188,7 +188,7 @@ class GroupPlan:
                 return
             if entries is None:
                 raise MessageError("is missing" if self.name not in values else "cannot be null", expected="a list of entries")
-            if not isinstance(entries, Sequence) or isinstance(entries, str | bytes):
+            if entries.__class__ is not list and (not isinstance(entries, Sequence) or isinstance(entries, str | bytes)):
                 raise MessageError("is of the wrong kind", expected="a list of entries", actual=shown(entries))
             self._write(entries, values.get(self._head_name, {}) if self._head_name else {}, out)
         except MessageError as error:

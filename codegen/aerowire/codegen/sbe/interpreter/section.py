@@ -271,7 +271,7 @@ def _composite_writer(inner: Values, name: str, may_be_left_out: bool) -> Writer
             if may_be_left_out:
                 return
             raise MessageError("is missing" if name not in values else "cannot be null", expected="an object")
-        if not isinstance(value, Mapping):
+        if value.__class__ is not dict and not isinstance(value, Mapping):
             raise MessageError("is of the wrong kind", expected="an object", actual=shown(value))
         if not value.keys() <= allowed:
             inner.check_names(value, allowed)
