@@ -37,7 +37,7 @@ def _words(text: str) -> list[str]:
 
 
 # Names of fields, groups, data and members; those of the second row mean something in Python.
-PLAIN = _words("price quantity trader venue flags speed mpg rate notes stamp fooBar foo_bar barFoo x Y aB2 orderId isin leg2")
+PLAIN = _words("price quantity trader venue flags speed mpg rate notes stamp fooBar foo_bar barFoo x Y aB2 orderId isin leg2 iSin größe")
 PYTHON = _words(
     "class def from import lambda None True self global is not async await match print id len int str list dict bytes set type "
     "name value values keys items encode decode encoding schema message field fields copy get decoded header version pack unpack "
@@ -47,10 +47,10 @@ PYTHON = _words(
 CLASSES = _words(
     "Side Venue Leg Fills Parties Booster Decimal Price9 Rates Stamps Quote Trade Heartbeat Levels Depth Notice Curve Ladder Engine Doors "
     "wheel pedals None True Any Final Optional Message Group Field Decoder Encoder Flyweight IntEnum Struct dataclass memoryview seats "
-    "axle order_book OrderBook2 HTTPCall lamps Bolts nuts"
+    "axle order_book OrderBook2 HTTPCall lamps Bolts nuts ORDER_BOOK Straße"
 )
-VALUES = _words("A B C BUY SELL name None True mro UNKNOWN_1 NULL_VALUE lower Camel real lambda def names members pass")
-CHOICES = _words("first second Third real imag numerator None True name class def bitCount mro pass lambda all")
+VALUES = _words("A B C BUY SELL name None True mro UNKNOWN_1 NULL_VALUE lower Camel real lambda def names members pass a")
+CHOICES = _words("first second Third real imag numerator None True name class def bitCount mro pass lambda all FIRST")
 JAVA = ("class", "import", "int", "null", "true")
 CHARACTER_SETS = ("UTF-8", "US-ASCII", "ISO-8859-1", "UTF-16LE", "ASCII", "utf8")
 ENUM_PRIMITIVES = ("char", "uint8", "int8", "uint16", "int16", "int32")

@@ -12,6 +12,16 @@ from typing import Protocol, TypeVar
 from xml.etree import ElementTree as Xml
 
 Number = int | float
+# What must not break code that has it in a docstring, a comment or a string.
+DESCRIPTIONS = (
+    'Says "what it is"',
+    'Three quotes """ within',
+    "A back\\slash at its end\\",
+    "Größe, 尺寸 & <b>",
+    "It's {x} %s #{y}",
+    '"',
+    "line\none",
+)
 NAMESPACE = "http://fixprotocol.io/2016/sbe"
 SIZES = {
     "char": 1,
@@ -380,7 +390,11 @@ class _Writing:
 
 
 def _add(parent: Xml.Element, tag: str, **attributes: object) -> Xml.Element:
-    return Xml.SubElement(parent, tag, {name: str(value) for name, value in attributes.items() if value is not None})
+    element = Xml.SubElement(parent, tag, {name: str(value) for name, value in attributes.items() if value is not None})
+    turn = sum(map(ord, str(attributes["name"]))) + len(parent)
+    if turn % 3 == 0 and tag != "ref":
+        element.set("description", DESCRIPTIONS[turn // 3 % len(DESCRIPTIONS)])
+    return element
 
 
 def _named(parent: Xml.Element, tag: str, one: NamedNumber, text: str) -> None:
