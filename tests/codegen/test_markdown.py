@@ -161,3 +161,16 @@ def test_check_sees_a_stale_and_a_superfluous_page(tmp_path: Path, capsys: pytes
     assert main(["generate", "--out", str(tmp_path)]) == 0
     assert not (folder / "old.md").exists()
     assert (folder / "own.md").exists()
+
+
+def test_types_within_composites_have_places_of_their_own(tmp_path: Path) -> None:
+    inner = """<composite name="{}"><enum name="mode" encodingType="uint8"><validValue name="{}">1</validValue></enum>
+      <composite name="inner"><type name="x" primitiveType="uint8"/></composite></composite>"""
+    types = inner.format("One", "ON") + inner.format("Two", "OFF")
+    (tmp_path / "inner.xml").write_text(SHOWN.read_text().replace("</types>", f"{types}</types>"))
+    (text,) = MarkdownMessages().render(load_message_schema(tmp_path / "inner.xml"), Placement("demo")).values()
+    anchors = re.findall(r'<a id="([^"]+)"></a>', text)
+    assert len(anchors) == len(set(anchors))
+    for name in ("One.mode", "One.inner", "Two.mode", "Two.inner"):
+        assert f"[`{name}`](#type-{name})" in text
+        assert f"type-{name}" in anchors

@@ -202,3 +202,19 @@ def test_names_of_scapy_and_of_python_may_be_fields(tmp_path: Path) -> None:
     packet.text = "ab"
     assert bytes(packet) == bytes(range(8)) + b"\x02\0ab"
     assert (packet.text_length, packet.text_length_2) == (5, None)
+
+
+BARE = """<sbe:messageSchema xmlns:sbe="http://fixprotocol.io/2016/sbe" package="bare" id="5" version="0" byteOrder="littleEndian">
+<types><composite name="messageHeader"><type name="templateId" primitiveType="uint8"/><type name="blockLength" primitiveType="uint8"/>
+  <type name="schemaId" primitiveType="uint16" presence="constant">5</type><type name="version" primitiveType="uint8"/></composite></types>
+<sbe:message name="Beat" id="1"/>
+<sbe:message name="Tick" id="2"><field name="at" id="1" type="uint16"/></sbe:message></sbe:messageSchema>"""
+
+
+def test_message_without_bytes_and_a_constant_in_the_header(tmp_path: Path) -> None:
+    layers = load(tmp_path, BARE, "bare")
+    data = bytes(layers.MessageHeader() / layers.Beat())
+    assert data == b"\x01\x00\x00"
+    assert isinstance(layers.dissect(data).payload, layers.Beat)
+    assert layers.dissect(b"\x02\x02\x00\x07\x00")[layers.Tick].at == 7
+    assert not layers.dissect(b"\x02\x02\x00").haslayer(layers.Tick)

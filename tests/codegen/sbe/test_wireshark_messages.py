@@ -259,3 +259,16 @@ def test_names_and_descriptions_are_never_code(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("package", "name"), [("a.b-C", "a.b_2d_c"), ("in", "sbe_in"), ("9x", "sbe_9x"), ("é", "_e9_")])
 def test_protocol_is_called_as_the_package(package: str, name: str) -> None:
     assert protocol_name(Placement(package)) == name
+
+
+def test_constant_in_the_header_takes_no_bytes(tmp_path: Path) -> None:
+    header = """<types><composite name="messageHeader"><type name="templateId" primitiveType="uint8"/>
+      <type name="blockLength" primitiveType="uint8"/><type name="schemaId" primitiveType="uint16" presence="constant">5</type>
+      <type name="version" primitiveType="uint8"/></composite>"""
+    message = '<sbe:message name="Tick" id="2"><field name="at" id="1" type="uint16"/></sbe:message>'
+    script = dissector(tmp_path, schema_of(message).replace(HEADER, header), "bare")
+    path = tshark.capture(tmp_path / "bare.pcap", [b"\x02\x02\x00\x07\x00"])
+    (found,) = tshark.fields(
+        path, ["bare.Tick.at", "bare.header.schemaId", "_ws.expert.message"], [script], {"bare.ports": str(tshark.PORT)}
+    )
+    assert list(found.values()) == [["7"], ["5"], []]

@@ -185,9 +185,9 @@ class _Dimension(_Composite):
         entries = pkt.getfieldval(self.of) or []
         made = i.copy()
         length_name, count_name = made.SBE_COMPUTED
-        if made.getfieldval(length_name) is None:
+        if made.sbe_value(length_name) is None:
             made.setfieldval(length_name, len((entries[0] if entries else self.entry()(_parent=pkt)).sbe_block()))
-        if made.getfieldval(count_name) is None:
+        if made.sbe_value(count_name) is None:
             made.setfieldval(count_name, len(entries))
         return bytes(made)
 
@@ -204,7 +204,7 @@ class _Entries(_PacketListField):
 
     def getfield(self, pkt: Any, s: bytes) -> tuple[bytes, Any]:
         dimension = pkt.getfieldval(self.dimension)
-        count = dimension.getfieldval(dimension.SBE_COMPUTED[1])
+        count = dimension.sbe_value(dimension.SBE_COMPUTED[1])
         found: list[Any] = []
         while len(found) < count:
             entry = self.entry()(s, _parent=pkt)
@@ -261,6 +261,10 @@ class _Part(_Packet):
     def sbe_has(self, version: int, end: int) -> bool:
         return True
 
+    def sbe_value(self, name: str) -> Any:
+        """The value of a member, which may be a constant."""
+        return self.CONSTANTS[name] if name in self.CONSTANTS else self.getfieldval(name)
+
 
 class _Block(_Packet):
     """Fields, then groups, then data.  `SBE_FIELDS` counts those of the block, `SBE_ENDS` has (since, end) of each."""
@@ -316,7 +320,7 @@ class _Entry(_Block):
         if not isinstance(outer, _Block):
             return _VERSION, None
         dimension = outer.fields.get(self.SBE_GROUP)
-        return outer.sbe_acting()[0], None if dimension is None else dimension.getfieldval(dimension.SBE_COMPUTED[0])
+        return outer.sbe_acting()[0], None if dimension is None else dimension.sbe_value(dimension.SBE_COMPUTED[0])
 
     def extract_padding(self, s: bytes) -> tuple[bytes, bytes | None]:
         self.sbe_rest = s
@@ -330,7 +334,7 @@ class _Message(_Block):
 
     def sbe_announced(self) -> tuple[int, int | None]:
         if isinstance(self.underlayer, MessageHeader):
-            return self.underlayer.version, self.underlayer.block_length
+            return self.underlayer.sbe_value("version"), self.underlayer.sbe_value("block_length")
         return _VERSION, None
 
     def guess_payload_class(self, payload: bytes) -> type[_Packet]:
@@ -352,8 +356,19 @@ class MessageHeader(_Part):
     ]
 
     def guess_payload_class(self, payload: bytes) -> type[_Packet]:
-        is_ours = self.schema_id == 112
-        return templates.get(self.template_id, _Raw) if is_ours else _Raw
+        is_ours = self.sbe_value("schema_id") == 112
+        return templates.get(self.sbe_value("template_id"), _Raw) if is_ours else _Raw
+
+    def do_dissect_payload(self, s: bytes) -> None:
+        """A message without any bytes is one too."""
+        layer = self.guess_payload_class(s)
+        if s or not issubclass(layer, _Message):
+            super().do_dissect_payload(s)
+            return
+        message = layer(_underlayer=self)
+        message.pre_dissect(s)
+        if not message.sbe_block() + message.sbe_behind():
+            self.add_payload(message)
 
     def extract_padding(self, s: bytes) -> tuple[bytes, bytes | None]:
         return s, None
@@ -361,7 +376,7 @@ class MessageHeader(_Part):
     @classmethod
     def sbe_begins(cls, data: bytes) -> bool:
         """Does a message of this schema begin here?"""
-        return len(data) >= cls.SBE_SIZE and cls(data[: cls.SBE_SIZE]).schema_id == 112
+        return len(data) >= cls.SBE_SIZE and cls(data[: cls.SBE_SIZE]).sbe_value("schema_id") == 112
 
     def sbe_computed(self, name: str) -> int:
         if not isinstance(self.payload, _Message):

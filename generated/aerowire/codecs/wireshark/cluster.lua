@@ -1387,8 +1387,11 @@ protocol.fields = all_fields
 
 -- Numbers
 
--- A number as a Lua number: exact up to 2^53, from Lua 5.3 on up to 2^63 (above that negative, as no length or count may be).
+-- A number (which may be a constant that takes no bytes) as a Lua number: exact up to 2^53, from Lua 5.3 on up to 2^63 (above that negative, as no length or count may be).
 local function number_at(tvb, at, type)
+  if type.constant then
+    return type.constant
+  end
   local raw, value = tvb:range(at, type.size):raw(), 0
   for index = 1, type.size do
     value = value * 256 + raw:byte(little and type.size + 1 - index or index)

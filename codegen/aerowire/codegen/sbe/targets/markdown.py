@@ -57,8 +57,9 @@ def _page(schema: MessageSchema, title: str) -> Iterator[str]:
     types = _types(schema)
     if types:
         yield from [f"Types: {', '.join(link(one.name, _type_anchor(one)) for one in types)}.", ""]
-    yield from heading(2, "Header", "header")
-    yield from _composite(schema.header.type)
+    header = schema.header.type
+    yield from [f'<a id="{_type_anchor(header)}"></a>', *heading(2, "Header", "header")]
+    yield from _composite(header, header.name)
     yield from heading(2, "Messages", "messages")
     for message in schema.messages:
         yield from _message(message)
@@ -140,18 +141,26 @@ def _field(field: Field) -> list[str]:
     return [*place, code(field.name), str(field.id), _type_text(field.type), str(field.presence), shown, _since(field), _about(field)]
 
 
-def _member(member: Member) -> list[str]:
+def _member(member: Member, path: str) -> list[str]:
     type_ = member.type
     is_constant = member.presence is Presence.CONSTANT
     constant = type_.constant if isinstance(type_, EncodedType) else None
     shown = _values(type_, member.presence, constant, type_.value_ref if isinstance(type_, EncodedType) else "")
     length = "any" if isinstance(type_, EncodedType) and type_.length == 0 else str(member.size)
     place = ["", ""] if is_constant else [str(member.offset), length]
-    return [*place, code(member.name), _type_text(type_, member.reference), str(member.presence), shown, _since(member), _about(member)]
+    return [
+        *place,
+        code(member.name),
+        _type_text(type_, member.reference or f"{path}.{member.name}"),
+        str(member.presence),
+        shown,
+        _since(member),
+        _about(member),
+    ]
 
 
 def _type_text(type_: Type, reference: str = "") -> str:
-    """A primitive with its number, or a link to the type's section; `reference` is the name of one that goes by another here."""
+    """A primitive with its number, or a link to the type's section; `reference` is what that is called if not as the type."""
     if not isinstance(type_, EncodedType):
         name = reference or type_.name
         return link(name, anchor("type", name))
@@ -197,12 +206,14 @@ def _told(named: Named) -> str:
     return " ".join(part for part in (_about(named), since) if part)
 
 
-def _type(type_: Enum | FlagSet | Composite) -> Iterator[str]:
+def _type(type_: Enum | FlagSet | Composite, path: str = "") -> Iterator[str]:
+    """The section of a type; `path` is where it is declared, if within a composite."""
+    name = path or type_.name
     kind = "enum" if isinstance(type_, Enum) else "set" if isinstance(type_, FlagSet) else "composite"
-    yield from heading(3, f"{kind} {prose(type_.name)}", _type_anchor(type_))
+    yield from heading(4 if path else 3, f"{kind} {prose(name)}", anchor("type", name))
     yield from [_about(type_), ""] if _about(type_) else []
     if isinstance(type_, Composite):
-        yield from _composite(type_)
+        yield from _composite(type_, name)
     elif isinstance(type_, Enum):
         yield from [f"Stored as {code(type_.primitive.name)}; null is {type_.null}.", ""]
         is_char = type_.primitive.name == "char"
@@ -220,21 +231,11 @@ def _character(value: int) -> str:
     return chr(value) if 0x20 < value < 0x7F else f"{value:#04x}"
 
 
-def _composite(composite: Composite) -> Iterator[str]:
+def _composite(composite: Composite, path: str) -> Iterator[str]:
     cells = [Cell(one.name, one.offset, one.size) for one in composite.members if one.presence is not Presence.CONSTANT]
     if composite.size:
         yield from drawing(draw(cells, composite.size))
-    yield from table(MEMBER_TITLES, [_member(one) for one in composite.members])
+    yield from table(MEMBER_TITLES, [_member(one, path) for one in composite.members])
     for member in composite.members:
         if not member.reference and not isinstance(member.type, EncodedType):
-            yield from _inner(composite, member)
-
-
-def _inner(composite: Composite, member: Member) -> Iterator[str]:
-    """A type that is declared within a composite has its section there."""
-    assert not isinstance(member.type, EncodedType)
-    if isinstance(member.type, Composite):
-        yield from heading(4, f"{prose(composite.name)}.{prose(member.name)}", _type_anchor(member.type))
-        yield from _composite(member.type)
-    else:
-        yield from _type(member.type)
+            yield from _type(member.type, f"{path}.{member.name}")

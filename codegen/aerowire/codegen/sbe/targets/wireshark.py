@@ -148,7 +148,8 @@ class _View:
         }
 
     def _at(self, type_: EncodedType, offset: int) -> Value:
-        return {"offset": offset, **_number(type_.primitive)}
+        constant = int(type_.constant) if type_.presence is Presence.CONSTANT and isinstance(type_.constant, int | float) else None
+        return {"offset": offset, **_number(type_.primitive), "constant": constant}
 
     def _type(self, type_: Type, *, is_constant: bool = False) -> int:
         """The place of a type in the list, from 1 on."""
