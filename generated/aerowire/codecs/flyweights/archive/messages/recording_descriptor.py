@@ -215,7 +215,17 @@ class _RecordingDescriptorLayout:
         "mtu_length": ("mtuLength", 11, "required", "", "", "", 0, 0, "Most bytes of a datagram of the recorded stream."),
         "session_id": ("sessionId", 12, "required", "", "", "", 0, 0, "Session of the recorded publication."),
         "stream_id": ("streamId", 13, "required", "", "", "", 0, 0, "Stream that was recorded."),
-        "stripped_channel": ("strippedChannel", 14, "required", "", "", "", 0, 0, "The channel without what does not tell streams apart."),
+        "stripped_channel": (
+            "strippedChannel",
+            14,
+            "required",
+            "",
+            "",
+            "",
+            0,
+            0,
+            "The channel without what only its publisher needs, such as the term length.",
+        ),
         "original_channel": ("originalChannel", 15, "required", "", "", "", 0, 0, "The channel as it was asked for."),
         "source_identity": ("sourceIdentity", 16, "required", "", "", "", 0, 0, "Where the recorded stream came from."),
     }
@@ -314,7 +324,7 @@ class RecordingDescriptorDecoder(_RecordingDescriptorLayout, _MessageDecoder):
 
     @property
     def stripped_channel(self) -> str:
-        """The channel without what does not tell streams apart."""
+        """The channel without what only its publisher needs, such as the term length."""
         return self._text(_RecordingDescriptor_0, 0)
 
     @property
@@ -505,7 +515,7 @@ class RecordingDescriptorEncoder(_RecordingDescriptorLayout, _MessageEncoder):
 
     @property
     def stripped_channel(self) -> str:
-        """The channel without what does not tell streams apart."""
+        """The channel without what only its publisher needs, such as the term length."""
         raise self._unreadable("strippedChannel")
 
     @stripped_channel.setter

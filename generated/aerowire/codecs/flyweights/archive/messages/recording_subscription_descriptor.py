@@ -88,7 +88,17 @@ class _RecordingSubscriptionDescriptorLayout:
         "correlation_id": ("correlationId", 2, "required", "", "", "", 0, 0, "Number of the request that is answered."),
         "subscription_id": ("subscriptionId", 3, "required", "", "", "", 0, 0, "The recording subscription."),
         "stream_id": ("streamId", 4, "required", "", "", "", 0, 0, "Stream that it records."),
-        "stripped_channel": ("strippedChannel", 5, "required", "", "", "", 0, 0, "The channel without what does not tell streams apart."),
+        "stripped_channel": (
+            "strippedChannel",
+            5,
+            "required",
+            "",
+            "",
+            "",
+            0,
+            0,
+            "The channel without what only its publisher needs, such as the term length.",
+        ),
     }
 
 
@@ -129,7 +139,7 @@ class RecordingSubscriptionDescriptorDecoder(_RecordingSubscriptionDescriptorLay
 
     @property
     def stripped_channel(self) -> str:
-        """The channel without what does not tell streams apart."""
+        """The channel without what only its publisher needs, such as the term length."""
         return self._text(_RecordingSubscriptionDescriptor_0, 0)
 
 
@@ -193,7 +203,7 @@ class RecordingSubscriptionDescriptorEncoder(_RecordingSubscriptionDescriptorLay
 
     @property
     def stripped_channel(self) -> str:
-        """The channel without what does not tell streams apart."""
+        """The channel without what only its publisher needs, such as the term length."""
         raise self._unreadable("strippedChannel")
 
     @stripped_channel.setter

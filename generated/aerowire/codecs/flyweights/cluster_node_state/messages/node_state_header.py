@@ -69,7 +69,7 @@ class _NodeStateHeaderLayout:
 
 
 class NodeStateHeaderDecoder(_NodeStateHeaderLayout, _MessageDecoder):
-    """Version of the file."""
+    """The start of the file; the one record without a header."""
 
     __slots__ = ()
     _LEAST = ((0, 8),)
@@ -89,7 +89,7 @@ class NodeStateHeaderDecoder(_NodeStateHeaderLayout, _MessageDecoder):
 
 
 class NodeStateHeaderEncoder(_NodeStateHeaderLayout, _MessageEncoder):
-    """Version of the file."""
+    """The start of the file; the one record without a header."""
 
     __slots__ = ()
     _PARTS = ()
@@ -123,7 +123,7 @@ class NodeStateHeaderEncoder(_NodeStateHeaderLayout, _MessageEncoder):
 
 @_dataclass(slots=True, kw_only=True)
 class NodeStateHeader(_Record):
-    """Version of the file."""
+    """The start of the file; the one record without a header."""
 
     _MEMBERS: ClassVar[dict[str, _Any]] = {"version": None, "padding": None}
     _CONSTANTS: ClassVar[tuple[str, ...]] = ()
