@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -29,12 +30,13 @@ def error_object(error: MessageError, **where: object) -> dict[str, object]:
 def decode_stream(codec: JsonCodec, window: Window) -> Iterator[Result]:
     """Messages without anything between them.  Where one is damaged, nobody knows where the next one starts: it is the last one told."""
     while window.start < len(window.data) or window.fill(1):
-        start, offset = window.start, window.offset
+        start, offset, began_s = window.start, window.offset, time.monotonic()
         try:
             values, length = codec.decode(window.data, start)
         except MessageError as error:
             wanted = 0 if error.needed is None else error.needed - start
-            if 0 < wanted <= HELD_MAX and window.fill(wanted):
+            # As long as this try took may be waited for more, so that trying never takes more than half of the time.
+            if 0 < wanted <= HELD_MAX and window.fill(wanted, time.monotonic() - began_s):
                 continue
             yield from _given_up(window, error, offset + (start if error.offset is None else error.offset))
             return

@@ -31,13 +31,16 @@ class Window:
         """Where in the stream the reader stands."""
         return self.offset + self.start
 
-    def fill(self, wanted: int) -> bool:
-        """Drop what is before `start`, and hold at least `wanted` bytes from there; returns whether more came than there was."""
+    def fill(self, wanted: int, patience_s: float = 0.0) -> bool:
+        """Drop what is before `start`, and hold at least `wanted` bytes from there; returns whether more came than there was.
+
+        What comes within `patience_s` of the last piece is taken along, up to twice of what there was: a long message that comes in
+        many pieces is not to be tried with every one of them.
+        """
         held = len(self.data) - self.start
         parts = [self.data[self.start :]]
         total = held
-        # So that a long message is tried a few times, not with every piece of it: what is there already is taken along.
-        while not self.is_ended and (total < wanted or (total < 2 * held and self._is_ready())):
+        while not self.is_ended and (total < wanted or (total < 2 * held and self._is_ready(patience_s))):
             if not self._is_ready():
                 self._before_wait()
             part = os.read(self._descriptor, CHUNK)
@@ -81,5 +84,7 @@ class Window:
             if not self.fill(1):
                 return count
 
-    def _is_ready(self) -> bool:
-        return bool(select.select([self._descriptor], [], [], 0)[0])
+    def _is_ready(self, patience_s: float = 0.0) -> bool:
+        if patience_s > 0 and not self._is_ready():
+            self._before_wait()
+        return bool(select.select([self._descriptor], [], [], patience_s)[0])
