@@ -17,6 +17,7 @@ from tests.soak import (
     sbe_mutations,
     sbe_official,
     sbe_schemas,
+    sbe_verdicts,
     spec_change,
     speed,
 )
@@ -39,4 +40,5 @@ BARS: dict[str, Bar] = {
     "sbe-official": sbe_official.parts,
     "sbe-mutations": sbe_mutations.parts,
     "sbe-schemas": sbe_schemas.parts,
+    "sbe-verdicts": sbe_verdicts.parts,
 }

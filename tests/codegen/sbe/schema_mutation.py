@@ -43,7 +43,7 @@ def mutated(seed: int, count: int, scratch: Path) -> Told:
     told = Told()
     for index in range(count):
         source = chance.choice(sources)
-        text = _change_bytes(source, chance) if chance.random() < 0.25 else _change_tree(source, chance)
+        text = _change_bytes(source, chance) if chance.random() < 0.25 else change_tree(source, chance)
         file.write_bytes(text)
         try:
             _check(read_message_schema(file, "mutated.xml", ReadOptions(lenient=chance.random() < 0.2)), text, told)
@@ -87,7 +87,8 @@ def _change_bytes(source: bytes, chance: random.Random) -> bytes:
     return bytes(out)
 
 
-def _change_tree(source: bytes, chance: random.Random) -> bytes:
+def change_tree(source: bytes, chance: random.Random) -> bytes:
+    """Return the schema with a few elements or attributes changed, well-formed still."""
     root = etree.fromstring(source)
     for _ in range(chance.choice((1, 1, 1, 2, 4))):
         found = list(root.iter(etree.Element))
