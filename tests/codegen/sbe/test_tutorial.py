@@ -25,7 +25,8 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_python_examples_print_what_the_page_says(package: Path) -> None:
+@pytest.mark.usefixtures("package")
+def test_python_examples_print_what_the_page_says() -> None:
     test = doctest.DocTestParser().get_doctest(PAGE.read_text(), {}, "codegen.md", str(PAGE), 0)
     try:
         found: list[str] = []
