@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 import struct
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from aerowire.codegen.sbe.interpreter import JsonCodec, MessageCodec, MessageError
+from aerowire.codegen.sbe.interpreter import EnumValue, JsonCodec, MessageCodec, MessageError, SetValue
 from aerowire.codegen.sbe.reading import load_message_schema
 from tests.codegen.sbe.example_messages import order_bytes, order_json
 from tests.codegen.sbe.random_messages import own_schema
@@ -276,3 +277,21 @@ def test_header_may_have_constants(tmp_path: Path) -> None:
     assert codec.encode({"a": 7, "b": 8}) == raw
     with pytest.raises(MessageError, match=r"_header\.version: is a constant"):
         codec.encode({"a": 7, "b": 8, "_header": {"version": 2}})
+
+
+def test_values_of_enums_and_sets_know_their_names() -> None:
+    codec = MessageCodec(own_schema("orders"))
+    values = codec.decode(put(put(order_bytes(), 73, b"\x4d"), 74, b"\x09\x10")).values
+    side, state, kind, flags = (values[name] for name in ("side", "state", "kind", "flags"))
+    assert isinstance(side, EnumValue)
+    assert isinstance(state, EnumValue)
+    assert isinstance(kind, EnumValue)
+    assert isinstance(flags, SetValue)
+    assert [(int(one), one.name) for one in (side, state, kind)] == [(66, "Buy"), (77, "UNKNOWN_77"), (1, "Partial")]
+    assert (int(flags), flags.names, "Last" in flags, "Hidden" in flags) == (0x1009, ("Hidden", "Iceberg"), False, True)
+    again = pickle.loads(pickle.dumps(values))
+    assert (again, again["side"].name, again["flags"].names) == (values, "Buy", flags.names)
+    for constant in ("Partial", 1, kind, None):
+        assert codec.decode(codec.encode("Order", values | {"kind": constant})).values == values
+    with pytest.raises(MessageError, match=r"Order\.kind: is a constant"):
+        codec.encode("Order", values | {"kind": 0})

@@ -122,6 +122,9 @@ class JsonForms:
     def constant(self, value: Number | str | None) -> object:
         return _special(value) if isinstance(value, float) else value
 
+    def constant_enum(self, _type: Enum, name: str) -> object:
+        return name
+
     def absent_composite(self, _members: dict[str, object]) -> object:
         return _members
 

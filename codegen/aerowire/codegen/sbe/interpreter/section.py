@@ -113,7 +113,7 @@ class Section:
         taken = {field.name for field in fields}
         for field in fields:
             if field.presence is Presence.CONSTANT:
-                self._add_constant(self.values, field.name, field.constant)
+                self._add_constant(self.values, field.name, self._constant(field))
             elif field.since_version > self._version:
                 self._add_absent(self.values, field.name, field.since_version, self._absent(field.type, field.presence))
             else:
@@ -124,7 +124,7 @@ class Section:
         taken = {member.name for member in members}
         for member in members:
             if member.presence is Presence.CONSTANT:
-                self._add_constant(values, member.name, constant_of(member))
+                self._add_constant(values, member.name, self._forms.constant(constant_of(member)))
             elif member.since_version > self._version:
                 self._add_absent(values, member.name, member.since_version, self._absent(member.type, member.presence))
             else:
@@ -186,8 +186,12 @@ class Section:
         values.readers.append((name, "", inner.read))
         values.writers.append((name, _composite_writer(inner, name, may_be_left_out)))
 
-    def _add_constant(self, values: Values, name: str, constant: Number | str | None) -> None:
-        value = self._forms.constant(constant)
+    def _constant(self, field: Field) -> object:
+        if isinstance(field.type, Enum) and isinstance(field.constant, str):
+            return self._forms.constant_enum(field.type, field.constant)
+        return self._forms.constant(field.constant)
+
+    def _add_constant(self, values: Values, name: str, value: object) -> None:
         values.names.append(name)
         values.allowed.add(name)
         values.readers.append((name, "", lambda _slots: value))
@@ -290,9 +294,10 @@ def _fixed_writer(name: str, fixed: object, what: str, told: str) -> Writer:
 
 
 def _means(given: object, fixed: object) -> bool:
-    """Whether it is what is fixed as the official printer has it, a text with the NULs behind it; or an object of such, or of nulls."""
+    """Whether it is what is fixed in another form: a text with the NULs behind it, as the official printer has it, or the name of an
+    enum's value; or an object of such, or of nulls."""
     if isinstance(given, str):
-        return given.rstrip("\0") == fixed
+        return given.rstrip("\0") == fixed or given == getattr(fixed, "name", None)
     if not isinstance(given, Mapping):
         return False
     within = fixed if isinstance(fixed, Mapping) else {}

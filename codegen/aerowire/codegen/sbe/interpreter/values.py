@@ -149,6 +149,9 @@ class ValueForms:
     def constant(self, value: Number | str | None) -> object:
         return value
 
+    def constant_enum(self, _type: Enum, name: str) -> object:
+        return next(EnumValue(one.value, one.name) for one in _type.values if one.name == name)
+
     def absent_composite(self, _members: dict[str, object]) -> object:
         return None
 
