@@ -17,7 +17,7 @@ from aerowire.codegen.sbe.reading import ReadOptions, load_message_schema, read_
 from tests.codegen.sbe.crossing import check_reader
 
 SHOP = Path(__file__).parent / "schemas" / "shop.xml"
-EDITED = 250
+EDITED = 150
 PRIMITIVES = ("char", "int8", "int16", "int32", "uint8", "uint16", "uint32")
 TYPES = (*PRIMITIVES, "Size", "Flags", "Code", "Count", "Price", "Total")
 NUMBERS = ("0", "1", "2", "3", "4", "8", "16", "24", "40", "255")

@@ -42,7 +42,7 @@ class Comparison:
 def compare_schemas(old: MessageSchema, new: MessageSchema) -> Comparison:
     """Compare two schemas that were read; the result does not depend on the order in which types are declared."""
     header = Changes("message header").at(old.header.type, new.header.type)
-    compare_composites(header, old.header.type, new.header.type)
+    compare_composites(header, old.header.type, new.header.type, None)
     header.metadata("", old.header.type, new.header.type)
     types = list(compare_types(old, new))
     messages = list(compare_messages(old, new))

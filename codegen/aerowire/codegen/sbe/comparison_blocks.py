@@ -1,7 +1,8 @@
 """What changed in the messages of a schema: fields at offsets, then groups, then data, the same within each entry of a group.
 
 A block may grow at its end, because its length is in front of it.  Groups and data say nothing of what comes behind the last of them,
-so more of them may follow at the end of a message only: never before others, never within an entry.
+so more of them can follow at the end of a message only.  SBE 1.0 allows groups before data, and groups and data at the end of an entry,
+too; but as nothing in a message says that they are there, no reader of the older schema can pass over them.
 """
 
 from __future__ import annotations
@@ -9,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from aerowire.codegen.sbe.changes import BOTH, NEW, OLD, Change, Changes, Match, match_items
+from aerowire.codegen.sbe.changes import BOTH, NEW, OLD, Change, Changes, Match, Side, match_items
 from aerowire.codegen.sbe.comparison_types import compare_since, compare_value_types, compare_values
-from aerowire.codegen.sbe.ir import Block, Data, Field, Group, MessageSchema, Presence
+from aerowire.codegen.sbe.ir import Block, Data, Field, Group, MessageSchema, Presence, Type
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,11 @@ class _Block:
     @property
     def is_message(self) -> bool:
         return not self.prefix
+
+    def compare_types(self, changes: Changes, subject: str, old: Type, new: Type, *, is_framing: bool = False) -> None:
+        """Compare the types of a value, unless they are declared under one name in both schemas, and compared there."""
+        if old.name != new.name or old.name not in self.shared:
+            compare_value_types(changes, subject, old, new, None if is_framing else self.old_version)
 
     def is_known(self, since_version: int) -> bool:
         """Whether a new reader can tell by its version that an old message lacks it."""
@@ -65,8 +71,13 @@ def _compare_blocks(changes: Changes, block: _Block) -> None:
     before = len(changes.found)
     _compare_fields(changes, block)
     old, new = block.old.block_length, block.new.block_length
-    if old != new and not any(change.kind in _EXPLAINING for change in changes.found[before:]):
-        subject = f"group {block.prefix[:-1]}: " if block.prefix else ""
+    found = changes.found[before:]
+    subject = f"group {block.prefix[:-1]}: " if block.prefix else ""
+    least = block.new.least_block_length(block.old_version)
+    if old < least and not any(Side.NEW in change.breaks for change in found):
+        why = f"new readers find the block of old messages too short, as they expect {least} bytes"
+        changes.add("block-length-changed", f"{subject}block length {old} became {new}", why, NEW)
+    elif old != new and not any(change.kind in _EXPLAINING for change in found):
         changes.note("block-length-changed", f"{subject}block length {old} became {new}", "readers go by the length in the message")
     _compare_groups(changes, block)
     _compare_data(changes, block)
@@ -82,7 +93,7 @@ def _compare_fields(changes: Changes, block: _Block) -> None:
         part, subject = changes.at(one, other), f"field {block.prefix}{one.name}"
         _compare_names(part, subject, one, other)
         compare_values(part, subject, one, other)
-        compare_value_types(part, subject, one.type, other.type, block.shared)
+        block.compare_types(part, subject, one.type, other.type)
         _compare_times(part, subject, one, other)
         part.metadata(subject, one, other)
     for one in matched.removed:
@@ -137,15 +148,16 @@ def _compare_groups(changes: Changes, block: _Block) -> None:
         part, subject = changes.at(one, other), f"group {block.prefix}{one.name}"
         _compare_names(part, subject, one, other)
         compare_since(part, subject, one.since_version, other.since_version)
-        compare_value_types(part, f"{subject}: dimension", one.dimension, other.dimension, block.shared)
+        block.compare_types(part, f"{subject}: dimension", one.dimension, other.dimension, is_framing=True)
         part.metadata(subject, one, other)
         _compare_blocks(part, _Block(one, other, block.old_version, block.shared, f"{block.prefix}{one.name}."))
     for one in matched.removed:
         ends = block.is_message and not block.old.data and one is block.old.groups[-1]
         _report_removed(changes.at(one, None), "group", block, one, is_at_end=ends)
     for one in matched.added:
-        ends = block.is_message and not block.old.data and _follows(block.new.groups, one, matched.added)
-        _report_added(changes.at(None, one), "group", block, one, is_at_end=ends)
+        follows = _follows(block.new.groups, one, matched.added)
+        ends = block.is_message and not block.old.data and follows
+        _report_added(changes.at(None, one), "group", block, one, is_allowed=follows, is_at_end=ends)
 
 
 def _compare_data(changes: Changes, block: _Block) -> None:
@@ -155,13 +167,13 @@ def _compare_data(changes: Changes, block: _Block) -> None:
         part, subject = changes.at(one, other), f"data {block.prefix}{one.name}"
         _compare_names(part, subject, one, other)
         compare_since(part, subject, one.since_version, other.since_version)
-        compare_value_types(part, subject, one.type, other.type, block.shared)
+        block.compare_types(part, subject, one.type, other.type, is_framing=True)
         part.metadata(subject, one, other)
     for one in matched.removed:
         _report_removed(changes.at(one, None), "data", block, one, is_at_end=block.is_message and one is block.old.data[-1])
     for one in matched.added:
-        ends = block.is_message and _follows(block.new.data, one, matched.added)
-        _report_added(changes.at(None, one), "data", block, one, is_at_end=ends)
+        follows = _follows(block.new.data, one, matched.added)
+        _report_added(changes.at(None, one), "data", block, one, is_allowed=follows, is_at_end=block.is_message and follows)
 
 
 def _compare_order(changes: Changes, kind: str, prefix: str, matched: Match[Group] | Match[Data], new: Sequence[Group | Data]) -> None:
@@ -187,7 +199,7 @@ def _report_removed(changes: Changes, kind: str, block: _Block, gone: Group | Da
         changes.add(f"{kind}-removed", what, "each side takes what follows for something else", BOTH)
 
 
-def _report_added(changes: Changes, kind: str, block: _Block, more: Group | Data, *, is_at_end: bool) -> None:
+def _report_added(changes: Changes, kind: str, block: _Block, more: Group | Data, *, is_allowed: bool, is_at_end: bool) -> None:
     what = f"{kind} {block.prefix}{more.name} was added"
     known = block.is_known(more.since_version)
     if is_at_end and known:
@@ -196,7 +208,7 @@ def _report_added(changes: Changes, kind: str, block: _Block, more: Group | Data
         changes.add(f"{kind}-added", what, _unmarked(block, more.since_version), NEW)
     else:
         place = "it is not at the end of the message" if block.is_message else "it is within the entries of a group"
-        why = f"{place}, so old readers take it for what follows"
+        why = f"{place}, so old readers take it for what follows{', though SBE allows it' if is_allowed else ''}"
         changes.add(f"{kind}-added", what, why if known else f"{why}, and {_unmarked(block, more.since_version)}", OLD if known else BOTH)
 
 

@@ -35,9 +35,10 @@ def compare_types(old: MessageSchema, new: MessageSchema) -> Iterator[Change]:
     header = {old.header.type.name, new.header.type.name}
     matched = match_items([one for one in old.types if one.name not in header], [one for one in new.types if one.name not in header])
     used = used_types(old) & used_types(new)
+    framing = framing_types(old) | framing_types(new)
     for one, other in matched.pairs:
         changes = Changes(f"type {one.name}").at(one, other)
-        compare_type(changes, one, other)
+        compare_type(changes, one, other, None if one.name in framing else old.version)
         if one.since_version != other.since_version:
             changes.note("since-changed", f"since version {one.since_version} became {other.since_version}")
         changes.metadata("", one, other)
@@ -52,20 +53,24 @@ def compare_types(old: MessageSchema, new: MessageSchema) -> Iterator[Change]:
         yield from changes.found
 
 
+def framing_types(schema: MessageSchema) -> set[str]:
+    """The names of the composites that stand in front of groups and data."""
+    blocks = [block for message in schema.messages for block in walk_blocks(message)]
+    return {group.dimension.name for block in blocks for group in block.groups} | {
+        data.type.name for block in blocks for data in block.data
+    }
+
+
 def used_types(schema: MessageSchema) -> set[str]:
-    """The names of the types that fields, groups and data have, and of those within them."""
-    waiting: list[Type] = []
-    for message in schema.messages:
-        for block in walk_blocks(message):
-            waiting += [one.type for one in block.fields]
-            waiting += [one.dimension for one in block.groups]
-            waiting += [one.type for one in block.data]
-    found: set[str] = set()
+    """The names of the types that fields, groups and data have, and of those that these refer to."""
+    found = framing_types(schema)
+    waiting = [field.type for message in schema.messages for block in walk_blocks(message) for field in block.fields]
+    found.update(one.name for one in waiting)
     while waiting:
         one = waiting.pop()
-        if one.name not in found:
-            found.add(one.name)
-            waiting += [member.type for member in one.members] if isinstance(one, Composite) else []
+        if isinstance(one, Composite):
+            waiting += [member.type for member in one.members]
+            found.update(member.reference for member in one.members)
     return found
 
 
@@ -75,20 +80,18 @@ def _unused(change: Change) -> Change:
     return replace(change, breaks=(), is_note=True, why="no message of both schemas uses the type")
 
 
-def compare_value_types(changes: Changes, subject: str, old: Type, new: Type, shared: frozenset[str]) -> None:
-    """Compare the types of a value; those in `shared` are declared under their name in both schemas, and compared there."""
-    if old.name == new.name and old.name in shared:
-        return
+def compare_value_types(changes: Changes, subject: str, old: Type, new: Type, old_version: int | None) -> None:
+    """Compare the types of a value that are not declared under one name; `old_version` as for `compare_composites`."""
     before = len(changes.found)
-    compare_type(changes, old, new, f"{subject}: ")
+    compare_type(changes, old, new, old_version, f"{subject}: ")
     if old.name != new.name and not any(change.kind == "type-changed" for change in changes.found[before:]):
         changes.note("type-renamed", f"{subject}: type {old.name} became {new.name}, which has the same bytes")
 
 
-def compare_type(changes: Changes, old: Type, new: Type, subject: str = "") -> None:
-    """Compare what two types make of bytes; `subject` begins each line."""
+def compare_type(changes: Changes, old: Type, new: Type, old_version: int | None, subject: str = "") -> None:
+    """Compare what two types make of bytes; `subject` begins each line, `old_version` is as for `compare_composites`."""
     if isinstance(old, Composite) and isinstance(new, Composite):
-        compare_composites(changes, old, new, subject)
+        compare_composites(changes, old, new, old_version, subject)
     elif _shape(old) != _shape(new):
         why = "each side reads another number of bytes" if old.size != new.size else "each side takes the bytes for something else"
         changes.add("type-changed", f"{subject}{_became(old, new)}", why, BOTH)
@@ -195,33 +198,48 @@ def _compare_sets(changes: Changes, old: FlagSet, new: FlagSet, subject: str) ->
         changes.at(None, one).add("choice-added", f"{subject}choice {one.name} (bit {one.bit}) was added", why)
 
 
-def compare_composites(changes: Changes, old: Composite, new: Composite, subject: str = "") -> None:
-    """Compare composites member by member.  SBE lets them not grow: what stands behind one has no way to move."""
+def compare_composites(changes: Changes, old: Composite, new: Composite, old_version: int | None, subject: str = "") -> None:
+    """Compare composites member by member.
+
+    SBE does not list composites among what may grow, but one does no harm where there was room behind it: `old_version` is what a new
+    member's sinceVersion must be above.  It is None for a composite in front of a message, a group or data, which readers take as it is.
+    """
     matched = match_items(old.members, new.members, lambda one: one.offset)
     for one, other in matched.pairs:
         part, name = changes.at(one, other), f"{subject}member {one.name}"
         if one.name != other.name:
             part.note("member-renamed", f"{name} became {other.name}")
         compare_values(part, name, one, other)
-        _compare_member_types(part, name, one, other)
+        _compare_member_types(part, name, one, other, old_version)
         part.metadata(name, one, other)
     for one in matched.removed:
-        why = "old readers read what is no longer written"
-        changes.at(one, None).add("member-removed", f"{subject}member {one.name} was removed", why, OLD)
+        part, what = changes.at(one, None), f"{subject}member {one.name} was removed"
+        if one.presence is Presence.CONSTANT:
+            part.note("member-removed", what, "a constant is in no message")
+        else:
+            part.add("member-removed", what, "old readers read what is no longer written", OLD)
     for one in matched.added:
-        why = "new readers read in old messages what was not written"
-        changes.at(None, one).add("member-added", f"{subject}member {one.name} was added at byte {one.offset}", why, NEW)
+        part, what = changes.at(None, one), f"{subject}member {one.name} was added"
+        if one.presence is Presence.CONSTANT:
+            part.note("member-added", what, "a constant is in no message")
+        elif old_version is not None and one.since_version > old_version:
+            part.add("member-added", f"{what} at byte {one.offset}", f"absent before version {one.since_version}")
+        else:
+            part.add("member-added", f"{what} at byte {one.offset}", "new readers read in old messages what was not written", NEW)
     if old.size != new.size:
         what = f"{subject}composite of {old.size} bytes became one of {new.size}"
-        changes.add("composite-resized", what, "what stands behind it moves", BOTH)
+        if old_version is None:
+            changes.add("composite-resized", what, "each side looks for what follows in another place", BOTH)
+        else:
+            changes.note("composite-resized", what, "SBE does not list this among what may grow; what stands behind it moves")
 
 
-def _compare_member_types(changes: Changes, name: str, old: Member, new: Member) -> None:
+def _compare_member_types(changes: Changes, name: str, old: Member, new: Member, old_version: int | None) -> None:
     """Compare the types of two members; one that both refer to by its name is compared there."""
     if old.reference and old.reference == new.reference:
         return
     before = len(changes.found)
-    compare_type(changes, old.type, new.type, f"{name}: ")
+    compare_type(changes, old.type, new.type, old_version, f"{name}: ")
     if old.reference and new.reference and len(changes.found) == before:
         changes.note("type-renamed", f"{name}: type {old.reference} became {new.reference}, which has the same bytes")
 
