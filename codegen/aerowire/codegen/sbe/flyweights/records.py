@@ -6,6 +6,7 @@ block length, an older version, bytes that are missing or wrong, a value that do
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Sequence
 
@@ -230,8 +231,16 @@ class Reading:
                 self._group(block, stem, part, target, head)
             else:
                 self._data(block, part, target, head[1])
-        if target == "self" and self.lines[-1] == "at = end":
+        if target == "self":
+            self._drop_unused_end()
+
+    def _drop_unused_end(self) -> None:
+        """Nothing asks where the last part ends, or where one starts that has no bytes."""
+        if self.lines[-1] == "at = end":
             self.lines.pop()
+        uses = [index for index, line in enumerate(self.lines) if re.search(r"\bat\b", line)]
+        if len(uses) == 1:
+            del self.lines[uses[0]]
 
     def _head(self, part: Group | Data, row: Row) -> tuple[str, str, str]:
         """Put the numbers in front of a group or data into a row; returns their names."""

@@ -90,5 +90,5 @@ def definition(name: str, expression: str) -> list[str]:
     before, parenthesis, rest = expression.partition("(")
     inside, _, method = rest.rpartition(")")
     if not parenthesis or not before.isidentifier():
-        return [f"{name} = (", f"{INDENT}{expression}", ")"]
+        return [f"{name} = (", f"{INDENT}{expression}", ")"] if len(INDENT + expression) <= WIDTH else [line]
     return [f"{name} = {before}(", f"{INDENT}{inside}", f"){method}"]

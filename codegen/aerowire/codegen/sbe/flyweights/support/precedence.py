@@ -10,7 +10,6 @@ from typing import Any
 
 from . import reading, writing
 from .errors import SbeError
-from .flyweight import plain
 
 
 class BlockOrder:
@@ -128,14 +127,18 @@ def _decoder_rewind(block: Any) -> None:
     block._order = BlockOrder()
 
 
-def _decoder_dict(block: Any) -> dict[str, Any]:
-    """All members of a block, which counts as reading none."""
-    kept = getattr(block, "_order", None)
-    try:
+def _unnoticed(plain_method: Any) -> Any:
+    """Shows all members of a block, which counts as reading none."""
+
+    def method(block: Any) -> Any:
+        kept = getattr(block, "_order", None)
         block._order = BlockOrder()
-        return {name: plain(getattr(block, name)) for name in block._MEMBERS}
-    finally:
-        block._order = kept or BlockOrder()
+        try:
+            return plain_method(block)
+        finally:
+            block._order = kept or BlockOrder()
+
+    return method
 
 
 def _encoder_group(block: Any, part: Any, index: int, count: int) -> Any:
@@ -195,7 +198,8 @@ def install() -> None:
                 "_group": _decoder_group,
                 "_data": _checked_read(reading.BlockDecoder._data),
                 "rewind": _decoder_rewind,
-                "to_dict": _decoder_dict,
+                "to_dict": _unnoticed(reading.BlockDecoder.to_dict),
+                "__repr__": _unnoticed(reading.BlockDecoder.__repr__),
             },
         ),
         (reading.MessageDecoder, {"_wrap": _checked_wrap(reading.MessageDecoder._wrap)}),

@@ -274,8 +274,11 @@ class GroupDecoder(Sequence[EntryT]):
         return self._entry(index, self._start_of(index))
 
     def _entry(self, index: int, at: int) -> EntryT:
+        view = self._owner._buffer
+        if at + self._block_length > len(view):
+            check_room(f"{self._path()}[{index}]", view, at, self._block_length)
         entry: Any = new(self._part.decoder)
-        entry._buffer = self._owner._buffer
+        entry._buffer = view
         entry._offset = at
         entry._acting_version = self._owner._acting_version
         entry._marks = [at + self._block_length]

@@ -76,7 +76,11 @@ def view_of(buffer: Buffer, where: str, *, is_written: bool = False) -> memoryvi
 def text_of(raw: bytes | memoryview, encoding: str) -> str:
     """The text of a row of characters, up to the first NUL; bytes that are none of the encoding are kept as surrogates."""
     if encoding.startswith(("utf-16", "utf-32")):
-        return str(raw, encoding, "strict").partition("\0")[0]
+        # A NUL byte is half a character here.
+        try:
+            return str(raw, encoding, "surrogatepass").partition("\0")[0]
+        except UnicodeError as error:
+            raise SbeError("the bytes are no text", "a row of characters", encoding, error) from None
     return str(bytes(raw).partition(b"\0")[0], encoding, "surrogateescape")
 
 

@@ -65,6 +65,9 @@ class FlagLookup(dict[int, FlagT]):
             return found
         # The class itself would keep every combination that was ever seen.
         made = int.__new__(self.of, value)
-        made._name_ = "|".join([one.name or "" for one in self.of if int(one) & value]) or None
+        known = [one for one in self.of if int(one) & value]
+        rest = value & ~sum(int(one) for one in known)
+        names = [one.name or "" for one in known]
+        made._name_ = "|".join([*names, *([str(rest)] if rest else [])]) if names else None
         made._value_ = value
         return made

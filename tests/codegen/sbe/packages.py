@@ -1,0 +1,45 @@
+"""Generated packages of flyweights for the tests: rendered, written and imported, each under a name of its own."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from importlib import import_module, invalidate_caches
+from pathlib import Path
+from types import ModuleType
+
+from aerowire.codegen.sbe.ir import MessageSchema
+from aerowire.codegen.sbe.placement import Placement
+from aerowire.codegen.sbe.reading import load_message_schema
+from aerowire.codegen.sbe.targets.flyweights import MessageFlyweightsTarget
+
+SCHEMAS = Path(__file__).with_name("schemas")
+_number = itertools.count()
+
+
+def write_package(schema: MessageSchema, folder: Path, name: str) -> Path:
+    """Write the package into a folder; returns the package's own."""
+    for path, text in MessageFlyweightsTarget().render(schema, Placement(name)).items():
+        file = folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    return folder / name
+
+
+def import_package(schema: MessageSchema, folder: Path) -> ModuleType:
+    """Write a package and import it."""
+    name = f"flyweights_{next(_number)}"
+    write_package(schema, folder, name)
+    sys.path.insert(0, str(folder))
+    try:
+        invalidate_caches()
+        package = import_module(name)
+        for one in package.__all__:
+            getattr(package, one)
+    finally:
+        sys.path.remove(str(folder))
+    return package
+
+
+def garage() -> MessageSchema:
+    return load_message_schema(SCHEMAS / "garage.xml", "garage.xml")

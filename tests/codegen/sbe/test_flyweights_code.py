@@ -1,0 +1,157 @@
+"""The generated code itself: typed, tidy, quick to import, and checked for order when that is asked for."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from aerowire.codegen.main import main
+from tests.codegen.sbe.packages import SCHEMAS, garage, write_package
+
+ROOT = Path(__file__).resolve().parents[3]
+USER = """
+from garage import Car, CarDecoder, CarEncoder, Colour, SbeError, decode
+
+def show(data: bytes) -> tuple[int, str, int | None, Colour]:
+    read = CarDecoder().wrap_and_apply_header(data)
+    for leg in read.legs:
+        total: float = leg.speed + leg.int_
+    first: int = read.tours[0].stops[0].at.capacity
+    return read.serial_number, read.maker, read.decode_, Car.decode(data).colour
+
+def write(buffer: bytearray) -> int:
+    out = CarEncoder().wrap_and_apply_header(buffer)
+    out.plate = b"bytes"
+    out.plate = "text"
+    out.class_ = None
+    for leg in out.legs(2):
+        leg.wrap_ = 3
+    out.maker = "x"
+    return out.encoded_length
+"""
+ORDER = """
+import garage
+buffer = bytearray(400)
+def refused(action):
+    try:
+        action()
+    except garage.SbeError as error:
+        return str(error)
+    return "nothing"
+def put(name, value):
+    return lambda: setattr(out, name, value)
+out = garage.CarEncoder().wrap_and_apply_header(buffer)
+print(refused(put("maker", "x")))
+legs = out.legs(2)
+legs.next()
+print(refused(lambda: out.tours(0)))
+legs.next()
+tours = out.tours(1)
+tour = tours.next()
+print(refused(lambda: setattr(tour, "title", "x")))
+stops = tour.stops(1)
+print(refused(lambda: setattr(tour, "title", "x")))
+stops.next().note = "n"
+tour.title = "t"
+print(refused(lambda: out.newer(0)))
+tour.raw = b""
+print(refused(lambda: setattr(tour, "raw", b"")))
+out.newer(0)
+out.maker = "m"
+print(refused(out.sbe_check_complete))
+out.picture = b""
+out.wide = ""
+print(refused(out.sbe_check_complete))
+read = garage.CarDecoder().wrap_and_apply_header(buffer)
+print(refused(lambda: read.maker))
+assert repr(read).startswith("CarDecoder(")
+for leg in read.legs: pass
+print(refused(lambda: read.legs))
+for tour in read.tours:
+    print(refused(lambda: tour.title))
+    for stop in tour.stops:
+        assert stop.note == "n"
+    assert (tour.title, bytes(tour.raw)) == ("t", b"")
+print(len(read.newer), read.maker, bytes(read.picture), read.wide)
+read.rewind()
+print(len(read.legs))
+assert garage.Car.decode(buffer).encode() == bytes(buffer[:out.sbe_limit])
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("code")
+    write_package(garage(), made, "garage")
+    return made
+
+
+def run(folder: Path, *arguments: str, **environment: str) -> str:
+    done = subprocess.run(
+        [sys.executable, *arguments], cwd=folder, env={**os.environ, **environment}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_the_code_and_what_uses_it_pass_strict_typing(folder: Path) -> None:
+    (folder / "user.py").write_text(USER)
+    run(folder, "-m", "mypy", "--strict", "--config-file", os.devnull, "--no-incremental", "user.py", "garage")
+
+
+def test_the_code_is_formatted_and_has_no_findings(folder: Path) -> None:
+    config = f"--config={ROOT / 'pyproject.toml'}"
+    run(folder, "-m", "ruff", "format", "--check", config, "--config=extend-exclude=[]", "garage")
+    rules = "--extend-ignore=E501,PLR0912,PLR0915,N999,RUF001,RUF002"
+    run(folder, "-m", "ruff", "check", "--no-cache", "--ignore-noqa", config, "--config=extend-exclude=[]", rules, "garage")
+
+
+def test_importing_loads_nothing_but_what_is_used(folder: Path) -> None:
+    probe = "import sys, garage; before = set(sys.modules); garage.Empty; print(sorted(n for n in sys.modules if n.startswith('garage')))"
+    loaded = run(folder, "-c", probe)
+    assert "garage.messages.empty" in loaded
+    assert "garage.messages.car'" not in loaded
+    assert "garage.enums" not in loaded
+    names = run(folder, "-c", "import garage, sys; print('garage.support' in sys.modules, 'CarDecoder' in dir(garage))")
+    assert names == "False True\n"
+    other = run(folder, "-c", "import garage, sys\nfor name in garage.__all__: getattr(garage, name)\nprint('aerowire' in sys.modules)")
+    assert other == "False\n"
+
+
+def test_order_is_checked_when_asked_for(folder: Path) -> None:
+    wrong = "fields in illegal order: expected"
+    assert run(folder, "-c", ORDER, AEROWIRE_SBE_PRECEDENCE_CHECKS="1").splitlines() == [
+        f"Car.maker: {wrong} legs, found a later field",
+        f"Car.tours: {wrong} 1 more entries, found a later field",
+        f"Car.tours[0].title: {wrong} stops, found a later field",
+        f"Car.tours[0].title: {wrong} 1 more entries, found a later field",
+        f"Car.newer: {wrong} Car.tours[0].raw, found a later field",
+        f"Car.tours[0].raw: {wrong} nothing more, found this one again",
+        "Car: the message is not complete: expected Car.picture, found its end",
+        "nothing",
+        f"Car.maker: {wrong} legs, found a later field",
+        f"Car.legs: {wrong} tours, found this one again",
+        f"Car.tours[0].title: {wrong} stops, found a later field",
+        "0 m b'' ",
+        "2",
+    ]
+
+
+def test_generate_says_how_to_import(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    schema = str(SCHEMAS / "garage.xml")
+    arguments = ["generate", schema, "--out", str(tmp_path), "--target", "flyweights", "--package", "my-codecs.class"]
+    assert main(arguments) == 0
+    assert f"with {tmp_path} on the path: import my_codecs.class_\n" in capsys.readouterr().out
+    assert run(tmp_path, "-c", "from my_codecs.class_ import Car; print(Car.__name__)") == "Car\n"
+    assert main(arguments) == 0
+    assert "0 files written" in capsys.readouterr().out
+    assert main(["generate", schema]) == 2
+    assert "--out DIR is needed" in capsys.readouterr().err
+    assert main(["generate", schema, schema, "--out", str(tmp_path)]) == 2
+    assert "package 'garage' is also that of" in capsys.readouterr().err
+    assert main([*arguments, "--since-version", "0"]) == 0
+    assert run(tmp_path, "-c", "from my_codecs.class_ import CarDecoder; print(hasattr(CarDecoder, 'codes'))") == "False\n"
