@@ -11,7 +11,7 @@ from typing import TypedDict, TypeVar, cast
 from lxml import etree
 
 from aerowire.codegen.sbe.declared import DeclaredType
-from aerowire.codegen.sbe.elements import children, integer, presence, required, shown
+from aerowire.codegen.sbe.elements import children, integer, local_name, presence, required, shown
 from aerowire.codegen.sbe.ir import Presence
 from aerowire.codegen.sbe.report import Report, UnreadableError
 
@@ -84,7 +84,7 @@ class Scope:
         return made
 
     def _add(self, element: etree._Element) -> None:
-        kind = str(element.tag).rpartition("}")[2]
+        kind = local_name(element)
         if kind in self.elements:
             self.elements[kind].append(element)
         name = element.get("name")
@@ -97,7 +97,7 @@ def common(scope: Scope, element: etree._Element) -> Common:
     """Read what every type has.  Raises UnreadableError."""
     report = scope.report
     parent = element.getparent()
-    while parent is not None and str(parent.tag).rpartition("}")[2] != "types":
+    while parent is not None and local_name(parent) != "types":
         parent = parent.getparent()
     return Common(
         element=element,
