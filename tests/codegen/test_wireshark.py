@@ -10,9 +10,7 @@ from typing import Any
 
 import pytest
 from scapy.fields import FlagsField
-from scapy.layers.inet import UDP
 from scapy.packet import Packet
-from scapy.utils import RawPcapReader, rdpcap
 
 from aerowire.codecs.scapy import transport as layers
 from aerowire.codecs.scapy.transport import DataHeader, aeron_frames
@@ -43,6 +41,22 @@ RENAMED = {"data": "payload", "entry_name": "name", "entry_name_length": "name_l
 # Wireshark's own name of each frame, and its names of fields where they differ; what it does not know or misreads is not here.
 OWN = {"data": "data", "nak": "nak", "sm": "sm", "setup": "setup", "rttm": "rtt"}
 OWN_FIELDS = {"echo_timestamp_ns": "echo_timestamp", "reception_delta_ns": "reception_delta"}
+
+
+DAMAGED = [
+    (b"\x01\x02\x03", "a frame needs 8 bytes, 3 are there"),
+    (bytes(layers.Nak(frame_length=-5)), "frame length is negative: -5"),
+    (bytes(layers.Nak(frame_length=27)), "frame length is 27, NAK has at least 28"),
+    (bytes(layers.Nak(frame_length=2**31 - 1)), "frame length is 2147483647, but 28 bytes are there"),
+    (bytes(layers.Nak())[:20], "frame length is 28, but 20 bytes are there"),
+    (bytes(layers.Nak()) + b"abc", "3 bytes follow a frame that has its datagram for itself"),
+    (bytes(layers.Nak(version=3)), "version is 3, expected 0"),
+    (bytes(layers.ErrorFrame(error_length=9, error_text=b"abc")), "error_text: its length is 9, but 3 bytes are there"),
+    (bytes(layers.ErrorFrame(error_length=-1)), "error_text: its length is negative: -1"),
+    (bytes(layers.Resolution(entries=[layers.ResolutionEntry(res_type=9)])), "address: res_type says nothing of what follows"),
+    (bytes(layers.FrameHeader(type=12)), "type is 12, which has no name"),
+    (bytes(layers.ResponseSetup())[:17], "ResponseSetup needs 20 bytes, 17 are there"),
+]
 
 
 def field_names() -> list[str]:
@@ -90,7 +104,14 @@ def shown(field: Any, value: Any) -> str:
 
 
 def datagrams(path: Path) -> list[bytes]:
-    return [bytes(packet[UDP].payload) for packet in rdpcap(str(path))]
+    """What the UDP datagrams of a capture hold."""
+    data, at, found = path.read_bytes(), 24, []
+    while at < len(data):
+        length = int.from_bytes(data[at + 8 : at + 12], "little")
+        frame = data[at + 16 : at + 16 + length]
+        found.append(frame[tshark.ETHERNET + (40 if frame[14] >> 4 == 6 else 20) + 8 :])
+        at += 16 + length
+    return found
 
 
 def ports() -> str:
@@ -121,10 +142,14 @@ def test_golden_captures_are_read_as_the_scapy_layers_read_them(golden: Path, fr
     assert kinds == set(PREFIXES.values()), "every kind of frame is in the captures"
 
 
-def test_frames_are_found_without_a_port(golden: Path, frames: list[list[Packet]]) -> None:
-    found = tshark.fields(golden, ["aerowire.frame_length"], [SCRIPT])
-    assert [len(packet["aerowire.frame_length"]) for packet in found] == [len(one) for one in frames]
-    off = tshark.fields(golden, ["aerowire.frame_length"], [SCRIPT], {"aerowire.heuristic": "FALSE"})
+def test_frames_are_found_without_a_port(tmp_path: Path) -> None:
+    some = [
+        CAPTURES / f"{name}.pcap" for name in ("name_resolution", "image_rejection", "response_channel", "unicast_batched", "ipv6_loopback")
+    ]
+    path = tshark.joined(tmp_path / "some.pcap", some)
+    found = tshark.fields(path, ["aerowire.frame_length"], [SCRIPT])
+    assert [len(packet["aerowire.frame_length"]) for packet in found] == [len(aeron_frames(one)) for one in datagrams(path)]
+    off = tshark.fields(path, ["aerowire.frame_length"], [SCRIPT], {"aerowire.heuristic": "FALSE"})
     assert all(not packet["aerowire.frame_length"] for packet in off)
 
 
@@ -196,27 +221,11 @@ def test_addresses_of_both_families(tmp_path: Path) -> None:
     assert not any(found[name] for name in DAMAGE)
 
 
-@pytest.mark.parametrize(
-    ("payload", "said"),
-    [
-        (b"\x01\x02\x03", "a frame needs 8 bytes, 3 are there"),
-        (bytes(layers.Nak(frame_length=-5)), "frame length is negative: -5"),
-        (bytes(layers.Nak(frame_length=27)), "frame length is 27, NAK has at least 28"),
-        (bytes(layers.Nak(frame_length=2**31 - 1)), "frame length is 2147483647, but 28 bytes are there"),
-        (bytes(layers.Nak())[:20], "frame length is 28, but 20 bytes are there"),
-        (bytes(layers.Nak()) + b"abc", "3 bytes follow a frame that has its datagram for itself"),
-        (bytes(layers.Nak(version=3)), "version is 3, expected 0"),
-        (bytes(layers.ErrorFrame(error_length=9, error_text=b"abc")), "error_text: its length is 9, but 3 bytes are there"),
-        (bytes(layers.ErrorFrame(error_length=-1)), "error_text: its length is negative: -1"),
-        (bytes(layers.Resolution(entries=[layers.ResolutionEntry(res_type=9)])), "address: res_type says nothing of what follows"),
-        (bytes(layers.FrameHeader(type=12)), "type is 12, which has no name"),
-        (bytes(layers.ResponseSetup())[:17], "ResponseSetup needs 20 bytes, 17 are there"),
-    ],
-)
-def test_damage_is_told(payload: bytes, said: str, tmp_path: Path) -> None:
-    path = tshark.capture(tmp_path / "damaged.pcap", [payload, bytes(layers.Setup(mtu=1408))])
-    (damaged, sound) = tshark.fields(path, ["_ws.expert.message"], [SCRIPT], ON_PORT)
-    assert any(said in message for message in damaged["_ws.expert.message"]), damaged
+def test_damage_is_told(tmp_path: Path) -> None:
+    path = tshark.capture(tmp_path / "damaged.pcap", [*(payload for payload, _ in DAMAGED), bytes(layers.Setup(mtu=1408))])
+    *damaged, sound = tshark.fields(path, ["_ws.expert.message"], [SCRIPT], ON_PORT)
+    for (_, said), found in zip(DAMAGED, damaged, strict=True):
+        assert any(said in message for message in found["_ws.expert.message"]), (said, found)
     assert sound["_ws.expert.message"] == []
 
 
@@ -250,7 +259,7 @@ def test_no_bytes_make_it_fail_or_hang(tmp_path: Path, seed: int) -> None:
 
 
 def payloads(name: str) -> list[bytes]:
-    return [bytes(record[0][42:]) for record in RawPcapReader(str(CAPTURES / f"{name}.pcap"))]
+    return datagrams(CAPTURES / f"{name}.pcap")
 
 
 def test_one_target_of_one_schema(tmp_path: Path) -> None:

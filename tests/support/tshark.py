@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 PORT = 40_123
-ETHERNET, RECORD = 14, 16
+ETHERNET = 14
 REASON = "tshark is not installed (apt-get install tshark)"
 needs_tshark = pytest.mark.skipif(shutil.which("tshark") is None, reason=REASON)
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import random
 import struct
+from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from aerowire.codecs.scapy.transport import DataHeader
+from aerowire.codegen.sbe.interpreter.codec import MessageCodec
 from aerowire.codegen.sbe.placement import Placement
 from aerowire.codegen.sbe.reading import load_message_schema
 from aerowire.codegen.sbe.targets.wireshark import WiresharkMessages, protocol_name
 from tests.codegen.sbe import shown
+from tests.codegen.sbe.random_messages import own_schema, random_message
 from tests.support import tshark
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -272,3 +276,57 @@ def test_constant_in_the_header_takes_no_bytes(tmp_path: Path) -> None:
         path, ["bare.Tick.at", "bare.header.schemaId", "_ws.expert.message"], [script], {"bare.ports": str(tshark.PORT)}
     )
     assert list(found.values()) == [["7"], ["5"], []]
+
+
+def leaves(path: str, value: Any, found: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """Values by the names of their filters, in wire order; an array of numbers is one value."""
+    if isinstance(value, dict):
+        for name, one in value.items():
+            leaves(f"{path}.{name}", one, found)
+    elif isinstance(value, list) and value and isinstance(value[0], dict):
+        for one in value:
+            leaves(path, one, found)
+    elif not isinstance(value, list) or value:
+        found[path].append(value)
+    return found
+
+
+def is_shown(values: list[Any], printed: list[str]) -> bool:
+    """Are these numbers, rows of numbers and bytes what tshark prints?"""
+    rows = [value for value in values if isinstance(value, list)]
+    if rows and printed == [bytes(row).hex() for row in rows if all(isinstance(one, int) and 0 <= one < 256 for one in row)]:
+        return True
+    flat = [one for value in values for one in (value if isinstance(value, list) else [value])]
+    if any(isinstance(one, bytes) for one in flat):
+        return printed == [one.hex() for one in flat if one]
+    if len(flat) != len(printed):
+        return False
+    pairs = zip(flat, printed, strict=True)
+    return all(
+        float(text) == pytest.approx(one, rel=1e-5, nan_ok=True) if isinstance(one, float) else int(text, 0) == one for one, text in pairs
+    )
+
+
+@pytest.mark.parametrize("name", ["trading", "shop", "sensors", "orders", "shown"])
+def test_random_messages_are_read_as_the_interpreter_reads_them(name: str, tmp_path: Path, seed: int) -> None:
+    schema = own_schema(name)
+    chance = random.Random(seed)
+    versions = range(schema.version + 1)
+    messages = [(one, random_message(schema, one, chance, chance.choice(versions))) for one in schema.messages for _ in range(25)]
+    decoded = [leaves(f"drawn.{one.name}", MessageCodec(schema).decode(data).values, defaultdict(list)) for one, data in messages]
+    ((_, text),) = WiresharkMessages().render(schema, Placement("drawn")).items()
+    (tmp_path / "drawn.lua").write_text(text)
+    texts = {path for one in decoded for path, values in one.items() if any(isinstance(value, str) for value in values)}
+    names = sorted({path for one in decoded for path in one if path.isascii()} - texts)
+    path = tshark.capture(tmp_path / "drawn.pcap", [data for _, data in messages])
+    found = tshark.fields(path, [*names, "_ws.expert.message"], [tmp_path / "drawn.lua"], {"drawn.ports": str(tshark.PORT)})
+    compared = 0
+    for values, packet in zip(decoded, found, strict=True):
+        damaged = [said for said in packet["_ws.expert.message"] if "which has no name" not in said]
+        assert damaged == []
+        for leaf in names:
+            numbers = values.get(leaf, [])
+            if numbers and None not in numbers:  # a null and what is not there are both None
+                assert is_shown(numbers, packet[leaf]), (leaf, numbers, packet[leaf])
+                compared += len(numbers)
+    assert compared > 100
