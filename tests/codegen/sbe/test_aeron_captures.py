@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from aerowire.codecs.flyweights import archive, cluster
 from aerowire.codegen.load import default_spec
 from aerowire.codegen.sbe.interpreter import DecodedMessage, MessageCodec
 from aerowire.codegen.sbe.reading import load_message_schema
@@ -23,6 +24,7 @@ COLUMNS = ["type", "flags", "session_id", "stream_id", "term_id", "term_offset",
 # What stands behind these: what a client or a service says, and the zeros that pad a descriptor in the catalog.
 SESSION_MESSAGE, RECORDING_DESCRIPTOR = (111, 1), (101, 22)
 HEADER = struct.Struct("<4H")
+GENERATED: dict[int, Any] = {101: archive, 111: cluster}
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +65,14 @@ def test_reads_every_message_to_its_end_and_writes_it_as_it_was(codecs: dict[int
             behind = behind.strip(b"\0")
         assert not behind or (schema_id, template_id) == SESSION_MESSAGE, decoded.message.name
         assert codecs[schema_id].encode(template_id, decoded.values, decoded.header) == raw[: decoded.length], decoded.message.name
+
+
+@pytest.mark.parametrize("capture", INDEX)
+def test_generated_code_reads_and_writes_every_message_as_it_was(codecs: dict[int, MessageCodec], capture: str) -> None:
+    for schema_id, _, raw in messages_in(capture, codecs):
+        message = GENERATED[schema_id].decode(raw).encode()
+        assert raw.startswith(message)
+        assert len(message) == codecs[schema_id].decode(raw).length
 
 
 def decoded_messages(capture: str, codecs: dict[int, MessageCodec], name: str) -> list[dict[str, Any]]:
