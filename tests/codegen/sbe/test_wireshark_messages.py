@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import random
 import struct
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from aerowire.codecs.scapy.transport import DataHeader
+from aerowire.codegen.load import default_spec
 from aerowire.codegen.sbe.interpreter.codec import MessageCodec
 from aerowire.codegen.sbe.placement import Placement
 from aerowire.codegen.sbe.reading import load_message_schema
 from aerowire.codegen.sbe.targets.wireshark import WiresharkMessages, protocol_name
+from aerowire.pcap import read_frames
 from tests.codegen.sbe import shown
 from tests.codegen.sbe.random_messages import own_schema, random_message
 from tests.support import tshark
@@ -223,6 +225,44 @@ def test_messages_within_wireshark_s_own_aeron_dissector(tmp_path: Path) -> None
     more = ["-d", f"udp.port=={tshark.PORT},aeron"]
     (found,) = tshark.fields(path, [f"{ORDER}.id", f"{ORDER}.late"], [script], preferences, more)
     assert list(found.values()) == [[str(2**64 - 2)], ["late"]]
+
+
+def test_message_behind_another_schema_s(tmp_path: Path) -> None:
+    outer = dissector(tmp_path, shown.schema_text("<"))
+    message = '<sbe:message name="Tick" id="2"><field name="at" id="1" type="uint16"/></sbe:message>'
+    inner = dissector(tmp_path, schema_of(message), "inner")
+    empty = shown.header("<", template=2, block=0) + shown.dimension("<", 0, 0)
+    tick = struct.pack("<5H", 2, 2, 5, 0, 77)
+    frames = [DataHeader(stream_id=10, data=empty + tick), DataHeader(stream_id=10, data=empty + b"anything but that")]
+    path = tshark.capture(tmp_path / "behind.pcap", [bytes(frame) for frame in frames])
+    names = ["inner.Tick.at", "demo.header.templateId", "demo.undissected", "_ws.expert.message"]
+    for preferences in ({}, {"inner.streams": "10"}, {"demo.streams": "10"}):
+        first, second = tshark.fields(path, [*names, "_ws.col.Info"], [FRAMES, inner, outer], preferences)
+        assert first.pop("_ws.col.Info")[0].endswith(" Empty Tick")
+        assert list(first.values()) == [["77"], ["2"], [], []]
+        assert [second[name] for name in names] == [[], ["2"], [b"anything but that".hex()], []]
+
+
+@pytest.mark.parametrize("name", ["archive_control", "cluster_election_session"])
+def test_messages_of_official_programs(name: str) -> None:
+    path = ROOT / f"tests/data/captures-archive-cluster/{name}.pcap.gz"
+    scripts = [FRAMES, *(FRAMES.with_name(f"{one}.lua") for one in ("archive", "cluster"))]
+    names = [f"aerowire_{one}.header.templateId" for one in ("archive", "cluster")]
+    # Some of the ports are other protocols' for Wireshark, which the preference overrules.
+    found = tshark.fields(path, [*names, "_ws.expert.message"], scripts, {"aerowire.ports": "1024-65535"})
+    assert not [packet["_ws.expert.message"] for packet in found if packet["_ws.expert.message"]]
+    counted = Counter(
+        (schema, int(one)) for packet in found for schema, field in zip((101, 111), names, strict=True) for one in packet[field]
+    )
+    wanted: Counter[tuple[int, int]] = Counter()
+    known = {load_message_schema(default_spec() / f"{one}.xml") for one in ("archive", "cluster")}
+    for row in read_frames(path, columns=["type", "flags", "payload"]).to_pylist():
+        if row["type"] == "DATA" and row["flags"] & 0x80 and len(row["payload"] or b"") >= 8:
+            _, template, schema, _ = struct.unpack_from("<4H", row["payload"])
+            if any(one.id == schema and one.message(template) is not None for one in known):
+                wanted[schema, template] += 1
+    assert counted == wanted
+    assert len(wanted) > 10
 
 
 HEADER = """<types><composite name="messageHeader"><type name="blockLength" primitiveType="uint16"/>

@@ -637,8 +637,8 @@ local function looks_ours(tvb, at)
     and values.blockLength <= tvb:reported_len() - at - header.type.size
 end
 
--- Add all messages of a datagram or a payload; returns their names.
-local function add_messages(root, tvb, at)
+-- Add all messages of a datagram or a payload; returns their names.  `offer` takes what is behind them, if it is somebody else's.
+local function add_messages(root, tvb, at, offer)
   local names, items = {}, 0
   while at < tvb:len() do
     local stop, name
@@ -649,7 +649,9 @@ local function add_messages(root, tvb, at)
     end
     at = stop
     if at < tvb:len() and not looks_ours(tvb, at) then
-      root:add(undissected, tvb:range(at)):prepend_text("Behind the message: ")
+      if not (offer and offer(tvb:range(at):tvb(), names)) then
+        root:add(undissected, tvb:range(at)):prepend_text("Behind the message: ")
+      end
       break
     elseif at < tvb:len() and (#names >= 1000 or items > MAX_ITEMS) then
       complain(root:add(undissected, tvb:range(at)), expert_more, "more messages are not shown")
@@ -718,26 +720,47 @@ local function is_bound(stream_id)
   return false
 end
 
--- The payload of a DATA frame; `context` has its fields and the set of its flags.  True when it was a message of ours.
+local payload_dissectors = package.loaded["aerowire.payload_dissectors"] or {}
+package.loaded["aerowire.payload_dissectors"] = payload_dissectors
+
+-- The payload of a DATA frame; `context` has its fields and the set of its flags.  True when it was a message of ours: with
+-- `only_sure`, one whose header says so, else whatever a stream of the preference carries.
 local function dissect_payload(tvb, pinfo, root, context)
   local flags = context.flag_set or {}
   if not flags.BEGIN then
     return false
   end
-  local is_ours = #bound_streams > 0 and is_bound(context.stream_id) or #bound_streams == 0 and looks_ours(tvb, 0)
+  local is_of_stream = is_bound(context.stream_id)
+  local is_ours = is_of_stream
+  if context.only_sure then
+    is_ours = looks_ours(tvb, 0) and (is_of_stream or #bound_streams == 0)
+  end
   if not is_ours then
     return false
   end
-  local names = add_messages(root, tvb, 0)
+  local is_told = false
+  -- What follows a message is another schema's: an application's behind the header of a cluster session.
+  local function offer(rest, names)
+    pinfo.cols.info:append(" " .. shortened(names))
+    is_told = true
+    context.only_sure = true
+    for _, try in ipairs(payload_dissectors) do
+      if try(rest, pinfo, root, context) then
+        return true
+      end
+    end
+    return false
+  end
+  local names = add_messages(root, tvb, 0, offer)
   if not flags.END then
     complain(root:add(protocol, tvb:range(0)), expert_more, "the first of several fragments; what the others hold is not shown")
   end
-  pinfo.cols.info:append(" " .. shortened(names))
+  if not is_told then
+    pinfo.cols.info:append(" " .. shortened(names))
+  end
   return true
 end
 
-local payload_dissectors = package.loaded["aerowire.payload_dissectors"] or {}
-package.loaded["aerowire.payload_dissectors"] = payload_dissectors
 payload_dissectors[#payload_dissectors + 1] = dissect_payload
 DissectorTable.get("udp.port"):add_for_decode_as(protocol)
 -- Wireshark's own dissector of Aeron offers whole messages, where it is told to (aeron.use_heuristic_subdissectors).

@@ -1507,14 +1507,18 @@ local function extent(case, struct, declared, rest, is_cut)
   return declared
 end
 
--- Those who dissect payloads: functions of (tvb, pinfo, tree, context) that return true when the payload was theirs.
+-- Those who dissect payloads: functions of (tvb, pinfo, tree, context) that return true when the payload was theirs.  They are asked
+-- twice, first with context.only_sure.
 local payload_dissectors = package.loaded["aerowire.payload_dissectors"] or {}
 package.loaded["aerowire.payload_dissectors"] = payload_dissectors
 
 local function dissect_payload(pinfo, root, context)
-  for _, try in ipairs(payload_dissectors) do
-    if try(context.payload:tvb(), pinfo, root, context) then
-      return
+  for _, only_sure in ipairs({ true, false }) do
+    context.only_sure = only_sure
+    for _, try in ipairs(payload_dissectors) do
+      if try(context.payload:tvb(), pinfo, root, context) then
+        return
+      end
     end
   end
 end
