@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from hypothesis import strategies
 
+from tests.support.sbe_names import CHOICES, CLASSES, JAVA, PLAIN, PYTHON, VALUES
 from tests.support.sbe_schemas import (
     SIZES,
     Block,
@@ -31,27 +32,6 @@ from tests.support.sbe_schemas import (
     whole_range,
 )
 
-
-def _words(text: str) -> list[str]:
-    return text.split()
-
-
-# Names of fields, groups, data and members; those of the second row mean something in Python.
-PLAIN = _words("price quantity trader venue flags speed mpg rate notes stamp fooBar foo_bar barFoo x Y aB2 orderId isin leg2 iSin größe")
-PYTHON = _words(
-    "class def from import lambda None True self global is not async await match print id len int str list dict bytes set type "
-    "name value values keys items encode decode encoding schema message field fields copy get decoded header version pack unpack "
-    "null meta fill read write"
-)
-# Types, enums, sets, composites, messages and groups become classes, so these are used once in a schema.
-CLASSES = _words(
-    "Side Venue Leg Fills Parties Booster Decimal Price9 Rates Stamps Quote Trade Heartbeat Levels Depth Notice Curve Ladder Engine Doors "
-    "wheel pedals None True Any Final Optional Message Group Field Decoder Encoder Flyweight IntEnum Struct dataclass memoryview seats "
-    "axle order_book OrderBook2 HTTPCall lamps Bolts nuts ORDER_BOOK Straße"
-)
-VALUES = _words("A B C BUY SELL name None True mro UNKNOWN_1 NULL_VALUE lower Camel real lambda def names members pass a")
-CHOICES = _words("first second Third real imag numerator None True name class def bitCount mro pass lambda all FIRST")
-JAVA = ("class", "import", "int", "null", "true")
 CHARACTER_SETS = ("UTF-8", "US-ASCII", "ISO-8859-1", "UTF-16LE", "ASCII", "utf8")
 ENUM_PRIMITIVES = ("char", "uint8", "int8", "uint16", "int16", "int32")
 SET_PRIMITIVES = ("uint8", "uint16", "uint32", "uint64")
@@ -85,7 +65,8 @@ class _Drawing:
         self.ids = 0
 
     def schema(self) -> Schema:
-        schema_id, header = self.random.randint(1, 200), self.header()
+        schema_id = self.random.randint(1, 200)
+        header = self.header(schema_id)
         for _ in range(self.random.randint(0, 4)):
             self.types.append(self.encoded(self.class_name(), self.chance(0.15) * self.since()))
         for _ in range(self.random.randint(0, 2)):
@@ -156,6 +137,7 @@ class _Drawing:
             self.make_constant(one)
         elif kind < 0.4:
             one.length = self.random.choice((2, 3, 4, 7, 16))
+            one.is_optional = self.chance(0.2)
         else:
             one.is_optional = self.chance(0.5)
             if self.chance(0.4):
@@ -280,8 +262,8 @@ class _Drawing:
             return Member(name, self.flag_set(name, 0))
         return Member(name, self.composite(name, depth + 1))
 
-    def header(self) -> Composite:
-        """The four in any order and width, and others between them."""
+    def header(self, schema_id: int) -> Composite:
+        """The four in any order and width, and others between them; the schema's id may be a constant."""
         members = [Encoded(name, "uint16") for name in ("blockLength", "templateId", "schemaId", "version")]
         if self.chance(0.5):
             # The generated Java does not compile with a wider one of the others.
@@ -291,6 +273,10 @@ class _Drawing:
                 one.primitive = self.random.choice(widths if one.name == "schemaId" or not self.makes_java else widths[:-1])
             members += [Encoded(f"extra{i}", self.random.choice(("uint8", "uint16", "int64"))) for i in range(self.random.randint(0, 2))]
             self.random.shuffle(members)
+            if self.chance(0.1):
+                next(one for one in members if one.name == "schemaId").constant = schema_id
+                # The official JsonPrinter looks for its bytes.
+                self.reads_json = False
         return self.padded(self.random.choice(("messageHeader", "messageHeader", "frameHeader")), members)
 
     def dimension(self, name: str) -> Composite:
@@ -388,6 +374,8 @@ class _Drawing:
                 "constant",
                 f"{one.name}.{self.random.choice([v.name for v in one.values if v.since <= one.since])}",
             )
+        elif isinstance(one, FlagSet):
+            field.presence = self.random.choice(("", "", "optional"))
         elif isinstance(one, Enum | Encoded) and not (isinstance(one, Encoded) and (one.constant is not None or one.length != 1)):
             field.presence = self.random.choice(("", "", "optional", "required"))
         return field
