@@ -72,7 +72,7 @@ def test_columns_hold_what_was_written(trading: MessageSchema, dtypes: ModuleTyp
         assert_same(backwards, [plain for _, plain in parts[::-1]])
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 1 << 32))
 def test_columns_of_random_schemas_hold_what_was_written(generate: Generate, tmp_path: Path, seed: int) -> None:
     random = Random(seed)
@@ -203,7 +203,7 @@ def test_absurd_counts_cost_nothing(trading: MessageSchema, dtypes: ModuleType) 
         dtypes.MESSAGES["Order"].decode(raw, [0])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(data=st.data())
 def test_mutated_messages_fail_cleanly_or_decode(trading: MessageSchema, dtypes: ModuleType, data: st.DataObject) -> None:
     random = Random(data.draw(st.integers(0, 1 << 32)))

@@ -94,7 +94,7 @@ def test_batches_hold_what_was_written(trading: MessageSchema, arrow: ModuleType
         assert_rows(arrow, of, [(*writer.message(of, version), version) for version in versions], for_spark=for_spark)
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 1 << 32))
 def test_batches_of_random_schemas_hold_what_was_written(generate: Generate, tmp_path: Path, seed: int) -> None:
     random = Random(seed)

@@ -80,7 +80,7 @@ class TextColumn:
     def build(self, columns: Columns, errors: TextErrors) -> Any:
         values = columns[self.path]
         octets = values.view(np.uint8).reshape(len(values), values.dtype.itemsize)
-        is_kept = np.logical_and.accumulate(octets != 0, axis=1)
+        is_kept = _before_nul(octets, _unit(self.encoding))
         offsets = np.zeros(len(values) + 1, np.int64)
         np.cumsum(is_kept.sum(axis=1), out=offsets[1:])
         mask = _mask(columns.nulls(self.path))
@@ -240,6 +240,21 @@ def _spark_type(type_: Any) -> Any:
     if pa.types.is_list(type_):
         return pa.list_(_for_spark(type_.value_field))
     return _SPARK_NUMBERS.get(str(type_), type_)
+
+
+def _unit(encoding: str) -> int:
+    """Bytes of the smallest character."""
+    codec = codecs.lookup(encoding).name
+    return 2 if codec.startswith("utf-16") else 4 if codec.startswith("utf-32") else 1
+
+
+def _before_nul(octets: NDArray[np.uint8], unit: int) -> NDArray[np.bool_]:
+    """Which bytes of each row stand in front of its first NUL character; all, if it has none."""
+    count, size = octets.shape
+    whole = octets[:, : size // unit * unit].reshape(count, size // unit, unit).any(axis=2)
+    is_kept = np.repeat(np.logical_and.accumulate(whole, axis=1), unit, axis=1)
+    rest = np.repeat(np.all(whole, axis=1, keepdims=True), size % unit, axis=1)
+    return np.concatenate([is_kept, rest], axis=1)
 
 
 def _named(name: str, build: Any) -> Any:

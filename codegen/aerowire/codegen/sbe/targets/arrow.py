@@ -222,7 +222,9 @@ def _encoded(about: Field | Member, type: EncodedType, texts: tuple[str, str]) -
     if type.length == 0:
         return _constant(about, type, "" if type.is_text else None)
     if type.is_text:
-        encoding = type.character_encoding if _is_known(type.character_encoding) else "US-ASCII"
+        encoding = (
+            type.character_encoding if _is_known(type.character_encoding) else "ISO-8859-1" if type.character_encoding else "US-ASCII"
+        )
         return Shape(about.name, "pa.string()", "STRING", call("TextColumn", *texts, quoted(encoding)), about)
     if type.primitive.name == "char":
         return Shape(about.name, "pa.string()", "STRING", call("CharacterColumn", *texts), about)

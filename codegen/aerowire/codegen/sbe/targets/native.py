@@ -9,7 +9,15 @@ from collections.abc import Iterator
 
 from aerowire.codegen.sbe.columns import Column, columns_of, columns_of_header
 from aerowire.codegen.sbe.ir import Block, EncodedType, Enum, FlagSet, Group, Message, MessageSchema
-from aerowire.codegen.sbe.naming import enum_member_names, free_name, null_member_name, snake_name, types_with_class, upper_name
+from aerowire.codegen.sbe.naming import (
+    class_names,
+    enum_member_names,
+    free_name,
+    null_member_name,
+    snake_name,
+    types_with_class,
+    upper_name,
+)
 from aerowire.codegen.sbe.native.c_text import CIMPORT, c_name, c_type, helpers
 from aerowire.codegen.sbe.placement import Placement
 
@@ -32,6 +40,7 @@ class _Module:
     def __init__(self, schema: MessageSchema, placement: Placement) -> None:
         self.schema = schema
         self.prefix = c_name(f"sbe_{placement.package.replace('.', '_')}_")
+        self.classes = class_names(schema).types
         self.taken: set[str] = set()
         self.numbers: list[str] = []
         self.bodies: list[str] = []
@@ -66,7 +75,7 @@ class _Module:
         self.numbers.append(f'const {kind} {name} "{self.prefix}{c_name(name)}"{_comment(comment)}')
 
     def _values(self, one: Enum | FlagSet) -> None:
-        names, prefix = enum_member_names(one), upper_name(one.name)
+        names, prefix = enum_member_names(one), upper_name(self.classes[one])
         if isinstance(one, FlagSet):
             for choice in one.choices:
                 self._number(f"{prefix}_{names[choice.name]}", 1 << choice.bit, choice.description)
