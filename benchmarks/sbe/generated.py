@@ -51,7 +51,8 @@ class Generated:
 
     def native(self) -> tuple[Decode, Encode]:
         """The data class, compiled."""
-        return _data_class(self.package(NATIVE, "--native"))
+        self.package(NATIVE, "--native")
+        return _data_class(importlib.import_module(f"{NATIVE}.native"))
 
     def tick(self, trade: bytes) -> bytes:
         """The message that has only fields: those of the other one, under its own template id."""

@@ -7,7 +7,7 @@ import dataclasses
 import sys
 from pathlib import Path
 
-from aerowire.codegen.commands.common import DONE, USAGE, Commands, add_command
+from aerowire.codegen.commands.common import DONE, FINDING, USAGE, Commands, add_command
 from aerowire.codegen.commands.freshness import add_arguments, output_folder
 from aerowire.codegen.load import default_spec, find_sources, load_project
 from aerowire.codegen.output import write_files
@@ -25,6 +25,7 @@ EXAMPLES = """examples:
   codegen generate my-layout.xml --out build/code       a schema of your own
   codegen generate my-sbe.xml --out src --package codecs.orders --target flyweights
                                                         messages of your own, as the package that you name
+  codegen generate my-sbe.xml --out src --native        and compiled codecs of the same interface: PACKAGE.native
   codegen generate --spec copy-of-spec --out build/code another set of schemas"""
 
 
@@ -45,6 +46,9 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     messages.add_argument(
         "--xinclude", action=argparse.BooleanOptionalAction, default=True, help="replace xi:include by the files that it names"
     )
+    messages.add_argument(
+        "--native", action="store_true", help="compile codecs of the same interface too, PACKAGE.native (needs Cython and a C compiler)"
+    )
     messages.add_argument("--since-version", type=int, metavar="N", help="the schema as it was in version N, without what is newer")
 
 
@@ -62,16 +66,46 @@ def _run(arguments: argparse.Namespace) -> int:
     out = output_folder(arguments)
     if out is None:
         return USAGE
+    if arguments.native and (not own or (arguments.target and "flyweights" not in arguments.target)):
+        print("codegen: --native compiles the flyweights of message schemas; there are none to be written", file=sys.stderr)
+        return USAGE
     project = _placed(project, arguments.package)
     files = render_all(project, arguments.target)
+    if arguments.native:
+        files |= _native_files(project)
     written = write_files(out, files, is_complete=not arguments.schemas and not arguments.target)
     for name in written.removed:
         print(f"removed {out / name}")
     print(f"{out}: {len(written.changed)} files written, {len(written.unchanged)} unchanged")
+    if arguments.native and not _compile(project, out):
+        return FINDING
     for _, place in project.messages:
         if not place.is_project and f"{place.folder('flyweights')}/__init__.py" in files:
             print(f"with {out} on the path: import {place.package}")
     return DONE
+
+
+def _native_files(project: Project) -> dict[str, str]:
+    """The Cython of every package, and its stub."""
+    from aerowire.codegen.sbe.native.package import native_files
+
+    own = [(schema, place.folder("flyweights")) for schema, place in project.messages if not place.is_project]
+    return {f"{folder}/{name}": text for schema, folder in own for name, text in native_files(schema).items()}
+
+
+def _compile(project: Project, out: Path) -> bool:
+    """Compile the Cython of every package, beside it; returns whether all of it could be."""
+    from aerowire.codegen.sbe.native.build import NativeBuildError, compile_module
+
+    for _, place in project.messages:
+        if not place.is_project:
+            try:
+                was_stale = compile_module(out / place.folder("flyweights") / "native.pyx", f"{place.package}.native")
+            except NativeBuildError as error:
+                print(f"codegen: {error}", file=sys.stderr)
+                return False
+            print(f"{place.package}.native {'compiled' if was_stale else 'is compiled'}")
+    return True
 
 
 def _placed(project: Project, package: str | None) -> Project:

@@ -1,0 +1,80 @@
+"""Compilation of a Cython module in place, with errors that say what to do."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import shlex
+import shutil
+import subprocess
+import sysconfig
+import tempfile
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+# Most of what a codec does is calls into Python: more optimisation doubles the time of compilation and gains nothing that is measured.
+FLAGS = ("-O1", "-fPIC", "-fwrapv", "-fno-strict-aliasing", "-fvisibility=hidden", "-g0", "-w", "-shared")
+
+
+class NativeBuildError(Exception):
+    """A module was not compiled; the message says why, with the compiler's own words where it has some."""
+
+
+def extension_path(source: Path) -> Path:
+    """Where the extension of a Cython module goes: beside it."""
+    return source.with_name(source.stem + sysconfig.get_config_var("EXT_SUFFIX"))
+
+
+def compile_module(source: Path, dotted: str) -> bool:
+    """Compile a `.pyx` unless its extension is newer; returns whether it was.  CFLAGS are added.  Raises NativeBuildError."""
+    target = extension_path(source)
+    if target.exists() and target.stat().st_mtime_ns > source.stat().st_mtime_ns:
+        return False
+    if find_spec("Cython") is None:
+        raise NativeBuildError("--native needs Cython, which is not installed: expected `pip install cython`, actual no module Cython")
+    command = c_compiler()
+    with tempfile.TemporaryDirectory(prefix="sbe-native-") as folder:
+        c_file = Path(folder) / f"{source.stem}.c"
+        built = Path(folder) / target.name
+        _translate(source, dotted, c_file)
+        flags = [*FLAGS, *shlex.split(os.environ.get("CFLAGS", ""))]
+        _run([command, *flags, f"-I{sysconfig.get_paths()['include']}", str(c_file), "-o", str(built), "-lm"], source)
+        # Beside the target first: an interpreter that has the old one loaded keeps it, and none sees half of the new one.
+        partial = target.with_suffix(".partial")
+        shutil.copyfile(built, partial)
+        partial.replace(target)
+    return True
+
+
+def c_compiler() -> str:
+    """The C compiler: CC's, Python's own, or one of a usual name.  Raises NativeBuildError."""
+    names = [os.environ.get("CC"), sysconfig.get_config_var("CC"), "cc", "gcc", "clang"]
+    commands = list(dict.fromkeys(shlex.split(name)[0] for name in names if name and name.strip()))
+    found = next(filter(shutil.which, commands), None)
+    if found is None:
+        raise NativeBuildError(
+            f"--native needs a C compiler: expected one of {', '.join(commands)} on the path, actual none; install gcc, or name one in CC"
+        )
+    return found
+
+
+def _translate(source: Path, dotted: str, c_file: Path) -> None:
+    compiler: Any = import_module("Cython.Compiler.Main")
+    errors: Any = import_module("Cython.Compiler.Errors")
+    options = compiler.CompilationOptions(compiler.default_options, output_file=str(c_file))
+    with contextlib.redirect_stderr(io.StringIO()) as said:
+        try:
+            failures = compiler.compile(str(source), options, full_module_name=dotted).num_errors
+        except errors.CompileError as error:
+            raise NativeBuildError(f"{source}: not translated: {error}") from None
+    if failures:
+        raise NativeBuildError(f"{source}: not translated\n{said.getvalue()}")
+
+
+def _run(command: list[str], source: Path) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    if done.returncode:
+        raise NativeBuildError(f"{source}: not compiled: {shlex.join(command)}\n{done.stdout}{done.stderr}")

@@ -1,0 +1,171 @@
+"""The files of compiled codecs: the Cython module `native.pyx` of a package of flyweights, and its stub.
+
+The module has the names of the package and their interface.  Its flyweights are those of the package, compiled; its data classes
+are extension types with a reader and a writer of their own.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from aerowire.codegen.sbe.flyweights.blocks import add_decoder, add_encoder, add_layout, add_parts, group_stem
+from aerowire.codegen.sbe.flyweights.module import MARK, Module
+from aerowire.codegen.sbe.flyweights.records import Fused
+from aerowire.codegen.sbe.flyweights.records import add_record as add_data_class
+from aerowire.codegen.sbe.flyweights.values import Model
+from aerowire.codegen.sbe.ir import Block, Composite, Message, MessageSchema
+from aerowire.codegen.sbe.naming import types_with_class
+from aerowire.codegen.sbe.native.c_text import CIMPORT, TYPES, helpers
+from aerowire.codegen.sbe.native.records import add_record
+from aerowire.codegen.targets.base import environment
+
+MODULE = "native"
+PREFIX = "sbe_native_"
+DESCRIPTION = "Compiled codecs of all messages."
+CIMPORTS = (
+    "import dataclasses as _dataclasses",
+    "",
+    "from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer",
+    "from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_FromStringAndSize, PyBytes_GET_SIZE",
+    "from cpython.float cimport PyFloat_AsDouble, PyFloat_Check",
+    "from cpython.long cimport PyLong_AsLongLong, PyLong_AsSsize_t, PyLong_AsUnsignedLongLong, PyLong_Check, PyLong_CheckExact",
+    "from cpython.unicode cimport (",
+    "    PyUnicode_AsUTF8AndSize, PyUnicode_CheckExact, PyUnicode_Decode, PyUnicode_DecodeASCII, PyUnicode_DecodeLatin1,",
+    "    PyUnicode_DecodeUTF8,",
+    ")",
+    CIMPORT,
+    "from libc.stdlib cimport free, realloc",
+    "from libc.string cimport memchr, memcpy, memset",
+)
+
+
+def native_files(schema: MessageSchema) -> dict[str, str]:
+    """The Cython module and its stub, by path within the package of flyweights."""
+    model = Model.of(schema)
+    return {f"{MODULE}.pyx": _source(model), f"{MODULE}.pyi": _stub(model)}
+
+
+class _NativeModule(Module):
+    """The one module has the composites too."""
+
+    def use_class(self, name: str, module: str) -> str:
+        return name if module == "composites" else super().use_class(name, module)
+
+
+def _source(model: Model) -> str:
+    module = _NativeModule(model, 1, DESCRIPTION)
+    template = environment().get_template("sbe_native_support.pyx.j2")
+    support = template.render(c_lines=helpers(PREFIX, model.schema.byte_order), types=TYPES, prefix=PREFIX)
+    module.lines += ["", *CIMPORTS, "", "", *support.rstrip().split("\n")]
+    for name in ("_IrregularError", "_FAILURES", "_GroupDecoder", "_bytes_of", "_text_of"):
+        module.use(name)
+    module.use_class("SbeError", "support.errors")
+    module.lines += ["", "", "_SbeError = SbeError"]
+    _add_flyweights(module)
+    for one in types_with_class(model.schema):
+        if isinstance(one, Composite):
+            add_record(module, model.names.types[one], one)
+    for message in model.schema.messages:
+        _add_records(module, model.names.messages[message.name], message)
+    for name in ("_view_of", "_check_room"):
+        module.use(name)
+    module.use_class("HEADER", "header")
+    module.use_class("FieldMeta", "support.errors")
+    module.lines += _dispatch(model)
+    return "# cython: language_level=3, annotation_typing=False, auto_pickle=False, cdivision=True\n" + module.text()
+
+
+def _add_flyweights(module: Module) -> None:
+    model = module.model
+    for one in types_with_class(model.schema):
+        if isinstance(one, Composite):
+            stem = model.names.types[one]
+            add_layout(module, stem, one)
+            add_decoder(module, stem, one, "_CompositeDecoder")
+            add_encoder(module, stem, one, "_CompositeEncoder")
+    for message in model.schema.messages:
+        _add_block(module, model.names.messages[message.name], message, (message.name,))
+
+
+def _add_block(module: Module, stem: str, block: Block, path: tuple[str, ...]) -> None:
+    for group in block.groups:
+        _add_block(module, group_stem(module.model, stem, group), group, (*path, group.name))
+    is_message = isinstance(block, Message)
+    add_layout(module, stem, block)
+    add_parts(module, stem, block, path)
+    add_decoder(module, stem, block, "_MessageDecoder" if is_message else "_EntryDecoder")
+    add_encoder(module, stem, block, "_MessageEncoder" if is_message else "_EntryEncoder")
+
+
+def _add_records(module: Module, stem: str, block: Block) -> None:
+    """The innermost first."""
+    for group in block.groups:
+        _add_records(module, group_stem(module.model, stem, group), group)
+    add_record(module, stem, block)
+
+
+def _dispatch(model: Model) -> list[str]:
+    schema = model.schema
+    stems = [(message.id, model.names.messages[message.name]) for message in schema.messages]
+    return [
+        "",
+        "",
+        f"_MESSAGES = {{{', '.join(f'{number}: ({stem}, {stem}Decoder)' for number, stem in stems)}}}",
+        "",
+        "",
+        "def decode(buffer, offset=0):",
+        '    """Read whichever message of the schema starts at `offset`, as its data class.  Raises SbeError when it is none."""',
+        "    return _of(buffer, offset)[0].decode(buffer, offset)",
+        "",
+        "",
+        "def decoder_of(buffer, offset=0):",
+        '    """A decoder, wrapped, of whichever message of the schema starts at `offset`.  Raises SbeError when it is none."""',
+        "    return _of(buffer, offset)[1]().wrap_and_apply_header(buffer, offset)",
+        "",
+        "",
+        "def _of(buffer, offset):",
+        '    view = _view_of(buffer, "message")',
+        '    _check_room("header", view, offset, HEADER.size)',
+        "    _, template_id, schema_id, _ = HEADER.unpack(view, offset)",
+        f"    if schema_id != {schema.id}:",
+        f'        raise _SbeError("this is a message of another schema", "message", "schema id {schema.id}", schema_id)',
+        "    found = _MESSAGES.get(template_id)",
+        "    if found is None:",
+        '        raise _SbeError("the schema has no such message", "message", f"one of {len(_MESSAGES)} template ids", template_id)',
+        "    return found",
+    ]
+
+
+def _stub(model: Model) -> str:
+    """What type checkers see: the same as of the Python modules, without the bodies."""
+    module = _NativeModule(model, 1, DESCRIPTION)
+    _add_flyweights(module)
+    for one in types_with_class(model.schema):
+        if isinstance(one, Composite):
+            add_data_class(module, model.names.types[one], one, [])
+    for message in model.schema.messages:
+        _add_data_classes(module, model.names.messages[message.name], message, [])
+    module.use_class("SbeError", "support.errors")
+    module.use_class("FieldMeta", "support.errors")
+    buffer, any_name = module.use("_Buffer"), module.use("_Any")
+    for name in ("decode", "decoder_of"):
+        module.lines += ["", "", f"def {name}(buffer: {buffer}, offset: int = 0) -> {any_name}: ..."]
+    tree = _Bodiless().visit(ast.parse(module.text()))
+    mark = MARK.format(source=model.schema.source.rsplit("/", maxsplit=1)[-1])
+    return f"{mark}\n# ruff: noqa\n# fmt: off\n{ast.unparse(ast.fix_missing_locations(tree))}\n"
+
+
+def _add_data_classes(module: Module, stem: str, block: Block, methods: list[str]) -> None:
+    for group in block.groups:
+        _add_data_classes(module, group_stem(module.model, stem, group), group, [])
+    if isinstance(block, Message):
+        methods = Fused(module, stem, block).methods()
+    add_data_class(module, stem, block, methods)
+
+
+class _Bodiless(ast.NodeTransformer):
+    """Functions keep their signature and their docstring."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        node.body = [ast.Expr(ast.Constant(...))]
+        return node
