@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import struct
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -68,8 +66,3 @@ def fields(
 def details(path: Path, protocol: str, scripts: Sequence[Path], preferences: Mapping[str, str] = {}) -> str:
     """Return the tree of one protocol of every packet, as `tshark -V` shows it."""
     return _run(["-V", "-O", protocol], path, scripts, preferences)
-
-
-def packets(path: Path, scripts: Sequence[Path], preferences: Mapping[str, str] = {}) -> list[Any]:
-    """Return what tshark says of every packet as JSON, layers by name."""
-    return [one["_source"]["layers"] for one in json.loads(_run(["-Tjson", "--no-duplicate-keys"], path, scripts, preferences))]

@@ -14,10 +14,13 @@ from scapy.layers.inet import IP, UDP
 from scapy.packet import Raw
 
 from aerowire.codecs.scapy.transport import DataHeader, aeron_frames, bind_data
+from aerowire.codegen.sbe.interpreter.codec import MessageCodec
+from aerowire.codegen.sbe.ir import Block, Presence
 from aerowire.codegen.sbe.placement import Placement
 from aerowire.codegen.sbe.reading import load_message_schema
-from aerowire.codegen.sbe.targets.scapy import ScapyMessages
+from aerowire.codegen.sbe.targets.scapy import ScapyMessages, layer_names
 from tests.codegen.sbe import shown
+from tests.codegen.sbe.random_messages import SCHEMAS, own_schema, random_message
 
 
 def load(folder: Path, text: str, name: str) -> Any:
@@ -218,3 +221,35 @@ def test_message_without_bytes_and_a_constant_in_the_header(tmp_path: Path) -> N
     assert isinstance(layers.dissect(data).payload, layers.Beat)
     assert layers.dissect(b"\x02\x02\x00\x07\x00")[layers.Tick].at == 7
     assert not layers.dissect(b"\x02\x02\x00").haslayer(layers.Tick)
+
+
+def agree(packet: Any, values: dict[str, Any], block: Block) -> int:
+    """Numbers of a block and of its groups are what the interpreter reads; returns how many there were."""
+    names = layer_names(block)
+    compared = 0
+    for field in block.fields:
+        value = values[field.name]
+        if field.presence is not Presence.CONSTANT and isinstance(value, int | float):
+            found = packet.getfieldval(names[field.name])
+            assert found == value or repr(found) == repr(value) == "nan", field.name
+            compared += 1
+    for group in block.groups:
+        entries = packet.getfieldval(names[group.name]) or []
+        assert len(entries) == len(values[group.name])
+        compared += sum(agree(entry, one, group) for entry, one in zip(entries, values[group.name], strict=True))
+    return compared
+
+
+@pytest.mark.parametrize("name", ["trading", "shop", "sensors", "orders", "shown"])
+def test_random_messages_are_read_as_the_interpreter_reads_them(name: str, tmp_path: Path, seed: int) -> None:
+    schema = own_schema(name)
+    layers = load(tmp_path, (SCHEMAS / f"{name}.xml").read_text(), f"drawn_{name}")
+    chance = random.Random(seed)
+    compared = 0
+    for message in schema.messages:
+        for _ in range(15):
+            data = random_message(schema, message, chance, chance.randrange(schema.version + 1))
+            packet = layers.dissect(data)
+            assert bytes(packet) == data
+            compared += agree(packet[layers.templates[message.id]], MessageCodec(schema).decode(data).values, message)
+    assert compared > 20

@@ -21,6 +21,8 @@ def lua_string(text: str | bytes) -> str:
     """A literal in double quotes.  Bytes outside printable ASCII are decimal escapes; letters of other scripts stand as they are."""
     if isinstance(text, bytes):
         return '"' + "".join(f"\\{byte:03d}" for byte in text) + '"'
+    if text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
     return '"' + "".join(_character(one) for one in text) + '"'
 
 

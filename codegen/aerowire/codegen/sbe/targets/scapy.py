@@ -191,7 +191,7 @@ class _Module:
         own = self.placement.is_project
         header = self._part(schema.header.type, header=schema.header)
         blocks = [layer for message in schema.messages for layer in self._blocks(message, (message.name,), "")]
-        names = _free_properties(schema.header.type)
+        names = layer_names(schema.header.type)
         return render(
             "scapy_messages.py.j2",
             source=f"spec/{self.placement.package}.xml" if own else self.placement.package,
@@ -224,7 +224,7 @@ class _Module:
             return self.parts[composite]
         name = self.names.types.get(composite) or free_name(_class_name(composite.name), self.part_names)
         layer = _Layer(name, _about(composite), quoted(f"{self.schema.package} {composite.name}"), size=composite.size)
-        names = _free_properties(composite)
+        names = layer_names(composite)
         at = 0
         for member in composite.members:
             if member.presence is Presence.CONSTANT:
@@ -260,7 +260,7 @@ class _Module:
         name = self.names.messages[block.name] if is_message else self.names.groups[path]
         layer = _Layer(name, _about(block), quoted(f"{self.schema.package} {'.'.join(path)}"), id=block.id, length=block.block_length)
         layer.base, layer.dimension = ("_Message" if is_message else "_Entry"), quoted(dimension)
-        names = _free_properties(block)
+        names = layer_names(block)
         taken = {one.casefold() for one in names.values()}
         self._add_fields(layer, block, names)
         for group in block.groups:
@@ -345,7 +345,7 @@ def _class_name(name: str) -> str:
     return kept[:1].upper() + kept[1:] if not kept[0].isdigit() else f"N{kept}"
 
 
-def _free_properties(block: Block | Composite) -> dict[str, str]:
+def layer_names(block: Block | Composite) -> dict[str, str]:
     """The Python names of what is in a block; those that a packet has itself get an underscore."""
     return {name: f"{own}_" if own in RESERVED or own.startswith("sbe_") else own for name, own in property_names(block).items()}
 
