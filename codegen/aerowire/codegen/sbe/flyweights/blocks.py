@@ -117,12 +117,39 @@ def add_decoder(module: Module, stem: str, owner: Owner, base: str) -> None:
     lines += ["", "    __slots__ = ()"]
     if isinstance(owner, Block):
         lines += _tables(stem, owner)
+    if isinstance(owner, Message):
+        lines += _wrapping(module, owner)
     for value in module.model.values(owner):
         if not value.is_constant:
             lines += ["", *_getter(module, value, is_decoder=True)]
     if isinstance(owner, Block):
         lines += _part_readers(module, owner, stem)
     module.lines += lines
+
+
+def _wrapping(module: Module, message: Message) -> list[str]:
+    """Reading the header, for a message of its full length; everything else goes to where the checks are."""
+    schema = module.model.schema
+    module.use_class("HEADER", "header")
+    unpack = module.define("_UNPACK_HEADER", "HEADER.unpack")
+    size = schema.header.size
+    return [
+        "",
+        f"    def wrap_and_apply_header(self, buffer: {module.use('_Buffer')}, offset: int = 0) -> {module.use('_Self')}:",
+        '        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""',
+        f"        view = memoryview(buffer) if type(buffer) is bytes else {module.use('_view_of')}(buffer, {literal(message.name)})",
+        f"        if not 0 <= offset <= len(view) - {size + message.block_length}:",
+        "            return self._wrap_with_header(view, offset)",
+        f"        block_length, template_id, schema_id, version = {unpack}(view, offset)",
+        f"        if template_id != {message.id} or schema_id != {schema.id} or block_length != {message.block_length}:",
+        "            return self._wrap_with_header(view, offset)",
+        "        self._buffer = view",
+        f"        self._offset = offset = offset + {size}",
+        "        self._acting_block_length = block_length",
+        "        self._acting_version = version",
+        "        self._marks = [offset + block_length]",
+        "        return self",
+    ]
 
 
 def add_encoder(module: Module, stem: str, owner: Owner, base: str) -> None:
@@ -233,9 +260,8 @@ def _getter(module: Module, value: Value, *, is_decoder: bool) -> list[str]:
     if value.kind in {"text", "enum", "flags"} or (value.kind == "char" and not value.is_optional):
         return [*lines, f"        return {module.decoded(value, f'{unpacked}[0]')}"]
     if value.is_optional:
-        raw = "int" if value.kind == "char" else value.plain_annotation
-        return [*lines, f"        value: {raw} = {unpacked}[0]", f"        return {module.decoded(value, 'value')}"]
-    return [*lines, f"        value: {value.plain_annotation} = {unpacked}[0]", "        return value"]
+        return [*lines, f"        value = {unpacked}[0]", f"        return {module.decoded(value, 'value')}"]
+    return [*lines, f"        return {unpacked}[0]"]
 
 
 def _annotation(value: Value, *, is_decoder: bool) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aerowire.codegen.sbe.flyweights.module import MARK, Module, import_key
+from aerowire.codegen.sbe.flyweights.module import MARK, Module, import_key, listing_key
 from aerowire.codegen.sbe.flyweights.text import docstring, literal
 from aerowire.codegen.sbe.flyweights.values import Model
 from aerowire.codegen.sbe.ir import Composite
@@ -20,7 +20,7 @@ def exported_names(model: Model) -> dict[str, str]:
     stems += [(stem, path[0]) for path, stem in model.names.groups.items()]
     for stem, message in stems:
         found |= dict.fromkeys((stem, f"{stem}Decoder", f"{stem}Encoder"), f"messages.{model.names.modules[message]}")
-    return dict(sorted(found.items(), key=lambda one: import_key(one[0])))
+    return dict(sorted(found.items(), key=lambda one: listing_key(one[0])))
 
 
 def init_module(model: Model) -> str:
@@ -32,10 +32,18 @@ def init_module(model: Model) -> str:
     out = [MARK.format(source=schema.source.rsplit("/", maxsplit=1)[-1]), "# ruff: noqa"]
     fallback = f"Messages of {schema.package or 'a schema'}."
     out += docstring(schema.description or fallback, 0, f"Schema {schema.id}, version {schema.version}.  Modules are loaded when used.")
-    out += ["", "from __future__ import annotations", "", "import importlib", "from typing import TYPE_CHECKING", ""]
+    out += [
+        "",
+        "from __future__ import annotations",
+        "",
+        "import importlib",
+        "",
+        "TYPE_CHECKING = False  # typing takes longer to import",
+        "",
+    ]
     out += ["if TYPE_CHECKING:"]
     for module in sorted(by_module, key=lambda one: import_key(one)[1]):
-        inner = by_module[module]
+        inner = sorted(by_module[module], key=import_key)
         line = f"    from .{module} import {', '.join(inner)}"
         out += [line] if len(line) <= 140 else [f"    from .{module} import (", *(f"        {name}," for name in inner), "    )"]
     out += ["", "_MODULES = {", *(f"    {literal(name)}: {literal('.' + module)}," for name, module in names.items()), "}"]

@@ -15,6 +15,7 @@ SUPPORT = {
     "_check_room": ("errors", "check_room"),
     "_view_of": ("errors", "view_of"),
     "_text_of": ("errors", "text_of"),
+    "_wide_text_of": ("errors", "wide_text_of"),
     "_bytes_of": ("errors", "bytes_of"),
     "_refused": ("errors", "refused"),
     "_new": ("errors", "new"),
@@ -53,7 +54,11 @@ STANDARD = {
     "_Any": ("typing", "Any"),
     "_Self": ("typing", "Self"),
 }
-TYPES_ONLY = {"_Iterable": ("collections.abc", "Iterable"), "_Buffer": ("typing_extensions", "Buffer")}
+TYPES_ONLY = {
+    "_Callable": ("collections.abc", "Callable"),
+    "_Iterable": ("collections.abc", "Iterable"),
+    "_Buffer": ("typing_extensions", "Buffer"),
+}
 
 
 class Module:
@@ -68,6 +73,7 @@ class Module:
         self._classes: dict[str, str] = {}
         self._structs: dict[str, str] = {}
         self._definitions: dict[str, str] = {}
+        self._annotations: dict[str, str] = {}
 
     def use(self, name: str) -> str:
         self._used.add(name)
@@ -83,7 +89,12 @@ class Module:
         return name
 
     def unpack(self, code: str) -> str:
-        return self.define(f"_UNPACK_{_spelled(code)}", f"{self._struct(code)}.unpack_from")
+        kind = "bytes" if code.endswith("s") else "float" if code[-1] in "fd" else "int"
+        annotation = f"{self.use('_Callable')}[[memoryview, int], tuple[{kind}, ...]]"
+        name = f"_UNPACK_{_spelled(code)}"
+        self.define(name, f"{self._struct(code)}.unpack_from")
+        self._annotations[name] = annotation
+        return name
 
     def pack(self, code: str) -> str:
         return self.define(f"_PACK_{_spelled(code)}", f"{self._struct(code)}.pack_into")
@@ -116,7 +127,8 @@ class Module:
         if value.kind in {"enum", "flags"}:
             return f"{self.lookup(value)}[{raw}]"
         if value.kind == "text":
-            return f"{self.use('_text_of')}({raw}, {literal(value.encoding)})"
+            function = "_wide_text_of" if value.encoding.startswith(("utf-16", "utf-32")) else "_text_of"
+            return f"{self.use(function)}({raw}, {literal(value.encoding)})"
         plain = f"chr({raw})" if value.kind == "char" else raw
         if value.is_optional:
             return f"None if {self.is_null(value, raw)} else {plain}"
@@ -149,8 +161,11 @@ class Module:
         out += self._imports()
         definitions = {**self._structs, **self._definitions}
         if definitions:
-            out += [line for name, expression in definitions.items() for line in definition(name, expression)]
+            out += [line for name, expression in definitions.items() for line in definition(self._annotated(name), expression)]
         return "\n".join([*_without_blank_end(out), *self.lines]) + "\n"
+
+    def _annotated(self, name: str) -> str:
+        return f"{name}: {self._annotations[name]}" if name in self._annotations else name
 
     def _imports(self) -> list[str]:
         standard = {name: STANDARD[name] for name in self._used if name in STANDARD}
@@ -192,7 +207,13 @@ def _import(module: str, names: list[str], level: int) -> list[str]:
 
 
 def import_key(name: str) -> tuple[int, list[tuple[bool, int, str]], str]:
-    """ruff's order: constants, classes, the rest; numbers in names count as numbers."""
+    """ruff's order of imported names: constants, classes, the rest, whatever the case; numbers in names count as numbers."""
+    kind, _, _ = listing_key(name)
+    return kind, listing_key(name.lower())[1], name
+
+
+def listing_key(name: str) -> tuple[int, list[tuple[bool, int, str]], str]:
+    """ruff's order of `__all__`, in which case counts."""
     kind = 0 if name.isupper() and len(name) > 1 else 1 if name[:1].isupper() else 2
     parts = [one for one in re.split("([0-9]+)", name) if one]
     return kind, [(not one.isdecimal(), int(one) if one.isdecimal() else 0, one) for one in parts], name

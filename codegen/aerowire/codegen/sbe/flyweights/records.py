@@ -104,7 +104,8 @@ class Fused:
             f"    def decode(cls, buffer: {buffer}, offset: int = 0) -> {module.use('_Self')}:",
             '        """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""',
             f"        self = {module.use('_new')}(cls)",
-            f"        view = buffer if type(buffer) is bytes else {module.use('_view_of')}(buffer, {literal(self.message.name)})",
+            "        is_bytes = type(buffer) is bytes",
+            f"        view: {module.use('_Any')} = buffer if is_bytes else {module.use('_view_of')}(buffer, {literal(self.message.name)})",
             "        try:",
             *(f"        {line}" if line else "" for line in indented(body.lines)),
             f"        except {module.use('_FAILURES')}:",
@@ -264,7 +265,11 @@ class Reading:
         least = f"{size} < 0 or " if data.length_type.primitive.signed else ""
         irregular = self.module.use("_IrregularError")
         self.lines += [f"end = at + {size}", f"if {least}end > len(view):", f"{INDENT}raise {irregular}"]
-        read = f"str(view[at:end], {literal(encoding)}, {literal(errors_of(encoding))})" if encoding else "bytes(view[at:end])"
+        read = (
+            f"str(view[at:end], {literal(encoding)}, {literal(errors_of(encoding))})"
+            if encoding
+            else "view[at:end] if is_bytes else bytes(view[at:end])"
+        )
         self.lines += [f"{target}.{name} = {read}", "at = end"]
 
     def _group(self, block: Block, stem: str, group: Group, target: str, head: tuple[str, str, str]) -> None:
@@ -294,17 +299,11 @@ class Reading:
         row = self.local("row")
         self.values(group, row, inner, 0, after, before)
         inner.pad(group.block_length)
-        stored = []
-        for place, one in enumerate(inner.targets):
-            if "." in one:
-                inner.targets[place] = self.local("v")
-                stored.append(f"{one} = {inner.targets[place]}")
         codec = self.fused.codec("ROWS", inner.code, "iter_unpack")
-        each = joined(inner.targets)
-        each = f"({each})" if len(inner.targets) == 1 else each
-        self.lines += loop(each or "_", f"{codec}(view[at:end])")
+        self.lines.append(f"for values in {codec}(view[at:end]):")
         new = self.module.use("_new")
-        inside = [f"{row} = {new}({entry})", *before, *stored, *after, f"{rows}.append({row})"]
+        unpacked = assignment(inner.targets, "values") if inner.targets else []
+        inside = [f"{row} = {new}({entry})", *before, *unpacked, *after, f"{rows}.append({row})"]
         self.lines += [f"{INDENT}{line}" for line in inside]
         self.lines += [f"{target}.{name} = {rows}", "at = end"]
 
@@ -313,11 +312,13 @@ class Reading:
         name = self.fused.function_name("read")
         body = Reading(self.fused)
         body.block(group, entry, "entry", Row(), "at")
+        is_bytes = ["    is_bytes = type(view) is bytes"] if any("is_bytes" in line for line in body.lines) else []
         new = self.module.use("_new")
         self.fused.functions += [
             "",
             "",
-            *spread_flat(f"def {name}(", "view: bytes | memoryview, at: int, count: int", f") -> tuple[list[{entry}], int]:", 0),
+            *spread_flat(f"def {name}(", f"view: {self.module.use('_Any')}, at: int, count: int", f") -> tuple[list[{entry}], int]:", 0),
+            *is_bytes,
             f"    rows: list[{entry}] = []",
             "    for _ in range(count):",
             f"        entry = {new}({entry})",
@@ -470,13 +471,6 @@ def assignment(targets: list[str], call: str) -> list[str]:
     if len(line) <= 110:
         return [line]
     return ["(", *(f"{INDENT}{one}," for one in targets), f") = {call}"]
-
-
-def loop(targets: str, call: str) -> list[str]:
-    line = f"for {targets} in {call}:"
-    if len(line) <= 110 or "," not in targets.rstrip(",)"):
-        return [line]
-    return ["for (", *(f"{INDENT}{one}," for one in targets.split(", ")), f") in {call}:"]
 
 
 def spread_call(before: str, items: list[str], after: str) -> list[str]:

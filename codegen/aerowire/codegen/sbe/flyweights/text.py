@@ -37,6 +37,8 @@ def docstring(text: str, level: int, *more: str) -> list[str]:
         return []
     indent = INDENT * level
     wrapped = [textwrap.wrap(one, 118 - len(indent), break_long_words=False, break_on_hyphens=False) for one in paragraphs]
+    if wrapped[0][0].startswith('"'):
+        wrapped[0][0] = f" {wrapped[0][0]}"
     if len(wrapped) == 1 and len(wrapped[0]) == 1:
         return [f'{indent}"""{_closed(wrapped[0][0])}"""']
     lines = [f'{indent}"""{wrapped[0][0]}', *(f"{indent}{line}" for line in wrapped[0][1:])]

@@ -8,7 +8,8 @@ Schema 100, version 2. Modules are loaded when used.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING
+
+TYPE_CHECKING = False  # typing takes longer to import
 
 if TYPE_CHECKING:
     from .composites import (

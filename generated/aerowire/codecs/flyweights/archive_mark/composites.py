@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass as _dataclass
 from struct import Struct as _Struct
+from typing import TYPE_CHECKING, ClassVar
 from typing import Any as _Any
-from typing import ClassVar
 
 from .support.errors import FAILURES as _FAILURES
 from .support.errors import refused as _refused
@@ -15,8 +15,11 @@ from .support.reading import CompositeDecoder as _CompositeDecoder
 from .support.records import Record as _Record
 from .support.writing import CompositeEncoder as _CompositeEncoder
 
+if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
 _CODEC_UH = _Struct("<H")
-_UNPACK_UH = _CODEC_UH.unpack_from
+_UNPACK_UH: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_UH.unpack_from
 _PACK_UH = _CODEC_UH.pack_into
 
 
@@ -78,26 +81,22 @@ class MessageHeaderDecoder(_MessageHeaderLayout, _CompositeDecoder):
     @property
     def block_length(self) -> int:
         """Bytes of the message's fixed fields as its writer knows them."""
-        value: int = _UNPACK_UH(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_UH(self._buffer, self._offset)[0]
 
     @property
     def template_id(self) -> int:
         """Which message it is."""
-        value: int = _UNPACK_UH(self._buffer, self._offset + 2)[0]
-        return value
+        return _UNPACK_UH(self._buffer, self._offset + 2)[0]
 
     @property
     def schema_id(self) -> int:
         """Which schema the message is of."""
-        value: int = _UNPACK_UH(self._buffer, self._offset + 4)[0]
-        return value
+        return _UNPACK_UH(self._buffer, self._offset + 4)[0]
 
     @property
     def version(self) -> int:
         """Version of the schema that the message was written with."""
-        value: int = _UNPACK_UH(self._buffer, self._offset + 6)[0]
-        return value
+        return _UNPACK_UH(self._buffer, self._offset + 6)[0]
 
 
 class MessageHeaderEncoder(_MessageHeaderLayout, _CompositeEncoder):
@@ -108,8 +107,7 @@ class MessageHeaderEncoder(_MessageHeaderLayout, _CompositeEncoder):
     @property
     def block_length(self) -> int:
         """Bytes of the message's fixed fields as its writer knows them."""
-        value: int = _UNPACK_UH(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_UH(self._buffer, self._offset)[0]
 
     @block_length.setter
     def block_length(self, value: int) -> None:
@@ -121,8 +119,7 @@ class MessageHeaderEncoder(_MessageHeaderLayout, _CompositeEncoder):
     @property
     def template_id(self) -> int:
         """Which message it is."""
-        value: int = _UNPACK_UH(self._buffer, self._offset + 2)[0]
-        return value
+        return _UNPACK_UH(self._buffer, self._offset + 2)[0]
 
     @template_id.setter
     def template_id(self, value: int) -> None:
@@ -134,8 +131,7 @@ class MessageHeaderEncoder(_MessageHeaderLayout, _CompositeEncoder):
     @property
     def schema_id(self) -> int:
         """Which schema the message is of."""
-        value: int = _UNPACK_UH(self._buffer, self._offset + 4)[0]
-        return value
+        return _UNPACK_UH(self._buffer, self._offset + 4)[0]
 
     @schema_id.setter
     def schema_id(self, value: int) -> None:
@@ -147,8 +143,7 @@ class MessageHeaderEncoder(_MessageHeaderLayout, _CompositeEncoder):
     @property
     def version(self) -> int:
         """Version of the schema that the message was written with."""
-        value: int = _UNPACK_UH(self._buffer, self._offset + 6)[0]
-        return value
+        return _UNPACK_UH(self._buffer, self._offset + 6)[0]
 
     @version.setter
     def version(self, value: int) -> None:
@@ -204,14 +199,12 @@ class GroupSizeEncodingDecoder(_GroupSizeEncodingLayout, _CompositeDecoder):
     @property
     def block_length(self) -> int:
         """Bytes of one entry's fixed fields as its writer knows them."""
-        value: int = _UNPACK_UH(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_UH(self._buffer, self._offset)[0]
 
     @property
     def num_in_group(self) -> int:
         """Number of entries."""
-        value: int = _UNPACK_UH(self._buffer, self._offset + 2)[0]
-        return value
+        return _UNPACK_UH(self._buffer, self._offset + 2)[0]
 
 
 class GroupSizeEncodingEncoder(_GroupSizeEncodingLayout, _CompositeEncoder):
@@ -222,8 +215,7 @@ class GroupSizeEncodingEncoder(_GroupSizeEncodingLayout, _CompositeEncoder):
     @property
     def block_length(self) -> int:
         """Bytes of one entry's fixed fields as its writer knows them."""
-        value: int = _UNPACK_UH(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_UH(self._buffer, self._offset)[0]
 
     @block_length.setter
     def block_length(self, value: int) -> None:
@@ -235,8 +227,7 @@ class GroupSizeEncodingEncoder(_GroupSizeEncodingLayout, _CompositeEncoder):
     @property
     def num_in_group(self) -> int:
         """Number of entries."""
-        value: int = _UNPACK_UH(self._buffer, self._offset + 2)[0]
-        return value
+        return _UNPACK_UH(self._buffer, self._offset + 2)[0]
 
     @num_in_group.setter
     def num_in_group(self, value: int) -> None:

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass as _dataclass
 from struct import Struct as _Struct
+from typing import TYPE_CHECKING, ClassVar
 from typing import Any as _Any
-from typing import ClassVar
 
 from .support.errors import FAILURES as _FAILURES
 from .support.errors import refused as _refused
@@ -15,10 +15,13 @@ from .support.reading import CompositeDecoder as _CompositeDecoder
 from .support.records import Record as _Record
 from .support.writing import CompositeEncoder as _CompositeEncoder
 
+if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
 _CODEC_UH = _Struct("<H")
 _CODEC_i = _Struct("<i")
-_UNPACK_UH = _CODEC_UH.unpack_from
-_UNPACK_i = _CODEC_i.unpack_from
+_UNPACK_UH: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_UH.unpack_from
+_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
 _PACK_UH = _CODEC_UH.pack_into
 _PACK_i = _CODEC_i.pack_into
 
@@ -85,38 +88,32 @@ class MessageHeaderDecoder(_MessageHeaderLayout, _CompositeDecoder):
     @property
     def block_length(self) -> int:
         """Bytes of the record's fixed fields as its writer knows them."""
-        value: int = _UNPACK_UH(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_UH(self._buffer, self._offset)[0]
 
     @property
     def template_id(self) -> int:
         """Which record it is."""
-        value: int = _UNPACK_UH(self._buffer, self._offset + 2)[0]
-        return value
+        return _UNPACK_UH(self._buffer, self._offset + 2)[0]
 
     @property
     def schema_id(self) -> int:
         """Which schema the record is of."""
-        value: int = _UNPACK_UH(self._buffer, self._offset + 4)[0]
-        return value
+        return _UNPACK_UH(self._buffer, self._offset + 4)[0]
 
     @property
     def version(self) -> int:
         """Version of the schema that the record was written with."""
-        value: int = _UNPACK_UH(self._buffer, self._offset + 6)[0]
-        return value
+        return _UNPACK_UH(self._buffer, self._offset + 6)[0]
 
     @property
     def frame_length(self) -> int:
         """Bytes of the record with this header, without alignment."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 8)[0]
 
     @property
     def padding(self) -> int:
         """Fills the header up to 16 bytes."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 12)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 12)[0]
 
 
 class MessageHeaderEncoder(_MessageHeaderLayout, _CompositeEncoder):
@@ -127,8 +124,7 @@ class MessageHeaderEncoder(_MessageHeaderLayout, _CompositeEncoder):
     @property
     def block_length(self) -> int:
         """Bytes of the record's fixed fields as its writer knows them."""
-        value: int = _UNPACK_UH(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_UH(self._buffer, self._offset)[0]
 
     @block_length.setter
     def block_length(self, value: int) -> None:
@@ -140,8 +136,7 @@ class MessageHeaderEncoder(_MessageHeaderLayout, _CompositeEncoder):
     @property
     def template_id(self) -> int:
         """Which record it is."""
-        value: int = _UNPACK_UH(self._buffer, self._offset + 2)[0]
-        return value
+        return _UNPACK_UH(self._buffer, self._offset + 2)[0]
 
     @template_id.setter
     def template_id(self, value: int) -> None:
@@ -153,8 +148,7 @@ class MessageHeaderEncoder(_MessageHeaderLayout, _CompositeEncoder):
     @property
     def schema_id(self) -> int:
         """Which schema the record is of."""
-        value: int = _UNPACK_UH(self._buffer, self._offset + 4)[0]
-        return value
+        return _UNPACK_UH(self._buffer, self._offset + 4)[0]
 
     @schema_id.setter
     def schema_id(self, value: int) -> None:
@@ -166,8 +160,7 @@ class MessageHeaderEncoder(_MessageHeaderLayout, _CompositeEncoder):
     @property
     def version(self) -> int:
         """Version of the schema that the record was written with."""
-        value: int = _UNPACK_UH(self._buffer, self._offset + 6)[0]
-        return value
+        return _UNPACK_UH(self._buffer, self._offset + 6)[0]
 
     @version.setter
     def version(self, value: int) -> None:
@@ -179,8 +172,7 @@ class MessageHeaderEncoder(_MessageHeaderLayout, _CompositeEncoder):
     @property
     def frame_length(self) -> int:
         """Bytes of the record with this header, without alignment."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 8)[0]
 
     @frame_length.setter
     def frame_length(self, value: int) -> None:
@@ -192,8 +184,7 @@ class MessageHeaderEncoder(_MessageHeaderLayout, _CompositeEncoder):
     @property
     def padding(self) -> int:
         """Fills the header up to 16 bytes."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 12)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 12)[0]
 
     @padding.setter
     def padding(self, value: int) -> None:
@@ -258,14 +249,12 @@ class GroupSizeEncodingDecoder(_GroupSizeEncodingLayout, _CompositeDecoder):
     @property
     def block_length(self) -> int:
         """Bytes of one entry's fixed fields as its writer knows them."""
-        value: int = _UNPACK_UH(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_UH(self._buffer, self._offset)[0]
 
     @property
     def num_in_group(self) -> int:
         """Number of entries."""
-        value: int = _UNPACK_UH(self._buffer, self._offset + 2)[0]
-        return value
+        return _UNPACK_UH(self._buffer, self._offset + 2)[0]
 
 
 class GroupSizeEncodingEncoder(_GroupSizeEncodingLayout, _CompositeEncoder):
@@ -276,8 +265,7 @@ class GroupSizeEncodingEncoder(_GroupSizeEncodingLayout, _CompositeEncoder):
     @property
     def block_length(self) -> int:
         """Bytes of one entry's fixed fields as its writer knows them."""
-        value: int = _UNPACK_UH(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_UH(self._buffer, self._offset)[0]
 
     @block_length.setter
     def block_length(self, value: int) -> None:
@@ -289,8 +277,7 @@ class GroupSizeEncodingEncoder(_GroupSizeEncodingLayout, _CompositeEncoder):
     @property
     def num_in_group(self) -> int:
         """Number of entries."""
-        value: int = _UNPACK_UH(self._buffer, self._offset + 2)[0]
-        return value
+        return _UNPACK_UH(self._buffer, self._offset + 2)[0]
 
     @num_in_group.setter
     def num_in_group(self, value: int) -> None:

@@ -26,12 +26,15 @@ from ..support.records import read_record as _read_record
 from ..support.writing import MessageEncoder as _MessageEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
     from typing_extensions import Buffer as _Buffer
 
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
-_UNPACK_q = _CODEC_q.unpack_from
-_UNPACK_i = _CODEC_i.unpack_from
+_UNPACK_HEADER = HEADER.unpack
+_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"\x10\x00:\x00e\x00\x0e\x00"
@@ -114,22 +117,35 @@ class AuthConnectRequestDecoder(_AuthConnectRequestLayout, _MessageDecoder):
     _LEAST = ((0, 16),)
     _PARTS = _AuthConnectRequest_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
+        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "AuthConnectRequest")
+        if not 0 <= offset <= len(view) - 24:
+            return self._wrap_with_header(view, offset)
+        block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
+        if template_id != 58 or schema_id != 101 or block_length != 16:
+            return self._wrap_with_header(view, offset)
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._acting_block_length = block_length
+        self._acting_version = version
+        self._marks = [offset + block_length]
+        return self
+
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @property
     def response_stream_id(self) -> int:
         """Stream that answers are wanted on."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 8)[0]
 
     @property
     def version(self) -> int | None:
         """Protocol version of the client."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 12)[0]
+        value = _UNPACK_i(self._buffer, self._offset + 12)[0]
         return None if value == 0 else value
 
     @property
@@ -160,8 +176,7 @@ class AuthConnectRequestEncoder(_AuthConnectRequestLayout, _MessageEncoder):
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -173,8 +188,7 @@ class AuthConnectRequestEncoder(_AuthConnectRequestLayout, _MessageEncoder):
     @property
     def response_stream_id(self) -> int:
         """Stream that answers are wanted on."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 8)[0]
 
     @response_stream_id.setter
     def response_stream_id(self, value: int) -> None:
@@ -186,7 +200,7 @@ class AuthConnectRequestEncoder(_AuthConnectRequestLayout, _MessageEncoder):
     @property
     def version(self) -> int | None:
         """Protocol version of the client."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 12)[0]
+        value = _UNPACK_i(self._buffer, self._offset + 12)[0]
         return None if value == 0 else value
 
     @version.setter
@@ -251,7 +265,8 @@ class AuthConnectRequest(_Record):
     def decode(cls, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
-        view = buffer if type(buffer) is bytes else _view_of(buffer, "AuthConnectRequest")
+        is_bytes = type(buffer) is bytes
+        view: _Any = buffer if is_bytes else _view_of(buffer, "AuthConnectRequest")
         try:
             head, self.correlation_id, self.response_stream_id, v3, n4 = _READ_1(view, offset)
             if head != _HEAD or offset < 0:
@@ -268,7 +283,7 @@ class AuthConnectRequest(_Record):
             end = at + n5
             if end > len(view):
                 raise _IrregularError
-            self.encoded_credentials = bytes(view[at:end])
+            self.encoded_credentials = view[at:end] if is_bytes else bytes(view[at:end])
             at = end
             (n6,) = _READ_3(view, at)
             at += 4

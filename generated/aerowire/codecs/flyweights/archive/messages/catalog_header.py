@@ -24,14 +24,17 @@ from ..support.records import read_record as _read_record
 from ..support.writing import MessageEncoder as _MessageEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
     from typing_extensions import Buffer as _Buffer
 
 _CODEC_i = _Struct("<i")
 _CODEC_q = _Struct("<q")
 _CODEC_b = _Struct("<b")
-_UNPACK_i = _CODEC_i.unpack_from
-_UNPACK_q = _CODEC_q.unpack_from
-_UNPACK_b = _CODEC_b.unpack_from
+_UNPACK_HEADER = HEADER.unpack
+_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
+_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_b: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_b.unpack_from
 _PACK_i = _CODEC_i.pack_into
 _PACK_q = _CODEC_q.pack_into
 _PACK_b = _CODEC_b.pack_into
@@ -115,35 +118,45 @@ class CatalogHeaderDecoder(_CatalogHeaderLayout, _MessageDecoder):
     _LEAST = ((0, 32),)
     _PARTS = ()
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
+        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "CatalogHeader")
+        if not 0 <= offset <= len(view) - 40:
+            return self._wrap_with_header(view, offset)
+        block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
+        if template_id != 20 or schema_id != 101 or block_length != 32:
+            return self._wrap_with_header(view, offset)
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._acting_block_length = block_length
+        self._acting_version = version
+        self._marks = [offset + block_length]
+        return self
+
     @property
     def version(self) -> int:
         """Version of the archive's files."""
-        value: int = _UNPACK_i(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset)[0]
 
     @property
     def length(self) -> int:
         """Bytes of this header."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 4)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 4)[0]
 
     @property
     def next_recording_id(self) -> int:
         """Id that the next new recording gets."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @property
     def alignment(self) -> int:
         """Descriptors start on multiples of this; 0 in old catalogs of 1024-byte slots."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 16)[0]
 
     @property
     def reserved(self) -> int:
         """Last byte of the header; 0."""
-        value: int = _UNPACK_b(self._buffer, self._offset + 31)[0]
-        return value
+        return _UNPACK_b(self._buffer, self._offset + 31)[0]
 
 
 class CatalogHeaderEncoder(_CatalogHeaderLayout, _MessageEncoder):
@@ -155,8 +168,7 @@ class CatalogHeaderEncoder(_CatalogHeaderLayout, _MessageEncoder):
     @property
     def version(self) -> int:
         """Version of the archive's files."""
-        value: int = _UNPACK_i(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset)[0]
 
     @version.setter
     def version(self, value: int) -> None:
@@ -168,8 +180,7 @@ class CatalogHeaderEncoder(_CatalogHeaderLayout, _MessageEncoder):
     @property
     def length(self) -> int:
         """Bytes of this header."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 4)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 4)[0]
 
     @length.setter
     def length(self, value: int) -> None:
@@ -181,8 +192,7 @@ class CatalogHeaderEncoder(_CatalogHeaderLayout, _MessageEncoder):
     @property
     def next_recording_id(self) -> int:
         """Id that the next new recording gets."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @next_recording_id.setter
     def next_recording_id(self, value: int) -> None:
@@ -194,8 +204,7 @@ class CatalogHeaderEncoder(_CatalogHeaderLayout, _MessageEncoder):
     @property
     def alignment(self) -> int:
         """Descriptors start on multiples of this; 0 in old catalogs of 1024-byte slots."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 16)[0]
 
     @alignment.setter
     def alignment(self, value: int) -> None:
@@ -207,8 +216,7 @@ class CatalogHeaderEncoder(_CatalogHeaderLayout, _MessageEncoder):
     @property
     def reserved(self) -> int:
         """Last byte of the header; 0."""
-        value: int = _UNPACK_b(self._buffer, self._offset + 31)[0]
-        return value
+        return _UNPACK_b(self._buffer, self._offset + 31)[0]
 
     @reserved.setter
     def reserved(self, value: int) -> None:
@@ -234,7 +242,8 @@ class CatalogHeader(_Record):
     def decode(cls, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
-        view = buffer if type(buffer) is bytes else _view_of(buffer, "CatalogHeader")
+        is_bytes = type(buffer) is bytes
+        view: _Any = buffer if is_bytes else _view_of(buffer, "CatalogHeader")
         try:
             head, self.version, self.length, self.next_recording_id, self.alignment, self.reserved = _READ_1(view, offset)
             if head != _HEAD or offset < 0:

@@ -26,12 +26,15 @@ from ..support.records import read_record as _read_record
 from ..support.writing import MessageEncoder as _MessageEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
     from typing_extensions import Buffer as _Buffer
 
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
-_UNPACK_q = _CODEC_q.unpack_from
-_UNPACK_i = _CODEC_i.unpack_from
+_UNPACK_HEADER = HEADER.unpack
+_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"\x14\x00;\x00e\x00\x0e\x00"
@@ -95,22 +98,35 @@ class ChallengeDecoder(_ChallengeLayout, _MessageDecoder):
     _LEAST = ((0, 20),)
     _PARTS = _Challenge_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
+        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "Challenge")
+        if not 0 <= offset <= len(view) - 28:
+            return self._wrap_with_header(view, offset)
+        block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
+        if template_id != 59 or schema_id != 101 or block_length != 20:
+            return self._wrap_with_header(view, offset)
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._acting_block_length = block_length
+        self._acting_version = version
+        self._marks = [offset + block_length]
+        return self
+
     @property
     def control_session_id(self) -> int:
         """Session that is to be opened."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @property
     def correlation_id(self) -> int:
         """Number of the request to connect."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @property
     def version(self) -> int | None:
         """Protocol version of the archive."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 16)[0]
+        value = _UNPACK_i(self._buffer, self._offset + 16)[0]
         return None if value == 0 else value
 
     @property
@@ -128,8 +144,7 @@ class ChallengeEncoder(_ChallengeLayout, _MessageEncoder):
     @property
     def control_session_id(self) -> int:
         """Session that is to be opened."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
@@ -141,8 +156,7 @@ class ChallengeEncoder(_ChallengeLayout, _MessageEncoder):
     @property
     def correlation_id(self) -> int:
         """Number of the request to connect."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -154,7 +168,7 @@ class ChallengeEncoder(_ChallengeLayout, _MessageEncoder):
     @property
     def version(self) -> int | None:
         """Protocol version of the archive."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 16)[0]
+        value = _UNPACK_i(self._buffer, self._offset + 16)[0]
         return None if value == 0 else value
 
     @version.setter
@@ -189,7 +203,8 @@ class Challenge(_Record):
     def decode(cls, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
-        view = buffer if type(buffer) is bytes else _view_of(buffer, "Challenge")
+        is_bytes = type(buffer) is bytes
+        view: _Any = buffer if is_bytes else _view_of(buffer, "Challenge")
         try:
             head, self.control_session_id, self.correlation_id, v3, n4 = _READ_1(view, offset)
             if head != _HEAD or offset < 0:
@@ -199,7 +214,7 @@ class Challenge(_Record):
             end = at + n4
             if end > len(view):
                 raise _IrregularError
-            self.encoded_challenge = bytes(view[at:end])
+            self.encoded_challenge = view[at:end] if is_bytes else bytes(view[at:end])
         except _FAILURES:
             return _read_record(cls, ChallengeDecoder().wrap_and_apply_header(buffer, offset))
         return self

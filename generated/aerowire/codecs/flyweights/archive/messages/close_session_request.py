@@ -24,10 +24,13 @@ from ..support.records import read_record as _read_record
 from ..support.writing import MessageEncoder as _MessageEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
     from typing_extensions import Buffer as _Buffer
 
 _CODEC_q = _Struct("<q")
-_UNPACK_q = _CODEC_q.unpack_from
+_UNPACK_HEADER = HEADER.unpack
+_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
 _PACK_q = _CODEC_q.pack_into
 _HEAD = b"\x08\x00\x03\x00e\x00\x0e\x00"
 _READ_1 = _Struct("<8sq").unpack_from
@@ -67,11 +70,25 @@ class CloseSessionRequestDecoder(_CloseSessionRequestLayout, _MessageDecoder):
     _LEAST = ((0, 8),)
     _PARTS = ()
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
+        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "CloseSessionRequest")
+        if not 0 <= offset <= len(view) - 16:
+            return self._wrap_with_header(view, offset)
+        block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
+        if template_id != 3 or schema_id != 101 or block_length != 8:
+            return self._wrap_with_header(view, offset)
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._acting_block_length = block_length
+        self._acting_version = version
+        self._marks = [offset + block_length]
+        return self
+
     @property
     def control_session_id(self) -> int:
         """Control session that ends."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
 
 class CloseSessionRequestEncoder(_CloseSessionRequestLayout, _MessageEncoder):
@@ -83,8 +100,7 @@ class CloseSessionRequestEncoder(_CloseSessionRequestLayout, _MessageEncoder):
     @property
     def control_session_id(self) -> int:
         """Control session that ends."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
@@ -106,7 +122,8 @@ class CloseSessionRequest(_Record):
     def decode(cls, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
-        view = buffer if type(buffer) is bytes else _view_of(buffer, "CloseSessionRequest")
+        is_bytes = type(buffer) is bytes
+        view: _Any = buffer if is_bytes else _view_of(buffer, "CloseSessionRequest")
         try:
             head, self.control_session_id = _READ_1(view, offset)
             if head != _HEAD or offset < 0:

@@ -28,12 +28,15 @@ from ..support.values import EnumLookup as _EnumLookup
 from ..support.writing import MessageEncoder as _MessageEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
     from typing_extensions import Buffer as _Buffer
 
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
-_UNPACK_q = _CODEC_q.unpack_from
-_UNPACK_i = _CODEC_i.unpack_from
+_UNPACK_HEADER = HEADER.unpack
+_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
 _ControlResponseCode_of = _EnumLookup(ControlResponseCode)
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
@@ -122,23 +125,35 @@ class ControlResponseDecoder(_ControlResponseLayout, _MessageDecoder):
     _LEAST = ((0, 28), (4, 32))
     _PARTS = _ControlResponse_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
+        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "ControlResponse")
+        if not 0 <= offset <= len(view) - 40:
+            return self._wrap_with_header(view, offset)
+        block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
+        if template_id != 1 or schema_id != 101 or block_length != 32:
+            return self._wrap_with_header(view, offset)
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._acting_block_length = block_length
+        self._acting_version = version
+        self._marks = [offset + block_length]
+        return self
+
     @property
     def control_session_id(self) -> int:
         """Control session that is answered; before a session is open, the one it would have."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @property
     def correlation_id(self) -> int:
         """Number of the request that is answered."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @property
     def relevant_id(self) -> int:
         """What the request asked for, see there; with ERROR the error code."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @property
     def code(self) -> ControlResponseCode:
@@ -153,7 +168,7 @@ class ControlResponseDecoder(_ControlResponseLayout, _MessageDecoder):
         """
         if self._acting_version < 4:
             return None
-        value: int = _UNPACK_i(self._buffer, self._offset + 28)[0]
+        value = _UNPACK_i(self._buffer, self._offset + 28)[0]
         return None if value == 0 else value
 
     @property
@@ -171,8 +186,7 @@ class ControlResponseEncoder(_ControlResponseLayout, _MessageEncoder):
     @property
     def control_session_id(self) -> int:
         """Control session that is answered; before a session is open, the one it would have."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
@@ -184,8 +198,7 @@ class ControlResponseEncoder(_ControlResponseLayout, _MessageEncoder):
     @property
     def correlation_id(self) -> int:
         """Number of the request that is answered."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -197,8 +210,7 @@ class ControlResponseEncoder(_ControlResponseLayout, _MessageEncoder):
     @property
     def relevant_id(self) -> int:
         """What the request asked for, see there; with ERROR the error code."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @relevant_id.setter
     def relevant_id(self, value: int) -> None:
@@ -225,7 +237,7 @@ class ControlResponseEncoder(_ControlResponseLayout, _MessageEncoder):
 
         Since version 4.
         """
-        value: int = _UNPACK_i(self._buffer, self._offset + 28)[0]
+        value = _UNPACK_i(self._buffer, self._offset + 28)[0]
         return None if value == 0 else value
 
     @version.setter
@@ -269,7 +281,8 @@ class ControlResponse(_Record):
     def decode(cls, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
-        view = buffer if type(buffer) is bytes else _view_of(buffer, "ControlResponse")
+        is_bytes = type(buffer) is bytes
+        view: _Any = buffer if is_bytes else _view_of(buffer, "ControlResponse")
         try:
             head, self.control_session_id, self.correlation_id, self.relevant_id, v4, v5, n6 = _READ_1(view, offset)
             if head != _HEAD or offset < 0:

@@ -28,12 +28,15 @@ from ..support.values import EnumLookup as _EnumLookup
 from ..support.writing import MessageEncoder as _MessageEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
     from typing_extensions import Buffer as _Buffer
 
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
-_UNPACK_q = _CODEC_q.unpack_from
-_UNPACK_i = _CODEC_i.unpack_from
+_UNPACK_HEADER = HEADER.unpack
+_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
 _SourceLocation_of = _EnumLookup(SourceLocation)
 _BooleanType_of = _EnumLookup(BooleanType)
 _PACK_q = _CODEC_q.pack_into
@@ -127,29 +130,40 @@ class ExtendRecordingRequest2Decoder(_ExtendRecordingRequest2Layout, _MessageDec
     _LEAST = ((0, 36),)
     _PARTS = _ExtendRecordingRequest2_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
+        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "ExtendRecordingRequest2")
+        if not 0 <= offset <= len(view) - 44:
+            return self._wrap_with_header(view, offset)
+        block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
+        if template_id != 64 or schema_id != 101 or block_length != 36:
+            return self._wrap_with_header(view, offset)
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._acting_block_length = block_length
+        self._acting_version = version
+        self._marks = [offset + block_length]
+        return self
+
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @property
     def recording_id(self) -> int:
         """Recording to go on with."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @property
     def stream_id(self) -> int:
         """Stream within the channel."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 24)[0]
 
     @property
     def source_location(self) -> SourceLocation:
@@ -176,8 +190,7 @@ class ExtendRecordingRequest2Encoder(_ExtendRecordingRequest2Layout, _MessageEnc
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
@@ -189,8 +202,7 @@ class ExtendRecordingRequest2Encoder(_ExtendRecordingRequest2Layout, _MessageEnc
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -202,8 +214,7 @@ class ExtendRecordingRequest2Encoder(_ExtendRecordingRequest2Layout, _MessageEnc
     @property
     def recording_id(self) -> int:
         """Recording to go on with."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @recording_id.setter
     def recording_id(self, value: int) -> None:
@@ -215,8 +226,7 @@ class ExtendRecordingRequest2Encoder(_ExtendRecordingRequest2Layout, _MessageEnc
     @property
     def stream_id(self) -> int:
         """Stream within the channel."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 24)[0]
 
     @stream_id.setter
     def stream_id(self, value: int) -> None:
@@ -285,7 +295,8 @@ class ExtendRecordingRequest2(_Record):
     def decode(cls, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
-        view = buffer if type(buffer) is bytes else _view_of(buffer, "ExtendRecordingRequest2")
+        is_bytes = type(buffer) is bytes
+        view: _Any = buffer if is_bytes else _view_of(buffer, "ExtendRecordingRequest2")
         try:
             (
                 head,

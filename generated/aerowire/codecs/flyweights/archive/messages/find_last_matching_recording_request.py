@@ -26,12 +26,15 @@ from ..support.records import read_record as _read_record
 from ..support.writing import MessageEncoder as _MessageEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
     from typing_extensions import Buffer as _Buffer
 
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
-_UNPACK_q = _CODEC_q.unpack_from
-_UNPACK_i = _CODEC_i.unpack_from
+_UNPACK_HEADER = HEADER.unpack
+_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b" \x00\x10\x00e\x00\x0e\x00"
@@ -111,35 +114,45 @@ class FindLastMatchingRecordingRequestDecoder(_FindLastMatchingRecordingRequestL
     _LEAST = ((0, 32),)
     _PARTS = _FindLastMatchingRecordingRequest_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
+        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "FindLastMatchingRecordingRequest")
+        if not 0 <= offset <= len(view) - 40:
+            return self._wrap_with_header(view, offset)
+        block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
+        if template_id != 16 or schema_id != 101 or block_length != 32:
+            return self._wrap_with_header(view, offset)
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._acting_block_length = block_length
+        self._acting_version = version
+        self._marks = [offset + block_length]
+        return self
+
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @property
     def min_recording_id(self) -> int:
         """Least id that the recording may have."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @property
     def session_id(self) -> int:
         """Session that the recording must have."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 24)[0]
 
     @property
     def stream_id(self) -> int:
         """Stream that the recording must have."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 28)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 28)[0]
 
     @property
     def channel(self) -> str:
@@ -156,8 +169,7 @@ class FindLastMatchingRecordingRequestEncoder(_FindLastMatchingRecordingRequestL
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
@@ -169,8 +181,7 @@ class FindLastMatchingRecordingRequestEncoder(_FindLastMatchingRecordingRequestL
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -182,8 +193,7 @@ class FindLastMatchingRecordingRequestEncoder(_FindLastMatchingRecordingRequestL
     @property
     def min_recording_id(self) -> int:
         """Least id that the recording may have."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @min_recording_id.setter
     def min_recording_id(self, value: int) -> None:
@@ -195,8 +205,7 @@ class FindLastMatchingRecordingRequestEncoder(_FindLastMatchingRecordingRequestL
     @property
     def session_id(self) -> int:
         """Session that the recording must have."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 24)[0]
 
     @session_id.setter
     def session_id(self, value: int) -> None:
@@ -208,8 +217,7 @@ class FindLastMatchingRecordingRequestEncoder(_FindLastMatchingRecordingRequestL
     @property
     def stream_id(self) -> int:
         """Stream that the recording must have."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 28)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 28)[0]
 
     @stream_id.setter
     def stream_id(self, value: int) -> None:
@@ -252,7 +260,8 @@ class FindLastMatchingRecordingRequest(_Record):
     def decode(cls, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
-        view = buffer if type(buffer) is bytes else _view_of(buffer, "FindLastMatchingRecordingRequest")
+        is_bytes = type(buffer) is bytes
+        view: _Any = buffer if is_bytes else _view_of(buffer, "FindLastMatchingRecordingRequest")
         try:
             (
                 head,

@@ -28,12 +28,15 @@ from ..support.values import EnumLookup as _EnumLookup
 from ..support.writing import MessageEncoder as _MessageEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
     from typing_extensions import Buffer as _Buffer
 
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
-_UNPACK_q = _CODEC_q.unpack_from
-_UNPACK_i = _CODEC_i.unpack_from
+_UNPACK_HEADER = HEADER.unpack
+_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
 _BooleanType_of = _EnumLookup(BooleanType)
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
@@ -128,29 +131,40 @@ class ListRecordingSubscriptionsRequestDecoder(_ListRecordingSubscriptionsReques
     _LEAST = ((0, 32),)
     _PARTS = _ListRecordingSubscriptionsRequest_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
+        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "ListRecordingSubscriptionsRequest")
+        if not 0 <= offset <= len(view) - 40:
+            return self._wrap_with_header(view, offset)
+        block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
+        if template_id != 17 or schema_id != 101 or block_length != 32:
+            return self._wrap_with_header(view, offset)
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._acting_block_length = block_length
+        self._acting_version = version
+        self._marks = [offset + block_length]
+        return self
+
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @property
     def pseudo_index(self) -> int:
         """How many of the matching subscriptions to pass over first."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 16)[0]
 
     @property
     def subscription_count(self) -> int:
         """Most descriptors to send."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 20)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 20)[0]
 
     @property
     def apply_stream_id(self) -> BooleanType:
@@ -160,8 +174,7 @@ class ListRecordingSubscriptionsRequestDecoder(_ListRecordingSubscriptionsReques
     @property
     def stream_id(self) -> int:
         """Stream that a subscription must have, if streams must match."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 28)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 28)[0]
 
     @property
     def channel(self) -> str:
@@ -178,8 +191,7 @@ class ListRecordingSubscriptionsRequestEncoder(_ListRecordingSubscriptionsReques
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
@@ -191,8 +203,7 @@ class ListRecordingSubscriptionsRequestEncoder(_ListRecordingSubscriptionsReques
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -204,8 +215,7 @@ class ListRecordingSubscriptionsRequestEncoder(_ListRecordingSubscriptionsReques
     @property
     def pseudo_index(self) -> int:
         """How many of the matching subscriptions to pass over first."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 16)[0]
 
     @pseudo_index.setter
     def pseudo_index(self, value: int) -> None:
@@ -217,8 +227,7 @@ class ListRecordingSubscriptionsRequestEncoder(_ListRecordingSubscriptionsReques
     @property
     def subscription_count(self) -> int:
         """Most descriptors to send."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 20)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 20)[0]
 
     @subscription_count.setter
     def subscription_count(self, value: int) -> None:
@@ -242,8 +251,7 @@ class ListRecordingSubscriptionsRequestEncoder(_ListRecordingSubscriptionsReques
     @property
     def stream_id(self) -> int:
         """Stream that a subscription must have, if streams must match."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 28)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 28)[0]
 
     @stream_id.setter
     def stream_id(self, value: int) -> None:
@@ -288,7 +296,8 @@ class ListRecordingSubscriptionsRequest(_Record):
     def decode(cls, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
-        view = buffer if type(buffer) is bytes else _view_of(buffer, "ListRecordingSubscriptionsRequest")
+        is_bytes = type(buffer) is bytes
+        view: _Any = buffer if is_bytes else _view_of(buffer, "ListRecordingSubscriptionsRequest")
         try:
             (
                 head,

@@ -24,12 +24,15 @@ from ..support.records import read_record as _read_record
 from ..support.writing import MessageEncoder as _MessageEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
     from typing_extensions import Buffer as _Buffer
 
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
-_UNPACK_q = _CODEC_q.unpack_from
-_UNPACK_i = _CODEC_i.unpack_from
+_UNPACK_HEADER = HEADER.unpack
+_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"\x1c\x00\x08\x00e\x00\x0e\x00"
@@ -94,29 +97,40 @@ class ListRecordingsRequestDecoder(_ListRecordingsRequestLayout, _MessageDecoder
     _LEAST = ((0, 28),)
     _PARTS = ()
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
+        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "ListRecordingsRequest")
+        if not 0 <= offset <= len(view) - 36:
+            return self._wrap_with_header(view, offset)
+        block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
+        if template_id != 8 or schema_id != 101 or block_length != 28:
+            return self._wrap_with_header(view, offset)
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._acting_block_length = block_length
+        self._acting_version = version
+        self._marks = [offset + block_length]
+        return self
+
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @property
     def from_recording_id(self) -> int:
         """Least id of a recording to list."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @property
     def record_count(self) -> int:
         """Most descriptors to send."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 24)[0]
 
 
 class ListRecordingsRequestEncoder(_ListRecordingsRequestLayout, _MessageEncoder):
@@ -128,8 +142,7 @@ class ListRecordingsRequestEncoder(_ListRecordingsRequestLayout, _MessageEncoder
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
@@ -141,8 +154,7 @@ class ListRecordingsRequestEncoder(_ListRecordingsRequestLayout, _MessageEncoder
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -154,8 +166,7 @@ class ListRecordingsRequestEncoder(_ListRecordingsRequestLayout, _MessageEncoder
     @property
     def from_recording_id(self) -> int:
         """Least id of a recording to list."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @from_recording_id.setter
     def from_recording_id(self, value: int) -> None:
@@ -167,8 +178,7 @@ class ListRecordingsRequestEncoder(_ListRecordingsRequestLayout, _MessageEncoder
     @property
     def record_count(self) -> int:
         """Most descriptors to send."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 24)[0]
 
     @record_count.setter
     def record_count(self, value: int) -> None:
@@ -198,7 +208,8 @@ class ListRecordingsRequest(_Record):
     def decode(cls, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
-        view = buffer if type(buffer) is bytes else _view_of(buffer, "ListRecordingsRequest")
+        is_bytes = type(buffer) is bytes
+        view: _Any = buffer if is_bytes else _view_of(buffer, "ListRecordingsRequest")
         try:
             (
                 head,

@@ -24,10 +24,13 @@ from ..support.records import read_record as _read_record
 from ..support.writing import MessageEncoder as _MessageEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
     from typing_extensions import Buffer as _Buffer
 
 _CODEC_q = _Struct("<q")
-_UNPACK_q = _CODEC_q.unpack_from
+_UNPACK_HEADER = HEADER.unpack
+_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
 _PACK_q = _CODEC_q.pack_into
 _HEAD = b"\x08\x00j\x00e\x00\x0e\x00"
 _READ_1 = _Struct("<8sq").unpack_from
@@ -70,11 +73,25 @@ class PingDecoder(_PingLayout, _MessageDecoder):
     _LEAST = ((0, 8),)
     _PARTS = ()
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
+        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "Ping")
+        if not 0 <= offset <= len(view) - 16:
+            return self._wrap_with_header(view, offset)
+        block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
+        if template_id != 106 or schema_id != 101 or block_length != 8:
+            return self._wrap_with_header(view, offset)
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._acting_block_length = block_length
+        self._acting_version = version
+        self._marks = [offset + block_length]
+        return self
+
     @property
     def control_session_id(self) -> int:
         """Control session that is served."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
 
 class PingEncoder(_PingLayout, _MessageEncoder):
@@ -89,8 +106,7 @@ class PingEncoder(_PingLayout, _MessageEncoder):
     @property
     def control_session_id(self) -> int:
         """Control session that is served."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
@@ -115,7 +131,8 @@ class Ping(_Record):
     def decode(cls, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
-        view = buffer if type(buffer) is bytes else _view_of(buffer, "Ping")
+        is_bytes = type(buffer) is bytes
+        view: _Any = buffer if is_bytes else _view_of(buffer, "Ping")
         try:
             head, self.control_session_id = _READ_1(view, offset)
             if head != _HEAD or offset < 0:

@@ -26,12 +26,15 @@ from ..support.records import read_record as _read_record
 from ..support.writing import MessageEncoder as _MessageEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
     from typing_extensions import Buffer as _Buffer
 
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
-_UNPACK_q = _CODEC_q.unpack_from
-_UNPACK_i = _CODEC_i.unpack_from
+_UNPACK_HEADER = HEADER.unpack
+_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"P\x00\x16\x00e\x00\x0e\x00"
@@ -244,83 +247,85 @@ class RecordingDescriptorDecoder(_RecordingDescriptorLayout, _MessageDecoder):
     _LEAST = ((0, 80),)
     _PARTS = _RecordingDescriptor_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
+        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "RecordingDescriptor")
+        if not 0 <= offset <= len(view) - 88:
+            return self._wrap_with_header(view, offset)
+        block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
+        if template_id != 22 or schema_id != 101 or block_length != 80:
+            return self._wrap_with_header(view, offset)
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._acting_block_length = block_length
+        self._acting_version = version
+        self._marks = [offset + block_length]
+        return self
+
     @property
     def control_session_id(self) -> int:
         """Control session that asked; in the catalog of no meaning."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @property
     def correlation_id(self) -> int:
         """Number of the request that is answered; in the catalog of no meaning."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @property
     def recording_id(self) -> int:
         """Id of the recording."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @property
     def start_timestamp(self) -> int:
         """When recording began."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 24)[0]
 
     @property
     def stop_timestamp(self) -> int:
         """When recording ended; -1 while it is active."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 32)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 32)[0]
 
     @property
     def start_position(self) -> int:
         """Position of the recording's first byte."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 40)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 40)[0]
 
     @property
     def stop_position(self) -> int:
         """Position behind the recording's last byte; -1 while it is active."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 48)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 48)[0]
 
     @property
     def initial_term_id(self) -> int:
         """First term of the recorded stream."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 56)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 56)[0]
 
     @property
     def segment_file_length(self) -> int:
         """Bytes of a segment file."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 60)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 60)[0]
 
     @property
     def term_buffer_length(self) -> int:
         """Bytes of a term of the recorded stream."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 64)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 64)[0]
 
     @property
     def mtu_length(self) -> int:
         """Most bytes of a datagram of the recorded stream."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 68)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 68)[0]
 
     @property
     def session_id(self) -> int:
         """Session of the recorded publication."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 72)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 72)[0]
 
     @property
     def stream_id(self) -> int:
         """Stream that was recorded."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 76)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 76)[0]
 
     @property
     def stripped_channel(self) -> str:
@@ -347,8 +352,7 @@ class RecordingDescriptorEncoder(_RecordingDescriptorLayout, _MessageEncoder):
     @property
     def control_session_id(self) -> int:
         """Control session that asked; in the catalog of no meaning."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
@@ -360,8 +364,7 @@ class RecordingDescriptorEncoder(_RecordingDescriptorLayout, _MessageEncoder):
     @property
     def correlation_id(self) -> int:
         """Number of the request that is answered; in the catalog of no meaning."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -373,8 +376,7 @@ class RecordingDescriptorEncoder(_RecordingDescriptorLayout, _MessageEncoder):
     @property
     def recording_id(self) -> int:
         """Id of the recording."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @recording_id.setter
     def recording_id(self, value: int) -> None:
@@ -386,8 +388,7 @@ class RecordingDescriptorEncoder(_RecordingDescriptorLayout, _MessageEncoder):
     @property
     def start_timestamp(self) -> int:
         """When recording began."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 24)[0]
 
     @start_timestamp.setter
     def start_timestamp(self, value: int) -> None:
@@ -399,8 +400,7 @@ class RecordingDescriptorEncoder(_RecordingDescriptorLayout, _MessageEncoder):
     @property
     def stop_timestamp(self) -> int:
         """When recording ended; -1 while it is active."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 32)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 32)[0]
 
     @stop_timestamp.setter
     def stop_timestamp(self, value: int) -> None:
@@ -412,8 +412,7 @@ class RecordingDescriptorEncoder(_RecordingDescriptorLayout, _MessageEncoder):
     @property
     def start_position(self) -> int:
         """Position of the recording's first byte."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 40)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 40)[0]
 
     @start_position.setter
     def start_position(self, value: int) -> None:
@@ -425,8 +424,7 @@ class RecordingDescriptorEncoder(_RecordingDescriptorLayout, _MessageEncoder):
     @property
     def stop_position(self) -> int:
         """Position behind the recording's last byte; -1 while it is active."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 48)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 48)[0]
 
     @stop_position.setter
     def stop_position(self, value: int) -> None:
@@ -438,8 +436,7 @@ class RecordingDescriptorEncoder(_RecordingDescriptorLayout, _MessageEncoder):
     @property
     def initial_term_id(self) -> int:
         """First term of the recorded stream."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 56)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 56)[0]
 
     @initial_term_id.setter
     def initial_term_id(self, value: int) -> None:
@@ -451,8 +448,7 @@ class RecordingDescriptorEncoder(_RecordingDescriptorLayout, _MessageEncoder):
     @property
     def segment_file_length(self) -> int:
         """Bytes of a segment file."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 60)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 60)[0]
 
     @segment_file_length.setter
     def segment_file_length(self, value: int) -> None:
@@ -464,8 +460,7 @@ class RecordingDescriptorEncoder(_RecordingDescriptorLayout, _MessageEncoder):
     @property
     def term_buffer_length(self) -> int:
         """Bytes of a term of the recorded stream."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 64)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 64)[0]
 
     @term_buffer_length.setter
     def term_buffer_length(self, value: int) -> None:
@@ -477,8 +472,7 @@ class RecordingDescriptorEncoder(_RecordingDescriptorLayout, _MessageEncoder):
     @property
     def mtu_length(self) -> int:
         """Most bytes of a datagram of the recorded stream."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 68)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 68)[0]
 
     @mtu_length.setter
     def mtu_length(self, value: int) -> None:
@@ -490,8 +484,7 @@ class RecordingDescriptorEncoder(_RecordingDescriptorLayout, _MessageEncoder):
     @property
     def session_id(self) -> int:
         """Session of the recorded publication."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 72)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 72)[0]
 
     @session_id.setter
     def session_id(self, value: int) -> None:
@@ -503,8 +496,7 @@ class RecordingDescriptorEncoder(_RecordingDescriptorLayout, _MessageEncoder):
     @property
     def stream_id(self) -> int:
         """Stream that was recorded."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 76)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 76)[0]
 
     @stream_id.setter
     def stream_id(self, value: int) -> None:
@@ -585,7 +577,8 @@ class RecordingDescriptor(_Record):
     def decode(cls, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
-        view = buffer if type(buffer) is bytes else _view_of(buffer, "RecordingDescriptor")
+        is_bytes = type(buffer) is bytes
+        view: _Any = buffer if is_bytes else _view_of(buffer, "RecordingDescriptor")
         try:
             (
                 head,

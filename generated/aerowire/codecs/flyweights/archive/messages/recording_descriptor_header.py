@@ -26,13 +26,16 @@ from ..support.values import EnumLookup as _EnumLookup
 from ..support.writing import MessageEncoder as _MessageEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
     from typing_extensions import Buffer as _Buffer
 
 _CODEC_i = _Struct("<i")
 _CODEC_b = _Struct("<b")
-_UNPACK_i = _CODEC_i.unpack_from
+_UNPACK_HEADER = HEADER.unpack
+_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
 _RecordingState_of = _EnumLookup(RecordingState)
-_UNPACK_b = _CODEC_b.unpack_from
+_UNPACK_b: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_b.unpack_from
 _PACK_i = _CODEC_i.pack_into
 _PACK_b = _CODEC_b.pack_into
 _HEAD = b" \x00\x15\x00e\x00\x0e\x00"
@@ -95,11 +98,25 @@ class RecordingDescriptorHeaderDecoder(_RecordingDescriptorHeaderLayout, _Messag
     _LEAST = ((0, 32),)
     _PARTS = ()
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
+        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "RecordingDescriptorHeader")
+        if not 0 <= offset <= len(view) - 40:
+            return self._wrap_with_header(view, offset)
+        block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
+        if template_id != 21 or schema_id != 101 or block_length != 32:
+            return self._wrap_with_header(view, offset)
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._acting_block_length = block_length
+        self._acting_version = version
+        self._marks = [offset + block_length]
+        return self
+
     @property
     def length(self) -> int:
         """Bytes of the descriptor behind this header, padding included."""
-        value: int = _UNPACK_i(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset)[0]
 
     @property
     def state(self) -> RecordingState:
@@ -109,14 +126,12 @@ class RecordingDescriptorHeaderDecoder(_RecordingDescriptorHeaderLayout, _Messag
     @property
     def checksum(self) -> int:
         """Checksum of the descriptor; 0 when none was computed."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 8)[0]
 
     @property
     def reserved(self) -> int:
         """Last byte of the header; 0."""
-        value: int = _UNPACK_b(self._buffer, self._offset + 31)[0]
-        return value
+        return _UNPACK_b(self._buffer, self._offset + 31)[0]
 
 
 class RecordingDescriptorHeaderEncoder(_RecordingDescriptorHeaderLayout, _MessageEncoder):
@@ -128,8 +143,7 @@ class RecordingDescriptorHeaderEncoder(_RecordingDescriptorHeaderLayout, _Messag
     @property
     def length(self) -> int:
         """Bytes of the descriptor behind this header, padding included."""
-        value: int = _UNPACK_i(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset)[0]
 
     @length.setter
     def length(self, value: int) -> None:
@@ -153,8 +167,7 @@ class RecordingDescriptorHeaderEncoder(_RecordingDescriptorHeaderLayout, _Messag
     @property
     def checksum(self) -> int:
         """Checksum of the descriptor; 0 when none was computed."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 8)[0]
 
     @checksum.setter
     def checksum(self, value: int) -> None:
@@ -166,8 +179,7 @@ class RecordingDescriptorHeaderEncoder(_RecordingDescriptorHeaderLayout, _Messag
     @property
     def reserved(self) -> int:
         """Last byte of the header; 0."""
-        value: int = _UNPACK_b(self._buffer, self._offset + 31)[0]
-        return value
+        return _UNPACK_b(self._buffer, self._offset + 31)[0]
 
     @reserved.setter
     def reserved(self, value: int) -> None:
@@ -192,7 +204,8 @@ class RecordingDescriptorHeader(_Record):
     def decode(cls, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
-        view = buffer if type(buffer) is bytes else _view_of(buffer, "RecordingDescriptorHeader")
+        is_bytes = type(buffer) is bytes
+        view: _Any = buffer if is_bytes else _view_of(buffer, "RecordingDescriptorHeader")
         try:
             head, self.length, v2, self.checksum, self.reserved = _READ_1(view, offset)
             if head != _HEAD or offset < 0:

@@ -26,12 +26,15 @@ from ..support.values import EnumLookup as _EnumLookup
 from ..support.writing import MessageEncoder as _MessageEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
     from typing_extensions import Buffer as _Buffer
 
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
-_UNPACK_q = _CODEC_q.unpack_from
-_UNPACK_i = _CODEC_i.unpack_from
+_UNPACK_HEADER = HEADER.unpack
+_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
 _RecordingSignal_of = _EnumLookup(RecordingSignal)
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
@@ -121,35 +124,45 @@ class RecordingSignalEventDecoder(_RecordingSignalEventLayout, _MessageDecoder):
     _LEAST = ((0, 44),)
     _PARTS = ()
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
+        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "RecordingSignalEvent")
+        if not 0 <= offset <= len(view) - 52:
+            return self._wrap_with_header(view, offset)
+        block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
+        if template_id != 24 or schema_id != 101 or block_length != 44:
+            return self._wrap_with_header(view, offset)
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._acting_block_length = block_length
+        self._acting_version = version
+        self._marks = [offset + block_length]
+        return self
+
     @property
     def control_session_id(self) -> int:
         """Control session that is told."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @property
     def correlation_id(self) -> int:
         """Number of the request that led to this, when one did."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @property
     def recording_id(self) -> int:
         """Recording that it happened to."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @property
     def subscription_id(self) -> int:
         """Recording subscription that the recording belongs to; -1 when it has none."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 24)[0]
 
     @property
     def position(self) -> int:
         """Position of the recording at that moment."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 32)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 32)[0]
 
     @property
     def signal(self) -> RecordingSignal:
@@ -166,8 +179,7 @@ class RecordingSignalEventEncoder(_RecordingSignalEventLayout, _MessageEncoder):
     @property
     def control_session_id(self) -> int:
         """Control session that is told."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
@@ -179,8 +191,7 @@ class RecordingSignalEventEncoder(_RecordingSignalEventLayout, _MessageEncoder):
     @property
     def correlation_id(self) -> int:
         """Number of the request that led to this, when one did."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -192,8 +203,7 @@ class RecordingSignalEventEncoder(_RecordingSignalEventLayout, _MessageEncoder):
     @property
     def recording_id(self) -> int:
         """Recording that it happened to."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @recording_id.setter
     def recording_id(self, value: int) -> None:
@@ -205,8 +215,7 @@ class RecordingSignalEventEncoder(_RecordingSignalEventLayout, _MessageEncoder):
     @property
     def subscription_id(self) -> int:
         """Recording subscription that the recording belongs to; -1 when it has none."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 24)[0]
 
     @subscription_id.setter
     def subscription_id(self, value: int) -> None:
@@ -218,8 +227,7 @@ class RecordingSignalEventEncoder(_RecordingSignalEventLayout, _MessageEncoder):
     @property
     def position(self) -> int:
         """Position of the recording at that moment."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 32)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 32)[0]
 
     @position.setter
     def position(self, value: int) -> None:
@@ -265,7 +273,8 @@ class RecordingSignalEvent(_Record):
     def decode(cls, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
-        view = buffer if type(buffer) is bytes else _view_of(buffer, "RecordingSignalEvent")
+        is_bytes = type(buffer) is bytes
+        view: _Any = buffer if is_bytes else _view_of(buffer, "RecordingSignalEvent")
         try:
             (
                 head,

@@ -26,12 +26,15 @@ from ..support.records import read_record as _read_record
 from ..support.writing import MessageEncoder as _MessageEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
     from typing_extensions import Buffer as _Buffer
 
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
-_UNPACK_q = _CODEC_q.unpack_from
-_UNPACK_i = _CODEC_i.unpack_from
+_UNPACK_HEADER = HEADER.unpack
+_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"\x18\x00e\x00e\x00\x0e\x00"
@@ -109,29 +112,40 @@ class RecordingStartedDecoder(_RecordingStartedLayout, _MessageDecoder):
     _LEAST = ((0, 24),)
     _PARTS = _RecordingStarted_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
+        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "RecordingStarted")
+        if not 0 <= offset <= len(view) - 32:
+            return self._wrap_with_header(view, offset)
+        block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
+        if template_id != 101 or schema_id != 101 or block_length != 24:
+            return self._wrap_with_header(view, offset)
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._acting_block_length = block_length
+        self._acting_version = version
+        self._marks = [offset + block_length]
+        return self
+
     @property
     def recording_id(self) -> int:
         """Recording that began."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @property
     def start_position(self) -> int:
         """Position that is written first."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @property
     def session_id(self) -> int:
         """Session of the recorded publication."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 16)[0]
 
     @property
     def stream_id(self) -> int:
         """Stream that is recorded."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 20)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 20)[0]
 
     @property
     def channel(self) -> str:
@@ -153,8 +167,7 @@ class RecordingStartedEncoder(_RecordingStartedLayout, _MessageEncoder):
     @property
     def recording_id(self) -> int:
         """Recording that began."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @recording_id.setter
     def recording_id(self, value: int) -> None:
@@ -166,8 +179,7 @@ class RecordingStartedEncoder(_RecordingStartedLayout, _MessageEncoder):
     @property
     def start_position(self) -> int:
         """Position that is written first."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @start_position.setter
     def start_position(self, value: int) -> None:
@@ -179,8 +191,7 @@ class RecordingStartedEncoder(_RecordingStartedLayout, _MessageEncoder):
     @property
     def session_id(self) -> int:
         """Session of the recorded publication."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 16)[0]
 
     @session_id.setter
     def session_id(self, value: int) -> None:
@@ -192,8 +203,7 @@ class RecordingStartedEncoder(_RecordingStartedLayout, _MessageEncoder):
     @property
     def stream_id(self) -> int:
         """Stream that is recorded."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 20)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 20)[0]
 
     @stream_id.setter
     def stream_id(self, value: int) -> None:
@@ -245,7 +255,8 @@ class RecordingStarted(_Record):
     def decode(cls, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
-        view = buffer if type(buffer) is bytes else _view_of(buffer, "RecordingStarted")
+        is_bytes = type(buffer) is bytes
+        view: _Any = buffer if is_bytes else _view_of(buffer, "RecordingStarted")
         try:
             head, self.recording_id, self.start_position, self.session_id, self.stream_id, n5 = _READ_1(view, offset)
             if head != _HEAD or offset < 0:

@@ -24,10 +24,13 @@ from ..support.records import read_record as _read_record
 from ..support.writing import MessageEncoder as _MessageEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
     from typing_extensions import Buffer as _Buffer
 
 _CODEC_q = _Struct("<q")
-_UNPACK_q = _CODEC_q.unpack_from
+_UNPACK_HEADER = HEADER.unpack
+_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
 _PACK_q = _CODEC_q.pack_into
 _HEAD = b"\x18\x00g\x00e\x00\x0e\x00"
 _READ_1 = _Struct("<8sqqq").unpack_from
@@ -83,23 +86,35 @@ class RecordingStoppedDecoder(_RecordingStoppedLayout, _MessageDecoder):
     _LEAST = ((0, 24),)
     _PARTS = ()
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
+        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "RecordingStopped")
+        if not 0 <= offset <= len(view) - 32:
+            return self._wrap_with_header(view, offset)
+        block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
+        if template_id != 103 or schema_id != 101 or block_length != 24:
+            return self._wrap_with_header(view, offset)
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._acting_block_length = block_length
+        self._acting_version = version
+        self._marks = [offset + block_length]
+        return self
+
     @property
     def recording_id(self) -> int:
         """Recording that ended."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @property
     def start_position(self) -> int:
         """Position of the recording's first byte."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @property
     def stop_position(self) -> int:
         """Position that it was written to."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
 
 class RecordingStoppedEncoder(_RecordingStoppedLayout, _MessageEncoder):
@@ -111,8 +126,7 @@ class RecordingStoppedEncoder(_RecordingStoppedLayout, _MessageEncoder):
     @property
     def recording_id(self) -> int:
         """Recording that ended."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @recording_id.setter
     def recording_id(self, value: int) -> None:
@@ -124,8 +138,7 @@ class RecordingStoppedEncoder(_RecordingStoppedLayout, _MessageEncoder):
     @property
     def start_position(self) -> int:
         """Position of the recording's first byte."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @start_position.setter
     def start_position(self, value: int) -> None:
@@ -137,8 +150,7 @@ class RecordingStoppedEncoder(_RecordingStoppedLayout, _MessageEncoder):
     @property
     def stop_position(self) -> int:
         """Position that it was written to."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @stop_position.setter
     def stop_position(self, value: int) -> None:
@@ -162,7 +174,8 @@ class RecordingStopped(_Record):
     def decode(cls, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
-        view = buffer if type(buffer) is bytes else _view_of(buffer, "RecordingStopped")
+        is_bytes = type(buffer) is bytes
+        view: _Any = buffer if is_bytes else _view_of(buffer, "RecordingStopped")
         try:
             head, self.recording_id, self.start_position, self.stop_position = _READ_1(view, offset)
             if head != _HEAD or offset < 0:

@@ -26,12 +26,15 @@ from ..support.records import read_record as _read_record
 from ..support.writing import MessageEncoder as _MessageEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
     from typing_extensions import Buffer as _Buffer
 
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
-_UNPACK_q = _CODEC_q.unpack_from
-_UNPACK_i = _CODEC_i.unpack_from
+_UNPACK_HEADER = HEADER.unpack
+_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"8\x00\x06\x00e\x00\x0e\x00"
@@ -175,41 +178,50 @@ class ReplayRequestDecoder(_ReplayRequestLayout, _MessageDecoder):
     _LEAST = ((0, 44), (7, 48), (10, 56))
     _PARTS = _ReplayRequest_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
+        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "ReplayRequest")
+        if not 0 <= offset <= len(view) - 64:
+            return self._wrap_with_header(view, offset)
+        block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
+        if template_id != 6 or schema_id != 101 or block_length != 56:
+            return self._wrap_with_header(view, offset)
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._acting_block_length = block_length
+        self._acting_version = version
+        self._marks = [offset + block_length]
+        return self
+
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @property
     def recording_id(self) -> int:
         """Recording to replay."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @property
     def position(self) -> int:
         """Where in the recording to begin."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 24)[0]
 
     @property
     def length(self) -> int:
         """Bytes to replay; -1 for all and what is still to come, -2 for all and then stop."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 32)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 32)[0]
 
     @property
     def replay_stream_id(self) -> int:
         """Stream that the replay is published on."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 40)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 40)[0]
 
     @property
     def file_io_max_length(self) -> int | None:
@@ -219,8 +231,7 @@ class ReplayRequestDecoder(_ReplayRequestLayout, _MessageDecoder):
         """
         if self._acting_version < 7:
             return None
-        value: int = _UNPACK_i(self._buffer, self._offset + 44)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 44)[0]
 
     @property
     def replay_token(self) -> int | None:
@@ -230,8 +241,7 @@ class ReplayRequestDecoder(_ReplayRequestLayout, _MessageDecoder):
         """
         if self._acting_version < 10:
             return None
-        value: int = _UNPACK_q(self._buffer, self._offset + 48)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 48)[0]
 
     @property
     def replay_channel(self) -> str:
@@ -248,8 +258,7 @@ class ReplayRequestEncoder(_ReplayRequestLayout, _MessageEncoder):
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
@@ -261,8 +270,7 @@ class ReplayRequestEncoder(_ReplayRequestLayout, _MessageEncoder):
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -274,8 +282,7 @@ class ReplayRequestEncoder(_ReplayRequestLayout, _MessageEncoder):
     @property
     def recording_id(self) -> int:
         """Recording to replay."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @recording_id.setter
     def recording_id(self, value: int) -> None:
@@ -287,8 +294,7 @@ class ReplayRequestEncoder(_ReplayRequestLayout, _MessageEncoder):
     @property
     def position(self) -> int:
         """Where in the recording to begin."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 24)[0]
 
     @position.setter
     def position(self, value: int) -> None:
@@ -300,8 +306,7 @@ class ReplayRequestEncoder(_ReplayRequestLayout, _MessageEncoder):
     @property
     def length(self) -> int:
         """Bytes to replay; -1 for all and what is still to come, -2 for all and then stop."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 32)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 32)[0]
 
     @length.setter
     def length(self, value: int) -> None:
@@ -313,8 +318,7 @@ class ReplayRequestEncoder(_ReplayRequestLayout, _MessageEncoder):
     @property
     def replay_stream_id(self) -> int:
         """Stream that the replay is published on."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 40)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 40)[0]
 
     @replay_stream_id.setter
     def replay_stream_id(self, value: int) -> None:
@@ -329,8 +333,7 @@ class ReplayRequestEncoder(_ReplayRequestLayout, _MessageEncoder):
 
         Since version 7.
         """
-        value: int = _UNPACK_i(self._buffer, self._offset + 44)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 44)[0]
 
     @file_io_max_length.setter
     def file_io_max_length(self, value: int | None) -> None:
@@ -345,8 +348,7 @@ class ReplayRequestEncoder(_ReplayRequestLayout, _MessageEncoder):
 
         Since version 10.
         """
-        value: int = _UNPACK_q(self._buffer, self._offset + 48)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 48)[0]
 
     @replay_token.setter
     def replay_token(self, value: int | None) -> None:
@@ -395,7 +397,8 @@ class ReplayRequest(_Record):
     def decode(cls, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
-        view = buffer if type(buffer) is bytes else _view_of(buffer, "ReplayRequest")
+        is_bytes = type(buffer) is bytes
+        view: _Any = buffer if is_bytes else _view_of(buffer, "ReplayRequest")
         try:
             (
                 head,

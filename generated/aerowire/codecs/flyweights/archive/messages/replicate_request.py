@@ -26,12 +26,15 @@ from ..support.records import read_record as _read_record
 from ..support.writing import MessageEncoder as _MessageEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
     from typing_extensions import Buffer as _Buffer
 
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
-_UNPACK_q = _CODEC_q.unpack_from
-_UNPACK_i = _CODEC_i.unpack_from
+_UNPACK_HEADER = HEADER.unpack
+_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"$\x002\x00e\x00\x0e\x00"
@@ -155,35 +158,45 @@ class ReplicateRequestDecoder(_ReplicateRequestLayout, _MessageDecoder):
     _LEAST = ((0, 36),)
     _PARTS = _ReplicateRequest_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
+        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "ReplicateRequest")
+        if not 0 <= offset <= len(view) - 44:
+            return self._wrap_with_header(view, offset)
+        block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
+        if template_id != 50 or schema_id != 101 or block_length != 36:
+            return self._wrap_with_header(view, offset)
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._acting_block_length = block_length
+        self._acting_version = version
+        self._marks = [offset + block_length]
+        return self
+
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @property
     def src_recording_id(self) -> int:
         """Recording in the archive that it is copied from."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @property
     def dst_recording_id(self) -> int:
         """Recording that is to hold the copy; -1 for a new one."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 24)[0]
 
     @property
     def src_control_stream_id(self) -> int:
         """Control stream of the archive that it is copied from."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 32)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 32)[0]
 
     @property
     def src_control_channel(self) -> str:
@@ -205,8 +218,7 @@ class ReplicateRequestEncoder(_ReplicateRequestLayout, _MessageEncoder):
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
@@ -218,8 +230,7 @@ class ReplicateRequestEncoder(_ReplicateRequestLayout, _MessageEncoder):
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -231,8 +242,7 @@ class ReplicateRequestEncoder(_ReplicateRequestLayout, _MessageEncoder):
     @property
     def src_recording_id(self) -> int:
         """Recording in the archive that it is copied from."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @src_recording_id.setter
     def src_recording_id(self, value: int) -> None:
@@ -244,8 +254,7 @@ class ReplicateRequestEncoder(_ReplicateRequestLayout, _MessageEncoder):
     @property
     def dst_recording_id(self) -> int:
         """Recording that is to hold the copy; -1 for a new one."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 24)[0]
 
     @dst_recording_id.setter
     def dst_recording_id(self, value: int) -> None:
@@ -257,8 +266,7 @@ class ReplicateRequestEncoder(_ReplicateRequestLayout, _MessageEncoder):
     @property
     def src_control_stream_id(self) -> int:
         """Control stream of the archive that it is copied from."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 32)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 32)[0]
 
     @src_control_stream_id.setter
     def src_control_stream_id(self, value: int) -> None:
@@ -312,7 +320,8 @@ class ReplicateRequest(_Record):
     def decode(cls, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
-        view = buffer if type(buffer) is bytes else _view_of(buffer, "ReplicateRequest")
+        is_bytes = type(buffer) is bytes
+        view: _Any = buffer if is_bytes else _view_of(buffer, "ReplicateRequest")
         try:
             (
                 head,

@@ -26,12 +26,15 @@ from ..support.records import read_record as _read_record
 from ..support.writing import MessageEncoder as _MessageEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
     from typing_extensions import Buffer as _Buffer
 
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
-_UNPACK_q = _CODEC_q.unpack_from
-_UNPACK_i = _CODEC_i.unpack_from
+_UNPACK_HEADER = HEADER.unpack
+_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"D\x00B\x00e\x00\x0e\x00"
@@ -284,53 +287,60 @@ class ReplicateRequest2Decoder(_ReplicateRequest2Layout, _MessageDecoder):
     _LEAST = ((0, 60), (7, 64), (8, 68))
     _PARTS = _ReplicateRequest2_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
+        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "ReplicateRequest2")
+        if not 0 <= offset <= len(view) - 76:
+            return self._wrap_with_header(view, offset)
+        block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
+        if template_id != 66 or schema_id != 101 or block_length != 68:
+            return self._wrap_with_header(view, offset)
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._acting_block_length = block_length
+        self._acting_version = version
+        self._marks = [offset + block_length]
+        return self
+
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @property
     def src_recording_id(self) -> int:
         """Recording in the archive that it is copied from."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @property
     def dst_recording_id(self) -> int:
         """Recording that is to hold the copy; -1 for a new one."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 24)[0]
 
     @property
     def stop_position(self) -> int:
         """Position to end at; -1 for where the source ends."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 32)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 32)[0]
 
     @property
     def channel_tag_id(self) -> int:
         """Tag for the channel of the archive's subscription; -1 for none."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 40)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 40)[0]
 
     @property
     def subscription_tag_id(self) -> int:
         """Tag for the archive's subscription; -1 for none."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 48)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 48)[0]
 
     @property
     def src_control_stream_id(self) -> int:
         """Control stream of the archive that it is copied from."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 56)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 56)[0]
 
     @property
     def file_io_max_length(self) -> int | None:
@@ -340,8 +350,7 @@ class ReplicateRequest2Decoder(_ReplicateRequest2Layout, _MessageDecoder):
         """
         if self._acting_version < 7:
             return None
-        value: int = _UNPACK_i(self._buffer, self._offset + 60)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 60)[0]
 
     @property
     def replication_session_id(self) -> int | None:
@@ -351,8 +360,7 @@ class ReplicateRequest2Decoder(_ReplicateRequest2Layout, _MessageDecoder):
         """
         if self._acting_version < 8:
             return None
-        value: int = _UNPACK_i(self._buffer, self._offset + 64)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 64)[0]
 
     @property
     def src_control_channel(self) -> str:
@@ -398,8 +406,7 @@ class ReplicateRequest2Encoder(_ReplicateRequest2Layout, _MessageEncoder):
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
@@ -411,8 +418,7 @@ class ReplicateRequest2Encoder(_ReplicateRequest2Layout, _MessageEncoder):
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -424,8 +430,7 @@ class ReplicateRequest2Encoder(_ReplicateRequest2Layout, _MessageEncoder):
     @property
     def src_recording_id(self) -> int:
         """Recording in the archive that it is copied from."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @src_recording_id.setter
     def src_recording_id(self, value: int) -> None:
@@ -437,8 +442,7 @@ class ReplicateRequest2Encoder(_ReplicateRequest2Layout, _MessageEncoder):
     @property
     def dst_recording_id(self) -> int:
         """Recording that is to hold the copy; -1 for a new one."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 24)[0]
 
     @dst_recording_id.setter
     def dst_recording_id(self, value: int) -> None:
@@ -450,8 +454,7 @@ class ReplicateRequest2Encoder(_ReplicateRequest2Layout, _MessageEncoder):
     @property
     def stop_position(self) -> int:
         """Position to end at; -1 for where the source ends."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 32)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 32)[0]
 
     @stop_position.setter
     def stop_position(self, value: int) -> None:
@@ -463,8 +466,7 @@ class ReplicateRequest2Encoder(_ReplicateRequest2Layout, _MessageEncoder):
     @property
     def channel_tag_id(self) -> int:
         """Tag for the channel of the archive's subscription; -1 for none."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 40)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 40)[0]
 
     @channel_tag_id.setter
     def channel_tag_id(self, value: int) -> None:
@@ -476,8 +478,7 @@ class ReplicateRequest2Encoder(_ReplicateRequest2Layout, _MessageEncoder):
     @property
     def subscription_tag_id(self) -> int:
         """Tag for the archive's subscription; -1 for none."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 48)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 48)[0]
 
     @subscription_tag_id.setter
     def subscription_tag_id(self, value: int) -> None:
@@ -489,8 +490,7 @@ class ReplicateRequest2Encoder(_ReplicateRequest2Layout, _MessageEncoder):
     @property
     def src_control_stream_id(self) -> int:
         """Control stream of the archive that it is copied from."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 56)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 56)[0]
 
     @src_control_stream_id.setter
     def src_control_stream_id(self, value: int) -> None:
@@ -505,8 +505,7 @@ class ReplicateRequest2Encoder(_ReplicateRequest2Layout, _MessageEncoder):
 
         Since version 7.
         """
-        value: int = _UNPACK_i(self._buffer, self._offset + 60)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 60)[0]
 
     @file_io_max_length.setter
     def file_io_max_length(self, value: int | None) -> None:
@@ -521,8 +520,7 @@ class ReplicateRequest2Encoder(_ReplicateRequest2Layout, _MessageEncoder):
 
         Since version 8.
         """
-        value: int = _UNPACK_i(self._buffer, self._offset + 64)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 64)[0]
 
     @replication_session_id.setter
     def replication_session_id(self, value: int | None) -> None:
@@ -628,7 +626,8 @@ class ReplicateRequest2(_Record):
     def decode(cls, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
-        view = buffer if type(buffer) is bytes else _view_of(buffer, "ReplicateRequest2")
+        is_bytes = type(buffer) is bytes
+        view: _Any = buffer if is_bytes else _view_of(buffer, "ReplicateRequest2")
         try:
             (
                 head,
@@ -671,7 +670,7 @@ class ReplicateRequest2(_Record):
             end = at + n14
             if end > len(view):
                 raise _IrregularError
-            self.encoded_credentials = bytes(view[at:end])
+            self.encoded_credentials = view[at:end] if is_bytes else bytes(view[at:end])
             at = end
             (n15,) = _READ_5(view, at)
             at += 4

@@ -26,12 +26,15 @@ from ..support.records import read_record as _read_record
 from ..support.writing import MessageEncoder as _MessageEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
     from typing_extensions import Buffer as _Buffer
 
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
-_UNPACK_q = _CODEC_q.unpack_from
-_UNPACK_i = _CODEC_i.unpack_from
+_UNPACK_HEADER = HEADER.unpack
+_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"\x14\x00\x05\x00e\x00\x0e\x00"
@@ -95,23 +98,35 @@ class StopRecordingRequestDecoder(_StopRecordingRequestLayout, _MessageDecoder):
     _LEAST = ((0, 20),)
     _PARTS = _StopRecordingRequest_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
+        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "StopRecordingRequest")
+        if not 0 <= offset <= len(view) - 28:
+            return self._wrap_with_header(view, offset)
+        block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
+        if template_id != 5 or schema_id != 101 or block_length != 20:
+            return self._wrap_with_header(view, offset)
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._acting_block_length = block_length
+        self._acting_version = version
+        self._marks = [offset + block_length]
+        return self
+
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @property
     def stream_id(self) -> int:
         """Stream within the channel."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 16)[0]
 
     @property
     def channel(self) -> str:
@@ -128,8 +143,7 @@ class StopRecordingRequestEncoder(_StopRecordingRequestLayout, _MessageEncoder):
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
@@ -141,8 +155,7 @@ class StopRecordingRequestEncoder(_StopRecordingRequestLayout, _MessageEncoder):
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -154,8 +167,7 @@ class StopRecordingRequestEncoder(_StopRecordingRequestLayout, _MessageEncoder):
     @property
     def stream_id(self) -> int:
         """Stream within the channel."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 16)[0]
 
     @stream_id.setter
     def stream_id(self, value: int) -> None:
@@ -189,7 +201,8 @@ class StopRecordingRequest(_Record):
     def decode(cls, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
-        view = buffer if type(buffer) is bytes else _view_of(buffer, "StopRecordingRequest")
+        is_bytes = type(buffer) is bytes
+        view: _Any = buffer if is_bytes else _view_of(buffer, "StopRecordingRequest")
         try:
             head, self.control_session_id, self.correlation_id, self.stream_id, n4 = _READ_1(view, offset)
             if head != _HEAD or offset < 0:

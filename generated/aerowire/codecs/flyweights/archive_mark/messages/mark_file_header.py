@@ -26,12 +26,15 @@ from ..support.records import read_record as _read_record
 from ..support.writing import MessageEncoder as _MessageEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
     from typing_extensions import Buffer as _Buffer
 
 _CODEC_i = _Struct("<i")
 _CODEC_q = _Struct("<q")
-_UNPACK_i = _CODEC_i.unpack_from
-_UNPACK_q = _CODEC_q.unpack_from
+_UNPACK_HEADER = HEADER.unpack
+_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
+_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
 _PACK_i = _CODEC_i.pack_into
 _PACK_q = _CODEC_q.pack_into
 _HEAD = b"\x80\x00\xc8\x00d\x00\x02\x00"
@@ -194,47 +197,55 @@ class MarkFileHeaderDecoder(_MarkFileHeaderLayout, _MessageDecoder):
     _LEAST = ((0, 44), (1, 52), (2, 64))
     _PARTS = _MarkFileHeader_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
+        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "MarkFileHeader")
+        if not 0 <= offset <= len(view) - 136:
+            return self._wrap_with_header(view, offset)
+        block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
+        if template_id != 200 or schema_id != 100 or block_length != 128:
+            return self._wrap_with_header(view, offset)
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._acting_block_length = block_length
+        self._acting_version = version
+        self._marks = [offset + block_length]
+        return self
+
     @property
     def version(self) -> int:
         """Version of the archive's files; written last, and 0 until the rest is there."""
-        value: int = _UNPACK_i(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset)[0]
 
     @property
     def activity_timestamp(self) -> int:
         """The archive's last sign of life."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @property
     def start_timestamp(self) -> int:
         """When the archive started."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @property
     def pid(self) -> int:
         """Process of the archive."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 24)[0]
 
     @property
     def control_stream_id(self) -> int:
         """Stream for requests from other machines."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 32)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 32)[0]
 
     @property
     def local_control_stream_id(self) -> int:
         """Stream for requests from the same machine."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 36)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 36)[0]
 
     @property
     def events_stream_id(self) -> int:
         """Stream of the recording events."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 40)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 40)[0]
 
     @property
     def header_length(self) -> int | None:
@@ -244,7 +255,7 @@ class MarkFileHeaderDecoder(_MarkFileHeaderLayout, _MessageDecoder):
         """
         if self._acting_version < 1:
             return None
-        value: int = _UNPACK_i(self._buffer, self._offset + 44)[0]
+        value = _UNPACK_i(self._buffer, self._offset + 44)[0]
         return None if value == 0 else value
 
     @property
@@ -255,7 +266,7 @@ class MarkFileHeaderDecoder(_MarkFileHeaderLayout, _MessageDecoder):
         """
         if self._acting_version < 1:
             return None
-        value: int = _UNPACK_i(self._buffer, self._offset + 48)[0]
+        value = _UNPACK_i(self._buffer, self._offset + 48)[0]
         return None if value == 0 else value
 
     @property
@@ -266,7 +277,7 @@ class MarkFileHeaderDecoder(_MarkFileHeaderLayout, _MessageDecoder):
         """
         if self._acting_version < 2:
             return None
-        value: int = _UNPACK_q(self._buffer, self._offset + 56)[0]
+        value = _UNPACK_q(self._buffer, self._offset + 56)[0]
         return None if value == -1 else value
 
     @property
@@ -299,8 +310,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @property
     def version(self) -> int:
         """Version of the archive's files; written last, and 0 until the rest is there."""
-        value: int = _UNPACK_i(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset)[0]
 
     @version.setter
     def version(self, value: int) -> None:
@@ -312,8 +322,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @property
     def activity_timestamp(self) -> int:
         """The archive's last sign of life."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @activity_timestamp.setter
     def activity_timestamp(self, value: int) -> None:
@@ -325,8 +334,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @property
     def start_timestamp(self) -> int:
         """When the archive started."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @start_timestamp.setter
     def start_timestamp(self, value: int) -> None:
@@ -338,8 +346,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @property
     def pid(self) -> int:
         """Process of the archive."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 24)[0]
 
     @pid.setter
     def pid(self, value: int) -> None:
@@ -351,8 +358,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @property
     def control_stream_id(self) -> int:
         """Stream for requests from other machines."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 32)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 32)[0]
 
     @control_stream_id.setter
     def control_stream_id(self, value: int) -> None:
@@ -364,8 +370,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @property
     def local_control_stream_id(self) -> int:
         """Stream for requests from the same machine."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 36)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 36)[0]
 
     @local_control_stream_id.setter
     def local_control_stream_id(self, value: int) -> None:
@@ -377,8 +382,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @property
     def events_stream_id(self) -> int:
         """Stream of the recording events."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 40)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 40)[0]
 
     @events_stream_id.setter
     def events_stream_id(self, value: int) -> None:
@@ -393,7 +397,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
 
         Since version 1.
         """
-        value: int = _UNPACK_i(self._buffer, self._offset + 44)[0]
+        value = _UNPACK_i(self._buffer, self._offset + 44)[0]
         return None if value == 0 else value
 
     @header_length.setter
@@ -409,7 +413,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
 
         Since version 1.
         """
-        value: int = _UNPACK_i(self._buffer, self._offset + 48)[0]
+        value = _UNPACK_i(self._buffer, self._offset + 48)[0]
         return None if value == 0 else value
 
     @error_buffer_length.setter
@@ -425,7 +429,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
 
         Since version 2.
         """
-        value: int = _UNPACK_q(self._buffer, self._offset + 56)[0]
+        value = _UNPACK_q(self._buffer, self._offset + 56)[0]
         return None if value == -1 else value
 
     @archive_id.setter
@@ -512,7 +516,8 @@ class MarkFileHeader(_Record):
     def decode(cls, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
-        view = buffer if type(buffer) is bytes else _view_of(buffer, "MarkFileHeader")
+        is_bytes = type(buffer) is bytes
+        view: _Any = buffer if is_bytes else _view_of(buffer, "MarkFileHeader")
         try:
             (
                 head,

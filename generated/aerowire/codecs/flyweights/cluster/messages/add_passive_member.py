@@ -26,10 +26,13 @@ from ..support.records import read_record as _read_record
 from ..support.writing import MessageEncoder as _MessageEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
     from typing_extensions import Buffer as _Buffer
 
 _CODEC_q = _Struct("<q")
-_UNPACK_q = _CODEC_q.unpack_from
+_UNPACK_HEADER = HEADER.unpack
+_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
 _PACK_q = _CODEC_q.pack_into
 _HEAD = b"\x08\x00F\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqI").unpack_from
@@ -79,11 +82,25 @@ class AddPassiveMemberDecoder(_AddPassiveMemberLayout, _MessageDecoder):
     _LEAST = ((0, 8),)
     _PARTS = _AddPassiveMember_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
+        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "AddPassiveMember")
+        if not 0 <= offset <= len(view) - 16:
+            return self._wrap_with_header(view, offset)
+        block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
+        if template_id != 70 or schema_id != 111 or block_length != 8:
+            return self._wrap_with_header(view, offset)
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._acting_block_length = block_length
+        self._acting_version = version
+        self._marks = [offset + block_length]
+        return self
+
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @property
     def member_endpoints(self) -> str:
@@ -103,8 +120,7 @@ class AddPassiveMemberEncoder(_AddPassiveMemberLayout, _MessageEncoder):
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -139,7 +155,8 @@ class AddPassiveMember(_Record):
     def decode(cls, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
-        view = buffer if type(buffer) is bytes else _view_of(buffer, "AddPassiveMember")
+        is_bytes = type(buffer) is bytes
+        view: _Any = buffer if is_bytes else _view_of(buffer, "AddPassiveMember")
         try:
             head, self.correlation_id, n2 = _READ_1(view, offset)
             if head != _HEAD or offset < 0:

@@ -28,12 +28,15 @@ from ..support.values import EnumLookup as _EnumLookup
 from ..support.writing import MessageEncoder as _MessageEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
     from typing_extensions import Buffer as _Buffer
 
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
-_UNPACK_q = _CODEC_q.unpack_from
-_UNPACK_i = _CODEC_i.unpack_from
+_UNPACK_HEADER = HEADER.unpack
+_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
 _AdminRequestType_of = _EnumLookup(AdminRequestType)
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
@@ -104,23 +107,35 @@ class AdminRequestDecoder(_AdminRequestLayout, _MessageDecoder):
     _LEAST = ((0, 28),)
     _PARTS = _AdminRequest_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
+        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "AdminRequest")
+        if not 0 <= offset <= len(view) - 36:
+            return self._wrap_with_header(view, offset)
+        block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
+        if template_id != 26 or schema_id != 111 or block_length != 28:
+            return self._wrap_with_header(view, offset)
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._acting_block_length = block_length
+        self._acting_version = version
+        self._marks = [offset + block_length]
+        return self
+
     @property
     def leadership_term_id(self) -> int:
         """Term that the client knows."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @property
     def cluster_session_id(self) -> int:
         """The client's session."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @property
     def request_type(self) -> AdminRequestType:
@@ -142,8 +157,7 @@ class AdminRequestEncoder(_AdminRequestLayout, _MessageEncoder):
     @property
     def leadership_term_id(self) -> int:
         """Term that the client knows."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @leadership_term_id.setter
     def leadership_term_id(self, value: int) -> None:
@@ -155,8 +169,7 @@ class AdminRequestEncoder(_AdminRequestLayout, _MessageEncoder):
     @property
     def cluster_session_id(self) -> int:
         """The client's session."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @cluster_session_id.setter
     def cluster_session_id(self, value: int) -> None:
@@ -168,8 +181,7 @@ class AdminRequestEncoder(_AdminRequestLayout, _MessageEncoder):
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -222,7 +234,8 @@ class AdminRequest(_Record):
     def decode(cls, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
-        view = buffer if type(buffer) is bytes else _view_of(buffer, "AdminRequest")
+        is_bytes = type(buffer) is bytes
+        view: _Any = buffer if is_bytes else _view_of(buffer, "AdminRequest")
         try:
             head, self.leadership_term_id, self.cluster_session_id, self.correlation_id, v4, n5 = _READ_1(view, offset)
             if head != _HEAD or offset < 0:
@@ -232,7 +245,7 @@ class AdminRequest(_Record):
             end = at + n5
             if end > len(view):
                 raise _IrregularError
-            self.payload = bytes(view[at:end])
+            self.payload = view[at:end] if is_bytes else bytes(view[at:end])
         except _FAILURES:
             return _read_record(cls, AdminRequestDecoder().wrap_and_apply_header(buffer, offset))
         return self

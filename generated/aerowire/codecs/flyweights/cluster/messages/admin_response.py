@@ -28,12 +28,15 @@ from ..support.values import EnumLookup as _EnumLookup
 from ..support.writing import MessageEncoder as _MessageEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
     from typing_extensions import Buffer as _Buffer
 
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
-_UNPACK_q = _CODEC_q.unpack_from
-_UNPACK_i = _CODEC_i.unpack_from
+_UNPACK_HEADER = HEADER.unpack
+_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
 _AdminRequestType_of = _EnumLookup(AdminRequestType)
 _AdminResponseCode_of = _EnumLookup(AdminResponseCode)
 _PACK_q = _CODEC_q.pack_into
@@ -109,17 +112,30 @@ class AdminResponseDecoder(_AdminResponseLayout, _MessageDecoder):
     _LEAST = ((0, 24),)
     _PARTS = _AdminResponse_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
+        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "AdminResponse")
+        if not 0 <= offset <= len(view) - 32:
+            return self._wrap_with_header(view, offset)
+        block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
+        if template_id != 27 or schema_id != 111 or block_length != 24:
+            return self._wrap_with_header(view, offset)
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._acting_block_length = block_length
+        self._acting_version = version
+        self._marks = [offset + block_length]
+        return self
+
     @property
     def cluster_session_id(self) -> int:
         """The client's session."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @property
     def correlation_id(self) -> int:
         """Number of the request that is answered."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @property
     def request_type(self) -> AdminRequestType:
@@ -151,8 +167,7 @@ class AdminResponseEncoder(_AdminResponseLayout, _MessageEncoder):
     @property
     def cluster_session_id(self) -> int:
         """The client's session."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @cluster_session_id.setter
     def cluster_session_id(self, value: int) -> None:
@@ -164,8 +179,7 @@ class AdminResponseEncoder(_AdminResponseLayout, _MessageEncoder):
     @property
     def correlation_id(self) -> int:
         """Number of the request that is answered."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -241,7 +255,8 @@ class AdminResponse(_Record):
     def decode(cls, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
-        view = buffer if type(buffer) is bytes else _view_of(buffer, "AdminResponse")
+        is_bytes = type(buffer) is bytes
+        view: _Any = buffer if is_bytes else _view_of(buffer, "AdminResponse")
         try:
             head, self.cluster_session_id, self.correlation_id, v3, v4, n5 = _READ_1(view, offset)
             if head != _HEAD or offset < 0:
@@ -259,7 +274,7 @@ class AdminResponse(_Record):
             end = at + n6
             if end > len(view):
                 raise _IrregularError
-            self.payload = bytes(view[at:end])
+            self.payload = view[at:end] if is_bytes else bytes(view[at:end])
         except _FAILURES:
             return _read_record(cls, AdminResponseDecoder().wrap_and_apply_header(buffer, offset))
         return self

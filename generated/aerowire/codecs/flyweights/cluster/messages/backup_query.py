@@ -26,12 +26,15 @@ from ..support.records import read_record as _read_record
 from ..support.writing import MessageEncoder as _MessageEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
     from typing_extensions import Buffer as _Buffer
 
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
-_UNPACK_q = _CODEC_q.unpack_from
-_UNPACK_i = _CODEC_i.unpack_from
+_UNPACK_HEADER = HEADER.unpack
+_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"\x18\x00M\x00o\x00\x11\x00"
@@ -126,17 +129,30 @@ class BackupQueryDecoder(_BackupQueryLayout, _MessageDecoder):
     _LEAST = ((0, 12), (2, 16), (16, 24))
     _PARTS = _BackupQuery_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
+        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "BackupQuery")
+        if not 0 <= offset <= len(view) - 32:
+            return self._wrap_with_header(view, offset)
+        block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
+        if template_id != 77 or schema_id != 111 or block_length != 24:
+            return self._wrap_with_header(view, offset)
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._acting_block_length = block_length
+        self._acting_version = version
+        self._marks = [offset + block_length]
+        return self
+
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @property
     def response_stream_id(self) -> int:
         """Stream that answers are wanted on."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 8)[0]
 
     @property
     def version(self) -> int | None:
@@ -146,7 +162,7 @@ class BackupQueryDecoder(_BackupQueryLayout, _MessageDecoder):
         """
         if self._acting_version < 2:
             return None
-        value: int = _UNPACK_i(self._buffer, self._offset + 12)[0]
+        value = _UNPACK_i(self._buffer, self._offset + 12)[0]
         return None if value == 0 else value
 
     @property
@@ -157,7 +173,7 @@ class BackupQueryDecoder(_BackupQueryLayout, _MessageDecoder):
         """
         if self._acting_version < 16:
             return None
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
+        value = _UNPACK_q(self._buffer, self._offset + 16)[0]
         return None if value == -9223372036854775808 else value
 
     @property
@@ -180,8 +196,7 @@ class BackupQueryEncoder(_BackupQueryLayout, _MessageEncoder):
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -193,8 +208,7 @@ class BackupQueryEncoder(_BackupQueryLayout, _MessageEncoder):
     @property
     def response_stream_id(self) -> int:
         """Stream that answers are wanted on."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 8)[0]
 
     @response_stream_id.setter
     def response_stream_id(self, value: int) -> None:
@@ -209,7 +223,7 @@ class BackupQueryEncoder(_BackupQueryLayout, _MessageEncoder):
 
         Since version 2.
         """
-        value: int = _UNPACK_i(self._buffer, self._offset + 12)[0]
+        value = _UNPACK_i(self._buffer, self._offset + 12)[0]
         return None if value == 0 else value
 
     @version.setter
@@ -225,7 +239,7 @@ class BackupQueryEncoder(_BackupQueryLayout, _MessageEncoder):
 
         Since version 16.
         """
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
+        value = _UNPACK_q(self._buffer, self._offset + 16)[0]
         return None if value == -9223372036854775808 else value
 
     @log_position.setter
@@ -278,7 +292,8 @@ class BackupQuery(_Record):
     def decode(cls, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
-        view = buffer if type(buffer) is bytes else _view_of(buffer, "BackupQuery")
+        is_bytes = type(buffer) is bytes
+        view: _Any = buffer if is_bytes else _view_of(buffer, "BackupQuery")
         try:
             head, self.correlation_id, self.response_stream_id, v3, v4, n5 = _READ_1(view, offset)
             if head != _HEAD or offset < 0:
@@ -296,7 +311,7 @@ class BackupQuery(_Record):
             end = at + n6
             if end > len(view):
                 raise _IrregularError
-            self.encoded_credentials = bytes(view[at:end])
+            self.encoded_credentials = view[at:end] if is_bytes else bytes(view[at:end])
         except _FAILURES:
             return _read_record(cls, BackupQueryDecoder().wrap_and_apply_header(buffer, offset))
         return self

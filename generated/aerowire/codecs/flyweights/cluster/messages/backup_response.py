@@ -33,14 +33,17 @@ from ..support.writing import GroupEncoder as _GroupEncoder
 from ..support.writing import MessageEncoder as _MessageEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
     from typing_extensions import Buffer as _Buffer
 
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
-_UNPACK_q = _CODEC_q.unpack_from
-_UNPACK_i = _CODEC_i.unpack_from
+_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
+_UNPACK_HEADER = HEADER.unpack
 _HEAD = b"<\x00N\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqqqqqqiiiHH").unpack_from
 _ROWS_2 = _Struct("<qqqqqi").iter_unpack
@@ -128,38 +131,32 @@ class BackupResponseSnapshotsDecoder(_BackupResponseSnapshotsLayout, _EntryDecod
     @property
     def recording_id(self) -> int:
         """Recording of the snapshot."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @property
     def leadership_term_id(self) -> int:
         """Term that the snapshot was taken in."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @property
     def term_base_log_position(self) -> int:
         """Where in the log that term began."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @property
     def log_position(self) -> int:
         """Where in the log the snapshot was taken."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 24)[0]
 
     @property
     def timestamp(self) -> int:
         """When it was taken."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 32)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 32)[0]
 
     @property
     def service_id(self) -> int:
         """Service that it is of; -1 for the consensus module."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 40)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 40)[0]
 
 
 class BackupResponseSnapshotsEncoder(_BackupResponseSnapshotsLayout, _EntryEncoder):
@@ -171,8 +168,7 @@ class BackupResponseSnapshotsEncoder(_BackupResponseSnapshotsLayout, _EntryEncod
     @property
     def recording_id(self) -> int:
         """Recording of the snapshot."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @recording_id.setter
     def recording_id(self, value: int) -> None:
@@ -184,8 +180,7 @@ class BackupResponseSnapshotsEncoder(_BackupResponseSnapshotsLayout, _EntryEncod
     @property
     def leadership_term_id(self) -> int:
         """Term that the snapshot was taken in."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @leadership_term_id.setter
     def leadership_term_id(self, value: int) -> None:
@@ -197,8 +192,7 @@ class BackupResponseSnapshotsEncoder(_BackupResponseSnapshotsLayout, _EntryEncod
     @property
     def term_base_log_position(self) -> int:
         """Where in the log that term began."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @term_base_log_position.setter
     def term_base_log_position(self, value: int) -> None:
@@ -210,8 +204,7 @@ class BackupResponseSnapshotsEncoder(_BackupResponseSnapshotsLayout, _EntryEncod
     @property
     def log_position(self) -> int:
         """Where in the log the snapshot was taken."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 24)[0]
 
     @log_position.setter
     def log_position(self, value: int) -> None:
@@ -223,8 +216,7 @@ class BackupResponseSnapshotsEncoder(_BackupResponseSnapshotsLayout, _EntryEncod
     @property
     def timestamp(self) -> int:
         """When it was taken."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 32)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 32)[0]
 
     @timestamp.setter
     def timestamp(self, value: int) -> None:
@@ -236,8 +228,7 @@ class BackupResponseSnapshotsEncoder(_BackupResponseSnapshotsLayout, _EntryEncod
     @property
     def service_id(self) -> int:
         """Service that it is of; -1 for the consensus module."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 40)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 40)[0]
 
     @service_id.setter
     def service_id(self, value: int) -> None:
@@ -404,53 +395,60 @@ class BackupResponseDecoder(_BackupResponseLayout, _MessageDecoder):
     _LEAST = ((0, 56), (10, 60))
     _PARTS = _BackupResponse_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
+        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "BackupResponse")
+        if not 0 <= offset <= len(view) - 68:
+            return self._wrap_with_header(view, offset)
+        block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
+        if template_id != 78 or schema_id != 111 or block_length != 60:
+            return self._wrap_with_header(view, offset)
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._acting_block_length = block_length
+        self._acting_version = version
+        self._marks = [offset + block_length]
+        return self
+
     @property
     def correlation_id(self) -> int:
         """Number of the query that is answered."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @property
     def log_recording_id(self) -> int:
         """Recording of the log."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @property
     def log_leadership_term_id(self) -> int:
         """Term that the log to fetch begins in."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @property
     def log_term_base_log_position(self) -> int:
         """Where in the log that term began."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 24)[0]
 
     @property
     def last_leadership_term_id(self) -> int:
         """Latest term."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 32)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 32)[0]
 
     @property
     def last_term_base_log_position(self) -> int:
         """Where in the log the latest term began."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 40)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 40)[0]
 
     @property
     def commit_position_counter_id(self) -> int:
         """Counter on the member that says how far the log is committed."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 48)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 48)[0]
 
     @property
     def leader_member_id(self) -> int:
         """Member that leads."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 52)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 52)[0]
 
     @property
     def member_id(self) -> int | None:
@@ -460,8 +458,7 @@ class BackupResponseDecoder(_BackupResponseLayout, _MessageDecoder):
         """
         if self._acting_version < 10:
             return None
-        value: int = _UNPACK_i(self._buffer, self._offset + 56)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 56)[0]
 
     @property
     def snapshots(self) -> _GroupDecoder[BackupResponseSnapshotsDecoder]:
@@ -483,8 +480,7 @@ class BackupResponseEncoder(_BackupResponseLayout, _MessageEncoder):
     @property
     def correlation_id(self) -> int:
         """Number of the query that is answered."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -496,8 +492,7 @@ class BackupResponseEncoder(_BackupResponseLayout, _MessageEncoder):
     @property
     def log_recording_id(self) -> int:
         """Recording of the log."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @log_recording_id.setter
     def log_recording_id(self, value: int) -> None:
@@ -509,8 +504,7 @@ class BackupResponseEncoder(_BackupResponseLayout, _MessageEncoder):
     @property
     def log_leadership_term_id(self) -> int:
         """Term that the log to fetch begins in."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @log_leadership_term_id.setter
     def log_leadership_term_id(self, value: int) -> None:
@@ -522,8 +516,7 @@ class BackupResponseEncoder(_BackupResponseLayout, _MessageEncoder):
     @property
     def log_term_base_log_position(self) -> int:
         """Where in the log that term began."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 24)[0]
 
     @log_term_base_log_position.setter
     def log_term_base_log_position(self, value: int) -> None:
@@ -535,8 +528,7 @@ class BackupResponseEncoder(_BackupResponseLayout, _MessageEncoder):
     @property
     def last_leadership_term_id(self) -> int:
         """Latest term."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 32)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 32)[0]
 
     @last_leadership_term_id.setter
     def last_leadership_term_id(self, value: int) -> None:
@@ -548,8 +540,7 @@ class BackupResponseEncoder(_BackupResponseLayout, _MessageEncoder):
     @property
     def last_term_base_log_position(self) -> int:
         """Where in the log the latest term began."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 40)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 40)[0]
 
     @last_term_base_log_position.setter
     def last_term_base_log_position(self, value: int) -> None:
@@ -561,8 +552,7 @@ class BackupResponseEncoder(_BackupResponseLayout, _MessageEncoder):
     @property
     def commit_position_counter_id(self) -> int:
         """Counter on the member that says how far the log is committed."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 48)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 48)[0]
 
     @commit_position_counter_id.setter
     def commit_position_counter_id(self, value: int) -> None:
@@ -574,8 +564,7 @@ class BackupResponseEncoder(_BackupResponseLayout, _MessageEncoder):
     @property
     def leader_member_id(self) -> int:
         """Member that leads."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 52)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 52)[0]
 
     @leader_member_id.setter
     def leader_member_id(self, value: int) -> None:
@@ -590,8 +579,7 @@ class BackupResponseEncoder(_BackupResponseLayout, _MessageEncoder):
 
         Since version 10.
         """
-        value: int = _UNPACK_i(self._buffer, self._offset + 56)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 56)[0]
 
     @member_id.setter
     def member_id(self, value: int | None) -> None:
@@ -669,7 +657,8 @@ class BackupResponse(_Record):
     def decode(cls, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
-        view = buffer if type(buffer) is bytes else _view_of(buffer, "BackupResponse")
+        is_bytes = type(buffer) is bytes
+        view: _Any = buffer if is_bytes else _view_of(buffer, "BackupResponse")
         try:
             (
                 head,
@@ -692,20 +681,22 @@ class BackupResponse(_Record):
             if b10 != 44 or end > len(view):
                 raise _IrregularError
             rows12: list[BackupResponseSnapshots] = []
-            for v20, v21, v22, v23, v24, v25 in _ROWS_2(view[at:end]):
+            for values in _ROWS_2(view[at:end]):
                 row13 = _new(BackupResponseSnapshots)
-                row13.recording_id = v20
-                row13.leadership_term_id = v21
-                row13.term_base_log_position = v22
-                row13.log_position = v23
-                row13.timestamp = v24
-                row13.service_id = v25
+                (
+                    row13.recording_id,
+                    row13.leadership_term_id,
+                    row13.term_base_log_position,
+                    row13.log_position,
+                    row13.timestamp,
+                    row13.service_id,
+                ) = values
                 rows12.append(row13)
             self.snapshots = rows12
             at = end
-            (n26,) = _READ_3(view, at)
+            (n20,) = _READ_3(view, at)
             at += 4
-            end = at + n26
+            end = at + n20
             if end > len(view):
                 raise _IrregularError
             self.cluster_members = str(view[at:end], "ascii", "surrogateescape")
@@ -716,8 +707,8 @@ class BackupResponse(_Record):
     def encode(self) -> bytes:
         """The bytes of the message with its header.  Raises SbeError when a value cannot be written."""
         try:
-            rows27 = self.snapshots
-            if len(rows27) > 65534:
+            rows21 = self.snapshots
+            if len(rows21) > 65534:
                 raise _IrregularError
             parts = [
                 _WRITE_4(
@@ -732,24 +723,24 @@ class BackupResponse(_Record):
                     self.leader_member_id,
                     -2147483648 if self.member_id is None else self.member_id,
                     44,
-                    len(rows27),
+                    len(rows21),
                 ),
             ]
-            for row28 in rows27:
+            for row22 in rows21:
                 parts.append(
                     _WRITE_5(
-                        row28.recording_id,
-                        row28.leadership_term_id,
-                        row28.term_base_log_position,
-                        row28.log_position,
-                        row28.timestamp,
-                        row28.service_id,
+                        row22.recording_id,
+                        row22.leadership_term_id,
+                        row22.term_base_log_position,
+                        row22.log_position,
+                        row22.timestamp,
+                        row22.service_id,
                     )
                 )
-            data29 = self.cluster_members.encode("ascii", "surrogateescape")
-            if len(data29) > 1073741824:
+            data23 = self.cluster_members.encode("ascii", "surrogateescape")
+            if len(data23) > 1073741824:
                 raise _IrregularError
-            parts += (_WRITE_6(len(data29)), data29)
+            parts += (_WRITE_6(len(data23)), data23)
             return b"".join(parts)
         except _FAILURES:
             return _encode_record(self, BackupResponseEncoder)

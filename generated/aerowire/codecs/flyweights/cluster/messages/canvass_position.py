@@ -24,12 +24,15 @@ from ..support.records import read_record as _read_record
 from ..support.writing import MessageEncoder as _MessageEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
     from typing_extensions import Buffer as _Buffer
 
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
-_UNPACK_q = _CODEC_q.unpack_from
-_UNPACK_i = _CODEC_i.unpack_from
+_UNPACK_HEADER = HEADER.unpack
+_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b" \x002\x00o\x00\x11\x00"
@@ -118,29 +121,40 @@ class CanvassPositionDecoder(_CanvassPositionLayout, _MessageDecoder):
     _LEAST = ((0, 28), (9, 32))
     _PARTS = ()
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
+        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "CanvassPosition")
+        if not 0 <= offset <= len(view) - 40:
+            return self._wrap_with_header(view, offset)
+        block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
+        if template_id != 50 or schema_id != 111 or block_length != 32:
+            return self._wrap_with_header(view, offset)
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._acting_block_length = block_length
+        self._acting_version = version
+        self._marks = [offset + block_length]
+        return self
+
     @property
     def log_leadership_term_id(self) -> int:
         """Latest term in the log of the sender."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @property
     def log_position(self) -> int:
         """How far the sender's log is written."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @property
     def leadership_term_id(self) -> int:
         """Latest term that the sender has heard of."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @property
     def follower_member_id(self) -> int:
         """Member that sends it."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 24)[0]
 
     @property
     def protocol_version(self) -> int | None:
@@ -150,7 +164,7 @@ class CanvassPositionDecoder(_CanvassPositionLayout, _MessageDecoder):
         """
         if self._acting_version < 9:
             return None
-        value: int = _UNPACK_i(self._buffer, self._offset + 28)[0]
+        value = _UNPACK_i(self._buffer, self._offset + 28)[0]
         return None if value == 0 else value
 
 
@@ -163,8 +177,7 @@ class CanvassPositionEncoder(_CanvassPositionLayout, _MessageEncoder):
     @property
     def log_leadership_term_id(self) -> int:
         """Latest term in the log of the sender."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @log_leadership_term_id.setter
     def log_leadership_term_id(self, value: int) -> None:
@@ -176,8 +189,7 @@ class CanvassPositionEncoder(_CanvassPositionLayout, _MessageEncoder):
     @property
     def log_position(self) -> int:
         """How far the sender's log is written."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @log_position.setter
     def log_position(self, value: int) -> None:
@@ -189,8 +201,7 @@ class CanvassPositionEncoder(_CanvassPositionLayout, _MessageEncoder):
     @property
     def leadership_term_id(self) -> int:
         """Latest term that the sender has heard of."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @leadership_term_id.setter
     def leadership_term_id(self, value: int) -> None:
@@ -202,8 +213,7 @@ class CanvassPositionEncoder(_CanvassPositionLayout, _MessageEncoder):
     @property
     def follower_member_id(self) -> int:
         """Member that sends it."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 24)[0]
 
     @follower_member_id.setter
     def follower_member_id(self, value: int) -> None:
@@ -218,7 +228,7 @@ class CanvassPositionEncoder(_CanvassPositionLayout, _MessageEncoder):
 
         Since version 9.
         """
-        value: int = _UNPACK_i(self._buffer, self._offset + 28)[0]
+        value = _UNPACK_i(self._buffer, self._offset + 28)[0]
         return None if value == 0 else value
 
     @protocol_version.setter
@@ -251,7 +261,8 @@ class CanvassPosition(_Record):
     def decode(cls, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
-        view = buffer if type(buffer) is bytes else _view_of(buffer, "CanvassPosition")
+        is_bytes = type(buffer) is bytes
+        view: _Any = buffer if is_bytes else _view_of(buffer, "CanvassPosition")
         try:
             (
                 head,

@@ -26,12 +26,15 @@ from ..support.records import read_record as _read_record
 from ..support.writing import MessageEncoder as _MessageEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
     from typing_extensions import Buffer as _Buffer
 
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
-_UNPACK_q = _CODEC_q.unpack_from
-_UNPACK_i = _CODEC_i.unpack_from
+_UNPACK_HEADER = HEADER.unpack
+_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"\x0c\x00f\x00o\x00\x11\x00"
@@ -93,17 +96,30 @@ class ClientSessionDecoder(_ClientSessionLayout, _MessageDecoder):
     _LEAST = ((0, 12),)
     _PARTS = _ClientSession_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
+        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "ClientSession")
+        if not 0 <= offset <= len(view) - 20:
+            return self._wrap_with_header(view, offset)
+        block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
+        if template_id != 102 or schema_id != 111 or block_length != 12:
+            return self._wrap_with_header(view, offset)
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._acting_block_length = block_length
+        self._acting_version = version
+        self._marks = [offset + block_length]
+        return self
+
     @property
     def cluster_session_id(self) -> int:
         """The client's session."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @property
     def response_stream_id(self) -> int:
         """Stream to the client."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 8)[0]
 
     @property
     def response_channel(self) -> str:
@@ -125,8 +141,7 @@ class ClientSessionEncoder(_ClientSessionLayout, _MessageEncoder):
     @property
     def cluster_session_id(self) -> int:
         """The client's session."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @cluster_session_id.setter
     def cluster_session_id(self, value: int) -> None:
@@ -138,8 +153,7 @@ class ClientSessionEncoder(_ClientSessionLayout, _MessageEncoder):
     @property
     def response_stream_id(self) -> int:
         """Stream to the client."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 8)[0]
 
     @response_stream_id.setter
     def response_stream_id(self, value: int) -> None:
@@ -187,7 +201,8 @@ class ClientSession(_Record):
     def decode(cls, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
-        view = buffer if type(buffer) is bytes else _view_of(buffer, "ClientSession")
+        is_bytes = type(buffer) is bytes
+        view: _Any = buffer if is_bytes else _view_of(buffer, "ClientSession")
         try:
             head, self.cluster_session_id, self.response_stream_id, n3 = _READ_1(view, offset)
             if head != _HEAD or offset < 0:
@@ -203,7 +218,7 @@ class ClientSession(_Record):
             end = at + n4
             if end > len(view):
                 raise _IrregularError
-            self.encoded_principal = bytes(view[at:end])
+            self.encoded_principal = view[at:end] if is_bytes else bytes(view[at:end])
         except _FAILURES:
             return _read_record(cls, ClientSessionDecoder().wrap_and_apply_header(buffer, offset))
         return self

@@ -26,12 +26,15 @@ from ..support.values import EnumLookup as _EnumLookup
 from ..support.writing import MessageEncoder as _MessageEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
     from typing_extensions import Buffer as _Buffer
 
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
-_UNPACK_q = _CODEC_q.unpack_from
-_UNPACK_i = _CODEC_i.unpack_from
+_UNPACK_HEADER = HEADER.unpack
+_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
 _ClusterAction_of = _EnumLookup(ClusterAction)
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
@@ -103,23 +106,35 @@ class ClusterActionRequestDecoder(_ClusterActionRequestLayout, _MessageDecoder):
     _LEAST = ((0, 28), (11, 32))
     _PARTS = ()
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
+        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "ClusterActionRequest")
+        if not 0 <= offset <= len(view) - 40:
+            return self._wrap_with_header(view, offset)
+        block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
+        if template_id != 23 or schema_id != 111 or block_length != 32:
+            return self._wrap_with_header(view, offset)
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._acting_block_length = block_length
+        self._acting_version = version
+        self._marks = [offset + block_length]
+        return self
+
     @property
     def leadership_term_id(self) -> int:
         """Term of the leader."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @property
     def log_position(self) -> int:
         """Position in the log of this message."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @property
     def timestamp(self) -> int:
         """The cluster's time."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @property
     def action(self) -> ClusterAction:
@@ -134,7 +149,7 @@ class ClusterActionRequestDecoder(_ClusterActionRequestLayout, _MessageDecoder):
         """
         if self._acting_version < 11:
             return None
-        value: int = _UNPACK_i(self._buffer, self._offset + 28)[0]
+        value = _UNPACK_i(self._buffer, self._offset + 28)[0]
         return None if value == -2147483648 else value
 
 
@@ -147,8 +162,7 @@ class ClusterActionRequestEncoder(_ClusterActionRequestLayout, _MessageEncoder):
     @property
     def leadership_term_id(self) -> int:
         """Term of the leader."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @leadership_term_id.setter
     def leadership_term_id(self, value: int) -> None:
@@ -160,8 +174,7 @@ class ClusterActionRequestEncoder(_ClusterActionRequestLayout, _MessageEncoder):
     @property
     def log_position(self) -> int:
         """Position in the log of this message."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @log_position.setter
     def log_position(self, value: int) -> None:
@@ -173,8 +186,7 @@ class ClusterActionRequestEncoder(_ClusterActionRequestLayout, _MessageEncoder):
     @property
     def timestamp(self) -> int:
         """The cluster's time."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @timestamp.setter
     def timestamp(self, value: int) -> None:
@@ -201,7 +213,7 @@ class ClusterActionRequestEncoder(_ClusterActionRequestLayout, _MessageEncoder):
 
         Since version 11.
         """
-        value: int = _UNPACK_i(self._buffer, self._offset + 28)[0]
+        value = _UNPACK_i(self._buffer, self._offset + 28)[0]
         return None if value == -2147483648 else value
 
     @flags.setter
@@ -234,7 +246,8 @@ class ClusterActionRequest(_Record):
     def decode(cls, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
-        view = buffer if type(buffer) is bytes else _view_of(buffer, "ClusterActionRequest")
+        is_bytes = type(buffer) is bytes
+        view: _Any = buffer if is_bytes else _view_of(buffer, "ClusterActionRequest")
         try:
             head, self.leadership_term_id, self.log_position, self.timestamp, v4, v5 = _READ_1(view, offset)
             if head != _HEAD or offset < 0:

@@ -26,10 +26,13 @@ from ..support.records import read_record as _read_record
 from ..support.writing import MessageEncoder as _MessageEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
     from typing_extensions import Buffer as _Buffer
 
 _CODEC_i = _Struct("<i")
-_UNPACK_i = _CODEC_i.unpack_from
+_UNPACK_HEADER = HEADER.unpack
+_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"\x08\x00j\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8siiI").unpack_from
@@ -94,17 +97,30 @@ class ClusterMembersDecoder(_ClusterMembersLayout, _MessageDecoder):
     _LEAST = ((0, 8),)
     _PARTS = _ClusterMembers_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
+        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "ClusterMembers")
+        if not 0 <= offset <= len(view) - 16:
+            return self._wrap_with_header(view, offset)
+        block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
+        if template_id != 106 or schema_id != 111 or block_length != 8:
+            return self._wrap_with_header(view, offset)
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._acting_block_length = block_length
+        self._acting_version = version
+        self._marks = [offset + block_length]
+        return self
+
     @property
     def member_id(self) -> int:
         """Member that took the snapshot."""
-        value: int = _UNPACK_i(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset)[0]
 
     @property
     def high_member_id(self) -> int:
         """Greatest member id so far."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 4)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 4)[0]
 
     @property
     def cluster_members(self) -> str:
@@ -121,8 +137,7 @@ class ClusterMembersEncoder(_ClusterMembersLayout, _MessageEncoder):
     @property
     def member_id(self) -> int:
         """Member that took the snapshot."""
-        value: int = _UNPACK_i(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset)[0]
 
     @member_id.setter
     def member_id(self, value: int) -> None:
@@ -134,8 +149,7 @@ class ClusterMembersEncoder(_ClusterMembersLayout, _MessageEncoder):
     @property
     def high_member_id(self) -> int:
         """Greatest member id so far."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 4)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 4)[0]
 
     @high_member_id.setter
     def high_member_id(self, value: int) -> None:
@@ -168,7 +182,8 @@ class ClusterMembers(_Record):
     def decode(cls, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
-        view = buffer if type(buffer) is bytes else _view_of(buffer, "ClusterMembers")
+        is_bytes = type(buffer) is bytes
+        view: _Any = buffer if is_bytes else _view_of(buffer, "ClusterMembers")
         try:
             head, self.member_id, self.high_member_id, n3 = _READ_1(view, offset)
             if head != _HEAD or offset < 0:

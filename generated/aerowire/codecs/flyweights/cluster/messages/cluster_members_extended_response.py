@@ -33,14 +33,17 @@ from ..support.writing import GroupEncoder as _GroupEncoder
 from ..support.writing import MessageEncoder as _MessageEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
     from typing_extensions import Buffer as _Buffer
 
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
-_UNPACK_q = _CODEC_q.unpack_from
-_UNPACK_i = _CODEC_i.unpack_from
+_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
+_UNPACK_HEADER = HEADER.unpack
 _HEAD = b"\x18\x00+\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqqiiHH").unpack_from
 _READ_2 = _Struct("<qqqiI").unpack_from
@@ -162,26 +165,22 @@ class ClusterMembersExtendedResponseActiveMembersDecoder(_ClusterMembersExtended
     @property
     def leadership_term_id(self) -> int:
         """Latest term that it told of."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @property
     def log_position(self) -> int:
         """How far its log is written."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @property
     def time_of_last_append_ns(self) -> int:
         """When it last told how far its log is written."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @property
     def member_id(self) -> int:
         """Its id."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 24)[0]
 
     @property
     def ingress_endpoint(self) -> str:
@@ -218,8 +217,7 @@ class ClusterMembersExtendedResponseActiveMembersEncoder(_ClusterMembersExtended
     @property
     def leadership_term_id(self) -> int:
         """Latest term that it told of."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @leadership_term_id.setter
     def leadership_term_id(self, value: int) -> None:
@@ -231,8 +229,7 @@ class ClusterMembersExtendedResponseActiveMembersEncoder(_ClusterMembersExtended
     @property
     def log_position(self) -> int:
         """How far its log is written."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @log_position.setter
     def log_position(self, value: int) -> None:
@@ -244,8 +241,7 @@ class ClusterMembersExtendedResponseActiveMembersEncoder(_ClusterMembersExtended
     @property
     def time_of_last_append_ns(self) -> int:
         """When it last told how far its log is written."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @time_of_last_append_ns.setter
     def time_of_last_append_ns(self, value: int) -> None:
@@ -257,8 +253,7 @@ class ClusterMembersExtendedResponseActiveMembersEncoder(_ClusterMembersExtended
     @property
     def member_id(self) -> int:
         """Its id."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 24)[0]
 
     @member_id.setter
     def member_id(self, value: int) -> None:
@@ -407,26 +402,22 @@ class ClusterMembersExtendedResponsePassiveMembersDecoder(_ClusterMembersExtende
     @property
     def leadership_term_id(self) -> int:
         """Latest term that it told of."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @property
     def log_position(self) -> int:
         """How far its log is written."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @property
     def time_of_last_append_ns(self) -> int:
         """When it last told how far its log is written."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @property
     def member_id(self) -> int:
         """Its id."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 24)[0]
 
     @property
     def ingress_endpoint(self) -> str:
@@ -463,8 +454,7 @@ class ClusterMembersExtendedResponsePassiveMembersEncoder(_ClusterMembersExtende
     @property
     def leadership_term_id(self) -> int:
         """Latest term that it told of."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @leadership_term_id.setter
     def leadership_term_id(self, value: int) -> None:
@@ -476,8 +466,7 @@ class ClusterMembersExtendedResponsePassiveMembersEncoder(_ClusterMembersExtende
     @property
     def log_position(self) -> int:
         """How far its log is written."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @log_position.setter
     def log_position(self, value: int) -> None:
@@ -489,8 +478,7 @@ class ClusterMembersExtendedResponsePassiveMembersEncoder(_ClusterMembersExtende
     @property
     def time_of_last_append_ns(self) -> int:
         """When it last told how far its log is written."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @time_of_last_append_ns.setter
     def time_of_last_append_ns(self, value: int) -> None:
@@ -502,8 +490,7 @@ class ClusterMembersExtendedResponsePassiveMembersEncoder(_ClusterMembersExtende
     @property
     def member_id(self) -> int:
         """Its id."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 24)[0]
 
     @member_id.setter
     def member_id(self, value: int) -> None:
@@ -647,29 +634,40 @@ class ClusterMembersExtendedResponseDecoder(_ClusterMembersExtendedResponseLayou
     _LEAST = ((0, 24),)
     _PARTS = _ClusterMembersExtendedResponse_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
+        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "ClusterMembersExtendedResponse")
+        if not 0 <= offset <= len(view) - 32:
+            return self._wrap_with_header(view, offset)
+        block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
+        if template_id != 43 or schema_id != 111 or block_length != 24:
+            return self._wrap_with_header(view, offset)
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._acting_block_length = block_length
+        self._acting_version = version
+        self._marks = [offset + block_length]
+        return self
+
     @property
     def correlation_id(self) -> int:
         """Number of the query that is answered."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @property
     def current_time_ns(self) -> int:
         """The time on the node, in nanoseconds."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @property
     def leader_member_id(self) -> int:
         """Member that leads."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 16)[0]
 
     @property
     def member_id(self) -> int:
         """Member that answers."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 20)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 20)[0]
 
     @property
     def active_members(self) -> _GroupDecoder[ClusterMembersExtendedResponseActiveMembersDecoder]:
@@ -691,8 +689,7 @@ class ClusterMembersExtendedResponseEncoder(_ClusterMembersExtendedResponseLayou
     @property
     def correlation_id(self) -> int:
         """Number of the query that is answered."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -704,8 +701,7 @@ class ClusterMembersExtendedResponseEncoder(_ClusterMembersExtendedResponseLayou
     @property
     def current_time_ns(self) -> int:
         """The time on the node, in nanoseconds."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @current_time_ns.setter
     def current_time_ns(self, value: int) -> None:
@@ -717,8 +713,7 @@ class ClusterMembersExtendedResponseEncoder(_ClusterMembersExtendedResponseLayou
     @property
     def leader_member_id(self) -> int:
         """Member that leads."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 16)[0]
 
     @leader_member_id.setter
     def leader_member_id(self, value: int) -> None:
@@ -730,8 +725,7 @@ class ClusterMembersExtendedResponseEncoder(_ClusterMembersExtendedResponseLayou
     @property
     def member_id(self) -> int:
         """Member that answers."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 20)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 20)[0]
 
     @member_id.setter
     def member_id(self, value: int) -> None:
@@ -803,7 +797,7 @@ class ClusterMembersExtendedResponsePassiveMembers(_Record):
     archive_endpoint: str = ""
 
 
-def _read_entries_1(view: bytes | memoryview, at: int, count: int) -> tuple[list[ClusterMembersExtendedResponseActiveMembers], int]:
+def _read_entries_1(view: _Any, at: int, count: int) -> tuple[list[ClusterMembersExtendedResponseActiveMembers], int]:
     rows: list[ClusterMembersExtendedResponseActiveMembers] = []
     for _ in range(count):
         entry = _new(ClusterMembersExtendedResponseActiveMembers)
@@ -852,7 +846,7 @@ def _read_entries_1(view: bytes | memoryview, at: int, count: int) -> tuple[list
     return rows, at
 
 
-def _read_entries_2(view: bytes | memoryview, at: int, count: int) -> tuple[list[ClusterMembersExtendedResponsePassiveMembers], int]:
+def _read_entries_2(view: _Any, at: int, count: int) -> tuple[list[ClusterMembersExtendedResponsePassiveMembers], int]:
     rows: list[ClusterMembersExtendedResponsePassiveMembers] = []
     for _ in range(count):
         entry = _new(ClusterMembersExtendedResponsePassiveMembers)
@@ -991,7 +985,8 @@ class ClusterMembersExtendedResponse(_Record):
     def decode(cls, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
-        view = buffer if type(buffer) is bytes else _view_of(buffer, "ClusterMembersExtendedResponse")
+        is_bytes = type(buffer) is bytes
+        view: _Any = buffer if is_bytes else _view_of(buffer, "ClusterMembersExtendedResponse")
         try:
             (
                 head,

@@ -28,12 +28,15 @@ from ..support.values import EnumLookup as _EnumLookup
 from ..support.writing import MessageEncoder as _MessageEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
     from typing_extensions import Buffer as _Buffer
 
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
-_UNPACK_q = _CODEC_q.unpack_from
-_UNPACK_i = _CODEC_i.unpack_from
+_UNPACK_HEADER = HEADER.unpack
+_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
 _CloseReason_of = _EnumLookup(CloseReason)
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
@@ -128,29 +131,40 @@ class ClusterSessionDecoder(_ClusterSessionLayout, _MessageDecoder):
     _LEAST = ((0, 40),)
     _PARTS = _ClusterSession_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
+        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "ClusterSession")
+        if not 0 <= offset <= len(view) - 48:
+            return self._wrap_with_header(view, offset)
+        block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
+        if template_id != 103 or schema_id != 111 or block_length != 40:
+            return self._wrap_with_header(view, offset)
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._acting_block_length = block_length
+        self._acting_version = version
+        self._marks = [offset + block_length]
+        return self
+
     @property
     def cluster_session_id(self) -> int:
         """The client's session."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @property
     def correlation_id(self) -> int:
         """Number of the request to connect."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @property
     def opened_log_position(self) -> int:
         """Where in the log the session was opened."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @property
     def time_of_last_activity(self) -> int:
         """When the client was last heard of."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 24)[0]
 
     @property
     def close_reason(self) -> CloseReason:
@@ -160,8 +174,7 @@ class ClusterSessionDecoder(_ClusterSessionLayout, _MessageDecoder):
     @property
     def response_stream_id(self) -> int:
         """Stream to the client."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 36)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 36)[0]
 
     @property
     def response_channel(self) -> str:
@@ -178,8 +191,7 @@ class ClusterSessionEncoder(_ClusterSessionLayout, _MessageEncoder):
     @property
     def cluster_session_id(self) -> int:
         """The client's session."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @cluster_session_id.setter
     def cluster_session_id(self, value: int) -> None:
@@ -191,8 +203,7 @@ class ClusterSessionEncoder(_ClusterSessionLayout, _MessageEncoder):
     @property
     def correlation_id(self) -> int:
         """Number of the request to connect."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -204,8 +215,7 @@ class ClusterSessionEncoder(_ClusterSessionLayout, _MessageEncoder):
     @property
     def opened_log_position(self) -> int:
         """Where in the log the session was opened."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @opened_log_position.setter
     def opened_log_position(self, value: int) -> None:
@@ -217,8 +227,7 @@ class ClusterSessionEncoder(_ClusterSessionLayout, _MessageEncoder):
     @property
     def time_of_last_activity(self) -> int:
         """When the client was last heard of."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 24)[0]
 
     @time_of_last_activity.setter
     def time_of_last_activity(self, value: int) -> None:
@@ -242,8 +251,7 @@ class ClusterSessionEncoder(_ClusterSessionLayout, _MessageEncoder):
     @property
     def response_stream_id(self) -> int:
         """Stream to the client."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 36)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 36)[0]
 
     @response_stream_id.setter
     def response_stream_id(self, value: int) -> None:
@@ -288,7 +296,8 @@ class ClusterSession(_Record):
     def decode(cls, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
-        view = buffer if type(buffer) is bytes else _view_of(buffer, "ClusterSession")
+        is_bytes = type(buffer) is bytes
+        view: _Any = buffer if is_bytes else _view_of(buffer, "ClusterSession")
         try:
             (
                 head,

@@ -24,12 +24,15 @@ from ..support.records import read_record as _read_record
 from ..support.writing import MessageEncoder as _MessageEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
     from typing_extensions import Buffer as _Buffer
 
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
-_UNPACK_q = _CODEC_q.unpack_from
-_UNPACK_i = _CODEC_i.unpack_from
+_UNPACK_HEADER = HEADER.unpack
+_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"\x1c\x00i\x00o\x00\x11\x00"
@@ -109,11 +112,25 @@ class ConsensusModuleDecoder(_ConsensusModuleLayout, _MessageDecoder):
     _LEAST = ((0, 8), (3, 28))
     _PARTS = ()
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
+        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "ConsensusModule")
+        if not 0 <= offset <= len(view) - 36:
+            return self._wrap_with_header(view, offset)
+        block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
+        if template_id != 105 or schema_id != 111 or block_length != 28:
+            return self._wrap_with_header(view, offset)
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._acting_block_length = block_length
+        self._acting_version = version
+        self._marks = [offset + block_length]
+        return self
+
     @property
     def next_session_id(self) -> int:
         """Number of the next session of a client."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @property
     def next_service_session_id(self) -> int | None:
@@ -123,7 +140,7 @@ class ConsensusModuleDecoder(_ConsensusModuleLayout, _MessageDecoder):
         """
         if self._acting_version < 3:
             return None
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
+        value = _UNPACK_q(self._buffer, self._offset + 8)[0]
         return None if value == -9223372036854775808 else value
 
     @property
@@ -134,7 +151,7 @@ class ConsensusModuleDecoder(_ConsensusModuleLayout, _MessageDecoder):
         """
         if self._acting_version < 3:
             return None
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
+        value = _UNPACK_q(self._buffer, self._offset + 16)[0]
         return None if value == -9223372036854775808 else value
 
     @property
@@ -145,7 +162,7 @@ class ConsensusModuleDecoder(_ConsensusModuleLayout, _MessageDecoder):
         """
         if self._acting_version < 3:
             return None
-        value: int = _UNPACK_i(self._buffer, self._offset + 24)[0]
+        value = _UNPACK_i(self._buffer, self._offset + 24)[0]
         return None if value == 0 else value
 
 
@@ -158,8 +175,7 @@ class ConsensusModuleEncoder(_ConsensusModuleLayout, _MessageEncoder):
     @property
     def next_session_id(self) -> int:
         """Number of the next session of a client."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @next_session_id.setter
     def next_session_id(self, value: int) -> None:
@@ -174,7 +190,7 @@ class ConsensusModuleEncoder(_ConsensusModuleLayout, _MessageEncoder):
 
         Since version 3.
         """
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
+        value = _UNPACK_q(self._buffer, self._offset + 8)[0]
         return None if value == -9223372036854775808 else value
 
     @next_service_session_id.setter
@@ -190,7 +206,7 @@ class ConsensusModuleEncoder(_ConsensusModuleLayout, _MessageEncoder):
 
         Since version 3.
         """
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
+        value = _UNPACK_q(self._buffer, self._offset + 16)[0]
         return None if value == -9223372036854775808 else value
 
     @log_service_session_id.setter
@@ -206,7 +222,7 @@ class ConsensusModuleEncoder(_ConsensusModuleLayout, _MessageEncoder):
 
         Since version 3.
         """
-        value: int = _UNPACK_i(self._buffer, self._offset + 24)[0]
+        value = _UNPACK_i(self._buffer, self._offset + 24)[0]
         return None if value == 0 else value
 
     @pending_message_capacity.setter
@@ -237,7 +253,8 @@ class ConsensusModule(_Record):
     def decode(cls, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
-        view = buffer if type(buffer) is bytes else _view_of(buffer, "ConsensusModule")
+        is_bytes = type(buffer) is bytes
+        view: _Any = buffer if is_bytes else _view_of(buffer, "ConsensusModule")
         try:
             head, self.next_session_id, v2, v3, v4 = _READ_1(view, offset)
             if head != _HEAD or offset < 0:

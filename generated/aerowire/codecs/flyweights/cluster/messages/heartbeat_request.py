@@ -26,12 +26,15 @@ from ..support.records import read_record as _read_record
 from ..support.writing import MessageEncoder as _MessageEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
     from typing_extensions import Buffer as _Buffer
 
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
-_UNPACK_q = _CODEC_q.unpack_from
-_UNPACK_i = _CODEC_i.unpack_from
+_UNPACK_HEADER = HEADER.unpack
+_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"\x0c\x00O\x00o\x00\x11\x00"
@@ -93,17 +96,30 @@ class HeartbeatRequestDecoder(_HeartbeatRequestLayout, _MessageDecoder):
     _LEAST = ((0, 12),)
     _PARTS = _HeartbeatRequest_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
+        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "HeartbeatRequest")
+        if not 0 <= offset <= len(view) - 20:
+            return self._wrap_with_header(view, offset)
+        block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
+        if template_id != 79 or schema_id != 111 or block_length != 12:
+            return self._wrap_with_header(view, offset)
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._acting_block_length = block_length
+        self._acting_version = version
+        self._marks = [offset + block_length]
+        return self
+
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @property
     def response_stream_id(self) -> int:
         """Stream that answers are wanted on."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 8)[0]
 
     @property
     def response_channel(self) -> str:
@@ -125,8 +141,7 @@ class HeartbeatRequestEncoder(_HeartbeatRequestLayout, _MessageEncoder):
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -138,8 +153,7 @@ class HeartbeatRequestEncoder(_HeartbeatRequestLayout, _MessageEncoder):
     @property
     def response_stream_id(self) -> int:
         """Stream that answers are wanted on."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 8)[0]
 
     @response_stream_id.setter
     def response_stream_id(self, value: int) -> None:
@@ -187,7 +201,8 @@ class HeartbeatRequest(_Record):
     def decode(cls, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
-        view = buffer if type(buffer) is bytes else _view_of(buffer, "HeartbeatRequest")
+        is_bytes = type(buffer) is bytes
+        view: _Any = buffer if is_bytes else _view_of(buffer, "HeartbeatRequest")
         try:
             head, self.correlation_id, self.response_stream_id, n3 = _READ_1(view, offset)
             if head != _HEAD or offset < 0:
@@ -203,7 +218,7 @@ class HeartbeatRequest(_Record):
             end = at + n4
             if end > len(view):
                 raise _IrregularError
-            self.encoded_credentials = bytes(view[at:end])
+            self.encoded_credentials = view[at:end] if is_bytes else bytes(view[at:end])
         except _FAILURES:
             return _read_record(cls, HeartbeatRequestDecoder().wrap_and_apply_header(buffer, offset))
         return self

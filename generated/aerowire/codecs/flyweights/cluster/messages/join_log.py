@@ -29,12 +29,15 @@ from ..support.values import OptionalEnumLookup as _OptionalEnumLookup
 from ..support.writing import MessageEncoder as _MessageEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
     from typing_extensions import Buffer as _Buffer
 
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
-_UNPACK_q = _CODEC_q.unpack_from
-_UNPACK_i = _CODEC_i.unpack_from
+_UNPACK_HEADER = HEADER.unpack
+_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
 _BooleanType_of = _EnumLookup(BooleanType)
 _BooleanType_or_none_of = _OptionalEnumLookup(BooleanType, -2147483648)
 _PACK_q = _CODEC_q.pack_into
@@ -156,35 +159,45 @@ class JoinLogDecoder(_JoinLogLayout, _MessageDecoder):
     _LEAST = ((0, 36), (16, 40))
     _PARTS = _JoinLog_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
+        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "JoinLog")
+        if not 0 <= offset <= len(view) - 48:
+            return self._wrap_with_header(view, offset)
+        block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
+        if template_id != 40 or schema_id != 111 or block_length != 40:
+            return self._wrap_with_header(view, offset)
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._acting_block_length = block_length
+        self._acting_version = version
+        self._marks = [offset + block_length]
+        return self
+
     @property
     def log_position(self) -> int:
         """Where in the log to begin."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @property
     def max_log_position(self) -> int:
         """Where in the log to end; of a log that goes on, the greatest number."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @property
     def member_id(self) -> int:
         """Member that the service belongs to."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 16)[0]
 
     @property
     def log_session_id(self) -> int:
         """Session of the log's publication."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 20)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 20)[0]
 
     @property
     def log_stream_id(self) -> int:
         """Stream of the log."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 24)[0]
 
     @property
     def is_startup(self) -> BooleanType:
@@ -194,8 +207,7 @@ class JoinLogDecoder(_JoinLogLayout, _MessageDecoder):
     @property
     def role(self) -> int:
         """What the member is: 0 follower, 1 candidate, 2 leader."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 32)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 32)[0]
 
     @property
     def is_standby(self) -> BooleanType | None:
@@ -222,8 +234,7 @@ class JoinLogEncoder(_JoinLogLayout, _MessageEncoder):
     @property
     def log_position(self) -> int:
         """Where in the log to begin."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @log_position.setter
     def log_position(self, value: int) -> None:
@@ -235,8 +246,7 @@ class JoinLogEncoder(_JoinLogLayout, _MessageEncoder):
     @property
     def max_log_position(self) -> int:
         """Where in the log to end; of a log that goes on, the greatest number."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @max_log_position.setter
     def max_log_position(self, value: int) -> None:
@@ -248,8 +258,7 @@ class JoinLogEncoder(_JoinLogLayout, _MessageEncoder):
     @property
     def member_id(self) -> int:
         """Member that the service belongs to."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 16)[0]
 
     @member_id.setter
     def member_id(self, value: int) -> None:
@@ -261,8 +270,7 @@ class JoinLogEncoder(_JoinLogLayout, _MessageEncoder):
     @property
     def log_session_id(self) -> int:
         """Session of the log's publication."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 20)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 20)[0]
 
     @log_session_id.setter
     def log_session_id(self, value: int) -> None:
@@ -274,8 +282,7 @@ class JoinLogEncoder(_JoinLogLayout, _MessageEncoder):
     @property
     def log_stream_id(self) -> int:
         """Stream of the log."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 24)[0]
 
     @log_stream_id.setter
     def log_stream_id(self, value: int) -> None:
@@ -299,8 +306,7 @@ class JoinLogEncoder(_JoinLogLayout, _MessageEncoder):
     @property
     def role(self) -> int:
         """What the member is: 0 follower, 1 candidate, 2 leader."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 32)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 32)[0]
 
     @role.setter
     def role(self, value: int) -> None:
@@ -364,7 +370,8 @@ class JoinLog(_Record):
     def decode(cls, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
-        view = buffer if type(buffer) is bytes else _view_of(buffer, "JoinLog")
+        is_bytes = type(buffer) is bytes
+        view: _Any = buffer if is_bytes else _view_of(buffer, "JoinLog")
         try:
             (
                 head,

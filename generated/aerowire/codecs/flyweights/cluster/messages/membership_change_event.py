@@ -28,12 +28,15 @@ from ..support.values import EnumLookup as _EnumLookup
 from ..support.writing import MessageEncoder as _MessageEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
     from typing_extensions import Buffer as _Buffer
 
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
-_UNPACK_q = _CODEC_q.unpack_from
-_UNPACK_i = _CODEC_i.unpack_from
+_UNPACK_HEADER = HEADER.unpack
+_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
 _ChangeType_of = _EnumLookup(ChangeType)
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
@@ -147,35 +150,45 @@ class MembershipChangeEventDecoder(_MembershipChangeEventLayout, _MessageDecoder
     _LEAST = ((0, 40),)
     _PARTS = _MembershipChangeEvent_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
+        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "MembershipChangeEvent")
+        if not 0 <= offset <= len(view) - 48:
+            return self._wrap_with_header(view, offset)
+        block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
+        if template_id != 25 or schema_id != 111 or block_length != 40:
+            return self._wrap_with_header(view, offset)
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._acting_block_length = block_length
+        self._acting_version = version
+        self._marks = [offset + block_length]
+        return self
+
     @property
     def leadership_term_id(self) -> int:
         """Term of the leader."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @property
     def log_position(self) -> int:
         """Position in the log."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @property
     def timestamp(self) -> int:
         """The cluster's time."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @property
     def leader_member_id(self) -> int:
         """Member that leads."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 24)[0]
 
     @property
     def cluster_size(self) -> int:
         """Number of members from here on."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 28)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 28)[0]
 
     @property
     def change_type(self) -> ChangeType:
@@ -185,8 +198,7 @@ class MembershipChangeEventDecoder(_MembershipChangeEventLayout, _MessageDecoder
     @property
     def member_id(self) -> int:
         """Member that came or left."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 36)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 36)[0]
 
     @property
     def cluster_members(self) -> str:
@@ -203,8 +215,7 @@ class MembershipChangeEventEncoder(_MembershipChangeEventLayout, _MessageEncoder
     @property
     def leadership_term_id(self) -> int:
         """Term of the leader."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @leadership_term_id.setter
     def leadership_term_id(self, value: int) -> None:
@@ -216,8 +227,7 @@ class MembershipChangeEventEncoder(_MembershipChangeEventLayout, _MessageEncoder
     @property
     def log_position(self) -> int:
         """Position in the log."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @log_position.setter
     def log_position(self, value: int) -> None:
@@ -229,8 +239,7 @@ class MembershipChangeEventEncoder(_MembershipChangeEventLayout, _MessageEncoder
     @property
     def timestamp(self) -> int:
         """The cluster's time."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @timestamp.setter
     def timestamp(self, value: int) -> None:
@@ -242,8 +251,7 @@ class MembershipChangeEventEncoder(_MembershipChangeEventLayout, _MessageEncoder
     @property
     def leader_member_id(self) -> int:
         """Member that leads."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 24)[0]
 
     @leader_member_id.setter
     def leader_member_id(self, value: int) -> None:
@@ -255,8 +263,7 @@ class MembershipChangeEventEncoder(_MembershipChangeEventLayout, _MessageEncoder
     @property
     def cluster_size(self) -> int:
         """Number of members from here on."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 28)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 28)[0]
 
     @cluster_size.setter
     def cluster_size(self, value: int) -> None:
@@ -280,8 +287,7 @@ class MembershipChangeEventEncoder(_MembershipChangeEventLayout, _MessageEncoder
     @property
     def member_id(self) -> int:
         """Member that came or left."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 36)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 36)[0]
 
     @member_id.setter
     def member_id(self, value: int) -> None:
@@ -328,7 +334,8 @@ class MembershipChangeEvent(_Record):
     def decode(cls, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
-        view = buffer if type(buffer) is bytes else _view_of(buffer, "MembershipChangeEvent")
+        is_bytes = type(buffer) is bytes
+        view: _Any = buffer if is_bytes else _view_of(buffer, "MembershipChangeEvent")
         try:
             (
                 head,

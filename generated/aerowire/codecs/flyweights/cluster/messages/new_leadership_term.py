@@ -26,12 +26,15 @@ from ..support.values import EnumLookup as _EnumLookup
 from ..support.writing import MessageEncoder as _MessageEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
     from typing_extensions import Buffer as _Buffer
 
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
-_UNPACK_q = _CODEC_q.unpack_from
-_UNPACK_i = _CODEC_i.unpack_from
+_UNPACK_HEADER = HEADER.unpack
+_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
 _BooleanType_of = _EnumLookup(BooleanType)
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
@@ -230,76 +233,80 @@ class NewLeadershipTermDecoder(_NewLeadershipTermLayout, _MessageDecoder):
     _LEAST = ((0, 88), (15, 96))
     _PARTS = ()
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
+        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "NewLeadershipTerm")
+        if not 0 <= offset <= len(view) - 104:
+            return self._wrap_with_header(view, offset)
+        block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
+        if template_id != 53 or schema_id != 111 or block_length != 96:
+            return self._wrap_with_header(view, offset)
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._acting_block_length = block_length
+        self._acting_version = version
+        self._marks = [offset + block_length]
+        return self
+
     @property
     def log_leadership_term_id(self) -> int:
         """Latest term in the log of the member that is addressed."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @property
     def next_leadership_term_id(self) -> int:
         """Term that follows it in the leader's log; -1 when none does."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @property
     def next_term_base_log_position(self) -> int:
         """Where in the log that next term began; -1 when there is none."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @property
     def next_log_position(self) -> int:
         """Where in the log that next term ended; -1 when it has not."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 24)[0]
 
     @property
     def leadership_term_id(self) -> int:
         """Term of the leader."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 32)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 32)[0]
 
     @property
     def term_base_log_position(self) -> int:
         """Where in the log the leader's term began."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 40)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 40)[0]
 
     @property
     def log_position(self) -> int:
         """How far the leader's log is written."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 48)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 48)[0]
 
     @property
     def leader_recording_id(self) -> int:
         """Recording of the log in the leader's archive."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 56)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 56)[0]
 
     @property
     def timestamp(self) -> int:
         """The cluster's time at the leader."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 64)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 64)[0]
 
     @property
     def leader_member_id(self) -> int:
         """Member that leads."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 72)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 72)[0]
 
     @property
     def log_session_id(self) -> int:
         """Session of the log's publication."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 76)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 76)[0]
 
     @property
     def app_version(self) -> int | None:
         """Version of the application."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 80)[0]
+        value = _UNPACK_i(self._buffer, self._offset + 80)[0]
         return None if value == 0 else value
 
     @property
@@ -315,8 +322,7 @@ class NewLeadershipTermDecoder(_NewLeadershipTermLayout, _MessageDecoder):
         """
         if self._acting_version < 15:
             return None
-        value: int = _UNPACK_q(self._buffer, self._offset + 88)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 88)[0]
 
 
 class NewLeadershipTermEncoder(_NewLeadershipTermLayout, _MessageEncoder):
@@ -328,8 +334,7 @@ class NewLeadershipTermEncoder(_NewLeadershipTermLayout, _MessageEncoder):
     @property
     def log_leadership_term_id(self) -> int:
         """Latest term in the log of the member that is addressed."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @log_leadership_term_id.setter
     def log_leadership_term_id(self, value: int) -> None:
@@ -341,8 +346,7 @@ class NewLeadershipTermEncoder(_NewLeadershipTermLayout, _MessageEncoder):
     @property
     def next_leadership_term_id(self) -> int:
         """Term that follows it in the leader's log; -1 when none does."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @next_leadership_term_id.setter
     def next_leadership_term_id(self, value: int) -> None:
@@ -354,8 +358,7 @@ class NewLeadershipTermEncoder(_NewLeadershipTermLayout, _MessageEncoder):
     @property
     def next_term_base_log_position(self) -> int:
         """Where in the log that next term began; -1 when there is none."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @next_term_base_log_position.setter
     def next_term_base_log_position(self, value: int) -> None:
@@ -367,8 +370,7 @@ class NewLeadershipTermEncoder(_NewLeadershipTermLayout, _MessageEncoder):
     @property
     def next_log_position(self) -> int:
         """Where in the log that next term ended; -1 when it has not."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 24)[0]
 
     @next_log_position.setter
     def next_log_position(self, value: int) -> None:
@@ -380,8 +382,7 @@ class NewLeadershipTermEncoder(_NewLeadershipTermLayout, _MessageEncoder):
     @property
     def leadership_term_id(self) -> int:
         """Term of the leader."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 32)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 32)[0]
 
     @leadership_term_id.setter
     def leadership_term_id(self, value: int) -> None:
@@ -393,8 +394,7 @@ class NewLeadershipTermEncoder(_NewLeadershipTermLayout, _MessageEncoder):
     @property
     def term_base_log_position(self) -> int:
         """Where in the log the leader's term began."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 40)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 40)[0]
 
     @term_base_log_position.setter
     def term_base_log_position(self, value: int) -> None:
@@ -406,8 +406,7 @@ class NewLeadershipTermEncoder(_NewLeadershipTermLayout, _MessageEncoder):
     @property
     def log_position(self) -> int:
         """How far the leader's log is written."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 48)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 48)[0]
 
     @log_position.setter
     def log_position(self, value: int) -> None:
@@ -419,8 +418,7 @@ class NewLeadershipTermEncoder(_NewLeadershipTermLayout, _MessageEncoder):
     @property
     def leader_recording_id(self) -> int:
         """Recording of the log in the leader's archive."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 56)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 56)[0]
 
     @leader_recording_id.setter
     def leader_recording_id(self, value: int) -> None:
@@ -432,8 +430,7 @@ class NewLeadershipTermEncoder(_NewLeadershipTermLayout, _MessageEncoder):
     @property
     def timestamp(self) -> int:
         """The cluster's time at the leader."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 64)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 64)[0]
 
     @timestamp.setter
     def timestamp(self, value: int) -> None:
@@ -445,8 +442,7 @@ class NewLeadershipTermEncoder(_NewLeadershipTermLayout, _MessageEncoder):
     @property
     def leader_member_id(self) -> int:
         """Member that leads."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 72)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 72)[0]
 
     @leader_member_id.setter
     def leader_member_id(self, value: int) -> None:
@@ -458,8 +454,7 @@ class NewLeadershipTermEncoder(_NewLeadershipTermLayout, _MessageEncoder):
     @property
     def log_session_id(self) -> int:
         """Session of the log's publication."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 76)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 76)[0]
 
     @log_session_id.setter
     def log_session_id(self, value: int) -> None:
@@ -471,7 +466,7 @@ class NewLeadershipTermEncoder(_NewLeadershipTermLayout, _MessageEncoder):
     @property
     def app_version(self) -> int | None:
         """Version of the application."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 80)[0]
+        value = _UNPACK_i(self._buffer, self._offset + 80)[0]
         return None if value == 0 else value
 
     @app_version.setter
@@ -499,8 +494,7 @@ class NewLeadershipTermEncoder(_NewLeadershipTermLayout, _MessageEncoder):
 
         Since version 15.
         """
-        value: int = _UNPACK_q(self._buffer, self._offset + 88)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 88)[0]
 
     @commit_position.setter
     def commit_position(self, value: int | None) -> None:
@@ -550,7 +544,8 @@ class NewLeadershipTerm(_Record):
     def decode(cls, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
-        view = buffer if type(buffer) is bytes else _view_of(buffer, "NewLeadershipTerm")
+        is_bytes = type(buffer) is bytes
+        view: _Any = buffer if is_bytes else _view_of(buffer, "NewLeadershipTerm")
         try:
             (
                 head,

@@ -26,12 +26,15 @@ from ..support.values import OptionalEnumLookup as _OptionalEnumLookup
 from ..support.writing import MessageEncoder as _MessageEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
     from typing_extensions import Buffer as _Buffer
 
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
-_UNPACK_q = _CODEC_q.unpack_from
-_UNPACK_i = _CODEC_i.unpack_from
+_UNPACK_HEADER = HEADER.unpack
+_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
 _ClusterTimeUnit_or_none_of = _OptionalEnumLookup(ClusterTimeUnit, -2147483648)
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
@@ -136,41 +139,50 @@ class NewLeadershipTermEventDecoder(_NewLeadershipTermEventLayout, _MessageDecod
     _LEAST = ((0, 40), (4, 48))
     _PARTS = ()
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
+        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "NewLeadershipTermEvent")
+        if not 0 <= offset <= len(view) - 56:
+            return self._wrap_with_header(view, offset)
+        block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
+        if template_id != 24 or schema_id != 111 or block_length != 48:
+            return self._wrap_with_header(view, offset)
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._acting_block_length = block_length
+        self._acting_version = version
+        self._marks = [offset + block_length]
+        return self
+
     @property
     def leadership_term_id(self) -> int:
         """Term that begins."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @property
     def log_position(self) -> int:
         """Position in the log of this message."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @property
     def timestamp(self) -> int:
         """The cluster's time."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @property
     def term_base_log_position(self) -> int:
         """Where in the log the term begins."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 24)[0]
 
     @property
     def leader_member_id(self) -> int:
         """Member that leads."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 32)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 32)[0]
 
     @property
     def log_session_id(self) -> int:
         """Session of the log's publication."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 36)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 36)[0]
 
     @property
     def time_unit(self) -> ClusterTimeUnit | None:
@@ -190,7 +202,7 @@ class NewLeadershipTermEventDecoder(_NewLeadershipTermEventLayout, _MessageDecod
         """
         if self._acting_version < 4:
             return None
-        value: int = _UNPACK_i(self._buffer, self._offset + 44)[0]
+        value = _UNPACK_i(self._buffer, self._offset + 44)[0]
         return None if value == 0 else value
 
 
@@ -203,8 +215,7 @@ class NewLeadershipTermEventEncoder(_NewLeadershipTermEventLayout, _MessageEncod
     @property
     def leadership_term_id(self) -> int:
         """Term that begins."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @leadership_term_id.setter
     def leadership_term_id(self, value: int) -> None:
@@ -216,8 +227,7 @@ class NewLeadershipTermEventEncoder(_NewLeadershipTermEventLayout, _MessageEncod
     @property
     def log_position(self) -> int:
         """Position in the log of this message."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @log_position.setter
     def log_position(self, value: int) -> None:
@@ -229,8 +239,7 @@ class NewLeadershipTermEventEncoder(_NewLeadershipTermEventLayout, _MessageEncod
     @property
     def timestamp(self) -> int:
         """The cluster's time."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @timestamp.setter
     def timestamp(self, value: int) -> None:
@@ -242,8 +251,7 @@ class NewLeadershipTermEventEncoder(_NewLeadershipTermEventLayout, _MessageEncod
     @property
     def term_base_log_position(self) -> int:
         """Where in the log the term begins."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 24)[0]
 
     @term_base_log_position.setter
     def term_base_log_position(self, value: int) -> None:
@@ -255,8 +263,7 @@ class NewLeadershipTermEventEncoder(_NewLeadershipTermEventLayout, _MessageEncod
     @property
     def leader_member_id(self) -> int:
         """Member that leads."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 32)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 32)[0]
 
     @leader_member_id.setter
     def leader_member_id(self, value: int) -> None:
@@ -268,8 +275,7 @@ class NewLeadershipTermEventEncoder(_NewLeadershipTermEventLayout, _MessageEncod
     @property
     def log_session_id(self) -> int:
         """Session of the log's publication."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 36)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 36)[0]
 
     @log_session_id.setter
     def log_session_id(self, value: int) -> None:
@@ -299,7 +305,7 @@ class NewLeadershipTermEventEncoder(_NewLeadershipTermEventLayout, _MessageEncod
 
         Since version 4.
         """
-        value: int = _UNPACK_i(self._buffer, self._offset + 44)[0]
+        value = _UNPACK_i(self._buffer, self._offset + 44)[0]
         return None if value == 0 else value
 
     @app_version.setter
@@ -338,7 +344,8 @@ class NewLeadershipTermEvent(_Record):
     def decode(cls, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
-        view = buffer if type(buffer) is bytes else _view_of(buffer, "NewLeadershipTermEvent")
+        is_bytes = type(buffer) is bytes
+        view: _Any = buffer if is_bytes else _view_of(buffer, "NewLeadershipTermEvent")
         try:
             (
                 head,

@@ -24,12 +24,15 @@ from ..support.records import read_record as _read_record
 from ..support.writing import MessageEncoder as _MessageEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
     from typing_extensions import Buffer as _Buffer
 
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
-_UNPACK_q = _CODEC_q.unpack_from
-_UNPACK_i = _CODEC_i.unpack_from
+_UNPACK_HEADER = HEADER.unpack
+_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"\x18\x00k\x00o\x00\x11\x00"
@@ -104,29 +107,41 @@ class PendingMessageTrackerDecoder(_PendingMessageTrackerLayout, _MessageDecoder
     _LEAST = ((0, 24),)
     _PARTS = ()
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
+        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "PendingMessageTracker")
+        if not 0 <= offset <= len(view) - 32:
+            return self._wrap_with_header(view, offset)
+        block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
+        if template_id != 107 or schema_id != 111 or block_length != 24:
+            return self._wrap_with_header(view, offset)
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._acting_block_length = block_length
+        self._acting_version = version
+        self._marks = [offset + block_length]
+        return self
+
     @property
     def next_service_session_id(self) -> int:
         """Number of the next message that a service sends to the cluster."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @property
     def log_service_session_id(self) -> int:
         """Number of the latest such message in the log."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @property
     def pending_message_capacity(self) -> int | None:
         """Bytes kept ready for such messages."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 16)[0]
+        value = _UNPACK_i(self._buffer, self._offset + 16)[0]
         return None if value == 0 else value
 
     @property
     def service_id(self) -> int:
         """Service whose messages they are."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 20)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 20)[0]
 
 
 class PendingMessageTrackerEncoder(_PendingMessageTrackerLayout, _MessageEncoder):
@@ -138,8 +153,7 @@ class PendingMessageTrackerEncoder(_PendingMessageTrackerLayout, _MessageEncoder
     @property
     def next_service_session_id(self) -> int:
         """Number of the next message that a service sends to the cluster."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @next_service_session_id.setter
     def next_service_session_id(self, value: int) -> None:
@@ -151,8 +165,7 @@ class PendingMessageTrackerEncoder(_PendingMessageTrackerLayout, _MessageEncoder
     @property
     def log_service_session_id(self) -> int:
         """Number of the latest such message in the log."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @log_service_session_id.setter
     def log_service_session_id(self, value: int) -> None:
@@ -164,7 +177,7 @@ class PendingMessageTrackerEncoder(_PendingMessageTrackerLayout, _MessageEncoder
     @property
     def pending_message_capacity(self) -> int | None:
         """Bytes kept ready for such messages."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 16)[0]
+        value = _UNPACK_i(self._buffer, self._offset + 16)[0]
         return None if value == 0 else value
 
     @pending_message_capacity.setter
@@ -177,8 +190,7 @@ class PendingMessageTrackerEncoder(_PendingMessageTrackerLayout, _MessageEncoder
     @property
     def service_id(self) -> int:
         """Service whose messages they are."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 20)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 20)[0]
 
     @service_id.setter
     def service_id(self, value: int) -> None:
@@ -208,7 +220,8 @@ class PendingMessageTracker(_Record):
     def decode(cls, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
-        view = buffer if type(buffer) is bytes else _view_of(buffer, "PendingMessageTracker")
+        is_bytes = type(buffer) is bytes
+        view: _Any = buffer if is_bytes else _view_of(buffer, "PendingMessageTracker")
         try:
             head, self.next_service_session_id, self.log_service_session_id, v3, self.service_id = _READ_1(view, offset)
             if head != _HEAD or offset < 0:

@@ -26,10 +26,13 @@ from ..support.values import EnumLookup as _EnumLookup
 from ..support.writing import MessageEncoder as _MessageEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
     from typing_extensions import Buffer as _Buffer
 
 _CODEC_i = _Struct("<i")
-_UNPACK_i = _CODEC_i.unpack_from
+_UNPACK_HEADER = HEADER.unpack
+_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
 _BooleanType_of = _EnumLookup(BooleanType)
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"\x08\x00#\x00o\x00\x11\x00"
@@ -79,11 +82,25 @@ class RemoveMemberDecoder(_RemoveMemberLayout, _MessageDecoder):
     _LEAST = ((0, 8),)
     _PARTS = ()
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
+        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "RemoveMember")
+        if not 0 <= offset <= len(view) - 16:
+            return self._wrap_with_header(view, offset)
+        block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
+        if template_id != 35 or schema_id != 111 or block_length != 8:
+            return self._wrap_with_header(view, offset)
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._acting_block_length = block_length
+        self._acting_version = version
+        self._marks = [offset + block_length]
+        return self
+
     @property
     def member_id(self) -> int:
         """Member to remove."""
-        value: int = _UNPACK_i(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset)[0]
 
     @property
     def is_passive(self) -> BooleanType:
@@ -103,8 +120,7 @@ class RemoveMemberEncoder(_RemoveMemberLayout, _MessageEncoder):
     @property
     def member_id(self) -> int:
         """Member to remove."""
-        value: int = _UNPACK_i(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset)[0]
 
     @member_id.setter
     def member_id(self, value: int) -> None:
@@ -142,7 +158,8 @@ class RemoveMember(_Record):
     def decode(cls, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
-        view = buffer if type(buffer) is bytes else _view_of(buffer, "RemoveMember")
+        is_bytes = type(buffer) is bytes
+        view: _Any = buffer if is_bytes else _view_of(buffer, "RemoveMember")
         try:
             head, self.member_id, v2 = _READ_1(view, offset)
             if head != _HEAD or offset < 0:

@@ -24,12 +24,15 @@ from ..support.records import read_record as _read_record
 from ..support.writing import MessageEncoder as _MessageEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
     from typing_extensions import Buffer as _Buffer
 
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
-_UNPACK_q = _CODEC_q.unpack_from
-_UNPACK_i = _CODEC_i.unpack_from
+_UNPACK_HEADER = HEADER.unpack
+_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"$\x00!\x00o\x00\x11\x00"
@@ -112,37 +115,47 @@ class ServiceAckDecoder(_ServiceAckLayout, _MessageDecoder):
     _LEAST = ((0, 36),)
     _PARTS = ()
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
+        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "ServiceAck")
+        if not 0 <= offset <= len(view) - 44:
+            return self._wrap_with_header(view, offset)
+        block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
+        if template_id != 33 or schema_id != 111 or block_length != 36:
+            return self._wrap_with_header(view, offset)
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._acting_block_length = block_length
+        self._acting_version = version
+        self._marks = [offset + block_length]
+        return self
+
     @property
     def log_position(self) -> int:
         """Position in the log that the service has come to."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @property
     def timestamp(self) -> int:
         """The cluster's time at that position."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @property
     def ack_id(self) -> int:
         """Counts the acknowledgements of a service from 0."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @property
     def relevant_id(self) -> int:
         """What the acknowledgement is about: the service's client, or the recording of its snapshot; -1 when that
         failed.
         """
-        value: int = _UNPACK_q(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 24)[0]
 
     @property
     def service_id(self) -> int:
         """Service that acknowledges."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 32)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 32)[0]
 
 
 class ServiceAckEncoder(_ServiceAckLayout, _MessageEncoder):
@@ -154,8 +167,7 @@ class ServiceAckEncoder(_ServiceAckLayout, _MessageEncoder):
     @property
     def log_position(self) -> int:
         """Position in the log that the service has come to."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @log_position.setter
     def log_position(self, value: int) -> None:
@@ -167,8 +179,7 @@ class ServiceAckEncoder(_ServiceAckLayout, _MessageEncoder):
     @property
     def timestamp(self) -> int:
         """The cluster's time at that position."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @timestamp.setter
     def timestamp(self, value: int) -> None:
@@ -180,8 +191,7 @@ class ServiceAckEncoder(_ServiceAckLayout, _MessageEncoder):
     @property
     def ack_id(self) -> int:
         """Counts the acknowledgements of a service from 0."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @ack_id.setter
     def ack_id(self, value: int) -> None:
@@ -195,8 +205,7 @@ class ServiceAckEncoder(_ServiceAckLayout, _MessageEncoder):
         """What the acknowledgement is about: the service's client, or the recording of its snapshot; -1 when that
         failed.
         """
-        value: int = _UNPACK_q(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 24)[0]
 
     @relevant_id.setter
     def relevant_id(self, value: int) -> None:
@@ -208,8 +217,7 @@ class ServiceAckEncoder(_ServiceAckLayout, _MessageEncoder):
     @property
     def service_id(self) -> int:
         """Service that acknowledges."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 32)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 32)[0]
 
     @service_id.setter
     def service_id(self, value: int) -> None:
@@ -235,7 +243,8 @@ class ServiceAck(_Record):
     def decode(cls, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
-        view = buffer if type(buffer) is bytes else _view_of(buffer, "ServiceAck")
+        is_bytes = type(buffer) is bytes
+        view: _Any = buffer if is_bytes else _view_of(buffer, "ServiceAck")
         try:
             (
                 head,

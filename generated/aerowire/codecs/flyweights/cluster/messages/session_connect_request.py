@@ -26,12 +26,15 @@ from ..support.records import read_record as _read_record
 from ..support.writing import MessageEncoder as _MessageEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
     from typing_extensions import Buffer as _Buffer
 
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
-_UNPACK_q = _CODEC_q.unpack_from
-_UNPACK_i = _CODEC_i.unpack_from
+_UNPACK_HEADER = HEADER.unpack
+_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"\x10\x00\x03\x00o\x00\x11\x00"
@@ -114,17 +117,30 @@ class SessionConnectRequestDecoder(_SessionConnectRequestLayout, _MessageDecoder
     _LEAST = ((0, 12), (2, 16))
     _PARTS = _SessionConnectRequest_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
+        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "SessionConnectRequest")
+        if not 0 <= offset <= len(view) - 24:
+            return self._wrap_with_header(view, offset)
+        block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
+        if template_id != 3 or schema_id != 111 or block_length != 16:
+            return self._wrap_with_header(view, offset)
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._acting_block_length = block_length
+        self._acting_version = version
+        self._marks = [offset + block_length]
+        return self
+
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @property
     def response_stream_id(self) -> int:
         """Stream that answers are wanted on."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 8)[0]
 
     @property
     def version(self) -> int | None:
@@ -134,7 +150,7 @@ class SessionConnectRequestDecoder(_SessionConnectRequestLayout, _MessageDecoder
         """
         if self._acting_version < 2:
             return None
-        value: int = _UNPACK_i(self._buffer, self._offset + 12)[0]
+        value = _UNPACK_i(self._buffer, self._offset + 12)[0]
         return None if value == 0 else value
 
     @property
@@ -165,8 +181,7 @@ class SessionConnectRequestEncoder(_SessionConnectRequestLayout, _MessageEncoder
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -178,8 +193,7 @@ class SessionConnectRequestEncoder(_SessionConnectRequestLayout, _MessageEncoder
     @property
     def response_stream_id(self) -> int:
         """Stream that answers are wanted on."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 8)[0]
 
     @response_stream_id.setter
     def response_stream_id(self, value: int) -> None:
@@ -194,7 +208,7 @@ class SessionConnectRequestEncoder(_SessionConnectRequestLayout, _MessageEncoder
 
         Since version 2.
         """
-        value: int = _UNPACK_i(self._buffer, self._offset + 12)[0]
+        value = _UNPACK_i(self._buffer, self._offset + 12)[0]
         return None if value == 0 else value
 
     @version.setter
@@ -259,7 +273,8 @@ class SessionConnectRequest(_Record):
     def decode(cls, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
-        view = buffer if type(buffer) is bytes else _view_of(buffer, "SessionConnectRequest")
+        is_bytes = type(buffer) is bytes
+        view: _Any = buffer if is_bytes else _view_of(buffer, "SessionConnectRequest")
         try:
             head, self.correlation_id, self.response_stream_id, v3, n4 = _READ_1(view, offset)
             if head != _HEAD or offset < 0:
@@ -276,7 +291,7 @@ class SessionConnectRequest(_Record):
             end = at + n5
             if end > len(view):
                 raise _IrregularError
-            self.encoded_credentials = bytes(view[at:end])
+            self.encoded_credentials = view[at:end] if is_bytes else bytes(view[at:end])
             at = end
             (n6,) = _READ_3(view, at)
             at += 4

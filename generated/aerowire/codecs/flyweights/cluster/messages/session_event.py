@@ -28,12 +28,15 @@ from ..support.values import EnumLookup as _EnumLookup
 from ..support.writing import MessageEncoder as _MessageEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
     from typing_extensions import Buffer as _Buffer
 
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
-_UNPACK_q = _CODEC_q.unpack_from
-_UNPACK_i = _CODEC_i.unpack_from
+_UNPACK_HEADER = HEADER.unpack
+_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
 _EventCode_of = _EnumLookup(EventCode)
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
@@ -147,29 +150,40 @@ class SessionEventDecoder(_SessionEventLayout, _MessageDecoder):
     _LEAST = ((0, 32), (6, 36), (13, 44))
     _PARTS = _SessionEvent_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
+        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "SessionEvent")
+        if not 0 <= offset <= len(view) - 52:
+            return self._wrap_with_header(view, offset)
+        block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
+        if template_id != 2 or schema_id != 111 or block_length != 44:
+            return self._wrap_with_header(view, offset)
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._acting_block_length = block_length
+        self._acting_version = version
+        self._marks = [offset + block_length]
+        return self
+
     @property
     def cluster_session_id(self) -> int:
         """The client's session."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @property
     def correlation_id(self) -> int:
         """Number of the request to connect."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @property
     def leadership_term_id(self) -> int:
         """Term of the leader."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @property
     def leader_member_id(self) -> int:
         """Member that leads."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 24)[0]
 
     @property
     def code(self) -> EventCode:
@@ -184,7 +198,7 @@ class SessionEventDecoder(_SessionEventLayout, _MessageDecoder):
         """
         if self._acting_version < 6:
             return None
-        value: int = _UNPACK_i(self._buffer, self._offset + 32)[0]
+        value = _UNPACK_i(self._buffer, self._offset + 32)[0]
         return None if value == 0 else value
 
     @property
@@ -195,7 +209,7 @@ class SessionEventDecoder(_SessionEventLayout, _MessageDecoder):
         """
         if self._acting_version < 13:
             return None
-        value: int = _UNPACK_q(self._buffer, self._offset + 36)[0]
+        value = _UNPACK_q(self._buffer, self._offset + 36)[0]
         return None if value == -9223372036854775808 else value
 
     @property
@@ -213,8 +227,7 @@ class SessionEventEncoder(_SessionEventLayout, _MessageEncoder):
     @property
     def cluster_session_id(self) -> int:
         """The client's session."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @cluster_session_id.setter
     def cluster_session_id(self, value: int) -> None:
@@ -226,8 +239,7 @@ class SessionEventEncoder(_SessionEventLayout, _MessageEncoder):
     @property
     def correlation_id(self) -> int:
         """Number of the request to connect."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -239,8 +251,7 @@ class SessionEventEncoder(_SessionEventLayout, _MessageEncoder):
     @property
     def leadership_term_id(self) -> int:
         """Term of the leader."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @leadership_term_id.setter
     def leadership_term_id(self, value: int) -> None:
@@ -252,8 +263,7 @@ class SessionEventEncoder(_SessionEventLayout, _MessageEncoder):
     @property
     def leader_member_id(self) -> int:
         """Member that leads."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 24)[0]
 
     @leader_member_id.setter
     def leader_member_id(self, value: int) -> None:
@@ -280,7 +290,7 @@ class SessionEventEncoder(_SessionEventLayout, _MessageEncoder):
 
         Since version 6.
         """
-        value: int = _UNPACK_i(self._buffer, self._offset + 32)[0]
+        value = _UNPACK_i(self._buffer, self._offset + 32)[0]
         return None if value == 0 else value
 
     @version.setter
@@ -296,7 +306,7 @@ class SessionEventEncoder(_SessionEventLayout, _MessageEncoder):
 
         Since version 13.
         """
-        value: int = _UNPACK_q(self._buffer, self._offset + 36)[0]
+        value = _UNPACK_q(self._buffer, self._offset + 36)[0]
         return None if value == -9223372036854775808 else value
 
     @leader_heartbeat_timeout_ns.setter
@@ -344,7 +354,8 @@ class SessionEvent(_Record):
     def decode(cls, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
-        view = buffer if type(buffer) is bytes else _view_of(buffer, "SessionEvent")
+        is_bytes = type(buffer) is bytes
+        view: _Any = buffer if is_bytes else _view_of(buffer, "SessionEvent")
         try:
             (
                 head,

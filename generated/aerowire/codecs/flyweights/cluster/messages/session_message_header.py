@@ -24,10 +24,13 @@ from ..support.records import read_record as _read_record
 from ..support.writing import MessageEncoder as _MessageEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
     from typing_extensions import Buffer as _Buffer
 
 _CODEC_q = _Struct("<q")
-_UNPACK_q = _CODEC_q.unpack_from
+_UNPACK_HEADER = HEADER.unpack
+_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
 _PACK_q = _CODEC_q.pack_into
 _HEAD = b"\x18\x00\x01\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqqq").unpack_from
@@ -113,23 +116,35 @@ class SessionMessageHeaderDecoder(_SessionMessageHeaderLayout, _MessageDecoder):
     _LEAST = ((0, 24),)
     _PARTS = ()
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
+        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "SessionMessageHeader")
+        if not 0 <= offset <= len(view) - 32:
+            return self._wrap_with_header(view, offset)
+        block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
+        if template_id != 1 or schema_id != 111 or block_length != 24:
+            return self._wrap_with_header(view, offset)
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._acting_block_length = block_length
+        self._acting_version = version
+        self._marks = [offset + block_length]
+        return self
+
     @property
     def leadership_term_id(self) -> int:
         """From a client, the term it knows; from the cluster, the leader's."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @property
     def cluster_session_id(self) -> int:
         """The client's session; of a message that a service sends to the cluster, a negative number."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @property
     def timestamp(self) -> int:
         """The cluster's time when the message was put into the log; what a client writes has no meaning."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
 
 class SessionMessageHeaderEncoder(_SessionMessageHeaderLayout, _MessageEncoder):
@@ -141,8 +156,7 @@ class SessionMessageHeaderEncoder(_SessionMessageHeaderLayout, _MessageEncoder):
     @property
     def leadership_term_id(self) -> int:
         """From a client, the term it knows; from the cluster, the leader's."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @leadership_term_id.setter
     def leadership_term_id(self, value: int) -> None:
@@ -154,8 +168,7 @@ class SessionMessageHeaderEncoder(_SessionMessageHeaderLayout, _MessageEncoder):
     @property
     def cluster_session_id(self) -> int:
         """The client's session; of a message that a service sends to the cluster, a negative number."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @cluster_session_id.setter
     def cluster_session_id(self, value: int) -> None:
@@ -167,8 +180,7 @@ class SessionMessageHeaderEncoder(_SessionMessageHeaderLayout, _MessageEncoder):
     @property
     def timestamp(self) -> int:
         """The cluster's time when the message was put into the log; what a client writes has no meaning."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @timestamp.setter
     def timestamp(self, value: int) -> None:
@@ -192,7 +204,8 @@ class SessionMessageHeader(_Record):
     def decode(cls, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
-        view = buffer if type(buffer) is bytes else _view_of(buffer, "SessionMessageHeader")
+        is_bytes = type(buffer) is bytes
+        view: _Any = buffer if is_bytes else _view_of(buffer, "SessionMessageHeader")
         try:
             head, self.leadership_term_id, self.cluster_session_id, self.timestamp = _READ_1(view, offset)
             if head != _HEAD or offset < 0:

@@ -26,12 +26,15 @@ from ..support.records import read_record as _read_record
 from ..support.writing import MessageEncoder as _MessageEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
     from typing_extensions import Buffer as _Buffer
 
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
-_UNPACK_q = _CODEC_q.unpack_from
-_UNPACK_i = _CODEC_i.unpack_from
+_UNPACK_HEADER = HEADER.unpack
+_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"$\x00\x15\x00o\x00\x11\x00"
@@ -125,35 +128,45 @@ class SessionOpenEventDecoder(_SessionOpenEventLayout, _MessageDecoder):
     _LEAST = ((0, 36),)
     _PARTS = _SessionOpenEvent_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
+        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "SessionOpenEvent")
+        if not 0 <= offset <= len(view) - 44:
+            return self._wrap_with_header(view, offset)
+        block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
+        if template_id != 21 or schema_id != 111 or block_length != 36:
+            return self._wrap_with_header(view, offset)
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._acting_block_length = block_length
+        self._acting_version = version
+        self._marks = [offset + block_length]
+        return self
+
     @property
     def leadership_term_id(self) -> int:
         """Term of the leader."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @property
     def correlation_id(self) -> int:
         """Number of the request to connect."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @property
     def cluster_session_id(self) -> int:
         """The client's session."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @property
     def timestamp(self) -> int:
         """The cluster's time."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 24)[0]
 
     @property
     def response_stream_id(self) -> int:
         """Stream to the client."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 32)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 32)[0]
 
     @property
     def response_channel(self) -> str:
@@ -175,8 +188,7 @@ class SessionOpenEventEncoder(_SessionOpenEventLayout, _MessageEncoder):
     @property
     def leadership_term_id(self) -> int:
         """Term of the leader."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @leadership_term_id.setter
     def leadership_term_id(self, value: int) -> None:
@@ -188,8 +200,7 @@ class SessionOpenEventEncoder(_SessionOpenEventLayout, _MessageEncoder):
     @property
     def correlation_id(self) -> int:
         """Number of the request to connect."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -201,8 +212,7 @@ class SessionOpenEventEncoder(_SessionOpenEventLayout, _MessageEncoder):
     @property
     def cluster_session_id(self) -> int:
         """The client's session."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @cluster_session_id.setter
     def cluster_session_id(self, value: int) -> None:
@@ -214,8 +224,7 @@ class SessionOpenEventEncoder(_SessionOpenEventLayout, _MessageEncoder):
     @property
     def timestamp(self) -> int:
         """The cluster's time."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 24)[0]
 
     @timestamp.setter
     def timestamp(self, value: int) -> None:
@@ -227,8 +236,7 @@ class SessionOpenEventEncoder(_SessionOpenEventLayout, _MessageEncoder):
     @property
     def response_stream_id(self) -> int:
         """Stream to the client."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 32)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 32)[0]
 
     @response_stream_id.setter
     def response_stream_id(self, value: int) -> None:
@@ -282,7 +290,8 @@ class SessionOpenEvent(_Record):
     def decode(cls, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
-        view = buffer if type(buffer) is bytes else _view_of(buffer, "SessionOpenEvent")
+        is_bytes = type(buffer) is bytes
+        view: _Any = buffer if is_bytes else _view_of(buffer, "SessionOpenEvent")
         try:
             (
                 head,
@@ -306,7 +315,7 @@ class SessionOpenEvent(_Record):
             end = at + n7
             if end > len(view):
                 raise _IrregularError
-            self.encoded_principal = bytes(view[at:end])
+            self.encoded_principal = view[at:end] if is_bytes else bytes(view[at:end])
         except _FAILURES:
             return _read_record(cls, SessionOpenEventDecoder().wrap_and_apply_header(buffer, offset))
         return self

@@ -27,12 +27,15 @@ from ..support.values import OptionalEnumLookup as _OptionalEnumLookup
 from ..support.writing import MessageEncoder as _MessageEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
     from typing_extensions import Buffer as _Buffer
 
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
-_UNPACK_q = _CODEC_q.unpack_from
-_UNPACK_i = _CODEC_i.unpack_from
+_UNPACK_HEADER = HEADER.unpack
+_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
 _SnapshotMark_of = _EnumLookup(SnapshotMark)
 _ClusterTimeUnit_or_none_of = _OptionalEnumLookup(ClusterTimeUnit, -2147483648)
 _PACK_q = _CODEC_q.pack_into
@@ -119,29 +122,40 @@ class SnapshotMarkerDecoder(_SnapshotMarkerLayout, _MessageDecoder):
     _LEAST = ((0, 32), (4, 40))
     _PARTS = ()
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
+        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "SnapshotMarker")
+        if not 0 <= offset <= len(view) - 48:
+            return self._wrap_with_header(view, offset)
+        block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
+        if template_id != 100 or schema_id != 111 or block_length != 40:
+            return self._wrap_with_header(view, offset)
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._acting_block_length = block_length
+        self._acting_version = version
+        self._marks = [offset + block_length]
+        return self
+
     @property
     def type_id(self) -> int:
         """What the snapshot is of: 1 the consensus module, 2 a service."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @property
     def log_position(self) -> int:
         """Where in the log the snapshot was taken."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @property
     def leadership_term_id(self) -> int:
         """Term that it was taken in."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @property
     def index(self) -> int:
         """Counts the sections; 0 otherwise."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 24)[0]
 
     @property
     def mark(self) -> SnapshotMark:
@@ -166,7 +180,7 @@ class SnapshotMarkerDecoder(_SnapshotMarkerLayout, _MessageDecoder):
         """
         if self._acting_version < 4:
             return None
-        value: int = _UNPACK_i(self._buffer, self._offset + 36)[0]
+        value = _UNPACK_i(self._buffer, self._offset + 36)[0]
         return None if value == 0 else value
 
 
@@ -179,8 +193,7 @@ class SnapshotMarkerEncoder(_SnapshotMarkerLayout, _MessageEncoder):
     @property
     def type_id(self) -> int:
         """What the snapshot is of: 1 the consensus module, 2 a service."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @type_id.setter
     def type_id(self, value: int) -> None:
@@ -192,8 +205,7 @@ class SnapshotMarkerEncoder(_SnapshotMarkerLayout, _MessageEncoder):
     @property
     def log_position(self) -> int:
         """Where in the log the snapshot was taken."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @log_position.setter
     def log_position(self, value: int) -> None:
@@ -205,8 +217,7 @@ class SnapshotMarkerEncoder(_SnapshotMarkerLayout, _MessageEncoder):
     @property
     def leadership_term_id(self) -> int:
         """Term that it was taken in."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @leadership_term_id.setter
     def leadership_term_id(self, value: int) -> None:
@@ -218,8 +229,7 @@ class SnapshotMarkerEncoder(_SnapshotMarkerLayout, _MessageEncoder):
     @property
     def index(self) -> int:
         """Counts the sections; 0 otherwise."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 24)[0]
 
     @index.setter
     def index(self, value: int) -> None:
@@ -261,7 +271,7 @@ class SnapshotMarkerEncoder(_SnapshotMarkerLayout, _MessageEncoder):
 
         Since version 4.
         """
-        value: int = _UNPACK_i(self._buffer, self._offset + 36)[0]
+        value = _UNPACK_i(self._buffer, self._offset + 36)[0]
         return None if value == 0 else value
 
     @app_version.setter
@@ -298,7 +308,8 @@ class SnapshotMarker(_Record):
     def decode(cls, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
-        view = buffer if type(buffer) is bytes else _view_of(buffer, "SnapshotMarker")
+        is_bytes = type(buffer) is bytes
+        view: _Any = buffer if is_bytes else _view_of(buffer, "SnapshotMarker")
         try:
             head, self.type_id, self.log_position, self.leadership_term_id, self.index, v5, v6, v7 = _READ_1(view, offset)
             if head != _HEAD or offset < 0:

@@ -33,14 +33,17 @@ from ..support.writing import GroupEncoder as _GroupEncoder
 from ..support.writing import MessageEncoder as _MessageEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
     from typing_extensions import Buffer as _Buffer
 
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
-_UNPACK_q = _CODEC_q.unpack_from
-_UNPACK_i = _CODEC_i.unpack_from
+_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
+_UNPACK_HEADER = HEADER.unpack
 _HEAD = b"\x08\x00I\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqHH").unpack_from
 _ROWS_2 = _Struct("<qqqqqi").iter_unpack
@@ -128,38 +131,32 @@ class SnapshotRecordingsSnapshotsDecoder(_SnapshotRecordingsSnapshotsLayout, _En
     @property
     def recording_id(self) -> int:
         """Recording of the snapshot."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @property
     def leadership_term_id(self) -> int:
         """Term that the snapshot was taken in."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @property
     def term_base_log_position(self) -> int:
         """Where in the log that term began."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @property
     def log_position(self) -> int:
         """Where in the log the snapshot was taken."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 24)[0]
 
     @property
     def timestamp(self) -> int:
         """When it was taken."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 32)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 32)[0]
 
     @property
     def service_id(self) -> int:
         """Service that it is of; -1 for the consensus module."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 40)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 40)[0]
 
 
 class SnapshotRecordingsSnapshotsEncoder(_SnapshotRecordingsSnapshotsLayout, _EntryEncoder):
@@ -171,8 +168,7 @@ class SnapshotRecordingsSnapshotsEncoder(_SnapshotRecordingsSnapshotsLayout, _En
     @property
     def recording_id(self) -> int:
         """Recording of the snapshot."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @recording_id.setter
     def recording_id(self, value: int) -> None:
@@ -184,8 +180,7 @@ class SnapshotRecordingsSnapshotsEncoder(_SnapshotRecordingsSnapshotsLayout, _En
     @property
     def leadership_term_id(self) -> int:
         """Term that the snapshot was taken in."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @leadership_term_id.setter
     def leadership_term_id(self, value: int) -> None:
@@ -197,8 +192,7 @@ class SnapshotRecordingsSnapshotsEncoder(_SnapshotRecordingsSnapshotsLayout, _En
     @property
     def term_base_log_position(self) -> int:
         """Where in the log that term began."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @term_base_log_position.setter
     def term_base_log_position(self, value: int) -> None:
@@ -210,8 +204,7 @@ class SnapshotRecordingsSnapshotsEncoder(_SnapshotRecordingsSnapshotsLayout, _En
     @property
     def log_position(self) -> int:
         """Where in the log the snapshot was taken."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 24)[0]
 
     @log_position.setter
     def log_position(self, value: int) -> None:
@@ -223,8 +216,7 @@ class SnapshotRecordingsSnapshotsEncoder(_SnapshotRecordingsSnapshotsLayout, _En
     @property
     def timestamp(self) -> int:
         """When it was taken."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 32)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 32)[0]
 
     @timestamp.setter
     def timestamp(self, value: int) -> None:
@@ -236,8 +228,7 @@ class SnapshotRecordingsSnapshotsEncoder(_SnapshotRecordingsSnapshotsLayout, _En
     @property
     def service_id(self) -> int:
         """Service that it is of; -1 for the consensus module."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 40)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 40)[0]
 
     @service_id.setter
     def service_id(self, value: int) -> None:
@@ -301,11 +292,25 @@ class SnapshotRecordingsDecoder(_SnapshotRecordingsLayout, _MessageDecoder):
     _LEAST = ((0, 8),)
     _PARTS = _SnapshotRecordings_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
+        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "SnapshotRecordings")
+        if not 0 <= offset <= len(view) - 16:
+            return self._wrap_with_header(view, offset)
+        block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
+        if template_id != 73 or schema_id != 111 or block_length != 8:
+            return self._wrap_with_header(view, offset)
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._acting_block_length = block_length
+        self._acting_version = version
+        self._marks = [offset + block_length]
+        return self
+
     @property
     def correlation_id(self) -> int:
         """Number of the query that is answered."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @property
     def snapshots(self) -> _GroupDecoder[SnapshotRecordingsSnapshotsDecoder]:
@@ -330,8 +335,7 @@ class SnapshotRecordingsEncoder(_SnapshotRecordingsLayout, _MessageEncoder):
     @property
     def correlation_id(self) -> int:
         """Number of the query that is answered."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -392,7 +396,8 @@ class SnapshotRecordings(_Record):
     def decode(cls, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
-        view = buffer if type(buffer) is bytes else _view_of(buffer, "SnapshotRecordings")
+        is_bytes = type(buffer) is bytes
+        view: _Any = buffer if is_bytes else _view_of(buffer, "SnapshotRecordings")
         try:
             head, self.correlation_id, b2, n3 = _READ_1(view, offset)
             if head != _HEAD or offset < 0:
@@ -402,20 +407,22 @@ class SnapshotRecordings(_Record):
             if b2 != 44 or end > len(view):
                 raise _IrregularError
             rows4: list[SnapshotRecordingsSnapshots] = []
-            for v12, v13, v14, v15, v16, v17 in _ROWS_2(view[at:end]):
+            for values in _ROWS_2(view[at:end]):
                 row5 = _new(SnapshotRecordingsSnapshots)
-                row5.recording_id = v12
-                row5.leadership_term_id = v13
-                row5.term_base_log_position = v14
-                row5.log_position = v15
-                row5.timestamp = v16
-                row5.service_id = v17
+                (
+                    row5.recording_id,
+                    row5.leadership_term_id,
+                    row5.term_base_log_position,
+                    row5.log_position,
+                    row5.timestamp,
+                    row5.service_id,
+                ) = values
                 rows4.append(row5)
             self.snapshots = rows4
             at = end
-            (n18,) = _READ_3(view, at)
+            (n12,) = _READ_3(view, at)
             at += 4
-            end = at + n18
+            end = at + n12
             if end > len(view):
                 raise _IrregularError
             self.member_endpoints = str(view[at:end], "ascii", "surrogateescape")
@@ -426,25 +433,25 @@ class SnapshotRecordings(_Record):
     def encode(self) -> bytes:
         """The bytes of the message with its header.  Raises SbeError when a value cannot be written."""
         try:
-            rows19 = self.snapshots
-            if len(rows19) > 65534:
+            rows13 = self.snapshots
+            if len(rows13) > 65534:
                 raise _IrregularError
-            parts = [_WRITE_4(_HEAD, self.correlation_id, 44, len(rows19))]
-            for row20 in rows19:
+            parts = [_WRITE_4(_HEAD, self.correlation_id, 44, len(rows13))]
+            for row14 in rows13:
                 parts.append(
                     _WRITE_5(
-                        row20.recording_id,
-                        row20.leadership_term_id,
-                        row20.term_base_log_position,
-                        row20.log_position,
-                        row20.timestamp,
-                        row20.service_id,
+                        row14.recording_id,
+                        row14.leadership_term_id,
+                        row14.term_base_log_position,
+                        row14.log_position,
+                        row14.timestamp,
+                        row14.service_id,
                     )
                 )
-            data21 = self.member_endpoints.encode("ascii", "surrogateescape")
-            if len(data21) > 1073741824:
+            data15 = self.member_endpoints.encode("ascii", "surrogateescape")
+            if len(data15) > 1073741824:
                 raise _IrregularError
-            parts += (_WRITE_6(len(data21)), data21)
+            parts += (_WRITE_6(len(data15)), data15)
             return b"".join(parts)
         except _FAILURES:
             return _encode_record(self, SnapshotRecordingsEncoder)

@@ -33,14 +33,17 @@ from ..support.writing import GroupEncoder as _GroupEncoder
 from ..support.writing import MessageEncoder as _MessageEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
     from typing_extensions import Buffer as _Buffer
 
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
-_UNPACK_q = _CODEC_q.unpack_from
-_UNPACK_i = _CODEC_i.unpack_from
+_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
+_UNPACK_HEADER = HEADER.unpack
 _HEAD = b"\x10\x00Q\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqiiHH").unpack_from
 _READ_2 = _Struct("<qqqqqiI").unpack_from
@@ -138,38 +141,32 @@ class StandbySnapshotSnapshotsDecoder(_StandbySnapshotSnapshotsLayout, _EntryDec
     @property
     def recording_id(self) -> int:
         """Recording of the snapshot."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @property
     def leadership_term_id(self) -> int:
         """Term that the snapshot was taken in."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @property
     def term_base_log_position(self) -> int:
         """Where in the log that term began."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @property
     def log_position(self) -> int:
         """Where in the log the snapshot was taken."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 24)[0]
 
     @property
     def timestamp(self) -> int:
         """When it was taken."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 32)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 32)[0]
 
     @property
     def service_id(self) -> int:
         """Service that it is of; -1 for the consensus module."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 40)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 40)[0]
 
     @property
     def archive_endpoint(self) -> str:
@@ -186,8 +183,7 @@ class StandbySnapshotSnapshotsEncoder(_StandbySnapshotSnapshotsLayout, _EntryEnc
     @property
     def recording_id(self) -> int:
         """Recording of the snapshot."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @recording_id.setter
     def recording_id(self, value: int) -> None:
@@ -199,8 +195,7 @@ class StandbySnapshotSnapshotsEncoder(_StandbySnapshotSnapshotsLayout, _EntryEnc
     @property
     def leadership_term_id(self) -> int:
         """Term that the snapshot was taken in."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @leadership_term_id.setter
     def leadership_term_id(self, value: int) -> None:
@@ -212,8 +207,7 @@ class StandbySnapshotSnapshotsEncoder(_StandbySnapshotSnapshotsLayout, _EntryEnc
     @property
     def term_base_log_position(self) -> int:
         """Where in the log that term began."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @term_base_log_position.setter
     def term_base_log_position(self, value: int) -> None:
@@ -225,8 +219,7 @@ class StandbySnapshotSnapshotsEncoder(_StandbySnapshotSnapshotsLayout, _EntryEnc
     @property
     def log_position(self) -> int:
         """Where in the log the snapshot was taken."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 24)[0]
 
     @log_position.setter
     def log_position(self, value: int) -> None:
@@ -238,8 +231,7 @@ class StandbySnapshotSnapshotsEncoder(_StandbySnapshotSnapshotsLayout, _EntryEnc
     @property
     def timestamp(self) -> int:
         """When it was taken."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 32)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 32)[0]
 
     @timestamp.setter
     def timestamp(self, value: int) -> None:
@@ -251,8 +243,7 @@ class StandbySnapshotSnapshotsEncoder(_StandbySnapshotSnapshotsLayout, _EntryEnc
     @property
     def service_id(self) -> int:
         """Service that it is of; -1 for the consensus module."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 40)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 40)[0]
 
     @service_id.setter
     def service_id(self, value: int) -> None:
@@ -352,23 +343,35 @@ class StandbySnapshotDecoder(_StandbySnapshotLayout, _MessageDecoder):
     _LEAST = ((0, 16),)
     _PARTS = _StandbySnapshot_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
+        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "StandbySnapshot")
+        if not 0 <= offset <= len(view) - 24:
+            return self._wrap_with_header(view, offset)
+        block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
+        if template_id != 81 or schema_id != 111 or block_length != 16:
+            return self._wrap_with_header(view, offset)
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._acting_block_length = block_length
+        self._acting_version = version
+        self._marks = [offset + block_length]
+        return self
+
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @property
     def version(self) -> int:
         """Protocol version of the standby node."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 8)[0]
 
     @property
     def response_stream_id(self) -> int:
         """Stream that answers are wanted on."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 12)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 12)[0]
 
     @property
     def snapshots(self) -> _GroupDecoder[StandbySnapshotSnapshotsDecoder]:
@@ -398,8 +401,7 @@ class StandbySnapshotEncoder(_StandbySnapshotLayout, _MessageEncoder):
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -411,8 +413,7 @@ class StandbySnapshotEncoder(_StandbySnapshotLayout, _MessageEncoder):
     @property
     def version(self) -> int:
         """Protocol version of the standby node."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 8)[0]
 
     @version.setter
     def version(self, value: int) -> None:
@@ -424,8 +425,7 @@ class StandbySnapshotEncoder(_StandbySnapshotLayout, _MessageEncoder):
     @property
     def response_stream_id(self) -> int:
         """Stream that answers are wanted on."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 12)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 12)[0]
 
     @response_stream_id.setter
     def response_stream_id(self, value: int) -> None:
@@ -480,7 +480,7 @@ class StandbySnapshotSnapshots(_Record):
     archive_endpoint: str = ""
 
 
-def _read_entries_1(view: bytes | memoryview, at: int, count: int) -> tuple[list[StandbySnapshotSnapshots], int]:
+def _read_entries_1(view: _Any, at: int, count: int) -> tuple[list[StandbySnapshotSnapshots], int]:
     rows: list[StandbySnapshotSnapshots] = []
     for _ in range(count):
         entry = _new(StandbySnapshotSnapshots)
@@ -549,7 +549,8 @@ class StandbySnapshot(_Record):
     def decode(cls, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
-        view = buffer if type(buffer) is bytes else _view_of(buffer, "StandbySnapshot")
+        is_bytes = type(buffer) is bytes
+        view: _Any = buffer if is_bytes else _view_of(buffer, "StandbySnapshot")
         try:
             head, self.correlation_id, self.version, self.response_stream_id, b4, n5 = _READ_1(view, offset)
             if head != _HEAD or offset < 0:
@@ -570,7 +571,7 @@ class StandbySnapshot(_Record):
             end = at + n15
             if end > len(view):
                 raise _IrregularError
-            self.encoded_credentials = bytes(view[at:end])
+            self.encoded_credentials = view[at:end] if is_bytes else bytes(view[at:end])
         except _FAILURES:
             return _read_record(cls, StandbySnapshotDecoder().wrap_and_apply_header(buffer, offset))
         return self

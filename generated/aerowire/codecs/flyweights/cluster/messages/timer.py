@@ -24,10 +24,13 @@ from ..support.records import read_record as _read_record
 from ..support.writing import MessageEncoder as _MessageEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
     from typing_extensions import Buffer as _Buffer
 
 _CODEC_q = _Struct("<q")
-_UNPACK_q = _CODEC_q.unpack_from
+_UNPACK_HEADER = HEADER.unpack
+_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
 _PACK_q = _CODEC_q.pack_into
 _HEAD = b"\x10\x00h\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqq").unpack_from
@@ -75,17 +78,30 @@ class TimerDecoder(_TimerLayout, _MessageDecoder):
     _LEAST = ((0, 16),)
     _PARTS = ()
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
+        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "Timer")
+        if not 0 <= offset <= len(view) - 24:
+            return self._wrap_with_header(view, offset)
+        block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
+        if template_id != 104 or schema_id != 111 or block_length != 16:
+            return self._wrap_with_header(view, offset)
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._acting_block_length = block_length
+        self._acting_version = version
+        self._marks = [offset + block_length]
+        return self
+
     @property
     def correlation_id(self) -> int:
         """The timer, by the number its service gave it."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @property
     def deadline(self) -> int:
         """When it is due."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
 
 class TimerEncoder(_TimerLayout, _MessageEncoder):
@@ -97,8 +113,7 @@ class TimerEncoder(_TimerLayout, _MessageEncoder):
     @property
     def correlation_id(self) -> int:
         """The timer, by the number its service gave it."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -110,8 +125,7 @@ class TimerEncoder(_TimerLayout, _MessageEncoder):
     @property
     def deadline(self) -> int:
         """When it is due."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @deadline.setter
     def deadline(self, value: int) -> None:
@@ -134,7 +148,8 @@ class Timer(_Record):
     def decode(cls, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
-        view = buffer if type(buffer) is bytes else _view_of(buffer, "Timer")
+        is_bytes = type(buffer) is bytes
+        view: _Any = buffer if is_bytes else _view_of(buffer, "Timer")
         try:
             head, self.correlation_id, self.deadline = _READ_1(view, offset)
             if head != _HEAD or offset < 0:

@@ -26,12 +26,15 @@ from ..support.values import EnumLookup as _EnumLookup
 from ..support.writing import MessageEncoder as _MessageEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
     from typing_extensions import Buffer as _Buffer
 
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
-_UNPACK_q = _CODEC_q.unpack_from
-_UNPACK_i = _CODEC_i.unpack_from
+_UNPACK_HEADER = HEADER.unpack
+_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
 _BooleanType_of = _EnumLookup(BooleanType)
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
@@ -118,35 +121,45 @@ class VoteDecoder(_VoteLayout, _MessageDecoder):
     _LEAST = ((0, 36),)
     _PARTS = ()
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
+        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "Vote")
+        if not 0 <= offset <= len(view) - 44:
+            return self._wrap_with_header(view, offset)
+        block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
+        if template_id != 52 or schema_id != 111 or block_length != 36:
+            return self._wrap_with_header(view, offset)
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._acting_block_length = block_length
+        self._acting_version = version
+        self._marks = [offset + block_length]
+        return self
+
     @property
     def candidate_term_id(self) -> int:
         """Term that the candidate stands for."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @property
     def log_leadership_term_id(self) -> int:
         """Latest term in the voter's log."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @property
     def log_position(self) -> int:
         """How far the voter's log is written."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @property
     def candidate_member_id(self) -> int:
         """The candidate."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 24)[0]
 
     @property
     def follower_member_id(self) -> int:
         """The voter."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 28)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 28)[0]
 
     @property
     def vote(self) -> BooleanType:
@@ -163,8 +176,7 @@ class VoteEncoder(_VoteLayout, _MessageEncoder):
     @property
     def candidate_term_id(self) -> int:
         """Term that the candidate stands for."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @candidate_term_id.setter
     def candidate_term_id(self, value: int) -> None:
@@ -176,8 +188,7 @@ class VoteEncoder(_VoteLayout, _MessageEncoder):
     @property
     def log_leadership_term_id(self) -> int:
         """Latest term in the voter's log."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @log_leadership_term_id.setter
     def log_leadership_term_id(self, value: int) -> None:
@@ -189,8 +200,7 @@ class VoteEncoder(_VoteLayout, _MessageEncoder):
     @property
     def log_position(self) -> int:
         """How far the voter's log is written."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @log_position.setter
     def log_position(self, value: int) -> None:
@@ -202,8 +212,7 @@ class VoteEncoder(_VoteLayout, _MessageEncoder):
     @property
     def candidate_member_id(self) -> int:
         """The candidate."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 24)[0]
 
     @candidate_member_id.setter
     def candidate_member_id(self, value: int) -> None:
@@ -215,8 +224,7 @@ class VoteEncoder(_VoteLayout, _MessageEncoder):
     @property
     def follower_member_id(self) -> int:
         """The voter."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 28)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 28)[0]
 
     @follower_member_id.setter
     def follower_member_id(self, value: int) -> None:
@@ -262,7 +270,8 @@ class Vote(_Record):
     def decode(cls, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
-        view = buffer if type(buffer) is bytes else _view_of(buffer, "Vote")
+        is_bytes = type(buffer) is bytes
+        view: _Any = buffer if is_bytes else _view_of(buffer, "Vote")
         try:
             (
                 head,

@@ -73,20 +73,25 @@ def view_of(buffer: Buffer, where: str, *, is_written: bool = False) -> memoryvi
     return view
 
 
-def text_of(raw: bytes | memoryview, encoding: str) -> str:
+def text_of(raw: bytes, encoding: str) -> str:
     """The text of a row of characters, up to the first NUL; bytes that are none of the encoding are kept as surrogates."""
-    if encoding.startswith(("utf-16", "utf-32")):
-        # A NUL byte is half a character here.
-        try:
-            return str(raw, encoding, "surrogatepass").partition("\0")[0]
-        except UnicodeError as error:
-            raise SbeError("the bytes are no text", "a row of characters", encoding, error) from None
-    return str(bytes(raw).partition(b"\0")[0], encoding, "surrogateescape")
+    return str(raw.partition(b"\0")[0], encoding, "surrogateescape")
+
+
+def wide_text_of(raw: bytes, encoding: str) -> str:
+    """The same for characters of two or four bytes, of which a NUL byte is but a part."""
+    try:
+        return str(raw, encoding, "surrogatepass").partition("\0")[0]
+    except UnicodeError as error:
+        raise SbeError("the bytes are no text", "a row of characters", encoding, error) from None
 
 
 def bytes_of(value: str | Buffer, encoding: str, size: int) -> bytes:
     """Text as a row of characters, padded with NUL; what does not fit is refused, never cut."""
-    raw = value.encode(encoding, "surrogateescape") if isinstance(value, str) else bytes(value)
+    if isinstance(value, str):
+        raw = value.encode(encoding, "surrogatepass" if encoding.startswith(("utf-16", "utf-32")) else "surrogateescape")
+    else:
+        raw = bytes(memoryview(value))
     if len(raw) > size:
         raise IrregularError
     return raw.ljust(size, b"\0")

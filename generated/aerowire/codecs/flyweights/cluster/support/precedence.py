@@ -17,9 +17,10 @@ from .errors import SbeError
 class BlockOrder:
     """What of a block was read or written: the number of parts, and the group that was begun last."""
 
-    __slots__ = ("group", "passed")
+    __slots__ = ("group", "marks", "passed")
 
-    def __init__(self) -> None:
+    def __init__(self, marks: Any) -> None:
+        self.marks = marks
         self.passed = 0
         self.group: GroupOrder | None = None
 
@@ -36,8 +37,9 @@ class GroupOrder:
 
 
 def _order_of(block: Any) -> BlockOrder:
-    if not hasattr(block, "_order"):
-        block._order = BlockOrder()
+    marks = getattr(block, "_marks", None)
+    if not hasattr(block, "_order") or block._order.marks is not marks:
+        block._order = BlockOrder(marks)  # wrapped, for the first time or again
     order: BlockOrder = block._order
     return order
 
@@ -126,7 +128,7 @@ def _decoder_entry(group: Any, index: int) -> Any:
 
 def _decoder_rewind(block: Any) -> None:
     del block._marks[1:]
-    block._order = BlockOrder()
+    block._order = BlockOrder(getattr(block, "_marks", None))
 
 
 def _unnoticed(plain_method: Any) -> Any:
@@ -134,11 +136,11 @@ def _unnoticed(plain_method: Any) -> Any:
 
     def method(block: Any) -> Any:
         kept = getattr(block, "_order", None)
-        block._order = BlockOrder()
+        block._order = BlockOrder(getattr(block, "_marks", None))
         try:
             return plain_method(block)
         finally:
-            block._order = kept or BlockOrder()
+            block._order = kept or BlockOrder(getattr(block, "_marks", None))
 
     return method
 
@@ -151,7 +153,7 @@ def _encoder_group(block: Any, part: Any, index: int, count: int) -> Any:
 
 
 def _encoder_rewind(block: Any) -> None:
-    block._order = BlockOrder()
+    block._order = BlockOrder(getattr(block, "_marks", None))
     block._wrap(block._buffer, block._offset)
 
 
@@ -165,7 +167,7 @@ def _checked_data(plain_put: Any) -> Any:
 
 def _checked_wrap(plain_wrap: Any) -> Any:
     def wrap(block: Any, *arguments: Any) -> Any:
-        block._order = BlockOrder()
+        block._order = BlockOrder(getattr(block, "_marks", None))
         return plain_wrap(block, *arguments)
 
     return wrap

@@ -169,10 +169,12 @@ class MessageDecoder(BlockDecoder):
 
     def wrap_and_apply_header(self, buffer: Buffer, offset: int = 0) -> Self:
         """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
-        view = memoryview(buffer) if type(buffer) is bytes else view_of(buffer, self._NAME)
+        return self._wrap_with_header(view_of(buffer, self._NAME), offset)
+
+    def _wrap_with_header(self, view: memoryview, offset: int) -> Self:
+        """The same with every check; what a message has of its own is for the usual case."""
         header = self._HEADER
-        if offset < 0 or len(view) - offset < header.size:
-            check_room(f"{self._NAME}: header", view, offset, header.size)
+        check_room(f"{self._NAME}: header", view, offset, header.size)
         block_length, template_id, schema_id, version = header.unpack(view, offset)
         if template_id != self.SBE_TEMPLATE_ID:
             raise SbeError("this is another message", self._NAME, f"template id {self.SBE_TEMPLATE_ID}", template_id)
@@ -198,7 +200,9 @@ class EntryDecoder(BlockDecoder):
     _owner: GroupDecoder[Any]
 
     def _path(self) -> str:
-        return f"{self._owner._path()}[{self._index}]"
+        group = self._owner
+        index = (self._offset - group._start) // max(group._block_length, 1) if group._part.is_flat else self._index
+        return f"{group._path()}[{index}]"
 
     @property
     def acting_block_length(self) -> int:
@@ -242,15 +246,13 @@ class GroupDecoder(Sequence[EntryT]):
         decoder: Any = self._part.decoder
         view, version = self._owner._buffer, self._owner._acting_version
         at, block_length = self._start, self._block_length
-        for index in range(self._count):
-            entry = new(decoder)
+        for start in range(at, at + self._count * block_length, block_length) if block_length else [at] * self._count:
+            entry = decoder()
             entry._buffer = view
-            entry._offset = at
+            entry._offset = start
             entry._acting_version = version
             entry._owner = self
-            entry._index = index
             yield entry
-            at += block_length
 
     def _walk(self) -> Iterator[EntryT]:
         """Entries that end where their own groups and data do."""

@@ -28,13 +28,16 @@ from ..support.values import EnumLookup as _EnumLookup
 from ..support.writing import MessageEncoder as _MessageEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
     from typing_extensions import Buffer as _Buffer
 
 _CODEC_i = _Struct("<i")
 _CODEC_q = _Struct("<q")
-_UNPACK_i = _CODEC_i.unpack_from
+_UNPACK_HEADER = HEADER.unpack
+_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
 _ClusterComponentType_of = _EnumLookup(ClusterComponentType)
-_UNPACK_q = _CODEC_q.unpack_from
+_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
 _PACK_i = _CODEC_i.pack_into
 _PACK_q = _CODEC_q.pack_into
 _HEAD = b"\x80\x00\xc8\x00n\x00\x02\x00"
@@ -284,11 +287,25 @@ class MarkFileHeaderDecoder(_MarkFileHeaderLayout, _MessageDecoder):
     _LEAST = ((0, 76),)
     _PARTS = _MarkFileHeader_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
+        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "MarkFileHeader")
+        if not 0 <= offset <= len(view) - 136:
+            return self._wrap_with_header(view, offset)
+        block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
+        if template_id != 200 or schema_id != 110 or block_length != 128:
+            return self._wrap_with_header(view, offset)
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._acting_block_length = block_length
+        self._acting_version = version
+        self._marks = [offset + block_length]
+        return self
+
     @property
     def version(self) -> int:
         """Version of the mark file; written last: 0 until the rest is there, -1 when the start failed."""
-        value: int = _UNPACK_i(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset)[0]
 
     @property
     def component_type(self) -> ClusterComponentType:
@@ -298,80 +315,67 @@ class MarkFileHeaderDecoder(_MarkFileHeaderLayout, _MessageDecoder):
     @property
     def activity_timestamp(self) -> int:
         """The component's last sign of life."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @property
     def start_timestamp(self) -> int:
         """When the component started."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @property
     def pid(self) -> int:
         """Process of the component."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 24)[0]
 
     @property
     def candidate_term_id(self) -> int:
         """Latest term that the member stood or voted in; newer versions keep it in the node state."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 32)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 32)[0]
 
     @property
     def archive_stream_id(self) -> int:
         """Control stream of the node's archive."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 40)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 40)[0]
 
     @property
     def service_stream_id(self) -> int:
         """Stream from the consensus module to the services."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 44)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 44)[0]
 
     @property
     def consensus_module_stream_id(self) -> int:
         """Stream from the services to the consensus module."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 48)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 48)[0]
 
     @property
     def ingress_stream_id(self) -> int:
         """Stream of what clients send."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 52)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 52)[0]
 
     @property
     def member_id(self) -> int:
         """The member; -1 for none."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 56)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 56)[0]
 
     @property
     def service_id(self) -> int:
         """The service; -1 for the consensus module."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 60)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 60)[0]
 
     @property
     def header_length(self) -> int:
         """Bytes before the error log."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 64)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 64)[0]
 
     @property
     def error_buffer_length(self) -> int:
         """Bytes of the error log."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 68)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 68)[0]
 
     @property
     def cluster_id(self) -> int:
         """The cluster, where one machine has several."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 72)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 72)[0]
 
     @property
     def aeron_directory(self) -> str:
@@ -416,8 +420,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @property
     def version(self) -> int:
         """Version of the mark file; written last: 0 until the rest is there, -1 when the start failed."""
-        value: int = _UNPACK_i(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset)[0]
 
     @version.setter
     def version(self, value: int) -> None:
@@ -441,8 +444,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @property
     def activity_timestamp(self) -> int:
         """The component's last sign of life."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 8)[0]
 
     @activity_timestamp.setter
     def activity_timestamp(self, value: int) -> None:
@@ -454,8 +456,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @property
     def start_timestamp(self) -> int:
         """When the component started."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 16)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 16)[0]
 
     @start_timestamp.setter
     def start_timestamp(self, value: int) -> None:
@@ -467,8 +468,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @property
     def pid(self) -> int:
         """Process of the component."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 24)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 24)[0]
 
     @pid.setter
     def pid(self, value: int) -> None:
@@ -480,8 +480,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @property
     def candidate_term_id(self) -> int:
         """Latest term that the member stood or voted in; newer versions keep it in the node state."""
-        value: int = _UNPACK_q(self._buffer, self._offset + 32)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset + 32)[0]
 
     @candidate_term_id.setter
     def candidate_term_id(self, value: int) -> None:
@@ -493,8 +492,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @property
     def archive_stream_id(self) -> int:
         """Control stream of the node's archive."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 40)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 40)[0]
 
     @archive_stream_id.setter
     def archive_stream_id(self, value: int) -> None:
@@ -506,8 +504,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @property
     def service_stream_id(self) -> int:
         """Stream from the consensus module to the services."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 44)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 44)[0]
 
     @service_stream_id.setter
     def service_stream_id(self, value: int) -> None:
@@ -519,8 +516,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @property
     def consensus_module_stream_id(self) -> int:
         """Stream from the services to the consensus module."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 48)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 48)[0]
 
     @consensus_module_stream_id.setter
     def consensus_module_stream_id(self, value: int) -> None:
@@ -532,8 +528,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @property
     def ingress_stream_id(self) -> int:
         """Stream of what clients send."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 52)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 52)[0]
 
     @ingress_stream_id.setter
     def ingress_stream_id(self, value: int) -> None:
@@ -545,8 +540,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @property
     def member_id(self) -> int:
         """The member; -1 for none."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 56)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 56)[0]
 
     @member_id.setter
     def member_id(self, value: int) -> None:
@@ -558,8 +552,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @property
     def service_id(self) -> int:
         """The service; -1 for the consensus module."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 60)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 60)[0]
 
     @service_id.setter
     def service_id(self, value: int) -> None:
@@ -571,8 +564,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @property
     def header_length(self) -> int:
         """Bytes before the error log."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 64)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 64)[0]
 
     @header_length.setter
     def header_length(self, value: int) -> None:
@@ -584,8 +576,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @property
     def error_buffer_length(self) -> int:
         """Bytes of the error log."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 68)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 68)[0]
 
     @error_buffer_length.setter
     def error_buffer_length(self, value: int) -> None:
@@ -597,8 +588,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @property
     def cluster_id(self) -> int:
         """The cluster, where one machine has several."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 72)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 72)[0]
 
     @cluster_id.setter
     def cluster_id(self, value: int) -> None:
@@ -719,7 +709,8 @@ class MarkFileHeader(_Record):
     def decode(cls, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
-        view = buffer if type(buffer) is bytes else _view_of(buffer, "MarkFileHeader")
+        is_bytes = type(buffer) is bytes
+        view: _Any = buffer if is_bytes else _view_of(buffer, "MarkFileHeader")
         try:
             (
                 head,

@@ -26,12 +26,15 @@ from ..support.records import read_record as _read_record
 from ..support.writing import MessageEncoder as _MessageEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
     from typing_extensions import Buffer as _Buffer
 
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
-_UNPACK_q = _CODEC_q.unpack_from
-_UNPACK_i = _CODEC_i.unpack_from
+_UNPACK_HEADER = HEADER.unpack
+_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"\x10\x00/\x01p\x00\x0a\x00\x00\x00\x00\x00\x00\x00\x00\x00"
@@ -105,23 +108,35 @@ class ClusterMembersDecoder(_ClusterMembersLayout, _MessageDecoder):
     _LEAST = ((0, 16),)
     _PARTS = _ClusterMembers_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
+        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "ClusterMembers")
+        if not 0 <= offset <= len(view) - 32:
+            return self._wrap_with_header(view, offset)
+        block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
+        if template_id != 303 or schema_id != 112 or block_length != 16:
+            return self._wrap_with_header(view, offset)
+        self._buffer = view
+        self._offset = offset = offset + 16
+        self._acting_block_length = block_length
+        self._acting_version = version
+        self._marks = [offset + block_length]
+        return self
+
     @property
     def leadership_term_id(self) -> int:
         """Term in which that was so."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @property
     def member_id(self) -> int:
         """This node."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 8)[0]
 
     @property
     def high_member_id(self) -> int:
         """Greatest member id so far."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 12)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 12)[0]
 
     @property
     def cluster_members(self) -> str:
@@ -138,8 +153,7 @@ class ClusterMembersEncoder(_ClusterMembersLayout, _MessageEncoder):
     @property
     def leadership_term_id(self) -> int:
         """Term in which that was so."""
-        value: int = _UNPACK_q(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_q(self._buffer, self._offset)[0]
 
     @leadership_term_id.setter
     def leadership_term_id(self, value: int) -> None:
@@ -151,8 +165,7 @@ class ClusterMembersEncoder(_ClusterMembersLayout, _MessageEncoder):
     @property
     def member_id(self) -> int:
         """This node."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 8)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 8)[0]
 
     @member_id.setter
     def member_id(self, value: int) -> None:
@@ -164,8 +177,7 @@ class ClusterMembersEncoder(_ClusterMembersLayout, _MessageEncoder):
     @property
     def high_member_id(self) -> int:
         """Greatest member id so far."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 12)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 12)[0]
 
     @high_member_id.setter
     def high_member_id(self, value: int) -> None:
@@ -199,7 +211,8 @@ class ClusterMembers(_Record):
     def decode(cls, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
-        view = buffer if type(buffer) is bytes else _view_of(buffer, "ClusterMembers")
+        is_bytes = type(buffer) is bytes
+        view: _Any = buffer if is_bytes else _view_of(buffer, "ClusterMembers")
         try:
             head, self.leadership_term_id, self.member_id, self.high_member_id, n4 = _READ_1(view, offset)
             if head != _HEAD or offset < 0:

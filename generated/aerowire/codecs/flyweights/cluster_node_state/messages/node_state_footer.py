@@ -25,6 +25,7 @@ from ..support.writing import MessageEncoder as _MessageEncoder
 if TYPE_CHECKING:
     from typing_extensions import Buffer as _Buffer
 
+_UNPACK_HEADER = HEADER.unpack
 _HEAD = b"\x00\x000\x01p\x00\x0a\x00\x00\x00\x00\x00\x00\x00\x00\x00"
 _READ_1 = _Struct("<16s").unpack_from
 _WRITE_2 = _Struct("<16s").pack
@@ -54,6 +55,21 @@ class NodeStateFooterDecoder(_NodeStateFooterLayout, _MessageDecoder):
     _LEAST = ()
     _PARTS = ()
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
+        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "nodeStateFooter")
+        if not 0 <= offset <= len(view) - 16:
+            return self._wrap_with_header(view, offset)
+        block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
+        if template_id != 304 or schema_id != 112 or block_length != 0:
+            return self._wrap_with_header(view, offset)
+        self._buffer = view
+        self._offset = offset = offset + 16
+        self._acting_block_length = block_length
+        self._acting_version = version
+        self._marks = [offset + block_length]
+        return self
+
 
 class NodeStateFooterEncoder(_NodeStateFooterLayout, _MessageEncoder):
     """Ends the records."""
@@ -73,7 +89,8 @@ class NodeStateFooter(_Record):
     def decode(cls, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
-        view = buffer if type(buffer) is bytes else _view_of(buffer, "nodeStateFooter")
+        is_bytes = type(buffer) is bytes
+        view: _Any = buffer if is_bytes else _view_of(buffer, "nodeStateFooter")
         try:
             (head,) = _READ_1(view, offset)
             if head != _HEAD or offset < 0:

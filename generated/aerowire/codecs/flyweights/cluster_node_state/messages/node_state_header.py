@@ -24,10 +24,13 @@ from ..support.records import read_record as _read_record
 from ..support.writing import MessageEncoder as _MessageEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
     from typing_extensions import Buffer as _Buffer
 
 _CODEC_i = _Struct("<i")
-_UNPACK_i = _CODEC_i.unpack_from
+_UNPACK_HEADER = HEADER.unpack
+_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"\x08\x00,\x01p\x00\x0a\x00\x00\x00\x00\x00\x00\x00\x00\x00"
 _READ_1 = _Struct("<16sii").unpack_from
@@ -75,17 +78,30 @@ class NodeStateHeaderDecoder(_NodeStateHeaderLayout, _MessageDecoder):
     _LEAST = ((0, 8),)
     _PARTS = ()
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
+        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "nodeStateHeader")
+        if not 0 <= offset <= len(view) - 24:
+            return self._wrap_with_header(view, offset)
+        block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
+        if template_id != 300 or schema_id != 112 or block_length != 8:
+            return self._wrap_with_header(view, offset)
+        self._buffer = view
+        self._offset = offset = offset + 16
+        self._acting_block_length = block_length
+        self._acting_version = version
+        self._marks = [offset + block_length]
+        return self
+
     @property
     def version(self) -> int:
         """Version of the file."""
-        value: int = _UNPACK_i(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset)[0]
 
     @property
     def padding(self) -> int:
         """Fills the record up to eight bytes."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 4)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 4)[0]
 
 
 class NodeStateHeaderEncoder(_NodeStateHeaderLayout, _MessageEncoder):
@@ -97,8 +113,7 @@ class NodeStateHeaderEncoder(_NodeStateHeaderLayout, _MessageEncoder):
     @property
     def version(self) -> int:
         """Version of the file."""
-        value: int = _UNPACK_i(self._buffer, self._offset)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset)[0]
 
     @version.setter
     def version(self, value: int) -> None:
@@ -110,8 +125,7 @@ class NodeStateHeaderEncoder(_NodeStateHeaderLayout, _MessageEncoder):
     @property
     def padding(self) -> int:
         """Fills the record up to eight bytes."""
-        value: int = _UNPACK_i(self._buffer, self._offset + 4)[0]
-        return value
+        return _UNPACK_i(self._buffer, self._offset + 4)[0]
 
     @padding.setter
     def padding(self, value: int) -> None:
@@ -134,7 +148,8 @@ class NodeStateHeader(_Record):
     def decode(cls, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
-        view = buffer if type(buffer) is bytes else _view_of(buffer, "nodeStateHeader")
+        is_bytes = type(buffer) is bytes
+        view: _Any = buffer if is_bytes else _view_of(buffer, "nodeStateHeader")
         try:
             head, self.version, self.padding = _READ_1(view, offset)
             if head != _HEAD or offset < 0:
