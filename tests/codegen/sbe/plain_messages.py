@@ -72,7 +72,8 @@ class Writer:
     def _header(self, header: Header, numbers: dict[str, int]) -> bytes:
         made = bytearray(self.random.randbytes(header.size))
         for name, number in numbers.items():
-            struct.pack_into(self.prefix + CODES[header.encoded(name).primitive.name], made, header.offset(name), number)
+            if header.encoded(name).size:
+                struct.pack_into(self.prefix + CODES[header.encoded(name).primitive.name], made, header.offset(name), number)
         return bytes(made)
 
     def _block(self, block: Block, version: int, plain: Plain, length: int) -> bytes:
@@ -132,7 +133,8 @@ class Writer:
             for name, number in (("blockLength", length), ("numInGroup", len(entries))):
                 member = group.dimension.member(name)
                 assert isinstance(member.type, EncodedType)
-                struct.pack_into(self.prefix + CODES[member.type.primitive.name], dimension, member.offset, number)
+                if member.size:
+                    struct.pack_into(self.prefix + CODES[member.type.primitive.name], dimension, member.offset, number)
             made += dimension + bodies
         for data in block.data:
             plain.data[data.name] = b""

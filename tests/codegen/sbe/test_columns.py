@@ -18,6 +18,7 @@ from aerowire.codegen.sbe.ir import Message, MessageSchema
 from aerowire.codegen.sbe.reading import load_message_schema
 from tests.codegen.sbe.conftest import Generate
 from tests.codegen.sbe.plain_messages import Plain, Writer
+from tests.codegen.sbe.writing import schema as written
 from tests.support.sbe_drawing import draw_schema
 
 
@@ -225,6 +226,32 @@ def test_mutated_messages_fail_cleanly_or_decode(trading: MessageSchema, dtypes:
             assert all(0 <= start <= start + length <= len(part) for start, length in zip(comment.starts, comment.lengths, strict=True))
         assert where
         assert 0 <= index < max(len(inside), 1)
+
+
+def test_constants_of_a_header_take_no_bytes(generate: Generate, tmp_path: Path) -> None:
+    file = tmp_path / "constant.xml"
+    constant = '<type name="{}" primitiveType="uint16" presence="constant">{}</type>'
+    text = written("", '<sbe:message name="m" id="9"><field name="a" id="1" type="uint16"/></sbe:message>', 'version="3"')
+    for name, value in (("schemaId", 44), ("version", 3)):
+        text = text.replace(f'<type name="{name}" primitiveType="uint16"/>', constant.format(name, value))
+    file.write_text(text)
+    module = generate(load_message_schema(file), "dtypes")
+    data = b"".join(struct.pack("<HHH", 2, 9, number) for number in range(300))
+    columns = module.SCHEMA.decode(data)["m"]
+    assert columns["a"].tolist() == list(range(300))
+    assert columns.versions == 3
+
+
+def test_messages_without_a_byte_have_no_next_one(generate: Generate, tmp_path: Path) -> None:
+    file = tmp_path / "empty.xml"
+    text = written("", '<sbe:message name="m" id="9"/>')
+    for name, value in (("blockLength", 0), ("templateId", 9), ("schemaId", 1), ("version", 0)):
+        constant = f'<type name="{name}" primitiveType="uint16" presence="constant">{value}</type>'
+        text = text.replace(f'<type name="{name}" primitiveType="uint16"/>', constant, 1)
+    file.write_text(text)
+    module = generate(load_message_schema(file), "dtypes")
+    with pytest.raises(module.ColumnsError, match="a message without a byte"):
+        module.SCHEMA.find(b"xyz")
 
 
 def test_module_needs_numpy_alone(trading: MessageSchema, generate: Generate) -> None:

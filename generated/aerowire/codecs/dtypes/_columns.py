@@ -80,13 +80,16 @@ class FieldLayout:
 
 @dataclass(frozen=True, slots=True)
 class Integer:
-    """An integer at an offset."""
+    """An integer at an offset, or one that takes no bytes as it is always `constant`."""
 
     offset: int
     format: str
+    constant: int | None = None
 
     def read(self, data: NDArray[np.uint8], positions: Ints) -> Ints:
         """Read it at positions that were checked."""
+        if self.constant is not None:
+            return np.full(len(positions), self.constant, np.int64)
         size = np.dtype(self.format).itemsize
         view: NDArray[Any] = np.ndarray((max(len(data) - size + 1, 0),), self.format, data, 0, (1,))
         return view[positions + self.offset].astype(np.int64)
@@ -179,9 +182,9 @@ class HeaderLayout:
 
     @cached_property
     def fields(self) -> tuple[FieldLayout, ...]:
-        """The four as columns, with names that no field can have."""
-        four = (self.block_length, self.template_id, self.schema_id, self.version)
-        return tuple(FieldLayout(f"<{index}>", one.offset, one.format, (), 0, None, 0) for index, one in enumerate(four))
+        """Those of the four that take bytes as columns; no field can have a name of digits."""
+        four = enumerate((self.block_length, self.template_id, self.schema_id, self.version))
+        return tuple(FieldLayout(str(index), one.offset, one.format, (), 0, None, 0) for index, one in four if one.constant is None)
 
     def read(self, data: memoryview, offset: int) -> tuple[int, int, int, int]:
         """Block length, template id, schema id and version at an offset that was checked."""
@@ -389,6 +392,9 @@ class SchemaLayout:
             except _WrongError as error:
                 where, index = "".join([message.name, *reversed(error.path)]), len(loose) + sum(map(len, found))
                 raise ColumnsError(error.what, where, error.expected, error.actual, index, position) from None
+            if following == position:
+                index = len(loose) + sum(map(len, found))
+                raise ColumnsError("a message without a byte, which has no next one", message.name, "at least 1 byte", 0, index, position)
             loose.append(position)
             if message.block.is_fixed and head == last:
                 run = _run_length(data, following, limit, following - position, head)
@@ -475,7 +481,7 @@ def _gather(
         for first in range(0, count, _CHUNK):
             last = min(first + _CHUNK, count)
             block = evenly[first:last] if is_even else anywhere[starts[first:last]].view(dtype)
-            if expected and any((block[one.name] != value).any() for one, value in zip(header, expected[1], strict=True)):
+            if expected and any((block[one.name] != expected[1][int(one.name)]).any() for one in header):
                 return None
             for one in present:
                 values[one.name][first:last] = block[one.name]
@@ -740,4 +746,6 @@ _STRUCTS: Final = {
 
 
 def _integer(one: Integer, data: memoryview, position: int) -> int:
+    if one.constant is not None:
+        return one.constant
     return int(_STRUCTS[one.format](data, position + one.offset)[0])

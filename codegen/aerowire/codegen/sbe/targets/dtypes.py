@@ -123,15 +123,21 @@ class Tables:
             "MessageLayout",
             quoted(message.name),
             str(message.id),
-            str(self.schema_read.id),
+            self._schema_id(),
             "HEADER_LAYOUT",
             self._block(message, message.name),
         )
 
+    def _schema_id(self) -> str:
+        """The one that messages have: the header's, where that is a constant."""
+        encoded = self.schema_read.header.encoded("schemaId")
+        return str(self.schema_read.id if encoded.size else encoded.constant)
+
     def _integer(self, composite: Composite, name: str) -> Listing:
         member = composite.member(name)
         assert isinstance(member.type, EncodedType), f"{composite.name}.{name} was checked to be an encoded type"
-        return call("Integer", str(member.offset), quoted(primitive_format(member.type.primitive, self.order)))
+        place = [str(member.offset), quoted(primitive_format(member.type.primitive, self.order))]
+        return call("Integer", *place, *([] if is_stored(member) else [str(member.type.constant)]))
 
     def _block(self, block: Block, path: str) -> Listing:
         named: dict[str, str | Listing] = {
