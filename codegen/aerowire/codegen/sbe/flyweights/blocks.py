@@ -254,7 +254,7 @@ def _getter(module: Module, value: Value, *, is_decoder: bool) -> list[str]:
         return [*lines, f"        return {kind}()._at(self._buffer, {at}{version})"]
     if value.kind in {"enum", "flags"}:
         module.use_class(value.class_name, "enums")
-    unpacked = f"{module.unpack(value.code)}(self._buffer, {at})"
+    unpacked = f"{module.unpack(value.code, value.offset)}(self._buffer, self._offset)"
     if value.kind == "numbers":
         return [*lines, f"        return {unpacked}"]
     if value.kind in {"text", "enum", "flags"} or (value.kind == "char" and not value.is_optional):

@@ -88,11 +88,13 @@ class Module:
         self._definitions[name] = expression
         return name
 
-    def unpack(self, code: str) -> str:
+    def unpack(self, code: str, offset: int) -> str:
+        """What reads a value that is `offset` behind the offset that it is given: padding costs less than adding."""
         kind = "bytes" if code.endswith("s") else "float" if code[-1] in "fd" else "int"
         annotation = f"{self.use('_Callable')}[[memoryview, int], tuple[{kind}, ...]]"
-        name = f"_UNPACK_{_spelled(code)}"
-        self.define(name, f"{self._struct(code)}.unpack_from")
+        name = f"_UNPACK_{offset}_{_spelled(code)}"
+        padding = f"{offset}x" if offset else ""
+        self.define(name, f"{self.use('_Struct')}({literal(self.model.order + padding + code)}).unpack_from")
         self._annotations[name] = annotation
         return name
 

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable as _Callable
 
 _CODEC_UH = _Struct("<H")
-_UNPACK_UH: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_UH.unpack_from
+_UNPACK_0_UH: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<H").unpack_from
+_UNPACK_2_UH: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<2xH").unpack_from
+_UNPACK_4_UH: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<4xH").unpack_from
+_UNPACK_6_UH: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<6xH").unpack_from
 _PACK_UH = _CODEC_UH.pack_into
 
 
@@ -81,22 +84,22 @@ class MessageHeaderDecoder(_MessageHeaderLayout, _CompositeDecoder):
     @property
     def block_length(self) -> int:
         """Bytes of the message's fixed fields as its writer knows them."""
-        return _UNPACK_UH(self._buffer, self._offset)[0]
+        return _UNPACK_0_UH(self._buffer, self._offset)[0]
 
     @property
     def template_id(self) -> int:
         """Which message it is."""
-        return _UNPACK_UH(self._buffer, self._offset + 2)[0]
+        return _UNPACK_2_UH(self._buffer, self._offset)[0]
 
     @property
     def schema_id(self) -> int:
         """Which schema the message is of."""
-        return _UNPACK_UH(self._buffer, self._offset + 4)[0]
+        return _UNPACK_4_UH(self._buffer, self._offset)[0]
 
     @property
     def version(self) -> int:
         """Version of the schema that the message was written with."""
-        return _UNPACK_UH(self._buffer, self._offset + 6)[0]
+        return _UNPACK_6_UH(self._buffer, self._offset)[0]
 
 
 class MessageHeaderEncoder(_MessageHeaderLayout, _CompositeEncoder):
@@ -107,7 +110,7 @@ class MessageHeaderEncoder(_MessageHeaderLayout, _CompositeEncoder):
     @property
     def block_length(self) -> int:
         """Bytes of the message's fixed fields as its writer knows them."""
-        return _UNPACK_UH(self._buffer, self._offset)[0]
+        return _UNPACK_0_UH(self._buffer, self._offset)[0]
 
     @block_length.setter
     def block_length(self, value: int) -> None:
@@ -119,7 +122,7 @@ class MessageHeaderEncoder(_MessageHeaderLayout, _CompositeEncoder):
     @property
     def template_id(self) -> int:
         """Which message it is."""
-        return _UNPACK_UH(self._buffer, self._offset + 2)[0]
+        return _UNPACK_2_UH(self._buffer, self._offset)[0]
 
     @template_id.setter
     def template_id(self, value: int) -> None:
@@ -131,7 +134,7 @@ class MessageHeaderEncoder(_MessageHeaderLayout, _CompositeEncoder):
     @property
     def schema_id(self) -> int:
         """Which schema the message is of."""
-        return _UNPACK_UH(self._buffer, self._offset + 4)[0]
+        return _UNPACK_4_UH(self._buffer, self._offset)[0]
 
     @schema_id.setter
     def schema_id(self, value: int) -> None:
@@ -143,7 +146,7 @@ class MessageHeaderEncoder(_MessageHeaderLayout, _CompositeEncoder):
     @property
     def version(self) -> int:
         """Version of the schema that the message was written with."""
-        return _UNPACK_UH(self._buffer, self._offset + 6)[0]
+        return _UNPACK_6_UH(self._buffer, self._offset)[0]
 
     @version.setter
     def version(self, value: int) -> None:
@@ -199,12 +202,12 @@ class GroupSizeEncodingDecoder(_GroupSizeEncodingLayout, _CompositeDecoder):
     @property
     def block_length(self) -> int:
         """Bytes of one entry's fixed fields as its writer knows them."""
-        return _UNPACK_UH(self._buffer, self._offset)[0]
+        return _UNPACK_0_UH(self._buffer, self._offset)[0]
 
     @property
     def num_in_group(self) -> int:
         """Number of entries."""
-        return _UNPACK_UH(self._buffer, self._offset + 2)[0]
+        return _UNPACK_2_UH(self._buffer, self._offset)[0]
 
 
 class GroupSizeEncodingEncoder(_GroupSizeEncodingLayout, _CompositeEncoder):
@@ -215,7 +218,7 @@ class GroupSizeEncodingEncoder(_GroupSizeEncodingLayout, _CompositeEncoder):
     @property
     def block_length(self) -> int:
         """Bytes of one entry's fixed fields as its writer knows them."""
-        return _UNPACK_UH(self._buffer, self._offset)[0]
+        return _UNPACK_0_UH(self._buffer, self._offset)[0]
 
     @block_length.setter
     def block_length(self, value: int) -> None:
@@ -227,7 +230,7 @@ class GroupSizeEncodingEncoder(_GroupSizeEncodingLayout, _CompositeEncoder):
     @property
     def num_in_group(self) -> int:
         """Number of entries."""
-        return _UNPACK_UH(self._buffer, self._offset + 2)[0]
+        return _UNPACK_2_UH(self._buffer, self._offset)[0]
 
     @num_in_group.setter
     def num_in_group(self, value: int) -> None:

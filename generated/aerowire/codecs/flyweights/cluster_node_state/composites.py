@@ -20,8 +20,12 @@ if TYPE_CHECKING:
 
 _CODEC_UH = _Struct("<H")
 _CODEC_i = _Struct("<i")
-_UNPACK_UH: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_UH.unpack_from
-_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
+_UNPACK_0_UH: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<H").unpack_from
+_UNPACK_2_UH: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<2xH").unpack_from
+_UNPACK_4_UH: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<4xH").unpack_from
+_UNPACK_6_UH: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<6xH").unpack_from
+_UNPACK_8_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xi").unpack_from
+_UNPACK_12_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<12xi").unpack_from
 _PACK_UH = _CODEC_UH.pack_into
 _PACK_i = _CODEC_i.pack_into
 
@@ -88,32 +92,32 @@ class MessageHeaderDecoder(_MessageHeaderLayout, _CompositeDecoder):
     @property
     def block_length(self) -> int:
         """Bytes of the record's fixed fields as its writer knows them."""
-        return _UNPACK_UH(self._buffer, self._offset)[0]
+        return _UNPACK_0_UH(self._buffer, self._offset)[0]
 
     @property
     def template_id(self) -> int:
         """Which record it is."""
-        return _UNPACK_UH(self._buffer, self._offset + 2)[0]
+        return _UNPACK_2_UH(self._buffer, self._offset)[0]
 
     @property
     def schema_id(self) -> int:
         """Which schema the record is of."""
-        return _UNPACK_UH(self._buffer, self._offset + 4)[0]
+        return _UNPACK_4_UH(self._buffer, self._offset)[0]
 
     @property
     def version(self) -> int:
         """Version of the schema that the record was written with."""
-        return _UNPACK_UH(self._buffer, self._offset + 6)[0]
+        return _UNPACK_6_UH(self._buffer, self._offset)[0]
 
     @property
     def frame_length(self) -> int:
         """Bytes of the record with this header, without alignment."""
-        return _UNPACK_i(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_i(self._buffer, self._offset)[0]
 
     @property
     def padding(self) -> int:
         """Fills the header up to 16 bytes."""
-        return _UNPACK_i(self._buffer, self._offset + 12)[0]
+        return _UNPACK_12_i(self._buffer, self._offset)[0]
 
 
 class MessageHeaderEncoder(_MessageHeaderLayout, _CompositeEncoder):
@@ -124,7 +128,7 @@ class MessageHeaderEncoder(_MessageHeaderLayout, _CompositeEncoder):
     @property
     def block_length(self) -> int:
         """Bytes of the record's fixed fields as its writer knows them."""
-        return _UNPACK_UH(self._buffer, self._offset)[0]
+        return _UNPACK_0_UH(self._buffer, self._offset)[0]
 
     @block_length.setter
     def block_length(self, value: int) -> None:
@@ -136,7 +140,7 @@ class MessageHeaderEncoder(_MessageHeaderLayout, _CompositeEncoder):
     @property
     def template_id(self) -> int:
         """Which record it is."""
-        return _UNPACK_UH(self._buffer, self._offset + 2)[0]
+        return _UNPACK_2_UH(self._buffer, self._offset)[0]
 
     @template_id.setter
     def template_id(self, value: int) -> None:
@@ -148,7 +152,7 @@ class MessageHeaderEncoder(_MessageHeaderLayout, _CompositeEncoder):
     @property
     def schema_id(self) -> int:
         """Which schema the record is of."""
-        return _UNPACK_UH(self._buffer, self._offset + 4)[0]
+        return _UNPACK_4_UH(self._buffer, self._offset)[0]
 
     @schema_id.setter
     def schema_id(self, value: int) -> None:
@@ -160,7 +164,7 @@ class MessageHeaderEncoder(_MessageHeaderLayout, _CompositeEncoder):
     @property
     def version(self) -> int:
         """Version of the schema that the record was written with."""
-        return _UNPACK_UH(self._buffer, self._offset + 6)[0]
+        return _UNPACK_6_UH(self._buffer, self._offset)[0]
 
     @version.setter
     def version(self, value: int) -> None:
@@ -172,7 +176,7 @@ class MessageHeaderEncoder(_MessageHeaderLayout, _CompositeEncoder):
     @property
     def frame_length(self) -> int:
         """Bytes of the record with this header, without alignment."""
-        return _UNPACK_i(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_i(self._buffer, self._offset)[0]
 
     @frame_length.setter
     def frame_length(self, value: int) -> None:
@@ -184,7 +188,7 @@ class MessageHeaderEncoder(_MessageHeaderLayout, _CompositeEncoder):
     @property
     def padding(self) -> int:
         """Fills the header up to 16 bytes."""
-        return _UNPACK_i(self._buffer, self._offset + 12)[0]
+        return _UNPACK_12_i(self._buffer, self._offset)[0]
 
     @padding.setter
     def padding(self, value: int) -> None:
@@ -249,12 +253,12 @@ class GroupSizeEncodingDecoder(_GroupSizeEncodingLayout, _CompositeDecoder):
     @property
     def block_length(self) -> int:
         """Bytes of one entry's fixed fields as its writer knows them."""
-        return _UNPACK_UH(self._buffer, self._offset)[0]
+        return _UNPACK_0_UH(self._buffer, self._offset)[0]
 
     @property
     def num_in_group(self) -> int:
         """Number of entries."""
-        return _UNPACK_UH(self._buffer, self._offset + 2)[0]
+        return _UNPACK_2_UH(self._buffer, self._offset)[0]
 
 
 class GroupSizeEncodingEncoder(_GroupSizeEncodingLayout, _CompositeEncoder):
@@ -265,7 +269,7 @@ class GroupSizeEncodingEncoder(_GroupSizeEncodingLayout, _CompositeEncoder):
     @property
     def block_length(self) -> int:
         """Bytes of one entry's fixed fields as its writer knows them."""
-        return _UNPACK_UH(self._buffer, self._offset)[0]
+        return _UNPACK_0_UH(self._buffer, self._offset)[0]
 
     @block_length.setter
     def block_length(self, value: int) -> None:
@@ -277,7 +281,7 @@ class GroupSizeEncodingEncoder(_GroupSizeEncodingLayout, _CompositeEncoder):
     @property
     def num_in_group(self) -> int:
         """Number of entries."""
-        return _UNPACK_UH(self._buffer, self._offset + 2)[0]
+        return _UNPACK_2_UH(self._buffer, self._offset)[0]
 
     @num_in_group.setter
     def num_in_group(self, value: int) -> None:

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 _CODEC_q = _Struct("<q")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _HEAD = b"\x10\x00D\x00e\x00\x0e\x00"
 _READ_1 = _Struct("<8sqq").unpack_from
@@ -99,12 +100,12 @@ class ArchiveIdRequestDecoder(_ArchiveIdRequestLayout, _MessageDecoder):
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
 
 class ArchiveIdRequestEncoder(_ArchiveIdRequestLayout, _MessageEncoder):
@@ -119,7 +120,7 @@ class ArchiveIdRequestEncoder(_ArchiveIdRequestLayout, _MessageEncoder):
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
@@ -131,7 +132,7 @@ class ArchiveIdRequestEncoder(_ArchiveIdRequestLayout, _MessageEncoder):
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:

@@ -33,8 +33,9 @@ if TYPE_CHECKING:
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
-_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_UNPACK_8_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xi").unpack_from
+_UNPACK_12_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<12xi").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"\x10\x00:\x00e\x00\x0e\x00"
@@ -135,17 +136,17 @@ class AuthConnectRequestDecoder(_AuthConnectRequestLayout, _MessageDecoder):
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def response_stream_id(self) -> int:
         """Stream that answers are wanted on."""
-        return _UNPACK_i(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_i(self._buffer, self._offset)[0]
 
     @property
     def version(self) -> int | None:
         """Protocol version of the client."""
-        value = _UNPACK_i(self._buffer, self._offset + 12)[0]
+        value = _UNPACK_12_i(self._buffer, self._offset)[0]
         return None if value == 0 else value
 
     @property
@@ -176,7 +177,7 @@ class AuthConnectRequestEncoder(_AuthConnectRequestLayout, _MessageEncoder):
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -188,7 +189,7 @@ class AuthConnectRequestEncoder(_AuthConnectRequestLayout, _MessageEncoder):
     @property
     def response_stream_id(self) -> int:
         """Stream that answers are wanted on."""
-        return _UNPACK_i(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_i(self._buffer, self._offset)[0]
 
     @response_stream_id.setter
     def response_stream_id(self, value: int) -> None:
@@ -200,7 +201,7 @@ class AuthConnectRequestEncoder(_AuthConnectRequestLayout, _MessageEncoder):
     @property
     def version(self) -> int | None:
         """Protocol version of the client."""
-        value = _UNPACK_i(self._buffer, self._offset + 12)[0]
+        value = _UNPACK_12_i(self._buffer, self._offset)[0]
         return None if value == 0 else value
 
     @version.setter

@@ -33,8 +33,15 @@ if TYPE_CHECKING:
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
-_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
+_UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
+_UNPACK_24_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xq").unpack_from
+_UNPACK_32_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<32xq").unpack_from
+_UNPACK_40_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<40xi").unpack_from
+_UNPACK_44_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<44xi").unpack_from
+_UNPACK_48_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<48xi").unpack_from
+_UNPACK_52_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<52xq").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"<\x00\x12\x00e\x00\x0e\x00"
@@ -205,37 +212,37 @@ class BoundedReplayRequestDecoder(_BoundedReplayRequestLayout, _MessageDecoder):
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @property
     def recording_id(self) -> int:
         """Recording to replay."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @property
     def position(self) -> int:
         """Where in the recording to begin."""
-        return _UNPACK_q(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_q(self._buffer, self._offset)[0]
 
     @property
     def length(self) -> int:
         """Bytes to replay; -1 for all and what is still to come, -2 for all and then stop."""
-        return _UNPACK_q(self._buffer, self._offset + 32)[0]
+        return _UNPACK_32_q(self._buffer, self._offset)[0]
 
     @property
     def limit_counter_id(self) -> int:
         """Counter that holds the position not to be overtaken."""
-        return _UNPACK_i(self._buffer, self._offset + 40)[0]
+        return _UNPACK_40_i(self._buffer, self._offset)[0]
 
     @property
     def replay_stream_id(self) -> int:
         """Stream that the replay is published on."""
-        return _UNPACK_i(self._buffer, self._offset + 44)[0]
+        return _UNPACK_44_i(self._buffer, self._offset)[0]
 
     @property
     def file_io_max_length(self) -> int | None:
@@ -245,7 +252,7 @@ class BoundedReplayRequestDecoder(_BoundedReplayRequestLayout, _MessageDecoder):
         """
         if self._acting_version < 7:
             return None
-        return _UNPACK_i(self._buffer, self._offset + 48)[0]
+        return _UNPACK_48_i(self._buffer, self._offset)[0]
 
     @property
     def replay_token(self) -> int | None:
@@ -255,7 +262,7 @@ class BoundedReplayRequestDecoder(_BoundedReplayRequestLayout, _MessageDecoder):
         """
         if self._acting_version < 10:
             return None
-        return _UNPACK_q(self._buffer, self._offset + 52)[0]
+        return _UNPACK_52_q(self._buffer, self._offset)[0]
 
     @property
     def replay_channel(self) -> str:
@@ -272,7 +279,7 @@ class BoundedReplayRequestEncoder(_BoundedReplayRequestLayout, _MessageEncoder):
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
@@ -284,7 +291,7 @@ class BoundedReplayRequestEncoder(_BoundedReplayRequestLayout, _MessageEncoder):
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -296,7 +303,7 @@ class BoundedReplayRequestEncoder(_BoundedReplayRequestLayout, _MessageEncoder):
     @property
     def recording_id(self) -> int:
         """Recording to replay."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @recording_id.setter
     def recording_id(self, value: int) -> None:
@@ -308,7 +315,7 @@ class BoundedReplayRequestEncoder(_BoundedReplayRequestLayout, _MessageEncoder):
     @property
     def position(self) -> int:
         """Where in the recording to begin."""
-        return _UNPACK_q(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_q(self._buffer, self._offset)[0]
 
     @position.setter
     def position(self, value: int) -> None:
@@ -320,7 +327,7 @@ class BoundedReplayRequestEncoder(_BoundedReplayRequestLayout, _MessageEncoder):
     @property
     def length(self) -> int:
         """Bytes to replay; -1 for all and what is still to come, -2 for all and then stop."""
-        return _UNPACK_q(self._buffer, self._offset + 32)[0]
+        return _UNPACK_32_q(self._buffer, self._offset)[0]
 
     @length.setter
     def length(self, value: int) -> None:
@@ -332,7 +339,7 @@ class BoundedReplayRequestEncoder(_BoundedReplayRequestLayout, _MessageEncoder):
     @property
     def limit_counter_id(self) -> int:
         """Counter that holds the position not to be overtaken."""
-        return _UNPACK_i(self._buffer, self._offset + 40)[0]
+        return _UNPACK_40_i(self._buffer, self._offset)[0]
 
     @limit_counter_id.setter
     def limit_counter_id(self, value: int) -> None:
@@ -344,7 +351,7 @@ class BoundedReplayRequestEncoder(_BoundedReplayRequestLayout, _MessageEncoder):
     @property
     def replay_stream_id(self) -> int:
         """Stream that the replay is published on."""
-        return _UNPACK_i(self._buffer, self._offset + 44)[0]
+        return _UNPACK_44_i(self._buffer, self._offset)[0]
 
     @replay_stream_id.setter
     def replay_stream_id(self, value: int) -> None:
@@ -359,7 +366,7 @@ class BoundedReplayRequestEncoder(_BoundedReplayRequestLayout, _MessageEncoder):
 
         Since version 7.
         """
-        return _UNPACK_i(self._buffer, self._offset + 48)[0]
+        return _UNPACK_48_i(self._buffer, self._offset)[0]
 
     @file_io_max_length.setter
     def file_io_max_length(self, value: int | None) -> None:
@@ -374,7 +381,7 @@ class BoundedReplayRequestEncoder(_BoundedReplayRequestLayout, _MessageEncoder):
 
         Since version 10.
         """
-        return _UNPACK_q(self._buffer, self._offset + 52)[0]
+        return _UNPACK_52_q(self._buffer, self._offset)[0]
 
     @replay_token.setter
     def replay_token(self, value: int | None) -> None:

@@ -32,9 +32,11 @@ _CODEC_i = _Struct("<i")
 _CODEC_q = _Struct("<q")
 _CODEC_b = _Struct("<b")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
-_UNPACK_b: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_b.unpack_from
+_UNPACK_0_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<i").unpack_from
+_UNPACK_4_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<4xi").unpack_from
+_UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
+_UNPACK_16_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xi").unpack_from
+_UNPACK_31_b: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<31xb").unpack_from
 _PACK_i = _CODEC_i.pack_into
 _PACK_q = _CODEC_q.pack_into
 _PACK_b = _CODEC_b.pack_into
@@ -136,27 +138,27 @@ class CatalogHeaderDecoder(_CatalogHeaderLayout, _MessageDecoder):
     @property
     def version(self) -> int:
         """Version of the archive's files."""
-        return _UNPACK_i(self._buffer, self._offset)[0]
+        return _UNPACK_0_i(self._buffer, self._offset)[0]
 
     @property
     def length(self) -> int:
         """Bytes of this header."""
-        return _UNPACK_i(self._buffer, self._offset + 4)[0]
+        return _UNPACK_4_i(self._buffer, self._offset)[0]
 
     @property
     def next_recording_id(self) -> int:
         """Id that the next new recording gets."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @property
     def alignment(self) -> int:
         """Descriptors start on multiples of this; 0 in old catalogs of 1024-byte slots."""
-        return _UNPACK_i(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_i(self._buffer, self._offset)[0]
 
     @property
     def reserved(self) -> int:
         """Last byte of the header; 0."""
-        return _UNPACK_b(self._buffer, self._offset + 31)[0]
+        return _UNPACK_31_b(self._buffer, self._offset)[0]
 
 
 class CatalogHeaderEncoder(_CatalogHeaderLayout, _MessageEncoder):
@@ -168,7 +170,7 @@ class CatalogHeaderEncoder(_CatalogHeaderLayout, _MessageEncoder):
     @property
     def version(self) -> int:
         """Version of the archive's files."""
-        return _UNPACK_i(self._buffer, self._offset)[0]
+        return _UNPACK_0_i(self._buffer, self._offset)[0]
 
     @version.setter
     def version(self, value: int) -> None:
@@ -180,7 +182,7 @@ class CatalogHeaderEncoder(_CatalogHeaderLayout, _MessageEncoder):
     @property
     def length(self) -> int:
         """Bytes of this header."""
-        return _UNPACK_i(self._buffer, self._offset + 4)[0]
+        return _UNPACK_4_i(self._buffer, self._offset)[0]
 
     @length.setter
     def length(self, value: int) -> None:
@@ -192,7 +194,7 @@ class CatalogHeaderEncoder(_CatalogHeaderLayout, _MessageEncoder):
     @property
     def next_recording_id(self) -> int:
         """Id that the next new recording gets."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @next_recording_id.setter
     def next_recording_id(self, value: int) -> None:
@@ -204,7 +206,7 @@ class CatalogHeaderEncoder(_CatalogHeaderLayout, _MessageEncoder):
     @property
     def alignment(self) -> int:
         """Descriptors start on multiples of this; 0 in old catalogs of 1024-byte slots."""
-        return _UNPACK_i(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_i(self._buffer, self._offset)[0]
 
     @alignment.setter
     def alignment(self, value: int) -> None:
@@ -216,7 +218,7 @@ class CatalogHeaderEncoder(_CatalogHeaderLayout, _MessageEncoder):
     @property
     def reserved(self) -> int:
         """Last byte of the header; 0."""
-        return _UNPACK_b(self._buffer, self._offset + 31)[0]
+        return _UNPACK_31_b(self._buffer, self._offset)[0]
 
     @reserved.setter
     def reserved(self, value: int) -> None:

@@ -33,8 +33,9 @@ if TYPE_CHECKING:
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
-_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
+_UNPACK_16_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xi").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"\x14\x00;\x00e\x00\x0e\x00"
@@ -116,17 +117,17 @@ class ChallengeDecoder(_ChallengeLayout, _MessageDecoder):
     @property
     def control_session_id(self) -> int:
         """Session that is to be opened."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def correlation_id(self) -> int:
         """Number of the request to connect."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @property
     def version(self) -> int | None:
         """Protocol version of the archive."""
-        value = _UNPACK_i(self._buffer, self._offset + 16)[0]
+        value = _UNPACK_16_i(self._buffer, self._offset)[0]
         return None if value == 0 else value
 
     @property
@@ -144,7 +145,7 @@ class ChallengeEncoder(_ChallengeLayout, _MessageEncoder):
     @property
     def control_session_id(self) -> int:
         """Session that is to be opened."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
@@ -156,7 +157,7 @@ class ChallengeEncoder(_ChallengeLayout, _MessageEncoder):
     @property
     def correlation_id(self) -> int:
         """Number of the request to connect."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -168,7 +169,7 @@ class ChallengeEncoder(_ChallengeLayout, _MessageEncoder):
     @property
     def version(self) -> int | None:
         """Protocol version of the archive."""
-        value = _UNPACK_i(self._buffer, self._offset + 16)[0]
+        value = _UNPACK_16_i(self._buffer, self._offset)[0]
         return None if value == 0 else value
 
     @version.setter

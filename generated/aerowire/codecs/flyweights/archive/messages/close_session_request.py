@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _CODEC_q = _Struct("<q")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _HEAD = b"\x08\x00\x03\x00e\x00\x0e\x00"
 _READ_1 = _Struct("<8sq").unpack_from
@@ -88,7 +88,7 @@ class CloseSessionRequestDecoder(_CloseSessionRequestLayout, _MessageDecoder):
     @property
     def control_session_id(self) -> int:
         """Control session that ends."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
 
 class CloseSessionRequestEncoder(_CloseSessionRequestLayout, _MessageEncoder):
@@ -100,7 +100,7 @@ class CloseSessionRequestEncoder(_CloseSessionRequestLayout, _MessageEncoder):
     @property
     def control_session_id(self) -> int:
         """Control session that ends."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:

@@ -35,9 +35,12 @@ if TYPE_CHECKING:
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
-_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
+_UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
+_UNPACK_24_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xi").unpack_from
 _ControlResponseCode_of = _EnumLookup(ControlResponseCode)
+_UNPACK_28_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<28xi").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b" \x00\x01\x00e\x00\x0e\x00"
@@ -143,22 +146,22 @@ class ControlResponseDecoder(_ControlResponseLayout, _MessageDecoder):
     @property
     def control_session_id(self) -> int:
         """Control session that is answered; before a session is open, the one it would have."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def correlation_id(self) -> int:
         """Number of the request that is answered."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @property
     def relevant_id(self) -> int:
         """What the request asked for, see there; with ERROR the error code."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @property
     def code(self) -> ControlResponseCode:
         """How the request went."""
-        return _ControlResponseCode_of[_UNPACK_i(self._buffer, self._offset + 24)[0]]
+        return _ControlResponseCode_of[_UNPACK_24_i(self._buffer, self._offset)[0]]
 
     @property
     def version(self) -> int | None:
@@ -168,7 +171,7 @@ class ControlResponseDecoder(_ControlResponseLayout, _MessageDecoder):
         """
         if self._acting_version < 4:
             return None
-        value = _UNPACK_i(self._buffer, self._offset + 28)[0]
+        value = _UNPACK_28_i(self._buffer, self._offset)[0]
         return None if value == 0 else value
 
     @property
@@ -186,7 +189,7 @@ class ControlResponseEncoder(_ControlResponseLayout, _MessageEncoder):
     @property
     def control_session_id(self) -> int:
         """Control session that is answered; before a session is open, the one it would have."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
@@ -198,7 +201,7 @@ class ControlResponseEncoder(_ControlResponseLayout, _MessageEncoder):
     @property
     def correlation_id(self) -> int:
         """Number of the request that is answered."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -210,7 +213,7 @@ class ControlResponseEncoder(_ControlResponseLayout, _MessageEncoder):
     @property
     def relevant_id(self) -> int:
         """What the request asked for, see there; with ERROR the error code."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @relevant_id.setter
     def relevant_id(self, value: int) -> None:
@@ -222,7 +225,7 @@ class ControlResponseEncoder(_ControlResponseLayout, _MessageEncoder):
     @property
     def code(self) -> ControlResponseCode:
         """How the request went."""
-        return _ControlResponseCode_of[_UNPACK_i(self._buffer, self._offset + 24)[0]]
+        return _ControlResponseCode_of[_UNPACK_24_i(self._buffer, self._offset)[0]]
 
     @code.setter
     def code(self, value: ControlResponseCode) -> None:
@@ -237,7 +240,7 @@ class ControlResponseEncoder(_ControlResponseLayout, _MessageEncoder):
 
         Since version 4.
         """
-        value = _UNPACK_i(self._buffer, self._offset + 28)[0]
+        value = _UNPACK_28_i(self._buffer, self._offset)[0]
         return None if value == 0 else value
 
     @version.setter

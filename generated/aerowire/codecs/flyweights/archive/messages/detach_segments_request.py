@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 
 _CODEC_q = _Struct("<q")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
+_UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
+_UNPACK_24_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xq").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _HEAD = b" \x005\x00e\x00\x0e\x00"
 _READ_1 = _Struct("<8sqqqq").unpack_from
@@ -122,22 +125,22 @@ class DetachSegmentsRequestDecoder(_DetachSegmentsRequestLayout, _MessageDecoder
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @property
     def recording_id(self) -> int:
         """Recording to shorten."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @property
     def new_start_position(self) -> int:
         """Where the recording is to start; the first byte of a segment."""
-        return _UNPACK_q(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_q(self._buffer, self._offset)[0]
 
 
 class DetachSegmentsRequestEncoder(_DetachSegmentsRequestLayout, _MessageEncoder):
@@ -149,7 +152,7 @@ class DetachSegmentsRequestEncoder(_DetachSegmentsRequestLayout, _MessageEncoder
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
@@ -161,7 +164,7 @@ class DetachSegmentsRequestEncoder(_DetachSegmentsRequestLayout, _MessageEncoder
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -173,7 +176,7 @@ class DetachSegmentsRequestEncoder(_DetachSegmentsRequestLayout, _MessageEncoder
     @property
     def recording_id(self) -> int:
         """Recording to shorten."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @recording_id.setter
     def recording_id(self, value: int) -> None:
@@ -185,7 +188,7 @@ class DetachSegmentsRequestEncoder(_DetachSegmentsRequestLayout, _MessageEncoder
     @property
     def new_start_position(self) -> int:
         """Where the recording is to start; the first byte of a segment."""
-        return _UNPACK_q(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_q(self._buffer, self._offset)[0]
 
     @new_start_position.setter
     def new_start_position(self, value: int) -> None:

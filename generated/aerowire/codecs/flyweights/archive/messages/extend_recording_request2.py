@@ -35,9 +35,13 @@ if TYPE_CHECKING:
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
-_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
+_UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
+_UNPACK_24_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xi").unpack_from
+_UNPACK_28_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<28xi").unpack_from
 _SourceLocation_of = _EnumLookup(SourceLocation)
+_UNPACK_32_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<32xi").unpack_from
 _BooleanType_of = _EnumLookup(BooleanType)
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
@@ -148,32 +152,32 @@ class ExtendRecordingRequest2Decoder(_ExtendRecordingRequest2Layout, _MessageDec
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @property
     def recording_id(self) -> int:
         """Recording to go on with."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @property
     def stream_id(self) -> int:
         """Stream within the channel."""
-        return _UNPACK_i(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_i(self._buffer, self._offset)[0]
 
     @property
     def source_location(self) -> SourceLocation:
         """Where the publication is."""
-        return _SourceLocation_of[_UNPACK_i(self._buffer, self._offset + 28)[0]]
+        return _SourceLocation_of[_UNPACK_28_i(self._buffer, self._offset)[0]]
 
     @property
     def auto_stop(self) -> BooleanType:
         """Whether recording ends for good when the first image does."""
-        return _BooleanType_of[_UNPACK_i(self._buffer, self._offset + 32)[0]]
+        return _BooleanType_of[_UNPACK_32_i(self._buffer, self._offset)[0]]
 
     @property
     def channel(self) -> str:
@@ -190,7 +194,7 @@ class ExtendRecordingRequest2Encoder(_ExtendRecordingRequest2Layout, _MessageEnc
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
@@ -202,7 +206,7 @@ class ExtendRecordingRequest2Encoder(_ExtendRecordingRequest2Layout, _MessageEnc
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -214,7 +218,7 @@ class ExtendRecordingRequest2Encoder(_ExtendRecordingRequest2Layout, _MessageEnc
     @property
     def recording_id(self) -> int:
         """Recording to go on with."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @recording_id.setter
     def recording_id(self, value: int) -> None:
@@ -226,7 +230,7 @@ class ExtendRecordingRequest2Encoder(_ExtendRecordingRequest2Layout, _MessageEnc
     @property
     def stream_id(self) -> int:
         """Stream within the channel."""
-        return _UNPACK_i(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_i(self._buffer, self._offset)[0]
 
     @stream_id.setter
     def stream_id(self, value: int) -> None:
@@ -238,7 +242,7 @@ class ExtendRecordingRequest2Encoder(_ExtendRecordingRequest2Layout, _MessageEnc
     @property
     def source_location(self) -> SourceLocation:
         """Where the publication is."""
-        return _SourceLocation_of[_UNPACK_i(self._buffer, self._offset + 28)[0]]
+        return _SourceLocation_of[_UNPACK_28_i(self._buffer, self._offset)[0]]
 
     @source_location.setter
     def source_location(self, value: SourceLocation) -> None:
@@ -250,7 +254,7 @@ class ExtendRecordingRequest2Encoder(_ExtendRecordingRequest2Layout, _MessageEnc
     @property
     def auto_stop(self) -> BooleanType:
         """Whether recording ends for good when the first image does."""
-        return _BooleanType_of[_UNPACK_i(self._buffer, self._offset + 32)[0]]
+        return _BooleanType_of[_UNPACK_32_i(self._buffer, self._offset)[0]]
 
     @auto_stop.setter
     def auto_stop(self, value: BooleanType) -> None:

@@ -33,8 +33,11 @@ if TYPE_CHECKING:
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
-_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
+_UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
+_UNPACK_24_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xi").unpack_from
+_UNPACK_28_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<28xi").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b" \x00\x10\x00e\x00\x0e\x00"
@@ -132,27 +135,27 @@ class FindLastMatchingRecordingRequestDecoder(_FindLastMatchingRecordingRequestL
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @property
     def min_recording_id(self) -> int:
         """Least id that the recording may have."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @property
     def session_id(self) -> int:
         """Session that the recording must have."""
-        return _UNPACK_i(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_i(self._buffer, self._offset)[0]
 
     @property
     def stream_id(self) -> int:
         """Stream that the recording must have."""
-        return _UNPACK_i(self._buffer, self._offset + 28)[0]
+        return _UNPACK_28_i(self._buffer, self._offset)[0]
 
     @property
     def channel(self) -> str:
@@ -169,7 +172,7 @@ class FindLastMatchingRecordingRequestEncoder(_FindLastMatchingRecordingRequestL
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
@@ -181,7 +184,7 @@ class FindLastMatchingRecordingRequestEncoder(_FindLastMatchingRecordingRequestL
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -193,7 +196,7 @@ class FindLastMatchingRecordingRequestEncoder(_FindLastMatchingRecordingRequestL
     @property
     def min_recording_id(self) -> int:
         """Least id that the recording may have."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @min_recording_id.setter
     def min_recording_id(self, value: int) -> None:
@@ -205,7 +208,7 @@ class FindLastMatchingRecordingRequestEncoder(_FindLastMatchingRecordingRequestL
     @property
     def session_id(self) -> int:
         """Session that the recording must have."""
-        return _UNPACK_i(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_i(self._buffer, self._offset)[0]
 
     @session_id.setter
     def session_id(self, value: int) -> None:
@@ -217,7 +220,7 @@ class FindLastMatchingRecordingRequestEncoder(_FindLastMatchingRecordingRequestL
     @property
     def stream_id(self) -> int:
         """Stream that the recording must have."""
-        return _UNPACK_i(self._buffer, self._offset + 28)[0]
+        return _UNPACK_28_i(self._buffer, self._offset)[0]
 
     @stream_id.setter
     def stream_id(self, value: int) -> None:

@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 
 _CODEC_q = _Struct("<q")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
+_UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _HEAD = b"\x18\x00\x0a\x00e\x00\x0e\x00"
 _READ_1 = _Struct("<8sqqq").unpack_from
@@ -104,17 +106,17 @@ class ListRecordingRequestDecoder(_ListRecordingRequestLayout, _MessageDecoder):
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @property
     def recording_id(self) -> int:
         """Recording to describe."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
 
 class ListRecordingRequestEncoder(_ListRecordingRequestLayout, _MessageEncoder):
@@ -126,7 +128,7 @@ class ListRecordingRequestEncoder(_ListRecordingRequestLayout, _MessageEncoder):
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
@@ -138,7 +140,7 @@ class ListRecordingRequestEncoder(_ListRecordingRequestLayout, _MessageEncoder):
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -150,7 +152,7 @@ class ListRecordingRequestEncoder(_ListRecordingRequestLayout, _MessageEncoder):
     @property
     def recording_id(self) -> int:
         """Recording to describe."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @recording_id.setter
     def recording_id(self, value: int) -> None:

@@ -35,9 +35,13 @@ if TYPE_CHECKING:
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
-_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
+_UNPACK_16_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xi").unpack_from
+_UNPACK_20_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<20xi").unpack_from
+_UNPACK_24_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xi").unpack_from
 _BooleanType_of = _EnumLookup(BooleanType)
+_UNPACK_28_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<28xi").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b" \x00\x11\x00e\x00\x0e\x00"
@@ -149,32 +153,32 @@ class ListRecordingSubscriptionsRequestDecoder(_ListRecordingSubscriptionsReques
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @property
     def pseudo_index(self) -> int:
         """How many of the matching subscriptions to pass over first."""
-        return _UNPACK_i(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_i(self._buffer, self._offset)[0]
 
     @property
     def subscription_count(self) -> int:
         """Most descriptors to send."""
-        return _UNPACK_i(self._buffer, self._offset + 20)[0]
+        return _UNPACK_20_i(self._buffer, self._offset)[0]
 
     @property
     def apply_stream_id(self) -> BooleanType:
         """Whether the stream must match."""
-        return _BooleanType_of[_UNPACK_i(self._buffer, self._offset + 24)[0]]
+        return _BooleanType_of[_UNPACK_24_i(self._buffer, self._offset)[0]]
 
     @property
     def stream_id(self) -> int:
         """Stream that a subscription must have, if streams must match."""
-        return _UNPACK_i(self._buffer, self._offset + 28)[0]
+        return _UNPACK_28_i(self._buffer, self._offset)[0]
 
     @property
     def channel(self) -> str:
@@ -191,7 +195,7 @@ class ListRecordingSubscriptionsRequestEncoder(_ListRecordingSubscriptionsReques
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
@@ -203,7 +207,7 @@ class ListRecordingSubscriptionsRequestEncoder(_ListRecordingSubscriptionsReques
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -215,7 +219,7 @@ class ListRecordingSubscriptionsRequestEncoder(_ListRecordingSubscriptionsReques
     @property
     def pseudo_index(self) -> int:
         """How many of the matching subscriptions to pass over first."""
-        return _UNPACK_i(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_i(self._buffer, self._offset)[0]
 
     @pseudo_index.setter
     def pseudo_index(self, value: int) -> None:
@@ -227,7 +231,7 @@ class ListRecordingSubscriptionsRequestEncoder(_ListRecordingSubscriptionsReques
     @property
     def subscription_count(self) -> int:
         """Most descriptors to send."""
-        return _UNPACK_i(self._buffer, self._offset + 20)[0]
+        return _UNPACK_20_i(self._buffer, self._offset)[0]
 
     @subscription_count.setter
     def subscription_count(self, value: int) -> None:
@@ -239,7 +243,7 @@ class ListRecordingSubscriptionsRequestEncoder(_ListRecordingSubscriptionsReques
     @property
     def apply_stream_id(self) -> BooleanType:
         """Whether the stream must match."""
-        return _BooleanType_of[_UNPACK_i(self._buffer, self._offset + 24)[0]]
+        return _BooleanType_of[_UNPACK_24_i(self._buffer, self._offset)[0]]
 
     @apply_stream_id.setter
     def apply_stream_id(self, value: BooleanType) -> None:
@@ -251,7 +255,7 @@ class ListRecordingSubscriptionsRequestEncoder(_ListRecordingSubscriptionsReques
     @property
     def stream_id(self) -> int:
         """Stream that a subscription must have, if streams must match."""
-        return _UNPACK_i(self._buffer, self._offset + 28)[0]
+        return _UNPACK_28_i(self._buffer, self._offset)[0]
 
     @stream_id.setter
     def stream_id(self, value: int) -> None:

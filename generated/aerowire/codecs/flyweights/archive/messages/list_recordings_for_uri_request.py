@@ -33,8 +33,11 @@ if TYPE_CHECKING:
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
-_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
+_UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
+_UNPACK_24_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xi").unpack_from
+_UNPACK_28_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<28xi").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b" \x00\x09\x00e\x00\x0e\x00"
@@ -139,27 +142,27 @@ class ListRecordingsForUriRequestDecoder(_ListRecordingsForUriRequestLayout, _Me
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @property
     def from_recording_id(self) -> int:
         """Least id of a recording to list."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @property
     def record_count(self) -> int:
         """Most descriptors to send."""
-        return _UNPACK_i(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_i(self._buffer, self._offset)[0]
 
     @property
     def stream_id(self) -> int:
         """Stream that a recording must have."""
-        return _UNPACK_i(self._buffer, self._offset + 28)[0]
+        return _UNPACK_28_i(self._buffer, self._offset)[0]
 
     @property
     def channel(self) -> str:
@@ -176,7 +179,7 @@ class ListRecordingsForUriRequestEncoder(_ListRecordingsForUriRequestLayout, _Me
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
@@ -188,7 +191,7 @@ class ListRecordingsForUriRequestEncoder(_ListRecordingsForUriRequestLayout, _Me
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -200,7 +203,7 @@ class ListRecordingsForUriRequestEncoder(_ListRecordingsForUriRequestLayout, _Me
     @property
     def from_recording_id(self) -> int:
         """Least id of a recording to list."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @from_recording_id.setter
     def from_recording_id(self, value: int) -> None:
@@ -212,7 +215,7 @@ class ListRecordingsForUriRequestEncoder(_ListRecordingsForUriRequestLayout, _Me
     @property
     def record_count(self) -> int:
         """Most descriptors to send."""
-        return _UNPACK_i(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_i(self._buffer, self._offset)[0]
 
     @record_count.setter
     def record_count(self, value: int) -> None:
@@ -224,7 +227,7 @@ class ListRecordingsForUriRequestEncoder(_ListRecordingsForUriRequestLayout, _Me
     @property
     def stream_id(self) -> int:
         """Stream that a recording must have."""
-        return _UNPACK_i(self._buffer, self._offset + 28)[0]
+        return _UNPACK_28_i(self._buffer, self._offset)[0]
 
     @stream_id.setter
     def stream_id(self, value: int) -> None:

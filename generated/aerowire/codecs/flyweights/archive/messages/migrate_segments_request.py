@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 
 _CODEC_q = _Struct("<q")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
+_UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
+_UNPACK_24_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xq").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _HEAD = b" \x009\x00e\x00\x0e\x00"
 _READ_1 = _Struct("<8sqqqq").unpack_from
@@ -112,22 +115,22 @@ class MigrateSegmentsRequestDecoder(_MigrateSegmentsRequestLayout, _MessageDecod
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @property
     def src_recording_id(self) -> int:
         """Recording that gives its segments."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @property
     def dst_recording_id(self) -> int:
         """Recording that gets them."""
-        return _UNPACK_q(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_q(self._buffer, self._offset)[0]
 
 
 class MigrateSegmentsRequestEncoder(_MigrateSegmentsRequestLayout, _MessageEncoder):
@@ -139,7 +142,7 @@ class MigrateSegmentsRequestEncoder(_MigrateSegmentsRequestLayout, _MessageEncod
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
@@ -151,7 +154,7 @@ class MigrateSegmentsRequestEncoder(_MigrateSegmentsRequestLayout, _MessageEncod
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -163,7 +166,7 @@ class MigrateSegmentsRequestEncoder(_MigrateSegmentsRequestLayout, _MessageEncod
     @property
     def src_recording_id(self) -> int:
         """Recording that gives its segments."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @src_recording_id.setter
     def src_recording_id(self, value: int) -> None:
@@ -175,7 +178,7 @@ class MigrateSegmentsRequestEncoder(_MigrateSegmentsRequestLayout, _MessageEncod
     @property
     def dst_recording_id(self) -> int:
         """Recording that gets them."""
-        return _UNPACK_q(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_q(self._buffer, self._offset)[0]
 
     @dst_recording_id.setter
     def dst_recording_id(self, value: int) -> None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _CODEC_q = _Struct("<q")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _HEAD = b"\x08\x00j\x00e\x00\x0e\x00"
 _READ_1 = _Struct("<8sq").unpack_from
@@ -91,7 +91,7 @@ class PingDecoder(_PingLayout, _MessageDecoder):
     @property
     def control_session_id(self) -> int:
         """Control session that is served."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
 
 class PingEncoder(_PingLayout, _MessageEncoder):
@@ -106,7 +106,7 @@ class PingEncoder(_PingLayout, _MessageEncoder):
     @property
     def control_session_id(self) -> int:
         """Control session that is served."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:

@@ -33,8 +33,19 @@ if TYPE_CHECKING:
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
-_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
+_UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
+_UNPACK_24_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xq").unpack_from
+_UNPACK_32_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<32xq").unpack_from
+_UNPACK_40_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<40xq").unpack_from
+_UNPACK_48_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<48xq").unpack_from
+_UNPACK_56_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<56xi").unpack_from
+_UNPACK_60_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<60xi").unpack_from
+_UNPACK_64_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<64xi").unpack_from
+_UNPACK_68_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<68xi").unpack_from
+_UNPACK_72_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<72xi").unpack_from
+_UNPACK_76_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<76xi").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"P\x00\x16\x00e\x00\x0e\x00"
@@ -265,67 +276,67 @@ class RecordingDescriptorDecoder(_RecordingDescriptorLayout, _MessageDecoder):
     @property
     def control_session_id(self) -> int:
         """Control session that asked; in the catalog of no meaning."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def correlation_id(self) -> int:
         """Number of the request that is answered; in the catalog of no meaning."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @property
     def recording_id(self) -> int:
         """Id of the recording."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @property
     def start_timestamp(self) -> int:
         """When recording began."""
-        return _UNPACK_q(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_q(self._buffer, self._offset)[0]
 
     @property
     def stop_timestamp(self) -> int:
         """When recording ended; -1 while it is active."""
-        return _UNPACK_q(self._buffer, self._offset + 32)[0]
+        return _UNPACK_32_q(self._buffer, self._offset)[0]
 
     @property
     def start_position(self) -> int:
         """Position of the recording's first byte."""
-        return _UNPACK_q(self._buffer, self._offset + 40)[0]
+        return _UNPACK_40_q(self._buffer, self._offset)[0]
 
     @property
     def stop_position(self) -> int:
         """Position behind the recording's last byte; -1 while it is active."""
-        return _UNPACK_q(self._buffer, self._offset + 48)[0]
+        return _UNPACK_48_q(self._buffer, self._offset)[0]
 
     @property
     def initial_term_id(self) -> int:
         """First term of the recorded stream."""
-        return _UNPACK_i(self._buffer, self._offset + 56)[0]
+        return _UNPACK_56_i(self._buffer, self._offset)[0]
 
     @property
     def segment_file_length(self) -> int:
         """Bytes of a segment file."""
-        return _UNPACK_i(self._buffer, self._offset + 60)[0]
+        return _UNPACK_60_i(self._buffer, self._offset)[0]
 
     @property
     def term_buffer_length(self) -> int:
         """Bytes of a term of the recorded stream."""
-        return _UNPACK_i(self._buffer, self._offset + 64)[0]
+        return _UNPACK_64_i(self._buffer, self._offset)[0]
 
     @property
     def mtu_length(self) -> int:
         """Most bytes of a datagram of the recorded stream."""
-        return _UNPACK_i(self._buffer, self._offset + 68)[0]
+        return _UNPACK_68_i(self._buffer, self._offset)[0]
 
     @property
     def session_id(self) -> int:
         """Session of the recorded publication."""
-        return _UNPACK_i(self._buffer, self._offset + 72)[0]
+        return _UNPACK_72_i(self._buffer, self._offset)[0]
 
     @property
     def stream_id(self) -> int:
         """Stream that was recorded."""
-        return _UNPACK_i(self._buffer, self._offset + 76)[0]
+        return _UNPACK_76_i(self._buffer, self._offset)[0]
 
     @property
     def stripped_channel(self) -> str:
@@ -352,7 +363,7 @@ class RecordingDescriptorEncoder(_RecordingDescriptorLayout, _MessageEncoder):
     @property
     def control_session_id(self) -> int:
         """Control session that asked; in the catalog of no meaning."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
@@ -364,7 +375,7 @@ class RecordingDescriptorEncoder(_RecordingDescriptorLayout, _MessageEncoder):
     @property
     def correlation_id(self) -> int:
         """Number of the request that is answered; in the catalog of no meaning."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -376,7 +387,7 @@ class RecordingDescriptorEncoder(_RecordingDescriptorLayout, _MessageEncoder):
     @property
     def recording_id(self) -> int:
         """Id of the recording."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @recording_id.setter
     def recording_id(self, value: int) -> None:
@@ -388,7 +399,7 @@ class RecordingDescriptorEncoder(_RecordingDescriptorLayout, _MessageEncoder):
     @property
     def start_timestamp(self) -> int:
         """When recording began."""
-        return _UNPACK_q(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_q(self._buffer, self._offset)[0]
 
     @start_timestamp.setter
     def start_timestamp(self, value: int) -> None:
@@ -400,7 +411,7 @@ class RecordingDescriptorEncoder(_RecordingDescriptorLayout, _MessageEncoder):
     @property
     def stop_timestamp(self) -> int:
         """When recording ended; -1 while it is active."""
-        return _UNPACK_q(self._buffer, self._offset + 32)[0]
+        return _UNPACK_32_q(self._buffer, self._offset)[0]
 
     @stop_timestamp.setter
     def stop_timestamp(self, value: int) -> None:
@@ -412,7 +423,7 @@ class RecordingDescriptorEncoder(_RecordingDescriptorLayout, _MessageEncoder):
     @property
     def start_position(self) -> int:
         """Position of the recording's first byte."""
-        return _UNPACK_q(self._buffer, self._offset + 40)[0]
+        return _UNPACK_40_q(self._buffer, self._offset)[0]
 
     @start_position.setter
     def start_position(self, value: int) -> None:
@@ -424,7 +435,7 @@ class RecordingDescriptorEncoder(_RecordingDescriptorLayout, _MessageEncoder):
     @property
     def stop_position(self) -> int:
         """Position behind the recording's last byte; -1 while it is active."""
-        return _UNPACK_q(self._buffer, self._offset + 48)[0]
+        return _UNPACK_48_q(self._buffer, self._offset)[0]
 
     @stop_position.setter
     def stop_position(self, value: int) -> None:
@@ -436,7 +447,7 @@ class RecordingDescriptorEncoder(_RecordingDescriptorLayout, _MessageEncoder):
     @property
     def initial_term_id(self) -> int:
         """First term of the recorded stream."""
-        return _UNPACK_i(self._buffer, self._offset + 56)[0]
+        return _UNPACK_56_i(self._buffer, self._offset)[0]
 
     @initial_term_id.setter
     def initial_term_id(self, value: int) -> None:
@@ -448,7 +459,7 @@ class RecordingDescriptorEncoder(_RecordingDescriptorLayout, _MessageEncoder):
     @property
     def segment_file_length(self) -> int:
         """Bytes of a segment file."""
-        return _UNPACK_i(self._buffer, self._offset + 60)[0]
+        return _UNPACK_60_i(self._buffer, self._offset)[0]
 
     @segment_file_length.setter
     def segment_file_length(self, value: int) -> None:
@@ -460,7 +471,7 @@ class RecordingDescriptorEncoder(_RecordingDescriptorLayout, _MessageEncoder):
     @property
     def term_buffer_length(self) -> int:
         """Bytes of a term of the recorded stream."""
-        return _UNPACK_i(self._buffer, self._offset + 64)[0]
+        return _UNPACK_64_i(self._buffer, self._offset)[0]
 
     @term_buffer_length.setter
     def term_buffer_length(self, value: int) -> None:
@@ -472,7 +483,7 @@ class RecordingDescriptorEncoder(_RecordingDescriptorLayout, _MessageEncoder):
     @property
     def mtu_length(self) -> int:
         """Most bytes of a datagram of the recorded stream."""
-        return _UNPACK_i(self._buffer, self._offset + 68)[0]
+        return _UNPACK_68_i(self._buffer, self._offset)[0]
 
     @mtu_length.setter
     def mtu_length(self, value: int) -> None:
@@ -484,7 +495,7 @@ class RecordingDescriptorEncoder(_RecordingDescriptorLayout, _MessageEncoder):
     @property
     def session_id(self) -> int:
         """Session of the recorded publication."""
-        return _UNPACK_i(self._buffer, self._offset + 72)[0]
+        return _UNPACK_72_i(self._buffer, self._offset)[0]
 
     @session_id.setter
     def session_id(self, value: int) -> None:
@@ -496,7 +507,7 @@ class RecordingDescriptorEncoder(_RecordingDescriptorLayout, _MessageEncoder):
     @property
     def stream_id(self) -> int:
         """Stream that was recorded."""
-        return _UNPACK_i(self._buffer, self._offset + 76)[0]
+        return _UNPACK_76_i(self._buffer, self._offset)[0]
 
     @stream_id.setter
     def stream_id(self, value: int) -> None:

@@ -33,9 +33,11 @@ if TYPE_CHECKING:
 _CODEC_i = _Struct("<i")
 _CODEC_b = _Struct("<b")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
+_UNPACK_0_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<i").unpack_from
+_UNPACK_4_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<4xi").unpack_from
 _RecordingState_of = _EnumLookup(RecordingState)
-_UNPACK_b: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_b.unpack_from
+_UNPACK_8_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xi").unpack_from
+_UNPACK_31_b: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<31xb").unpack_from
 _PACK_i = _CODEC_i.pack_into
 _PACK_b = _CODEC_b.pack_into
 _HEAD = b" \x00\x15\x00e\x00\x0e\x00"
@@ -116,22 +118,22 @@ class RecordingDescriptorHeaderDecoder(_RecordingDescriptorHeaderLayout, _Messag
     @property
     def length(self) -> int:
         """Bytes of the descriptor behind this header, padding included."""
-        return _UNPACK_i(self._buffer, self._offset)[0]
+        return _UNPACK_0_i(self._buffer, self._offset)[0]
 
     @property
     def state(self) -> RecordingState:
         """Whether it is in use."""
-        return _RecordingState_of[_UNPACK_i(self._buffer, self._offset + 4)[0]]
+        return _RecordingState_of[_UNPACK_4_i(self._buffer, self._offset)[0]]
 
     @property
     def checksum(self) -> int:
         """Checksum of the descriptor; 0 when none was computed."""
-        return _UNPACK_i(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_i(self._buffer, self._offset)[0]
 
     @property
     def reserved(self) -> int:
         """Last byte of the header; 0."""
-        return _UNPACK_b(self._buffer, self._offset + 31)[0]
+        return _UNPACK_31_b(self._buffer, self._offset)[0]
 
 
 class RecordingDescriptorHeaderEncoder(_RecordingDescriptorHeaderLayout, _MessageEncoder):
@@ -143,7 +145,7 @@ class RecordingDescriptorHeaderEncoder(_RecordingDescriptorHeaderLayout, _Messag
     @property
     def length(self) -> int:
         """Bytes of the descriptor behind this header, padding included."""
-        return _UNPACK_i(self._buffer, self._offset)[0]
+        return _UNPACK_0_i(self._buffer, self._offset)[0]
 
     @length.setter
     def length(self, value: int) -> None:
@@ -155,7 +157,7 @@ class RecordingDescriptorHeaderEncoder(_RecordingDescriptorHeaderLayout, _Messag
     @property
     def state(self) -> RecordingState:
         """Whether it is in use."""
-        return _RecordingState_of[_UNPACK_i(self._buffer, self._offset + 4)[0]]
+        return _RecordingState_of[_UNPACK_4_i(self._buffer, self._offset)[0]]
 
     @state.setter
     def state(self, value: RecordingState) -> None:
@@ -167,7 +169,7 @@ class RecordingDescriptorHeaderEncoder(_RecordingDescriptorHeaderLayout, _Messag
     @property
     def checksum(self) -> int:
         """Checksum of the descriptor; 0 when none was computed."""
-        return _UNPACK_i(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_i(self._buffer, self._offset)[0]
 
     @checksum.setter
     def checksum(self, value: int) -> None:
@@ -179,7 +181,7 @@ class RecordingDescriptorHeaderEncoder(_RecordingDescriptorHeaderLayout, _Messag
     @property
     def reserved(self) -> int:
         """Last byte of the header; 0."""
-        return _UNPACK_b(self._buffer, self._offset + 31)[0]
+        return _UNPACK_31_b(self._buffer, self._offset)[0]
 
     @reserved.setter
     def reserved(self, value: int) -> None:

@@ -33,8 +33,12 @@ if TYPE_CHECKING:
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
-_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
+_UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
+_UNPACK_24_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xq").unpack_from
+_UNPACK_32_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<32xq").unpack_from
+_UNPACK_40_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<40xi").unpack_from
 _RecordingSignal_of = _EnumLookup(RecordingSignal)
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
@@ -142,32 +146,32 @@ class RecordingSignalEventDecoder(_RecordingSignalEventLayout, _MessageDecoder):
     @property
     def control_session_id(self) -> int:
         """Control session that is told."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def correlation_id(self) -> int:
         """Number of the request that led to this, when one did."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @property
     def recording_id(self) -> int:
         """Recording that it happened to."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @property
     def subscription_id(self) -> int:
         """Recording subscription that the recording belongs to; -1 when it has none."""
-        return _UNPACK_q(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_q(self._buffer, self._offset)[0]
 
     @property
     def position(self) -> int:
         """Position of the recording at that moment."""
-        return _UNPACK_q(self._buffer, self._offset + 32)[0]
+        return _UNPACK_32_q(self._buffer, self._offset)[0]
 
     @property
     def signal(self) -> RecordingSignal:
         """What happened."""
-        return _RecordingSignal_of[_UNPACK_i(self._buffer, self._offset + 40)[0]]
+        return _RecordingSignal_of[_UNPACK_40_i(self._buffer, self._offset)[0]]
 
 
 class RecordingSignalEventEncoder(_RecordingSignalEventLayout, _MessageEncoder):
@@ -179,7 +183,7 @@ class RecordingSignalEventEncoder(_RecordingSignalEventLayout, _MessageEncoder):
     @property
     def control_session_id(self) -> int:
         """Control session that is told."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
@@ -191,7 +195,7 @@ class RecordingSignalEventEncoder(_RecordingSignalEventLayout, _MessageEncoder):
     @property
     def correlation_id(self) -> int:
         """Number of the request that led to this, when one did."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -203,7 +207,7 @@ class RecordingSignalEventEncoder(_RecordingSignalEventLayout, _MessageEncoder):
     @property
     def recording_id(self) -> int:
         """Recording that it happened to."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @recording_id.setter
     def recording_id(self, value: int) -> None:
@@ -215,7 +219,7 @@ class RecordingSignalEventEncoder(_RecordingSignalEventLayout, _MessageEncoder):
     @property
     def subscription_id(self) -> int:
         """Recording subscription that the recording belongs to; -1 when it has none."""
-        return _UNPACK_q(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_q(self._buffer, self._offset)[0]
 
     @subscription_id.setter
     def subscription_id(self, value: int) -> None:
@@ -227,7 +231,7 @@ class RecordingSignalEventEncoder(_RecordingSignalEventLayout, _MessageEncoder):
     @property
     def position(self) -> int:
         """Position of the recording at that moment."""
-        return _UNPACK_q(self._buffer, self._offset + 32)[0]
+        return _UNPACK_32_q(self._buffer, self._offset)[0]
 
     @position.setter
     def position(self, value: int) -> None:
@@ -239,7 +243,7 @@ class RecordingSignalEventEncoder(_RecordingSignalEventLayout, _MessageEncoder):
     @property
     def signal(self) -> RecordingSignal:
         """What happened."""
-        return _RecordingSignal_of[_UNPACK_i(self._buffer, self._offset + 40)[0]]
+        return _RecordingSignal_of[_UNPACK_40_i(self._buffer, self._offset)[0]]
 
     @signal.setter
     def signal(self, value: RecordingSignal) -> None:

@@ -33,8 +33,10 @@ if TYPE_CHECKING:
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
-_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
+_UNPACK_16_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xi").unpack_from
+_UNPACK_20_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<20xi").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"\x18\x00e\x00e\x00\x0e\x00"
@@ -130,22 +132,22 @@ class RecordingStartedDecoder(_RecordingStartedLayout, _MessageDecoder):
     @property
     def recording_id(self) -> int:
         """Recording that began."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def start_position(self) -> int:
         """Position that is written first."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @property
     def session_id(self) -> int:
         """Session of the recorded publication."""
-        return _UNPACK_i(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_i(self._buffer, self._offset)[0]
 
     @property
     def stream_id(self) -> int:
         """Stream that is recorded."""
-        return _UNPACK_i(self._buffer, self._offset + 20)[0]
+        return _UNPACK_20_i(self._buffer, self._offset)[0]
 
     @property
     def channel(self) -> str:
@@ -167,7 +169,7 @@ class RecordingStartedEncoder(_RecordingStartedLayout, _MessageEncoder):
     @property
     def recording_id(self) -> int:
         """Recording that began."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @recording_id.setter
     def recording_id(self, value: int) -> None:
@@ -179,7 +181,7 @@ class RecordingStartedEncoder(_RecordingStartedLayout, _MessageEncoder):
     @property
     def start_position(self) -> int:
         """Position that is written first."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @start_position.setter
     def start_position(self, value: int) -> None:
@@ -191,7 +193,7 @@ class RecordingStartedEncoder(_RecordingStartedLayout, _MessageEncoder):
     @property
     def session_id(self) -> int:
         """Session of the recorded publication."""
-        return _UNPACK_i(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_i(self._buffer, self._offset)[0]
 
     @session_id.setter
     def session_id(self, value: int) -> None:
@@ -203,7 +205,7 @@ class RecordingStartedEncoder(_RecordingStartedLayout, _MessageEncoder):
     @property
     def stream_id(self) -> int:
         """Stream that is recorded."""
-        return _UNPACK_i(self._buffer, self._offset + 20)[0]
+        return _UNPACK_20_i(self._buffer, self._offset)[0]
 
     @stream_id.setter
     def stream_id(self, value: int) -> None:

@@ -33,8 +33,10 @@ if TYPE_CHECKING:
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
-_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
+_UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
+_UNPACK_24_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xi").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"\x1c\x00\x17\x00e\x00\x0e\x00"
@@ -134,22 +136,22 @@ class RecordingSubscriptionDescriptorDecoder(_RecordingSubscriptionDescriptorLay
     @property
     def control_session_id(self) -> int:
         """Control session that asked."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def correlation_id(self) -> int:
         """Number of the request that is answered."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @property
     def subscription_id(self) -> int:
         """The recording subscription."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @property
     def stream_id(self) -> int:
         """Stream that it records."""
-        return _UNPACK_i(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_i(self._buffer, self._offset)[0]
 
     @property
     def stripped_channel(self) -> str:
@@ -166,7 +168,7 @@ class RecordingSubscriptionDescriptorEncoder(_RecordingSubscriptionDescriptorLay
     @property
     def control_session_id(self) -> int:
         """Control session that asked."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
@@ -178,7 +180,7 @@ class RecordingSubscriptionDescriptorEncoder(_RecordingSubscriptionDescriptorLay
     @property
     def correlation_id(self) -> int:
         """Number of the request that is answered."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -190,7 +192,7 @@ class RecordingSubscriptionDescriptorEncoder(_RecordingSubscriptionDescriptorLay
     @property
     def subscription_id(self) -> int:
         """The recording subscription."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @subscription_id.setter
     def subscription_id(self, value: int) -> None:
@@ -202,7 +204,7 @@ class RecordingSubscriptionDescriptorEncoder(_RecordingSubscriptionDescriptorLay
     @property
     def stream_id(self) -> int:
         """Stream that it records."""
-        return _UNPACK_i(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_i(self._buffer, self._offset)[0]
 
     @stream_id.setter
     def stream_id(self, value: int) -> None:

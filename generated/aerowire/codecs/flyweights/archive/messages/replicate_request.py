@@ -33,8 +33,11 @@ if TYPE_CHECKING:
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
-_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
+_UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
+_UNPACK_24_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xq").unpack_from
+_UNPACK_32_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<32xi").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"$\x002\x00e\x00\x0e\x00"
@@ -176,27 +179,27 @@ class ReplicateRequestDecoder(_ReplicateRequestLayout, _MessageDecoder):
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @property
     def src_recording_id(self) -> int:
         """Recording in the archive that it is copied from."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @property
     def dst_recording_id(self) -> int:
         """Recording that is to hold the copy; -1 for a new one."""
-        return _UNPACK_q(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_q(self._buffer, self._offset)[0]
 
     @property
     def src_control_stream_id(self) -> int:
         """Control stream of the archive that it is copied from."""
-        return _UNPACK_i(self._buffer, self._offset + 32)[0]
+        return _UNPACK_32_i(self._buffer, self._offset)[0]
 
     @property
     def src_control_channel(self) -> str:
@@ -218,7 +221,7 @@ class ReplicateRequestEncoder(_ReplicateRequestLayout, _MessageEncoder):
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
@@ -230,7 +233,7 @@ class ReplicateRequestEncoder(_ReplicateRequestLayout, _MessageEncoder):
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -242,7 +245,7 @@ class ReplicateRequestEncoder(_ReplicateRequestLayout, _MessageEncoder):
     @property
     def src_recording_id(self) -> int:
         """Recording in the archive that it is copied from."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @src_recording_id.setter
     def src_recording_id(self, value: int) -> None:
@@ -254,7 +257,7 @@ class ReplicateRequestEncoder(_ReplicateRequestLayout, _MessageEncoder):
     @property
     def dst_recording_id(self) -> int:
         """Recording that is to hold the copy; -1 for a new one."""
-        return _UNPACK_q(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_q(self._buffer, self._offset)[0]
 
     @dst_recording_id.setter
     def dst_recording_id(self, value: int) -> None:
@@ -266,7 +269,7 @@ class ReplicateRequestEncoder(_ReplicateRequestLayout, _MessageEncoder):
     @property
     def src_control_stream_id(self) -> int:
         """Control stream of the archive that it is copied from."""
-        return _UNPACK_i(self._buffer, self._offset + 32)[0]
+        return _UNPACK_32_i(self._buffer, self._offset)[0]
 
     @src_control_stream_id.setter
     def src_control_stream_id(self, value: int) -> None:

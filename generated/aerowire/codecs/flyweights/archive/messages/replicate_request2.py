@@ -33,8 +33,16 @@ if TYPE_CHECKING:
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
-_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
+_UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
+_UNPACK_24_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xq").unpack_from
+_UNPACK_32_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<32xq").unpack_from
+_UNPACK_40_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<40xq").unpack_from
+_UNPACK_48_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<48xq").unpack_from
+_UNPACK_56_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<56xi").unpack_from
+_UNPACK_60_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<60xi").unpack_from
+_UNPACK_64_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<64xi").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"D\x00B\x00e\x00\x0e\x00"
@@ -305,42 +313,42 @@ class ReplicateRequest2Decoder(_ReplicateRequest2Layout, _MessageDecoder):
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @property
     def src_recording_id(self) -> int:
         """Recording in the archive that it is copied from."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @property
     def dst_recording_id(self) -> int:
         """Recording that is to hold the copy; -1 for a new one."""
-        return _UNPACK_q(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_q(self._buffer, self._offset)[0]
 
     @property
     def stop_position(self) -> int:
         """Position to end at; -1 for where the source ends."""
-        return _UNPACK_q(self._buffer, self._offset + 32)[0]
+        return _UNPACK_32_q(self._buffer, self._offset)[0]
 
     @property
     def channel_tag_id(self) -> int:
         """Tag for the channel of the archive's subscription; -1 for none."""
-        return _UNPACK_q(self._buffer, self._offset + 40)[0]
+        return _UNPACK_40_q(self._buffer, self._offset)[0]
 
     @property
     def subscription_tag_id(self) -> int:
         """Tag for the archive's subscription; -1 for none."""
-        return _UNPACK_q(self._buffer, self._offset + 48)[0]
+        return _UNPACK_48_q(self._buffer, self._offset)[0]
 
     @property
     def src_control_stream_id(self) -> int:
         """Control stream of the archive that it is copied from."""
-        return _UNPACK_i(self._buffer, self._offset + 56)[0]
+        return _UNPACK_56_i(self._buffer, self._offset)[0]
 
     @property
     def file_io_max_length(self) -> int | None:
@@ -350,7 +358,7 @@ class ReplicateRequest2Decoder(_ReplicateRequest2Layout, _MessageDecoder):
         """
         if self._acting_version < 7:
             return None
-        return _UNPACK_i(self._buffer, self._offset + 60)[0]
+        return _UNPACK_60_i(self._buffer, self._offset)[0]
 
     @property
     def replication_session_id(self) -> int | None:
@@ -360,7 +368,7 @@ class ReplicateRequest2Decoder(_ReplicateRequest2Layout, _MessageDecoder):
         """
         if self._acting_version < 8:
             return None
-        return _UNPACK_i(self._buffer, self._offset + 64)[0]
+        return _UNPACK_64_i(self._buffer, self._offset)[0]
 
     @property
     def src_control_channel(self) -> str:
@@ -406,7 +414,7 @@ class ReplicateRequest2Encoder(_ReplicateRequest2Layout, _MessageEncoder):
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
@@ -418,7 +426,7 @@ class ReplicateRequest2Encoder(_ReplicateRequest2Layout, _MessageEncoder):
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -430,7 +438,7 @@ class ReplicateRequest2Encoder(_ReplicateRequest2Layout, _MessageEncoder):
     @property
     def src_recording_id(self) -> int:
         """Recording in the archive that it is copied from."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @src_recording_id.setter
     def src_recording_id(self, value: int) -> None:
@@ -442,7 +450,7 @@ class ReplicateRequest2Encoder(_ReplicateRequest2Layout, _MessageEncoder):
     @property
     def dst_recording_id(self) -> int:
         """Recording that is to hold the copy; -1 for a new one."""
-        return _UNPACK_q(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_q(self._buffer, self._offset)[0]
 
     @dst_recording_id.setter
     def dst_recording_id(self, value: int) -> None:
@@ -454,7 +462,7 @@ class ReplicateRequest2Encoder(_ReplicateRequest2Layout, _MessageEncoder):
     @property
     def stop_position(self) -> int:
         """Position to end at; -1 for where the source ends."""
-        return _UNPACK_q(self._buffer, self._offset + 32)[0]
+        return _UNPACK_32_q(self._buffer, self._offset)[0]
 
     @stop_position.setter
     def stop_position(self, value: int) -> None:
@@ -466,7 +474,7 @@ class ReplicateRequest2Encoder(_ReplicateRequest2Layout, _MessageEncoder):
     @property
     def channel_tag_id(self) -> int:
         """Tag for the channel of the archive's subscription; -1 for none."""
-        return _UNPACK_q(self._buffer, self._offset + 40)[0]
+        return _UNPACK_40_q(self._buffer, self._offset)[0]
 
     @channel_tag_id.setter
     def channel_tag_id(self, value: int) -> None:
@@ -478,7 +486,7 @@ class ReplicateRequest2Encoder(_ReplicateRequest2Layout, _MessageEncoder):
     @property
     def subscription_tag_id(self) -> int:
         """Tag for the archive's subscription; -1 for none."""
-        return _UNPACK_q(self._buffer, self._offset + 48)[0]
+        return _UNPACK_48_q(self._buffer, self._offset)[0]
 
     @subscription_tag_id.setter
     def subscription_tag_id(self, value: int) -> None:
@@ -490,7 +498,7 @@ class ReplicateRequest2Encoder(_ReplicateRequest2Layout, _MessageEncoder):
     @property
     def src_control_stream_id(self) -> int:
         """Control stream of the archive that it is copied from."""
-        return _UNPACK_i(self._buffer, self._offset + 56)[0]
+        return _UNPACK_56_i(self._buffer, self._offset)[0]
 
     @src_control_stream_id.setter
     def src_control_stream_id(self, value: int) -> None:
@@ -505,7 +513,7 @@ class ReplicateRequest2Encoder(_ReplicateRequest2Layout, _MessageEncoder):
 
         Since version 7.
         """
-        return _UNPACK_i(self._buffer, self._offset + 60)[0]
+        return _UNPACK_60_i(self._buffer, self._offset)[0]
 
     @file_io_max_length.setter
     def file_io_max_length(self, value: int | None) -> None:
@@ -520,7 +528,7 @@ class ReplicateRequest2Encoder(_ReplicateRequest2Layout, _MessageEncoder):
 
         Since version 8.
         """
-        return _UNPACK_i(self._buffer, self._offset + 64)[0]
+        return _UNPACK_64_i(self._buffer, self._offset)[0]
 
     @replication_session_id.setter
     def replication_session_id(self, value: int | None) -> None:

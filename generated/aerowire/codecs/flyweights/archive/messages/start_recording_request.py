@@ -35,8 +35,10 @@ if TYPE_CHECKING:
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
-_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
+_UNPACK_16_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xi").unpack_from
+_UNPACK_20_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<20xi").unpack_from
 _SourceLocation_of = _EnumLookup(SourceLocation)
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
@@ -125,22 +127,22 @@ class StartRecordingRequestDecoder(_StartRecordingRequestLayout, _MessageDecoder
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @property
     def stream_id(self) -> int:
         """Stream within the channel."""
-        return _UNPACK_i(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_i(self._buffer, self._offset)[0]
 
     @property
     def source_location(self) -> SourceLocation:
         """Where the publication is."""
-        return _SourceLocation_of[_UNPACK_i(self._buffer, self._offset + 20)[0]]
+        return _SourceLocation_of[_UNPACK_20_i(self._buffer, self._offset)[0]]
 
     @property
     def channel(self) -> str:
@@ -157,7 +159,7 @@ class StartRecordingRequestEncoder(_StartRecordingRequestLayout, _MessageEncoder
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
@@ -169,7 +171,7 @@ class StartRecordingRequestEncoder(_StartRecordingRequestLayout, _MessageEncoder
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -181,7 +183,7 @@ class StartRecordingRequestEncoder(_StartRecordingRequestLayout, _MessageEncoder
     @property
     def stream_id(self) -> int:
         """Stream within the channel."""
-        return _UNPACK_i(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_i(self._buffer, self._offset)[0]
 
     @stream_id.setter
     def stream_id(self, value: int) -> None:
@@ -193,7 +195,7 @@ class StartRecordingRequestEncoder(_StartRecordingRequestLayout, _MessageEncoder
     @property
     def source_location(self) -> SourceLocation:
         """Where the publication is."""
-        return _SourceLocation_of[_UNPACK_i(self._buffer, self._offset + 20)[0]]
+        return _SourceLocation_of[_UNPACK_20_i(self._buffer, self._offset)[0]]
 
     @source_location.setter
     def source_location(self, value: SourceLocation) -> None:

@@ -35,9 +35,12 @@ if TYPE_CHECKING:
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
-_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
+_UNPACK_16_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xi").unpack_from
+_UNPACK_20_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<20xi").unpack_from
 _SourceLocation_of = _EnumLookup(SourceLocation)
+_UNPACK_24_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xi").unpack_from
 _BooleanType_of = _EnumLookup(BooleanType)
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
@@ -132,27 +135,27 @@ class StartRecordingRequest2Decoder(_StartRecordingRequest2Layout, _MessageDecod
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @property
     def stream_id(self) -> int:
         """Stream within the channel."""
-        return _UNPACK_i(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_i(self._buffer, self._offset)[0]
 
     @property
     def source_location(self) -> SourceLocation:
         """Where the publication is."""
-        return _SourceLocation_of[_UNPACK_i(self._buffer, self._offset + 20)[0]]
+        return _SourceLocation_of[_UNPACK_20_i(self._buffer, self._offset)[0]]
 
     @property
     def auto_stop(self) -> BooleanType:
         """Whether recording ends for good when the first image does."""
-        return _BooleanType_of[_UNPACK_i(self._buffer, self._offset + 24)[0]]
+        return _BooleanType_of[_UNPACK_24_i(self._buffer, self._offset)[0]]
 
     @property
     def channel(self) -> str:
@@ -169,7 +172,7 @@ class StartRecordingRequest2Encoder(_StartRecordingRequest2Layout, _MessageEncod
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
@@ -181,7 +184,7 @@ class StartRecordingRequest2Encoder(_StartRecordingRequest2Layout, _MessageEncod
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -193,7 +196,7 @@ class StartRecordingRequest2Encoder(_StartRecordingRequest2Layout, _MessageEncod
     @property
     def stream_id(self) -> int:
         """Stream within the channel."""
-        return _UNPACK_i(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_i(self._buffer, self._offset)[0]
 
     @stream_id.setter
     def stream_id(self, value: int) -> None:
@@ -205,7 +208,7 @@ class StartRecordingRequest2Encoder(_StartRecordingRequest2Layout, _MessageEncod
     @property
     def source_location(self) -> SourceLocation:
         """Where the publication is."""
-        return _SourceLocation_of[_UNPACK_i(self._buffer, self._offset + 20)[0]]
+        return _SourceLocation_of[_UNPACK_20_i(self._buffer, self._offset)[0]]
 
     @source_location.setter
     def source_location(self, value: SourceLocation) -> None:
@@ -217,7 +220,7 @@ class StartRecordingRequest2Encoder(_StartRecordingRequest2Layout, _MessageEncod
     @property
     def auto_stop(self) -> BooleanType:
         """Whether recording ends for good when the first image does."""
-        return _BooleanType_of[_UNPACK_i(self._buffer, self._offset + 24)[0]]
+        return _BooleanType_of[_UNPACK_24_i(self._buffer, self._offset)[0]]
 
     @auto_stop.setter
     def auto_stop(self, value: BooleanType) -> None:

@@ -33,8 +33,13 @@ if TYPE_CHECKING:
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
-_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
+_UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
+_UNPACK_24_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xq").unpack_from
+_UNPACK_32_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<32xq").unpack_from
+_UNPACK_40_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<40xq").unpack_from
+_UNPACK_48_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<48xi").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"4\x00>\x00e\x00\x0e\x00"
@@ -204,37 +209,37 @@ class TaggedReplicateRequestDecoder(_TaggedReplicateRequestLayout, _MessageDecod
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @property
     def src_recording_id(self) -> int:
         """Recording in the archive that it is copied from."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @property
     def dst_recording_id(self) -> int:
         """Recording that is to hold the copy; -1 for a new one."""
-        return _UNPACK_q(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_q(self._buffer, self._offset)[0]
 
     @property
     def channel_tag_id(self) -> int:
         """Tag for the channel of the archive's subscription; -1 for none."""
-        return _UNPACK_q(self._buffer, self._offset + 32)[0]
+        return _UNPACK_32_q(self._buffer, self._offset)[0]
 
     @property
     def subscription_tag_id(self) -> int:
         """Tag for the archive's subscription; -1 for none."""
-        return _UNPACK_q(self._buffer, self._offset + 40)[0]
+        return _UNPACK_40_q(self._buffer, self._offset)[0]
 
     @property
     def src_control_stream_id(self) -> int:
         """Control stream of the archive that it is copied from."""
-        return _UNPACK_i(self._buffer, self._offset + 48)[0]
+        return _UNPACK_48_i(self._buffer, self._offset)[0]
 
     @property
     def src_control_channel(self) -> str:
@@ -256,7 +261,7 @@ class TaggedReplicateRequestEncoder(_TaggedReplicateRequestLayout, _MessageEncod
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
@@ -268,7 +273,7 @@ class TaggedReplicateRequestEncoder(_TaggedReplicateRequestLayout, _MessageEncod
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -280,7 +285,7 @@ class TaggedReplicateRequestEncoder(_TaggedReplicateRequestLayout, _MessageEncod
     @property
     def src_recording_id(self) -> int:
         """Recording in the archive that it is copied from."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @src_recording_id.setter
     def src_recording_id(self, value: int) -> None:
@@ -292,7 +297,7 @@ class TaggedReplicateRequestEncoder(_TaggedReplicateRequestLayout, _MessageEncod
     @property
     def dst_recording_id(self) -> int:
         """Recording that is to hold the copy; -1 for a new one."""
-        return _UNPACK_q(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_q(self._buffer, self._offset)[0]
 
     @dst_recording_id.setter
     def dst_recording_id(self, value: int) -> None:
@@ -304,7 +309,7 @@ class TaggedReplicateRequestEncoder(_TaggedReplicateRequestLayout, _MessageEncod
     @property
     def channel_tag_id(self) -> int:
         """Tag for the channel of the archive's subscription; -1 for none."""
-        return _UNPACK_q(self._buffer, self._offset + 32)[0]
+        return _UNPACK_32_q(self._buffer, self._offset)[0]
 
     @channel_tag_id.setter
     def channel_tag_id(self, value: int) -> None:
@@ -316,7 +321,7 @@ class TaggedReplicateRequestEncoder(_TaggedReplicateRequestLayout, _MessageEncod
     @property
     def subscription_tag_id(self) -> int:
         """Tag for the archive's subscription; -1 for none."""
-        return _UNPACK_q(self._buffer, self._offset + 40)[0]
+        return _UNPACK_40_q(self._buffer, self._offset)[0]
 
     @subscription_tag_id.setter
     def subscription_tag_id(self, value: int) -> None:
@@ -328,7 +333,7 @@ class TaggedReplicateRequestEncoder(_TaggedReplicateRequestLayout, _MessageEncod
     @property
     def src_control_stream_id(self) -> int:
         """Control stream of the archive that it is copied from."""
-        return _UNPACK_i(self._buffer, self._offset + 48)[0]
+        return _UNPACK_48_i(self._buffer, self._offset)[0]
 
     @src_control_stream_id.setter
     def src_control_stream_id(self, value: int) -> None:

@@ -82,7 +82,7 @@ class BlockDecoder(Flyweight):
         end = start + count * block_length
         if not (0 < part.full_block_length <= block_length and start <= end <= len(view)):
             return open_group(part, self, at)
-        group: GroupDecoder[Any] = new(GroupDecoder)
+        group: GroupDecoder[Any] = GroupDecoder()
         group._owner = self
         group._part = part
         group._start = start
@@ -225,16 +225,13 @@ class GroupDecoder(Sequence[EntryT]):
     """The entries of a group, as a sequence.  An entry that is not of a fixed size is found by walking there, once."""
 
     __slots__ = ("_block_length", "_count", "_order", "_owner", "_part", "_start", "_starts")
+    _block_length: int
+    _count: int
     _order: Any
+    _owner: BlockDecoder
+    _part: GroupPart
+    _start: int
     _starts: list[int] | None
-
-    def __init__(self, owner: BlockDecoder, part: GroupPart, start: int, block_length: int, count: int) -> None:
-        self._owner = owner
-        self._part = part
-        self._start = start
-        self._block_length = block_length
-        self._count = count
-        self._starts = None
 
     def __len__(self) -> int:
         return self._count
@@ -327,7 +324,7 @@ def open_group(part: GroupPart, block: BlockDecoder, at: int) -> GroupDecoder[An
     """The entries of the group whose dimensions start at `at`."""
     view = block._buffer
     if block._acting_version < part.since_version:
-        return GroupDecoder(block, part, at, part.decoder._BLOCK_LENGTH, 0)
+        return _entries(block, part, at, part.decoder._BLOCK_LENGTH, 0)
     start = at + part.size
     available = len(view) - start
     if available < 0:
@@ -345,7 +342,18 @@ def open_group(part: GroupPart, block: BlockDecoder, at: int) -> GroupDecoder[An
         if entry == 0 and count > MAX_EMPTY_ENTRIES:
             where = f"{block._path()}.{part.name}"
             raise SbeError("too many entries without bytes", where, f"at most {MAX_EMPTY_ENTRIES}", count)
-    return GroupDecoder(block, part, start, block_length, count)
+    return _entries(block, part, start, block_length, count)
+
+
+def _entries(owner: BlockDecoder, part: GroupPart, start: int, block_length: int, count: int) -> GroupDecoder[Any]:
+    group: GroupDecoder[Any] = GroupDecoder()
+    group._owner = owner
+    group._part = part
+    group._start = start
+    group._block_length = block_length
+    group._count = count
+    group._starts = None
+    return group
 
 
 def part_end(part: DataPart | GroupPart, block: BlockDecoder, at: int) -> int:

@@ -33,8 +33,16 @@ if TYPE_CHECKING:
 _CODEC_i = _Struct("<i")
 _CODEC_q = _Struct("<q")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_0_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<i").unpack_from
+_UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
+_UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
+_UNPACK_24_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xq").unpack_from
+_UNPACK_32_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<32xi").unpack_from
+_UNPACK_36_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<36xi").unpack_from
+_UNPACK_40_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<40xi").unpack_from
+_UNPACK_44_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<44xi").unpack_from
+_UNPACK_48_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<48xi").unpack_from
+_UNPACK_56_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<56xq").unpack_from
 _PACK_i = _CODEC_i.pack_into
 _PACK_q = _CODEC_q.pack_into
 _HEAD = b"\x80\x00\xc8\x00d\x00\x02\x00"
@@ -215,37 +223,37 @@ class MarkFileHeaderDecoder(_MarkFileHeaderLayout, _MessageDecoder):
     @property
     def version(self) -> int:
         """Version of the archive's files; written last, and 0 until the rest is there."""
-        return _UNPACK_i(self._buffer, self._offset)[0]
+        return _UNPACK_0_i(self._buffer, self._offset)[0]
 
     @property
     def activity_timestamp(self) -> int:
         """The archive's last sign of life."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @property
     def start_timestamp(self) -> int:
         """When the archive started."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @property
     def pid(self) -> int:
         """Process of the archive."""
-        return _UNPACK_q(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_q(self._buffer, self._offset)[0]
 
     @property
     def control_stream_id(self) -> int:
         """Stream for requests from other machines."""
-        return _UNPACK_i(self._buffer, self._offset + 32)[0]
+        return _UNPACK_32_i(self._buffer, self._offset)[0]
 
     @property
     def local_control_stream_id(self) -> int:
         """Stream for requests from the same machine."""
-        return _UNPACK_i(self._buffer, self._offset + 36)[0]
+        return _UNPACK_36_i(self._buffer, self._offset)[0]
 
     @property
     def events_stream_id(self) -> int:
         """Stream of the recording events."""
-        return _UNPACK_i(self._buffer, self._offset + 40)[0]
+        return _UNPACK_40_i(self._buffer, self._offset)[0]
 
     @property
     def header_length(self) -> int | None:
@@ -255,7 +263,7 @@ class MarkFileHeaderDecoder(_MarkFileHeaderLayout, _MessageDecoder):
         """
         if self._acting_version < 1:
             return None
-        value = _UNPACK_i(self._buffer, self._offset + 44)[0]
+        value = _UNPACK_44_i(self._buffer, self._offset)[0]
         return None if value == 0 else value
 
     @property
@@ -266,7 +274,7 @@ class MarkFileHeaderDecoder(_MarkFileHeaderLayout, _MessageDecoder):
         """
         if self._acting_version < 1:
             return None
-        value = _UNPACK_i(self._buffer, self._offset + 48)[0]
+        value = _UNPACK_48_i(self._buffer, self._offset)[0]
         return None if value == 0 else value
 
     @property
@@ -277,7 +285,7 @@ class MarkFileHeaderDecoder(_MarkFileHeaderLayout, _MessageDecoder):
         """
         if self._acting_version < 2:
             return None
-        value = _UNPACK_q(self._buffer, self._offset + 56)[0]
+        value = _UNPACK_56_q(self._buffer, self._offset)[0]
         return None if value == -1 else value
 
     @property
@@ -310,7 +318,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @property
     def version(self) -> int:
         """Version of the archive's files; written last, and 0 until the rest is there."""
-        return _UNPACK_i(self._buffer, self._offset)[0]
+        return _UNPACK_0_i(self._buffer, self._offset)[0]
 
     @version.setter
     def version(self, value: int) -> None:
@@ -322,7 +330,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @property
     def activity_timestamp(self) -> int:
         """The archive's last sign of life."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @activity_timestamp.setter
     def activity_timestamp(self, value: int) -> None:
@@ -334,7 +342,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @property
     def start_timestamp(self) -> int:
         """When the archive started."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @start_timestamp.setter
     def start_timestamp(self, value: int) -> None:
@@ -346,7 +354,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @property
     def pid(self) -> int:
         """Process of the archive."""
-        return _UNPACK_q(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_q(self._buffer, self._offset)[0]
 
     @pid.setter
     def pid(self, value: int) -> None:
@@ -358,7 +366,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @property
     def control_stream_id(self) -> int:
         """Stream for requests from other machines."""
-        return _UNPACK_i(self._buffer, self._offset + 32)[0]
+        return _UNPACK_32_i(self._buffer, self._offset)[0]
 
     @control_stream_id.setter
     def control_stream_id(self, value: int) -> None:
@@ -370,7 +378,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @property
     def local_control_stream_id(self) -> int:
         """Stream for requests from the same machine."""
-        return _UNPACK_i(self._buffer, self._offset + 36)[0]
+        return _UNPACK_36_i(self._buffer, self._offset)[0]
 
     @local_control_stream_id.setter
     def local_control_stream_id(self, value: int) -> None:
@@ -382,7 +390,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @property
     def events_stream_id(self) -> int:
         """Stream of the recording events."""
-        return _UNPACK_i(self._buffer, self._offset + 40)[0]
+        return _UNPACK_40_i(self._buffer, self._offset)[0]
 
     @events_stream_id.setter
     def events_stream_id(self, value: int) -> None:
@@ -397,7 +405,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
 
         Since version 1.
         """
-        value = _UNPACK_i(self._buffer, self._offset + 44)[0]
+        value = _UNPACK_44_i(self._buffer, self._offset)[0]
         return None if value == 0 else value
 
     @header_length.setter
@@ -413,7 +421,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
 
         Since version 1.
         """
-        value = _UNPACK_i(self._buffer, self._offset + 48)[0]
+        value = _UNPACK_48_i(self._buffer, self._offset)[0]
         return None if value == 0 else value
 
     @error_buffer_length.setter
@@ -429,7 +437,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
 
         Since version 2.
         """
-        value = _UNPACK_q(self._buffer, self._offset + 56)[0]
+        value = _UNPACK_56_q(self._buffer, self._offset)[0]
         return None if value == -1 else value
 
     @archive_id.setter

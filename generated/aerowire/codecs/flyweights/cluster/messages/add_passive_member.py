@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _CODEC_q = _Struct("<q")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _HEAD = b"\x08\x00F\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqI").unpack_from
@@ -100,7 +100,7 @@ class AddPassiveMemberDecoder(_AddPassiveMemberLayout, _MessageDecoder):
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def member_endpoints(self) -> str:
@@ -120,7 +120,7 @@ class AddPassiveMemberEncoder(_AddPassiveMemberLayout, _MessageEncoder):
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:

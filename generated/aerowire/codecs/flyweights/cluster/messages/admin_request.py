@@ -35,8 +35,10 @@ if TYPE_CHECKING:
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
-_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
+_UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
+_UNPACK_24_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xi").unpack_from
 _AdminRequestType_of = _EnumLookup(AdminRequestType)
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
@@ -125,22 +127,22 @@ class AdminRequestDecoder(_AdminRequestLayout, _MessageDecoder):
     @property
     def leadership_term_id(self) -> int:
         """Term that the client knows."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def cluster_session_id(self) -> int:
         """The client's session."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @property
     def request_type(self) -> AdminRequestType:
         """What is asked for."""
-        return _AdminRequestType_of[_UNPACK_i(self._buffer, self._offset + 24)[0]]
+        return _AdminRequestType_of[_UNPACK_24_i(self._buffer, self._offset)[0]]
 
     @property
     def payload(self) -> memoryview:
@@ -157,7 +159,7 @@ class AdminRequestEncoder(_AdminRequestLayout, _MessageEncoder):
     @property
     def leadership_term_id(self) -> int:
         """Term that the client knows."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @leadership_term_id.setter
     def leadership_term_id(self, value: int) -> None:
@@ -169,7 +171,7 @@ class AdminRequestEncoder(_AdminRequestLayout, _MessageEncoder):
     @property
     def cluster_session_id(self) -> int:
         """The client's session."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @cluster_session_id.setter
     def cluster_session_id(self, value: int) -> None:
@@ -181,7 +183,7 @@ class AdminRequestEncoder(_AdminRequestLayout, _MessageEncoder):
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -193,7 +195,7 @@ class AdminRequestEncoder(_AdminRequestLayout, _MessageEncoder):
     @property
     def request_type(self) -> AdminRequestType:
         """What is asked for."""
-        return _AdminRequestType_of[_UNPACK_i(self._buffer, self._offset + 24)[0]]
+        return _AdminRequestType_of[_UNPACK_24_i(self._buffer, self._offset)[0]]
 
     @request_type.setter
     def request_type(self, value: AdminRequestType) -> None:

@@ -35,9 +35,11 @@ if TYPE_CHECKING:
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
-_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
+_UNPACK_16_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xi").unpack_from
 _AdminRequestType_of = _EnumLookup(AdminRequestType)
+_UNPACK_20_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<20xi").unpack_from
 _AdminResponseCode_of = _EnumLookup(AdminResponseCode)
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
@@ -130,22 +132,22 @@ class AdminResponseDecoder(_AdminResponseLayout, _MessageDecoder):
     @property
     def cluster_session_id(self) -> int:
         """The client's session."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def correlation_id(self) -> int:
         """Number of the request that is answered."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @property
     def request_type(self) -> AdminRequestType:
         """What was asked for."""
-        return _AdminRequestType_of[_UNPACK_i(self._buffer, self._offset + 16)[0]]
+        return _AdminRequestType_of[_UNPACK_16_i(self._buffer, self._offset)[0]]
 
     @property
     def response_code(self) -> AdminResponseCode:
         """How it went."""
-        return _AdminResponseCode_of[_UNPACK_i(self._buffer, self._offset + 20)[0]]
+        return _AdminResponseCode_of[_UNPACK_20_i(self._buffer, self._offset)[0]]
 
     @property
     def message(self) -> str:
@@ -167,7 +169,7 @@ class AdminResponseEncoder(_AdminResponseLayout, _MessageEncoder):
     @property
     def cluster_session_id(self) -> int:
         """The client's session."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @cluster_session_id.setter
     def cluster_session_id(self, value: int) -> None:
@@ -179,7 +181,7 @@ class AdminResponseEncoder(_AdminResponseLayout, _MessageEncoder):
     @property
     def correlation_id(self) -> int:
         """Number of the request that is answered."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -191,7 +193,7 @@ class AdminResponseEncoder(_AdminResponseLayout, _MessageEncoder):
     @property
     def request_type(self) -> AdminRequestType:
         """What was asked for."""
-        return _AdminRequestType_of[_UNPACK_i(self._buffer, self._offset + 16)[0]]
+        return _AdminRequestType_of[_UNPACK_16_i(self._buffer, self._offset)[0]]
 
     @request_type.setter
     def request_type(self, value: AdminRequestType) -> None:
@@ -203,7 +205,7 @@ class AdminResponseEncoder(_AdminResponseLayout, _MessageEncoder):
     @property
     def response_code(self) -> AdminResponseCode:
         """How it went."""
-        return _AdminResponseCode_of[_UNPACK_i(self._buffer, self._offset + 20)[0]]
+        return _AdminResponseCode_of[_UNPACK_20_i(self._buffer, self._offset)[0]]
 
     @response_code.setter
     def response_code(self, value: AdminResponseCode) -> None:

@@ -32,9 +32,10 @@ _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
 _CODEC_UB = _Struct("<B")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
-_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
-_UNPACK_UB: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_UB.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
+_UNPACK_16_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xi").unpack_from
+_UNPACK_20_UB: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<20xB").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _PACK_UB = _CODEC_UB.pack_into
@@ -118,17 +119,17 @@ class AppendPositionDecoder(_AppendPositionLayout, _MessageDecoder):
     @property
     def leadership_term_id(self) -> int:
         """Term that the follower is in."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def log_position(self) -> int:
         """How far its log is written."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @property
     def follower_member_id(self) -> int:
         """Member that sends it."""
-        return _UNPACK_i(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_i(self._buffer, self._offset)[0]
 
     @property
     def flags(self) -> int | None:
@@ -138,7 +139,7 @@ class AppendPositionDecoder(_AppendPositionLayout, _MessageDecoder):
         """
         if self._acting_version < 8:
             return None
-        return _UNPACK_UB(self._buffer, self._offset + 20)[0]
+        return _UNPACK_20_UB(self._buffer, self._offset)[0]
 
 
 class AppendPositionEncoder(_AppendPositionLayout, _MessageEncoder):
@@ -150,7 +151,7 @@ class AppendPositionEncoder(_AppendPositionLayout, _MessageEncoder):
     @property
     def leadership_term_id(self) -> int:
         """Term that the follower is in."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @leadership_term_id.setter
     def leadership_term_id(self, value: int) -> None:
@@ -162,7 +163,7 @@ class AppendPositionEncoder(_AppendPositionLayout, _MessageEncoder):
     @property
     def log_position(self) -> int:
         """How far its log is written."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @log_position.setter
     def log_position(self, value: int) -> None:
@@ -174,7 +175,7 @@ class AppendPositionEncoder(_AppendPositionLayout, _MessageEncoder):
     @property
     def follower_member_id(self) -> int:
         """Member that sends it."""
-        return _UNPACK_i(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_i(self._buffer, self._offset)[0]
 
     @follower_member_id.setter
     def follower_member_id(self, value: int) -> None:
@@ -189,7 +190,7 @@ class AppendPositionEncoder(_AppendPositionLayout, _MessageEncoder):
 
         Since version 8.
         """
-        return _UNPACK_UB(self._buffer, self._offset + 20)[0]
+        return _UNPACK_20_UB(self._buffer, self._offset)[0]
 
     @flags.setter
     def flags(self, value: int | None) -> None:

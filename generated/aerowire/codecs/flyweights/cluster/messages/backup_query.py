@@ -33,8 +33,10 @@ if TYPE_CHECKING:
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
-_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_UNPACK_8_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xi").unpack_from
+_UNPACK_12_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<12xi").unpack_from
+_UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"\x18\x00M\x00o\x00\x11\x00"
@@ -147,12 +149,12 @@ class BackupQueryDecoder(_BackupQueryLayout, _MessageDecoder):
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def response_stream_id(self) -> int:
         """Stream that answers are wanted on."""
-        return _UNPACK_i(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_i(self._buffer, self._offset)[0]
 
     @property
     def version(self) -> int | None:
@@ -162,7 +164,7 @@ class BackupQueryDecoder(_BackupQueryLayout, _MessageDecoder):
         """
         if self._acting_version < 2:
             return None
-        value = _UNPACK_i(self._buffer, self._offset + 12)[0]
+        value = _UNPACK_12_i(self._buffer, self._offset)[0]
         return None if value == 0 else value
 
     @property
@@ -173,7 +175,7 @@ class BackupQueryDecoder(_BackupQueryLayout, _MessageDecoder):
         """
         if self._acting_version < 16:
             return None
-        value = _UNPACK_q(self._buffer, self._offset + 16)[0]
+        value = _UNPACK_16_q(self._buffer, self._offset)[0]
         return None if value == -9223372036854775808 else value
 
     @property
@@ -196,7 +198,7 @@ class BackupQueryEncoder(_BackupQueryLayout, _MessageEncoder):
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -208,7 +210,7 @@ class BackupQueryEncoder(_BackupQueryLayout, _MessageEncoder):
     @property
     def response_stream_id(self) -> int:
         """Stream that answers are wanted on."""
-        return _UNPACK_i(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_i(self._buffer, self._offset)[0]
 
     @response_stream_id.setter
     def response_stream_id(self, value: int) -> None:
@@ -223,7 +225,7 @@ class BackupQueryEncoder(_BackupQueryLayout, _MessageEncoder):
 
         Since version 2.
         """
-        value = _UNPACK_i(self._buffer, self._offset + 12)[0]
+        value = _UNPACK_12_i(self._buffer, self._offset)[0]
         return None if value == 0 else value
 
     @version.setter
@@ -239,7 +241,7 @@ class BackupQueryEncoder(_BackupQueryLayout, _MessageEncoder):
 
         Since version 16.
         """
-        value = _UNPACK_q(self._buffer, self._offset + 16)[0]
+        value = _UNPACK_16_q(self._buffer, self._offset)[0]
         return None if value == -9223372036854775808 else value
 
     @log_position.setter

@@ -39,11 +39,19 @@ if TYPE_CHECKING:
 
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
-_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
+_UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
+_UNPACK_24_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xq").unpack_from
+_UNPACK_32_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<32xq").unpack_from
+_UNPACK_40_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<40xi").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _UNPACK_HEADER = HEADER.unpack
+_UNPACK_40_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<40xq").unpack_from
+_UNPACK_48_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<48xi").unpack_from
+_UNPACK_52_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<52xi").unpack_from
+_UNPACK_56_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<56xi").unpack_from
 _HEAD = b"<\x00N\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqqqqqqiiiHH").unpack_from
 _ROWS_2 = _Struct("<qqqqqi").iter_unpack
@@ -131,32 +139,32 @@ class BackupResponseSnapshotsDecoder(_BackupResponseSnapshotsLayout, _EntryDecod
     @property
     def recording_id(self) -> int:
         """Recording of the snapshot."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def leadership_term_id(self) -> int:
         """Term that the snapshot was taken in."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @property
     def term_base_log_position(self) -> int:
         """Where in the log that term began."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @property
     def log_position(self) -> int:
         """Where in the log the snapshot was taken."""
-        return _UNPACK_q(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_q(self._buffer, self._offset)[0]
 
     @property
     def timestamp(self) -> int:
         """When it was taken."""
-        return _UNPACK_q(self._buffer, self._offset + 32)[0]
+        return _UNPACK_32_q(self._buffer, self._offset)[0]
 
     @property
     def service_id(self) -> int:
         """Service that it is of; -1 for the consensus module."""
-        return _UNPACK_i(self._buffer, self._offset + 40)[0]
+        return _UNPACK_40_i(self._buffer, self._offset)[0]
 
 
 class BackupResponseSnapshotsEncoder(_BackupResponseSnapshotsLayout, _EntryEncoder):
@@ -168,7 +176,7 @@ class BackupResponseSnapshotsEncoder(_BackupResponseSnapshotsLayout, _EntryEncod
     @property
     def recording_id(self) -> int:
         """Recording of the snapshot."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @recording_id.setter
     def recording_id(self, value: int) -> None:
@@ -180,7 +188,7 @@ class BackupResponseSnapshotsEncoder(_BackupResponseSnapshotsLayout, _EntryEncod
     @property
     def leadership_term_id(self) -> int:
         """Term that the snapshot was taken in."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @leadership_term_id.setter
     def leadership_term_id(self, value: int) -> None:
@@ -192,7 +200,7 @@ class BackupResponseSnapshotsEncoder(_BackupResponseSnapshotsLayout, _EntryEncod
     @property
     def term_base_log_position(self) -> int:
         """Where in the log that term began."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @term_base_log_position.setter
     def term_base_log_position(self, value: int) -> None:
@@ -204,7 +212,7 @@ class BackupResponseSnapshotsEncoder(_BackupResponseSnapshotsLayout, _EntryEncod
     @property
     def log_position(self) -> int:
         """Where in the log the snapshot was taken."""
-        return _UNPACK_q(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_q(self._buffer, self._offset)[0]
 
     @log_position.setter
     def log_position(self, value: int) -> None:
@@ -216,7 +224,7 @@ class BackupResponseSnapshotsEncoder(_BackupResponseSnapshotsLayout, _EntryEncod
     @property
     def timestamp(self) -> int:
         """When it was taken."""
-        return _UNPACK_q(self._buffer, self._offset + 32)[0]
+        return _UNPACK_32_q(self._buffer, self._offset)[0]
 
     @timestamp.setter
     def timestamp(self, value: int) -> None:
@@ -228,7 +236,7 @@ class BackupResponseSnapshotsEncoder(_BackupResponseSnapshotsLayout, _EntryEncod
     @property
     def service_id(self) -> int:
         """Service that it is of; -1 for the consensus module."""
-        return _UNPACK_i(self._buffer, self._offset + 40)[0]
+        return _UNPACK_40_i(self._buffer, self._offset)[0]
 
     @service_id.setter
     def service_id(self, value: int) -> None:
@@ -413,42 +421,42 @@ class BackupResponseDecoder(_BackupResponseLayout, _MessageDecoder):
     @property
     def correlation_id(self) -> int:
         """Number of the query that is answered."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def log_recording_id(self) -> int:
         """Recording of the log."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @property
     def log_leadership_term_id(self) -> int:
         """Term that the log to fetch begins in."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @property
     def log_term_base_log_position(self) -> int:
         """Where in the log that term began."""
-        return _UNPACK_q(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_q(self._buffer, self._offset)[0]
 
     @property
     def last_leadership_term_id(self) -> int:
         """Latest term."""
-        return _UNPACK_q(self._buffer, self._offset + 32)[0]
+        return _UNPACK_32_q(self._buffer, self._offset)[0]
 
     @property
     def last_term_base_log_position(self) -> int:
         """Where in the log the latest term began."""
-        return _UNPACK_q(self._buffer, self._offset + 40)[0]
+        return _UNPACK_40_q(self._buffer, self._offset)[0]
 
     @property
     def commit_position_counter_id(self) -> int:
         """Counter on the member that says how far the log is committed."""
-        return _UNPACK_i(self._buffer, self._offset + 48)[0]
+        return _UNPACK_48_i(self._buffer, self._offset)[0]
 
     @property
     def leader_member_id(self) -> int:
         """Member that leads."""
-        return _UNPACK_i(self._buffer, self._offset + 52)[0]
+        return _UNPACK_52_i(self._buffer, self._offset)[0]
 
     @property
     def member_id(self) -> int | None:
@@ -458,7 +466,7 @@ class BackupResponseDecoder(_BackupResponseLayout, _MessageDecoder):
         """
         if self._acting_version < 10:
             return None
-        return _UNPACK_i(self._buffer, self._offset + 56)[0]
+        return _UNPACK_56_i(self._buffer, self._offset)[0]
 
     @property
     def snapshots(self) -> _GroupDecoder[BackupResponseSnapshotsDecoder]:
@@ -480,7 +488,7 @@ class BackupResponseEncoder(_BackupResponseLayout, _MessageEncoder):
     @property
     def correlation_id(self) -> int:
         """Number of the query that is answered."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -492,7 +500,7 @@ class BackupResponseEncoder(_BackupResponseLayout, _MessageEncoder):
     @property
     def log_recording_id(self) -> int:
         """Recording of the log."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @log_recording_id.setter
     def log_recording_id(self, value: int) -> None:
@@ -504,7 +512,7 @@ class BackupResponseEncoder(_BackupResponseLayout, _MessageEncoder):
     @property
     def log_leadership_term_id(self) -> int:
         """Term that the log to fetch begins in."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @log_leadership_term_id.setter
     def log_leadership_term_id(self, value: int) -> None:
@@ -516,7 +524,7 @@ class BackupResponseEncoder(_BackupResponseLayout, _MessageEncoder):
     @property
     def log_term_base_log_position(self) -> int:
         """Where in the log that term began."""
-        return _UNPACK_q(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_q(self._buffer, self._offset)[0]
 
     @log_term_base_log_position.setter
     def log_term_base_log_position(self, value: int) -> None:
@@ -528,7 +536,7 @@ class BackupResponseEncoder(_BackupResponseLayout, _MessageEncoder):
     @property
     def last_leadership_term_id(self) -> int:
         """Latest term."""
-        return _UNPACK_q(self._buffer, self._offset + 32)[0]
+        return _UNPACK_32_q(self._buffer, self._offset)[0]
 
     @last_leadership_term_id.setter
     def last_leadership_term_id(self, value: int) -> None:
@@ -540,7 +548,7 @@ class BackupResponseEncoder(_BackupResponseLayout, _MessageEncoder):
     @property
     def last_term_base_log_position(self) -> int:
         """Where in the log the latest term began."""
-        return _UNPACK_q(self._buffer, self._offset + 40)[0]
+        return _UNPACK_40_q(self._buffer, self._offset)[0]
 
     @last_term_base_log_position.setter
     def last_term_base_log_position(self, value: int) -> None:
@@ -552,7 +560,7 @@ class BackupResponseEncoder(_BackupResponseLayout, _MessageEncoder):
     @property
     def commit_position_counter_id(self) -> int:
         """Counter on the member that says how far the log is committed."""
-        return _UNPACK_i(self._buffer, self._offset + 48)[0]
+        return _UNPACK_48_i(self._buffer, self._offset)[0]
 
     @commit_position_counter_id.setter
     def commit_position_counter_id(self, value: int) -> None:
@@ -564,7 +572,7 @@ class BackupResponseEncoder(_BackupResponseLayout, _MessageEncoder):
     @property
     def leader_member_id(self) -> int:
         """Member that leads."""
-        return _UNPACK_i(self._buffer, self._offset + 52)[0]
+        return _UNPACK_52_i(self._buffer, self._offset)[0]
 
     @leader_member_id.setter
     def leader_member_id(self, value: int) -> None:
@@ -579,7 +587,7 @@ class BackupResponseEncoder(_BackupResponseLayout, _MessageEncoder):
 
         Since version 10.
         """
-        return _UNPACK_i(self._buffer, self._offset + 56)[0]
+        return _UNPACK_56_i(self._buffer, self._offset)[0]
 
     @member_id.setter
     def member_id(self, value: int | None) -> None:

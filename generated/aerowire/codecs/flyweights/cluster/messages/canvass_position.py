@@ -31,8 +31,11 @@ if TYPE_CHECKING:
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
-_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
+_UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
+_UNPACK_24_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xi").unpack_from
+_UNPACK_28_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<28xi").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b" \x002\x00o\x00\x11\x00"
@@ -139,22 +142,22 @@ class CanvassPositionDecoder(_CanvassPositionLayout, _MessageDecoder):
     @property
     def log_leadership_term_id(self) -> int:
         """Latest term in the log of the sender."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def log_position(self) -> int:
         """How far the sender's log is written."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @property
     def leadership_term_id(self) -> int:
         """Latest term that the sender has heard of."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @property
     def follower_member_id(self) -> int:
         """Member that sends it."""
-        return _UNPACK_i(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_i(self._buffer, self._offset)[0]
 
     @property
     def protocol_version(self) -> int | None:
@@ -164,7 +167,7 @@ class CanvassPositionDecoder(_CanvassPositionLayout, _MessageDecoder):
         """
         if self._acting_version < 9:
             return None
-        value = _UNPACK_i(self._buffer, self._offset + 28)[0]
+        value = _UNPACK_28_i(self._buffer, self._offset)[0]
         return None if value == 0 else value
 
 
@@ -177,7 +180,7 @@ class CanvassPositionEncoder(_CanvassPositionLayout, _MessageEncoder):
     @property
     def log_leadership_term_id(self) -> int:
         """Latest term in the log of the sender."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @log_leadership_term_id.setter
     def log_leadership_term_id(self, value: int) -> None:
@@ -189,7 +192,7 @@ class CanvassPositionEncoder(_CanvassPositionLayout, _MessageEncoder):
     @property
     def log_position(self) -> int:
         """How far the sender's log is written."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @log_position.setter
     def log_position(self, value: int) -> None:
@@ -201,7 +204,7 @@ class CanvassPositionEncoder(_CanvassPositionLayout, _MessageEncoder):
     @property
     def leadership_term_id(self) -> int:
         """Latest term that the sender has heard of."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @leadership_term_id.setter
     def leadership_term_id(self, value: int) -> None:
@@ -213,7 +216,7 @@ class CanvassPositionEncoder(_CanvassPositionLayout, _MessageEncoder):
     @property
     def follower_member_id(self) -> int:
         """Member that sends it."""
-        return _UNPACK_i(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_i(self._buffer, self._offset)[0]
 
     @follower_member_id.setter
     def follower_member_id(self, value: int) -> None:
@@ -228,7 +231,7 @@ class CanvassPositionEncoder(_CanvassPositionLayout, _MessageEncoder):
 
         Since version 9.
         """
-        value = _UNPACK_i(self._buffer, self._offset + 28)[0]
+        value = _UNPACK_28_i(self._buffer, self._offset)[0]
         return None if value == 0 else value
 
     @protocol_version.setter

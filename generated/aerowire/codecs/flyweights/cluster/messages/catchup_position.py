@@ -33,8 +33,9 @@ if TYPE_CHECKING:
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
-_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
+_UNPACK_16_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xi").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"\x14\x008\x00o\x00\x11\x00"
@@ -116,17 +117,17 @@ class CatchupPositionDecoder(_CatchupPositionLayout, _MessageDecoder):
     @property
     def leadership_term_id(self) -> int:
         """Term of the leader."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def log_position(self) -> int:
         """Where in the log the replay is to begin."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @property
     def follower_member_id(self) -> int:
         """Member that sends it."""
-        return _UNPACK_i(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_i(self._buffer, self._offset)[0]
 
     @property
     def catchup_endpoint(self) -> str:
@@ -143,7 +144,7 @@ class CatchupPositionEncoder(_CatchupPositionLayout, _MessageEncoder):
     @property
     def leadership_term_id(self) -> int:
         """Term of the leader."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @leadership_term_id.setter
     def leadership_term_id(self, value: int) -> None:
@@ -155,7 +156,7 @@ class CatchupPositionEncoder(_CatchupPositionLayout, _MessageEncoder):
     @property
     def log_position(self) -> int:
         """Where in the log the replay is to begin."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @log_position.setter
     def log_position(self, value: int) -> None:
@@ -167,7 +168,7 @@ class CatchupPositionEncoder(_CatchupPositionLayout, _MessageEncoder):
     @property
     def follower_member_id(self) -> int:
         """Member that sends it."""
-        return _UNPACK_i(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_i(self._buffer, self._offset)[0]
 
     @follower_member_id.setter
     def follower_member_id(self, value: int) -> None:

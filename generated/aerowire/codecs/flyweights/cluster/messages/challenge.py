@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
 _CODEC_q = _Struct("<q")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _HEAD = b"\x10\x00\x07\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqqI").unpack_from
@@ -105,12 +106,12 @@ class ChallengeDecoder(_ChallengeLayout, _MessageDecoder):
     @property
     def correlation_id(self) -> int:
         """Number of the request to connect."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def cluster_session_id(self) -> int:
         """Session that is to be opened."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @property
     def encoded_challenge(self) -> memoryview:
@@ -127,7 +128,7 @@ class ChallengeEncoder(_ChallengeLayout, _MessageEncoder):
     @property
     def correlation_id(self) -> int:
         """Number of the request to connect."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -139,7 +140,7 @@ class ChallengeEncoder(_ChallengeLayout, _MessageEncoder):
     @property
     def cluster_session_id(self) -> int:
         """Session that is to be opened."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @cluster_session_id.setter
     def cluster_session_id(self, value: int) -> None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _CODEC_q = _Struct("<q")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _HEAD = b"\x08\x00\x1e\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sq").unpack_from
@@ -88,7 +88,7 @@ class CloseSessionDecoder(_CloseSessionLayout, _MessageDecoder):
     @property
     def cluster_session_id(self) -> int:
         """Session to end."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
 
 class CloseSessionEncoder(_CloseSessionLayout, _MessageEncoder):
@@ -100,7 +100,7 @@ class CloseSessionEncoder(_CloseSessionLayout, _MessageEncoder):
     @property
     def cluster_session_id(self) -> int:
         """Session to end."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @cluster_session_id.setter
     def cluster_session_id(self, value: int) -> None:

@@ -33,9 +33,12 @@ if TYPE_CHECKING:
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
-_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
+_UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
+_UNPACK_24_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xi").unpack_from
 _ClusterAction_of = _EnumLookup(ClusterAction)
+_UNPACK_28_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<28xi").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b" \x00\x17\x00o\x00\x11\x00"
@@ -124,22 +127,22 @@ class ClusterActionRequestDecoder(_ClusterActionRequestLayout, _MessageDecoder):
     @property
     def leadership_term_id(self) -> int:
         """Term of the leader."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def log_position(self) -> int:
         """Position in the log of this message."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @property
     def timestamp(self) -> int:
         """The cluster's time."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @property
     def action(self) -> ClusterAction:
         """What to do."""
-        return _ClusterAction_of[_UNPACK_i(self._buffer, self._offset + 24)[0]]
+        return _ClusterAction_of[_UNPACK_24_i(self._buffer, self._offset)[0]]
 
     @property
     def flags(self) -> int | None:
@@ -149,7 +152,7 @@ class ClusterActionRequestDecoder(_ClusterActionRequestLayout, _MessageDecoder):
         """
         if self._acting_version < 11:
             return None
-        value = _UNPACK_i(self._buffer, self._offset + 28)[0]
+        value = _UNPACK_28_i(self._buffer, self._offset)[0]
         return None if value == -2147483648 else value
 
 
@@ -162,7 +165,7 @@ class ClusterActionRequestEncoder(_ClusterActionRequestLayout, _MessageEncoder):
     @property
     def leadership_term_id(self) -> int:
         """Term of the leader."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @leadership_term_id.setter
     def leadership_term_id(self, value: int) -> None:
@@ -174,7 +177,7 @@ class ClusterActionRequestEncoder(_ClusterActionRequestLayout, _MessageEncoder):
     @property
     def log_position(self) -> int:
         """Position in the log of this message."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @log_position.setter
     def log_position(self, value: int) -> None:
@@ -186,7 +189,7 @@ class ClusterActionRequestEncoder(_ClusterActionRequestLayout, _MessageEncoder):
     @property
     def timestamp(self) -> int:
         """The cluster's time."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @timestamp.setter
     def timestamp(self, value: int) -> None:
@@ -198,7 +201,7 @@ class ClusterActionRequestEncoder(_ClusterActionRequestLayout, _MessageEncoder):
     @property
     def action(self) -> ClusterAction:
         """What to do."""
-        return _ClusterAction_of[_UNPACK_i(self._buffer, self._offset + 24)[0]]
+        return _ClusterAction_of[_UNPACK_24_i(self._buffer, self._offset)[0]]
 
     @action.setter
     def action(self, value: ClusterAction) -> None:
@@ -213,7 +216,7 @@ class ClusterActionRequestEncoder(_ClusterActionRequestLayout, _MessageEncoder):
 
         Since version 11.
         """
-        value = _UNPACK_i(self._buffer, self._offset + 28)[0]
+        value = _UNPACK_28_i(self._buffer, self._offset)[0]
         return None if value == -2147483648 else value
 
     @flags.setter

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
 _CODEC_i = _Struct("<i")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
+_UNPACK_0_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<i").unpack_from
+_UNPACK_4_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<4xi").unpack_from
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"\x08\x00j\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8siiI").unpack_from
@@ -115,12 +116,12 @@ class ClusterMembersDecoder(_ClusterMembersLayout, _MessageDecoder):
     @property
     def member_id(self) -> int:
         """Member that took the snapshot."""
-        return _UNPACK_i(self._buffer, self._offset)[0]
+        return _UNPACK_0_i(self._buffer, self._offset)[0]
 
     @property
     def high_member_id(self) -> int:
         """Greatest member id so far."""
-        return _UNPACK_i(self._buffer, self._offset + 4)[0]
+        return _UNPACK_4_i(self._buffer, self._offset)[0]
 
     @property
     def cluster_members(self) -> str:
@@ -137,7 +138,7 @@ class ClusterMembersEncoder(_ClusterMembersLayout, _MessageEncoder):
     @property
     def member_id(self) -> int:
         """Member that took the snapshot."""
-        return _UNPACK_i(self._buffer, self._offset)[0]
+        return _UNPACK_0_i(self._buffer, self._offset)[0]
 
     @member_id.setter
     def member_id(self, value: int) -> None:
@@ -149,7 +150,7 @@ class ClusterMembersEncoder(_ClusterMembersLayout, _MessageEncoder):
     @property
     def high_member_id(self) -> int:
         """Greatest member id so far."""
-        return _UNPACK_i(self._buffer, self._offset + 4)[0]
+        return _UNPACK_4_i(self._buffer, self._offset)[0]
 
     @high_member_id.setter
     def high_member_id(self, value: int) -> None:

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
-_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_UNPACK_8_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xi").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"\x0c\x00G\x00o\x00\x11\x00"
@@ -117,12 +117,12 @@ class ClusterMembersChangeDecoder(_ClusterMembersChangeLayout, _MessageDecoder):
     @property
     def correlation_id(self) -> int:
         """Number of the request that is answered."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def leader_member_id(self) -> int:
         """Member that leads."""
-        return _UNPACK_i(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_i(self._buffer, self._offset)[0]
 
     @property
     def active_members(self) -> str:
@@ -147,7 +147,7 @@ class ClusterMembersChangeEncoder(_ClusterMembersChangeLayout, _MessageEncoder):
     @property
     def correlation_id(self) -> int:
         """Number of the request that is answered."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -159,7 +159,7 @@ class ClusterMembersChangeEncoder(_ClusterMembersChangeLayout, _MessageEncoder):
     @property
     def leader_member_id(self) -> int:
         """Member that leads."""
-        return _UNPACK_i(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_i(self._buffer, self._offset)[0]
 
     @leader_member_id.setter
     def leader_member_id(self, value: int) -> None:

@@ -39,11 +39,15 @@ if TYPE_CHECKING:
 
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
-_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
+_UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
+_UNPACK_24_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xi").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _UNPACK_HEADER = HEADER.unpack
+_UNPACK_16_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xi").unpack_from
+_UNPACK_20_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<20xi").unpack_from
 _HEAD = b"\x18\x00+\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqqiiHH").unpack_from
 _READ_2 = _Struct("<qqqiI").unpack_from
@@ -165,22 +169,22 @@ class ClusterMembersExtendedResponseActiveMembersDecoder(_ClusterMembersExtended
     @property
     def leadership_term_id(self) -> int:
         """Latest term that it told of."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def log_position(self) -> int:
         """How far its log is written."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @property
     def time_of_last_append_ns(self) -> int:
         """When it last told how far its log is written."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @property
     def member_id(self) -> int:
         """Its id."""
-        return _UNPACK_i(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_i(self._buffer, self._offset)[0]
 
     @property
     def ingress_endpoint(self) -> str:
@@ -217,7 +221,7 @@ class ClusterMembersExtendedResponseActiveMembersEncoder(_ClusterMembersExtended
     @property
     def leadership_term_id(self) -> int:
         """Latest term that it told of."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @leadership_term_id.setter
     def leadership_term_id(self, value: int) -> None:
@@ -229,7 +233,7 @@ class ClusterMembersExtendedResponseActiveMembersEncoder(_ClusterMembersExtended
     @property
     def log_position(self) -> int:
         """How far its log is written."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @log_position.setter
     def log_position(self, value: int) -> None:
@@ -241,7 +245,7 @@ class ClusterMembersExtendedResponseActiveMembersEncoder(_ClusterMembersExtended
     @property
     def time_of_last_append_ns(self) -> int:
         """When it last told how far its log is written."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @time_of_last_append_ns.setter
     def time_of_last_append_ns(self, value: int) -> None:
@@ -253,7 +257,7 @@ class ClusterMembersExtendedResponseActiveMembersEncoder(_ClusterMembersExtended
     @property
     def member_id(self) -> int:
         """Its id."""
-        return _UNPACK_i(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_i(self._buffer, self._offset)[0]
 
     @member_id.setter
     def member_id(self, value: int) -> None:
@@ -402,22 +406,22 @@ class ClusterMembersExtendedResponsePassiveMembersDecoder(_ClusterMembersExtende
     @property
     def leadership_term_id(self) -> int:
         """Latest term that it told of."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def log_position(self) -> int:
         """How far its log is written."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @property
     def time_of_last_append_ns(self) -> int:
         """When it last told how far its log is written."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @property
     def member_id(self) -> int:
         """Its id."""
-        return _UNPACK_i(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_i(self._buffer, self._offset)[0]
 
     @property
     def ingress_endpoint(self) -> str:
@@ -454,7 +458,7 @@ class ClusterMembersExtendedResponsePassiveMembersEncoder(_ClusterMembersExtende
     @property
     def leadership_term_id(self) -> int:
         """Latest term that it told of."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @leadership_term_id.setter
     def leadership_term_id(self, value: int) -> None:
@@ -466,7 +470,7 @@ class ClusterMembersExtendedResponsePassiveMembersEncoder(_ClusterMembersExtende
     @property
     def log_position(self) -> int:
         """How far its log is written."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @log_position.setter
     def log_position(self, value: int) -> None:
@@ -478,7 +482,7 @@ class ClusterMembersExtendedResponsePassiveMembersEncoder(_ClusterMembersExtende
     @property
     def time_of_last_append_ns(self) -> int:
         """When it last told how far its log is written."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @time_of_last_append_ns.setter
     def time_of_last_append_ns(self, value: int) -> None:
@@ -490,7 +494,7 @@ class ClusterMembersExtendedResponsePassiveMembersEncoder(_ClusterMembersExtende
     @property
     def member_id(self) -> int:
         """Its id."""
-        return _UNPACK_i(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_i(self._buffer, self._offset)[0]
 
     @member_id.setter
     def member_id(self, value: int) -> None:
@@ -652,22 +656,22 @@ class ClusterMembersExtendedResponseDecoder(_ClusterMembersExtendedResponseLayou
     @property
     def correlation_id(self) -> int:
         """Number of the query that is answered."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def current_time_ns(self) -> int:
         """The time on the node, in nanoseconds."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @property
     def leader_member_id(self) -> int:
         """Member that leads."""
-        return _UNPACK_i(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_i(self._buffer, self._offset)[0]
 
     @property
     def member_id(self) -> int:
         """Member that answers."""
-        return _UNPACK_i(self._buffer, self._offset + 20)[0]
+        return _UNPACK_20_i(self._buffer, self._offset)[0]
 
     @property
     def active_members(self) -> _GroupDecoder[ClusterMembersExtendedResponseActiveMembersDecoder]:
@@ -689,7 +693,7 @@ class ClusterMembersExtendedResponseEncoder(_ClusterMembersExtendedResponseLayou
     @property
     def correlation_id(self) -> int:
         """Number of the query that is answered."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -701,7 +705,7 @@ class ClusterMembersExtendedResponseEncoder(_ClusterMembersExtendedResponseLayou
     @property
     def current_time_ns(self) -> int:
         """The time on the node, in nanoseconds."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @current_time_ns.setter
     def current_time_ns(self, value: int) -> None:
@@ -713,7 +717,7 @@ class ClusterMembersExtendedResponseEncoder(_ClusterMembersExtendedResponseLayou
     @property
     def leader_member_id(self) -> int:
         """Member that leads."""
-        return _UNPACK_i(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_i(self._buffer, self._offset)[0]
 
     @leader_member_id.setter
     def leader_member_id(self, value: int) -> None:
@@ -725,7 +729,7 @@ class ClusterMembersExtendedResponseEncoder(_ClusterMembersExtendedResponseLayou
     @property
     def member_id(self) -> int:
         """Member that answers."""
-        return _UNPACK_i(self._buffer, self._offset + 20)[0]
+        return _UNPACK_20_i(self._buffer, self._offset)[0]
 
     @member_id.setter
     def member_id(self, value: int) -> None:

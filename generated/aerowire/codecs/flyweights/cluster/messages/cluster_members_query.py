@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
-_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_UNPACK_8_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xi").unpack_from
 _BooleanType_or_none_of = _OptionalEnumLookup(BooleanType, -2147483648)
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
@@ -100,7 +100,7 @@ class ClusterMembersQueryDecoder(_ClusterMembersQueryLayout, _MessageDecoder):
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def extended(self) -> BooleanType | None:
@@ -110,7 +110,7 @@ class ClusterMembersQueryDecoder(_ClusterMembersQueryLayout, _MessageDecoder):
         """
         if self._acting_version < 5:
             return None
-        return _BooleanType_or_none_of[_UNPACK_i(self._buffer, self._offset + 8)[0]]
+        return _BooleanType_or_none_of[_UNPACK_8_i(self._buffer, self._offset)[0]]
 
 
 class ClusterMembersQueryEncoder(_ClusterMembersQueryLayout, _MessageEncoder):
@@ -122,7 +122,7 @@ class ClusterMembersQueryEncoder(_ClusterMembersQueryLayout, _MessageEncoder):
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -137,7 +137,7 @@ class ClusterMembersQueryEncoder(_ClusterMembersQueryLayout, _MessageEncoder):
 
         Since version 5.
         """
-        return _BooleanType_or_none_of[_UNPACK_i(self._buffer, self._offset + 8)[0]]
+        return _BooleanType_or_none_of[_UNPACK_8_i(self._buffer, self._offset)[0]]
 
     @extended.setter
     def extended(self, value: BooleanType | None) -> None:

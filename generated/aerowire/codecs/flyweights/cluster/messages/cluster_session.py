@@ -35,9 +35,13 @@ if TYPE_CHECKING:
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
-_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
+_UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
+_UNPACK_24_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xq").unpack_from
+_UNPACK_32_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<32xi").unpack_from
 _CloseReason_of = _EnumLookup(CloseReason)
+_UNPACK_36_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<36xi").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"(\x00g\x00o\x00\x11\x00"
@@ -149,32 +153,32 @@ class ClusterSessionDecoder(_ClusterSessionLayout, _MessageDecoder):
     @property
     def cluster_session_id(self) -> int:
         """The client's session."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def correlation_id(self) -> int:
         """Number of the request to connect."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @property
     def opened_log_position(self) -> int:
         """Where in the log the session was opened."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @property
     def time_of_last_activity(self) -> int:
         """When the client was last heard of."""
-        return _UNPACK_q(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_q(self._buffer, self._offset)[0]
 
     @property
     def close_reason(self) -> CloseReason:
         """Why it ended; null while it has not."""
-        return _CloseReason_of[_UNPACK_i(self._buffer, self._offset + 32)[0]]
+        return _CloseReason_of[_UNPACK_32_i(self._buffer, self._offset)[0]]
 
     @property
     def response_stream_id(self) -> int:
         """Stream to the client."""
-        return _UNPACK_i(self._buffer, self._offset + 36)[0]
+        return _UNPACK_36_i(self._buffer, self._offset)[0]
 
     @property
     def response_channel(self) -> str:
@@ -191,7 +195,7 @@ class ClusterSessionEncoder(_ClusterSessionLayout, _MessageEncoder):
     @property
     def cluster_session_id(self) -> int:
         """The client's session."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @cluster_session_id.setter
     def cluster_session_id(self, value: int) -> None:
@@ -203,7 +207,7 @@ class ClusterSessionEncoder(_ClusterSessionLayout, _MessageEncoder):
     @property
     def correlation_id(self) -> int:
         """Number of the request to connect."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -215,7 +219,7 @@ class ClusterSessionEncoder(_ClusterSessionLayout, _MessageEncoder):
     @property
     def opened_log_position(self) -> int:
         """Where in the log the session was opened."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @opened_log_position.setter
     def opened_log_position(self, value: int) -> None:
@@ -227,7 +231,7 @@ class ClusterSessionEncoder(_ClusterSessionLayout, _MessageEncoder):
     @property
     def time_of_last_activity(self) -> int:
         """When the client was last heard of."""
-        return _UNPACK_q(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_q(self._buffer, self._offset)[0]
 
     @time_of_last_activity.setter
     def time_of_last_activity(self, value: int) -> None:
@@ -239,7 +243,7 @@ class ClusterSessionEncoder(_ClusterSessionLayout, _MessageEncoder):
     @property
     def close_reason(self) -> CloseReason:
         """Why it ended; null while it has not."""
-        return _CloseReason_of[_UNPACK_i(self._buffer, self._offset + 32)[0]]
+        return _CloseReason_of[_UNPACK_32_i(self._buffer, self._offset)[0]]
 
     @close_reason.setter
     def close_reason(self, value: CloseReason) -> None:
@@ -251,7 +255,7 @@ class ClusterSessionEncoder(_ClusterSessionLayout, _MessageEncoder):
     @property
     def response_stream_id(self) -> int:
         """Stream to the client."""
-        return _UNPACK_i(self._buffer, self._offset + 36)[0]
+        return _UNPACK_36_i(self._buffer, self._offset)[0]
 
     @response_stream_id.setter
     def response_stream_id(self, value: int) -> None:

@@ -31,8 +31,10 @@ if TYPE_CHECKING:
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
-_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
+_UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
+_UNPACK_24_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xi").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"\x1c\x00i\x00o\x00\x11\x00"
@@ -130,7 +132,7 @@ class ConsensusModuleDecoder(_ConsensusModuleLayout, _MessageDecoder):
     @property
     def next_session_id(self) -> int:
         """Number of the next session of a client."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def next_service_session_id(self) -> int | None:
@@ -140,7 +142,7 @@ class ConsensusModuleDecoder(_ConsensusModuleLayout, _MessageDecoder):
         """
         if self._acting_version < 3:
             return None
-        value = _UNPACK_q(self._buffer, self._offset + 8)[0]
+        value = _UNPACK_8_q(self._buffer, self._offset)[0]
         return None if value == -9223372036854775808 else value
 
     @property
@@ -151,7 +153,7 @@ class ConsensusModuleDecoder(_ConsensusModuleLayout, _MessageDecoder):
         """
         if self._acting_version < 3:
             return None
-        value = _UNPACK_q(self._buffer, self._offset + 16)[0]
+        value = _UNPACK_16_q(self._buffer, self._offset)[0]
         return None if value == -9223372036854775808 else value
 
     @property
@@ -162,7 +164,7 @@ class ConsensusModuleDecoder(_ConsensusModuleLayout, _MessageDecoder):
         """
         if self._acting_version < 3:
             return None
-        value = _UNPACK_i(self._buffer, self._offset + 24)[0]
+        value = _UNPACK_24_i(self._buffer, self._offset)[0]
         return None if value == 0 else value
 
 
@@ -175,7 +177,7 @@ class ConsensusModuleEncoder(_ConsensusModuleLayout, _MessageEncoder):
     @property
     def next_session_id(self) -> int:
         """Number of the next session of a client."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @next_session_id.setter
     def next_session_id(self, value: int) -> None:
@@ -190,7 +192,7 @@ class ConsensusModuleEncoder(_ConsensusModuleLayout, _MessageEncoder):
 
         Since version 3.
         """
-        value = _UNPACK_q(self._buffer, self._offset + 8)[0]
+        value = _UNPACK_8_q(self._buffer, self._offset)[0]
         return None if value == -9223372036854775808 else value
 
     @next_service_session_id.setter
@@ -206,7 +208,7 @@ class ConsensusModuleEncoder(_ConsensusModuleLayout, _MessageEncoder):
 
         Since version 3.
         """
-        value = _UNPACK_q(self._buffer, self._offset + 16)[0]
+        value = _UNPACK_16_q(self._buffer, self._offset)[0]
         return None if value == -9223372036854775808 else value
 
     @log_service_session_id.setter
@@ -222,7 +224,7 @@ class ConsensusModuleEncoder(_ConsensusModuleLayout, _MessageEncoder):
 
         Since version 3.
         """
-        value = _UNPACK_i(self._buffer, self._offset + 24)[0]
+        value = _UNPACK_24_i(self._buffer, self._offset)[0]
         return None if value == 0 else value
 
     @pending_message_capacity.setter

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _CODEC_q = _Struct("<q")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _HEAD = b"\x08\x00P\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sq").unpack_from
@@ -88,7 +88,7 @@ class HeartbeatResponseDecoder(_HeartbeatResponseLayout, _MessageDecoder):
     @property
     def correlation_id(self) -> int:
         """Number of the request that is answered."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
 
 class HeartbeatResponseEncoder(_HeartbeatResponseLayout, _MessageEncoder):
@@ -100,7 +100,7 @@ class HeartbeatResponseEncoder(_HeartbeatResponseLayout, _MessageEncoder):
     @property
     def correlation_id(self) -> int:
         """Number of the request that is answered."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
-_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_UNPACK_8_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xi").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"\x0c\x00J\x00o\x00\x11\x00"
@@ -102,12 +102,12 @@ class JoinClusterDecoder(_JoinClusterLayout, _MessageDecoder):
     @property
     def leadership_term_id(self) -> int:
         """Term of the leader."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def member_id(self) -> int:
         """Node that becomes a member."""
-        return _UNPACK_i(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_i(self._buffer, self._offset)[0]
 
 
 class JoinClusterEncoder(_JoinClusterLayout, _MessageEncoder):
@@ -122,7 +122,7 @@ class JoinClusterEncoder(_JoinClusterLayout, _MessageEncoder):
     @property
     def leadership_term_id(self) -> int:
         """Term of the leader."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @leadership_term_id.setter
     def leadership_term_id(self, value: int) -> None:
@@ -134,7 +134,7 @@ class JoinClusterEncoder(_JoinClusterLayout, _MessageEncoder):
     @property
     def member_id(self) -> int:
         """Node that becomes a member."""
-        return _UNPACK_i(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_i(self._buffer, self._offset)[0]
 
     @member_id.setter
     def member_id(self, value: int) -> None:

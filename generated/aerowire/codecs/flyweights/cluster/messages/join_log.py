@@ -36,9 +36,15 @@ if TYPE_CHECKING:
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
-_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
+_UNPACK_16_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xi").unpack_from
+_UNPACK_20_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<20xi").unpack_from
+_UNPACK_24_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xi").unpack_from
+_UNPACK_28_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<28xi").unpack_from
 _BooleanType_of = _EnumLookup(BooleanType)
+_UNPACK_32_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<32xi").unpack_from
+_UNPACK_36_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<36xi").unpack_from
 _BooleanType_or_none_of = _OptionalEnumLookup(BooleanType, -2147483648)
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
@@ -177,37 +183,37 @@ class JoinLogDecoder(_JoinLogLayout, _MessageDecoder):
     @property
     def log_position(self) -> int:
         """Where in the log to begin."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def max_log_position(self) -> int:
         """Where in the log to end; of a log that goes on, the greatest number."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @property
     def member_id(self) -> int:
         """Member that the service belongs to."""
-        return _UNPACK_i(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_i(self._buffer, self._offset)[0]
 
     @property
     def log_session_id(self) -> int:
         """Session of the log's publication."""
-        return _UNPACK_i(self._buffer, self._offset + 20)[0]
+        return _UNPACK_20_i(self._buffer, self._offset)[0]
 
     @property
     def log_stream_id(self) -> int:
         """Stream of the log."""
-        return _UNPACK_i(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_i(self._buffer, self._offset)[0]
 
     @property
     def is_startup(self) -> BooleanType:
         """Whether the node has just started."""
-        return _BooleanType_of[_UNPACK_i(self._buffer, self._offset + 28)[0]]
+        return _BooleanType_of[_UNPACK_28_i(self._buffer, self._offset)[0]]
 
     @property
     def role(self) -> int:
         """What the member is: 0 follower, 1 candidate, 2 leader."""
-        return _UNPACK_i(self._buffer, self._offset + 32)[0]
+        return _UNPACK_32_i(self._buffer, self._offset)[0]
 
     @property
     def is_standby(self) -> BooleanType | None:
@@ -217,7 +223,7 @@ class JoinLogDecoder(_JoinLogLayout, _MessageDecoder):
         """
         if self._acting_version < 16:
             return None
-        return _BooleanType_or_none_of[_UNPACK_i(self._buffer, self._offset + 36)[0]]
+        return _BooleanType_or_none_of[_UNPACK_36_i(self._buffer, self._offset)[0]]
 
     @property
     def log_channel(self) -> str:
@@ -234,7 +240,7 @@ class JoinLogEncoder(_JoinLogLayout, _MessageEncoder):
     @property
     def log_position(self) -> int:
         """Where in the log to begin."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @log_position.setter
     def log_position(self, value: int) -> None:
@@ -246,7 +252,7 @@ class JoinLogEncoder(_JoinLogLayout, _MessageEncoder):
     @property
     def max_log_position(self) -> int:
         """Where in the log to end; of a log that goes on, the greatest number."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @max_log_position.setter
     def max_log_position(self, value: int) -> None:
@@ -258,7 +264,7 @@ class JoinLogEncoder(_JoinLogLayout, _MessageEncoder):
     @property
     def member_id(self) -> int:
         """Member that the service belongs to."""
-        return _UNPACK_i(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_i(self._buffer, self._offset)[0]
 
     @member_id.setter
     def member_id(self, value: int) -> None:
@@ -270,7 +276,7 @@ class JoinLogEncoder(_JoinLogLayout, _MessageEncoder):
     @property
     def log_session_id(self) -> int:
         """Session of the log's publication."""
-        return _UNPACK_i(self._buffer, self._offset + 20)[0]
+        return _UNPACK_20_i(self._buffer, self._offset)[0]
 
     @log_session_id.setter
     def log_session_id(self, value: int) -> None:
@@ -282,7 +288,7 @@ class JoinLogEncoder(_JoinLogLayout, _MessageEncoder):
     @property
     def log_stream_id(self) -> int:
         """Stream of the log."""
-        return _UNPACK_i(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_i(self._buffer, self._offset)[0]
 
     @log_stream_id.setter
     def log_stream_id(self, value: int) -> None:
@@ -294,7 +300,7 @@ class JoinLogEncoder(_JoinLogLayout, _MessageEncoder):
     @property
     def is_startup(self) -> BooleanType:
         """Whether the node has just started."""
-        return _BooleanType_of[_UNPACK_i(self._buffer, self._offset + 28)[0]]
+        return _BooleanType_of[_UNPACK_28_i(self._buffer, self._offset)[0]]
 
     @is_startup.setter
     def is_startup(self, value: BooleanType) -> None:
@@ -306,7 +312,7 @@ class JoinLogEncoder(_JoinLogLayout, _MessageEncoder):
     @property
     def role(self) -> int:
         """What the member is: 0 follower, 1 candidate, 2 leader."""
-        return _UNPACK_i(self._buffer, self._offset + 32)[0]
+        return _UNPACK_32_i(self._buffer, self._offset)[0]
 
     @role.setter
     def role(self, value: int) -> None:
@@ -321,7 +327,7 @@ class JoinLogEncoder(_JoinLogLayout, _MessageEncoder):
 
         Since version 16.
         """
-        return _BooleanType_or_none_of[_UNPACK_i(self._buffer, self._offset + 36)[0]]
+        return _BooleanType_or_none_of[_UNPACK_36_i(self._buffer, self._offset)[0]]
 
     @is_standby.setter
     def is_standby(self, value: BooleanType | None) -> None:

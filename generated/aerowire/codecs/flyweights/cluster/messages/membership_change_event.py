@@ -35,9 +35,14 @@ if TYPE_CHECKING:
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
-_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
+_UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
+_UNPACK_24_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xi").unpack_from
+_UNPACK_28_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<28xi").unpack_from
+_UNPACK_32_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<32xi").unpack_from
 _ChangeType_of = _EnumLookup(ChangeType)
+_UNPACK_36_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<36xi").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"(\x00\x19\x00o\x00\x11\x00"
@@ -168,37 +173,37 @@ class MembershipChangeEventDecoder(_MembershipChangeEventLayout, _MessageDecoder
     @property
     def leadership_term_id(self) -> int:
         """Term of the leader."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def log_position(self) -> int:
         """Position in the log."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @property
     def timestamp(self) -> int:
         """The cluster's time."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @property
     def leader_member_id(self) -> int:
         """Member that leads."""
-        return _UNPACK_i(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_i(self._buffer, self._offset)[0]
 
     @property
     def cluster_size(self) -> int:
         """Number of members from here on."""
-        return _UNPACK_i(self._buffer, self._offset + 28)[0]
+        return _UNPACK_28_i(self._buffer, self._offset)[0]
 
     @property
     def change_type(self) -> ChangeType:
         """Whether the member came or left."""
-        return _ChangeType_of[_UNPACK_i(self._buffer, self._offset + 32)[0]]
+        return _ChangeType_of[_UNPACK_32_i(self._buffer, self._offset)[0]]
 
     @property
     def member_id(self) -> int:
         """Member that came or left."""
-        return _UNPACK_i(self._buffer, self._offset + 36)[0]
+        return _UNPACK_36_i(self._buffer, self._offset)[0]
 
     @property
     def cluster_members(self) -> str:
@@ -215,7 +220,7 @@ class MembershipChangeEventEncoder(_MembershipChangeEventLayout, _MessageEncoder
     @property
     def leadership_term_id(self) -> int:
         """Term of the leader."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @leadership_term_id.setter
     def leadership_term_id(self, value: int) -> None:
@@ -227,7 +232,7 @@ class MembershipChangeEventEncoder(_MembershipChangeEventLayout, _MessageEncoder
     @property
     def log_position(self) -> int:
         """Position in the log."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @log_position.setter
     def log_position(self, value: int) -> None:
@@ -239,7 +244,7 @@ class MembershipChangeEventEncoder(_MembershipChangeEventLayout, _MessageEncoder
     @property
     def timestamp(self) -> int:
         """The cluster's time."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @timestamp.setter
     def timestamp(self, value: int) -> None:
@@ -251,7 +256,7 @@ class MembershipChangeEventEncoder(_MembershipChangeEventLayout, _MessageEncoder
     @property
     def leader_member_id(self) -> int:
         """Member that leads."""
-        return _UNPACK_i(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_i(self._buffer, self._offset)[0]
 
     @leader_member_id.setter
     def leader_member_id(self, value: int) -> None:
@@ -263,7 +268,7 @@ class MembershipChangeEventEncoder(_MembershipChangeEventLayout, _MessageEncoder
     @property
     def cluster_size(self) -> int:
         """Number of members from here on."""
-        return _UNPACK_i(self._buffer, self._offset + 28)[0]
+        return _UNPACK_28_i(self._buffer, self._offset)[0]
 
     @cluster_size.setter
     def cluster_size(self, value: int) -> None:
@@ -275,7 +280,7 @@ class MembershipChangeEventEncoder(_MembershipChangeEventLayout, _MessageEncoder
     @property
     def change_type(self) -> ChangeType:
         """Whether the member came or left."""
-        return _ChangeType_of[_UNPACK_i(self._buffer, self._offset + 32)[0]]
+        return _ChangeType_of[_UNPACK_32_i(self._buffer, self._offset)[0]]
 
     @change_type.setter
     def change_type(self, value: ChangeType) -> None:
@@ -287,7 +292,7 @@ class MembershipChangeEventEncoder(_MembershipChangeEventLayout, _MessageEncoder
     @property
     def member_id(self) -> int:
         """Member that came or left."""
-        return _UNPACK_i(self._buffer, self._offset + 36)[0]
+        return _UNPACK_36_i(self._buffer, self._offset)[0]
 
     @member_id.setter
     def member_id(self, value: int) -> None:

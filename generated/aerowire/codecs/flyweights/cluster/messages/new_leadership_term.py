@@ -33,9 +33,21 @@ if TYPE_CHECKING:
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
-_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
+_UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
+_UNPACK_24_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xq").unpack_from
+_UNPACK_32_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<32xq").unpack_from
+_UNPACK_40_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<40xq").unpack_from
+_UNPACK_48_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<48xq").unpack_from
+_UNPACK_56_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<56xq").unpack_from
+_UNPACK_64_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<64xq").unpack_from
+_UNPACK_72_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<72xi").unpack_from
+_UNPACK_76_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<76xi").unpack_from
+_UNPACK_80_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<80xi").unpack_from
+_UNPACK_84_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<84xi").unpack_from
 _BooleanType_of = _EnumLookup(BooleanType)
+_UNPACK_88_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<88xq").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"`\x005\x00o\x00\x11\x00"
@@ -251,68 +263,68 @@ class NewLeadershipTermDecoder(_NewLeadershipTermLayout, _MessageDecoder):
     @property
     def log_leadership_term_id(self) -> int:
         """Latest term in the log of the member that is addressed."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def next_leadership_term_id(self) -> int:
         """Term that follows it in the leader's log; -1 when none does."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @property
     def next_term_base_log_position(self) -> int:
         """Where in the log that next term began; -1 when there is none."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @property
     def next_log_position(self) -> int:
         """Where in the log that next term ended; -1 when it has not."""
-        return _UNPACK_q(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_q(self._buffer, self._offset)[0]
 
     @property
     def leadership_term_id(self) -> int:
         """Term of the leader."""
-        return _UNPACK_q(self._buffer, self._offset + 32)[0]
+        return _UNPACK_32_q(self._buffer, self._offset)[0]
 
     @property
     def term_base_log_position(self) -> int:
         """Where in the log the leader's term began."""
-        return _UNPACK_q(self._buffer, self._offset + 40)[0]
+        return _UNPACK_40_q(self._buffer, self._offset)[0]
 
     @property
     def log_position(self) -> int:
         """How far the leader's log is written."""
-        return _UNPACK_q(self._buffer, self._offset + 48)[0]
+        return _UNPACK_48_q(self._buffer, self._offset)[0]
 
     @property
     def leader_recording_id(self) -> int:
         """Recording of the log in the leader's archive."""
-        return _UNPACK_q(self._buffer, self._offset + 56)[0]
+        return _UNPACK_56_q(self._buffer, self._offset)[0]
 
     @property
     def timestamp(self) -> int:
         """The cluster's time at the leader."""
-        return _UNPACK_q(self._buffer, self._offset + 64)[0]
+        return _UNPACK_64_q(self._buffer, self._offset)[0]
 
     @property
     def leader_member_id(self) -> int:
         """Member that leads."""
-        return _UNPACK_i(self._buffer, self._offset + 72)[0]
+        return _UNPACK_72_i(self._buffer, self._offset)[0]
 
     @property
     def log_session_id(self) -> int:
         """Session of the log's publication."""
-        return _UNPACK_i(self._buffer, self._offset + 76)[0]
+        return _UNPACK_76_i(self._buffer, self._offset)[0]
 
     @property
     def app_version(self) -> int | None:
         """Version of the application."""
-        value = _UNPACK_i(self._buffer, self._offset + 80)[0]
+        value = _UNPACK_80_i(self._buffer, self._offset)[0]
         return None if value == 0 else value
 
     @property
     def is_startup(self) -> BooleanType:
         """Whether the leader's node has just started."""
-        return _BooleanType_of[_UNPACK_i(self._buffer, self._offset + 84)[0]]
+        return _BooleanType_of[_UNPACK_84_i(self._buffer, self._offset)[0]]
 
     @property
     def commit_position(self) -> int | None:
@@ -322,7 +334,7 @@ class NewLeadershipTermDecoder(_NewLeadershipTermLayout, _MessageDecoder):
         """
         if self._acting_version < 15:
             return None
-        return _UNPACK_q(self._buffer, self._offset + 88)[0]
+        return _UNPACK_88_q(self._buffer, self._offset)[0]
 
 
 class NewLeadershipTermEncoder(_NewLeadershipTermLayout, _MessageEncoder):
@@ -334,7 +346,7 @@ class NewLeadershipTermEncoder(_NewLeadershipTermLayout, _MessageEncoder):
     @property
     def log_leadership_term_id(self) -> int:
         """Latest term in the log of the member that is addressed."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @log_leadership_term_id.setter
     def log_leadership_term_id(self, value: int) -> None:
@@ -346,7 +358,7 @@ class NewLeadershipTermEncoder(_NewLeadershipTermLayout, _MessageEncoder):
     @property
     def next_leadership_term_id(self) -> int:
         """Term that follows it in the leader's log; -1 when none does."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @next_leadership_term_id.setter
     def next_leadership_term_id(self, value: int) -> None:
@@ -358,7 +370,7 @@ class NewLeadershipTermEncoder(_NewLeadershipTermLayout, _MessageEncoder):
     @property
     def next_term_base_log_position(self) -> int:
         """Where in the log that next term began; -1 when there is none."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @next_term_base_log_position.setter
     def next_term_base_log_position(self, value: int) -> None:
@@ -370,7 +382,7 @@ class NewLeadershipTermEncoder(_NewLeadershipTermLayout, _MessageEncoder):
     @property
     def next_log_position(self) -> int:
         """Where in the log that next term ended; -1 when it has not."""
-        return _UNPACK_q(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_q(self._buffer, self._offset)[0]
 
     @next_log_position.setter
     def next_log_position(self, value: int) -> None:
@@ -382,7 +394,7 @@ class NewLeadershipTermEncoder(_NewLeadershipTermLayout, _MessageEncoder):
     @property
     def leadership_term_id(self) -> int:
         """Term of the leader."""
-        return _UNPACK_q(self._buffer, self._offset + 32)[0]
+        return _UNPACK_32_q(self._buffer, self._offset)[0]
 
     @leadership_term_id.setter
     def leadership_term_id(self, value: int) -> None:
@@ -394,7 +406,7 @@ class NewLeadershipTermEncoder(_NewLeadershipTermLayout, _MessageEncoder):
     @property
     def term_base_log_position(self) -> int:
         """Where in the log the leader's term began."""
-        return _UNPACK_q(self._buffer, self._offset + 40)[0]
+        return _UNPACK_40_q(self._buffer, self._offset)[0]
 
     @term_base_log_position.setter
     def term_base_log_position(self, value: int) -> None:
@@ -406,7 +418,7 @@ class NewLeadershipTermEncoder(_NewLeadershipTermLayout, _MessageEncoder):
     @property
     def log_position(self) -> int:
         """How far the leader's log is written."""
-        return _UNPACK_q(self._buffer, self._offset + 48)[0]
+        return _UNPACK_48_q(self._buffer, self._offset)[0]
 
     @log_position.setter
     def log_position(self, value: int) -> None:
@@ -418,7 +430,7 @@ class NewLeadershipTermEncoder(_NewLeadershipTermLayout, _MessageEncoder):
     @property
     def leader_recording_id(self) -> int:
         """Recording of the log in the leader's archive."""
-        return _UNPACK_q(self._buffer, self._offset + 56)[0]
+        return _UNPACK_56_q(self._buffer, self._offset)[0]
 
     @leader_recording_id.setter
     def leader_recording_id(self, value: int) -> None:
@@ -430,7 +442,7 @@ class NewLeadershipTermEncoder(_NewLeadershipTermLayout, _MessageEncoder):
     @property
     def timestamp(self) -> int:
         """The cluster's time at the leader."""
-        return _UNPACK_q(self._buffer, self._offset + 64)[0]
+        return _UNPACK_64_q(self._buffer, self._offset)[0]
 
     @timestamp.setter
     def timestamp(self, value: int) -> None:
@@ -442,7 +454,7 @@ class NewLeadershipTermEncoder(_NewLeadershipTermLayout, _MessageEncoder):
     @property
     def leader_member_id(self) -> int:
         """Member that leads."""
-        return _UNPACK_i(self._buffer, self._offset + 72)[0]
+        return _UNPACK_72_i(self._buffer, self._offset)[0]
 
     @leader_member_id.setter
     def leader_member_id(self, value: int) -> None:
@@ -454,7 +466,7 @@ class NewLeadershipTermEncoder(_NewLeadershipTermLayout, _MessageEncoder):
     @property
     def log_session_id(self) -> int:
         """Session of the log's publication."""
-        return _UNPACK_i(self._buffer, self._offset + 76)[0]
+        return _UNPACK_76_i(self._buffer, self._offset)[0]
 
     @log_session_id.setter
     def log_session_id(self, value: int) -> None:
@@ -466,7 +478,7 @@ class NewLeadershipTermEncoder(_NewLeadershipTermLayout, _MessageEncoder):
     @property
     def app_version(self) -> int | None:
         """Version of the application."""
-        value = _UNPACK_i(self._buffer, self._offset + 80)[0]
+        value = _UNPACK_80_i(self._buffer, self._offset)[0]
         return None if value == 0 else value
 
     @app_version.setter
@@ -479,7 +491,7 @@ class NewLeadershipTermEncoder(_NewLeadershipTermLayout, _MessageEncoder):
     @property
     def is_startup(self) -> BooleanType:
         """Whether the leader's node has just started."""
-        return _BooleanType_of[_UNPACK_i(self._buffer, self._offset + 84)[0]]
+        return _BooleanType_of[_UNPACK_84_i(self._buffer, self._offset)[0]]
 
     @is_startup.setter
     def is_startup(self, value: BooleanType) -> None:
@@ -494,7 +506,7 @@ class NewLeadershipTermEncoder(_NewLeadershipTermLayout, _MessageEncoder):
 
         Since version 15.
         """
-        return _UNPACK_q(self._buffer, self._offset + 88)[0]
+        return _UNPACK_88_q(self._buffer, self._offset)[0]
 
     @commit_position.setter
     def commit_position(self, value: int | None) -> None:

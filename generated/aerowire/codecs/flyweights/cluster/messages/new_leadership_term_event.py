@@ -33,9 +33,15 @@ if TYPE_CHECKING:
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
-_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
+_UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
+_UNPACK_24_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xq").unpack_from
+_UNPACK_32_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<32xi").unpack_from
+_UNPACK_36_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<36xi").unpack_from
+_UNPACK_40_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<40xi").unpack_from
 _ClusterTimeUnit_or_none_of = _OptionalEnumLookup(ClusterTimeUnit, -2147483648)
+_UNPACK_44_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<44xi").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"0\x00\x18\x00o\x00\x11\x00"
@@ -157,32 +163,32 @@ class NewLeadershipTermEventDecoder(_NewLeadershipTermEventLayout, _MessageDecod
     @property
     def leadership_term_id(self) -> int:
         """Term that begins."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def log_position(self) -> int:
         """Position in the log of this message."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @property
     def timestamp(self) -> int:
         """The cluster's time."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @property
     def term_base_log_position(self) -> int:
         """Where in the log the term begins."""
-        return _UNPACK_q(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_q(self._buffer, self._offset)[0]
 
     @property
     def leader_member_id(self) -> int:
         """Member that leads."""
-        return _UNPACK_i(self._buffer, self._offset + 32)[0]
+        return _UNPACK_32_i(self._buffer, self._offset)[0]
 
     @property
     def log_session_id(self) -> int:
         """Session of the log's publication."""
-        return _UNPACK_i(self._buffer, self._offset + 36)[0]
+        return _UNPACK_36_i(self._buffer, self._offset)[0]
 
     @property
     def time_unit(self) -> ClusterTimeUnit | None:
@@ -192,7 +198,7 @@ class NewLeadershipTermEventDecoder(_NewLeadershipTermEventLayout, _MessageDecod
         """
         if self._acting_version < 4:
             return None
-        return _ClusterTimeUnit_or_none_of[_UNPACK_i(self._buffer, self._offset + 40)[0]]
+        return _ClusterTimeUnit_or_none_of[_UNPACK_40_i(self._buffer, self._offset)[0]]
 
     @property
     def app_version(self) -> int | None:
@@ -202,7 +208,7 @@ class NewLeadershipTermEventDecoder(_NewLeadershipTermEventLayout, _MessageDecod
         """
         if self._acting_version < 4:
             return None
-        value = _UNPACK_i(self._buffer, self._offset + 44)[0]
+        value = _UNPACK_44_i(self._buffer, self._offset)[0]
         return None if value == 0 else value
 
 
@@ -215,7 +221,7 @@ class NewLeadershipTermEventEncoder(_NewLeadershipTermEventLayout, _MessageEncod
     @property
     def leadership_term_id(self) -> int:
         """Term that begins."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @leadership_term_id.setter
     def leadership_term_id(self, value: int) -> None:
@@ -227,7 +233,7 @@ class NewLeadershipTermEventEncoder(_NewLeadershipTermEventLayout, _MessageEncod
     @property
     def log_position(self) -> int:
         """Position in the log of this message."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @log_position.setter
     def log_position(self, value: int) -> None:
@@ -239,7 +245,7 @@ class NewLeadershipTermEventEncoder(_NewLeadershipTermEventLayout, _MessageEncod
     @property
     def timestamp(self) -> int:
         """The cluster's time."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @timestamp.setter
     def timestamp(self, value: int) -> None:
@@ -251,7 +257,7 @@ class NewLeadershipTermEventEncoder(_NewLeadershipTermEventLayout, _MessageEncod
     @property
     def term_base_log_position(self) -> int:
         """Where in the log the term begins."""
-        return _UNPACK_q(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_q(self._buffer, self._offset)[0]
 
     @term_base_log_position.setter
     def term_base_log_position(self, value: int) -> None:
@@ -263,7 +269,7 @@ class NewLeadershipTermEventEncoder(_NewLeadershipTermEventLayout, _MessageEncod
     @property
     def leader_member_id(self) -> int:
         """Member that leads."""
-        return _UNPACK_i(self._buffer, self._offset + 32)[0]
+        return _UNPACK_32_i(self._buffer, self._offset)[0]
 
     @leader_member_id.setter
     def leader_member_id(self, value: int) -> None:
@@ -275,7 +281,7 @@ class NewLeadershipTermEventEncoder(_NewLeadershipTermEventLayout, _MessageEncod
     @property
     def log_session_id(self) -> int:
         """Session of the log's publication."""
-        return _UNPACK_i(self._buffer, self._offset + 36)[0]
+        return _UNPACK_36_i(self._buffer, self._offset)[0]
 
     @log_session_id.setter
     def log_session_id(self, value: int) -> None:
@@ -290,7 +296,7 @@ class NewLeadershipTermEventEncoder(_NewLeadershipTermEventLayout, _MessageEncod
 
         Since version 4.
         """
-        return _ClusterTimeUnit_or_none_of[_UNPACK_i(self._buffer, self._offset + 40)[0]]
+        return _ClusterTimeUnit_or_none_of[_UNPACK_40_i(self._buffer, self._offset)[0]]
 
     @time_unit.setter
     def time_unit(self, value: ClusterTimeUnit | None) -> None:
@@ -305,7 +311,7 @@ class NewLeadershipTermEventEncoder(_NewLeadershipTermEventLayout, _MessageEncod
 
         Since version 4.
         """
-        value = _UNPACK_i(self._buffer, self._offset + 44)[0]
+        value = _UNPACK_44_i(self._buffer, self._offset)[0]
         return None if value == 0 else value
 
     @app_version.setter

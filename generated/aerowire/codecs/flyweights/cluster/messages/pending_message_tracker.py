@@ -31,8 +31,10 @@ if TYPE_CHECKING:
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
-_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
+_UNPACK_16_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xi").unpack_from
+_UNPACK_20_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<20xi").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"\x18\x00k\x00o\x00\x11\x00"
@@ -125,23 +127,23 @@ class PendingMessageTrackerDecoder(_PendingMessageTrackerLayout, _MessageDecoder
     @property
     def next_service_session_id(self) -> int:
         """Number of the next message that a service sends to the cluster."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def log_service_session_id(self) -> int:
         """Number of the latest such message in the log."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @property
     def pending_message_capacity(self) -> int | None:
         """Bytes kept ready for such messages."""
-        value = _UNPACK_i(self._buffer, self._offset + 16)[0]
+        value = _UNPACK_16_i(self._buffer, self._offset)[0]
         return None if value == 0 else value
 
     @property
     def service_id(self) -> int:
         """Service whose messages they are."""
-        return _UNPACK_i(self._buffer, self._offset + 20)[0]
+        return _UNPACK_20_i(self._buffer, self._offset)[0]
 
 
 class PendingMessageTrackerEncoder(_PendingMessageTrackerLayout, _MessageEncoder):
@@ -153,7 +155,7 @@ class PendingMessageTrackerEncoder(_PendingMessageTrackerLayout, _MessageEncoder
     @property
     def next_service_session_id(self) -> int:
         """Number of the next message that a service sends to the cluster."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @next_service_session_id.setter
     def next_service_session_id(self, value: int) -> None:
@@ -165,7 +167,7 @@ class PendingMessageTrackerEncoder(_PendingMessageTrackerLayout, _MessageEncoder
     @property
     def log_service_session_id(self) -> int:
         """Number of the latest such message in the log."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @log_service_session_id.setter
     def log_service_session_id(self, value: int) -> None:
@@ -177,7 +179,7 @@ class PendingMessageTrackerEncoder(_PendingMessageTrackerLayout, _MessageEncoder
     @property
     def pending_message_capacity(self) -> int | None:
         """Bytes kept ready for such messages."""
-        value = _UNPACK_i(self._buffer, self._offset + 16)[0]
+        value = _UNPACK_16_i(self._buffer, self._offset)[0]
         return None if value == 0 else value
 
     @pending_message_capacity.setter
@@ -190,7 +192,7 @@ class PendingMessageTrackerEncoder(_PendingMessageTrackerLayout, _MessageEncoder
     @property
     def service_id(self) -> int:
         """Service whose messages they are."""
-        return _UNPACK_i(self._buffer, self._offset + 20)[0]
+        return _UNPACK_20_i(self._buffer, self._offset)[0]
 
     @service_id.setter
     def service_id(self, value: int) -> None:

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
 _CODEC_i = _Struct("<i")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
+_UNPACK_0_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<i").unpack_from
+_UNPACK_4_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<4xi").unpack_from
 _BooleanType_of = _EnumLookup(BooleanType)
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"\x08\x00#\x00o\x00\x11\x00"
@@ -100,12 +101,12 @@ class RemoveMemberDecoder(_RemoveMemberLayout, _MessageDecoder):
     @property
     def member_id(self) -> int:
         """Member to remove."""
-        return _UNPACK_i(self._buffer, self._offset)[0]
+        return _UNPACK_0_i(self._buffer, self._offset)[0]
 
     @property
     def is_passive(self) -> BooleanType:
         """Whether it only follows."""
-        return _BooleanType_of[_UNPACK_i(self._buffer, self._offset + 4)[0]]
+        return _BooleanType_of[_UNPACK_4_i(self._buffer, self._offset)[0]]
 
 
 class RemoveMemberEncoder(_RemoveMemberLayout, _MessageEncoder):
@@ -120,7 +121,7 @@ class RemoveMemberEncoder(_RemoveMemberLayout, _MessageEncoder):
     @property
     def member_id(self) -> int:
         """Member to remove."""
-        return _UNPACK_i(self._buffer, self._offset)[0]
+        return _UNPACK_0_i(self._buffer, self._offset)[0]
 
     @member_id.setter
     def member_id(self, value: int) -> None:
@@ -132,7 +133,7 @@ class RemoveMemberEncoder(_RemoveMemberLayout, _MessageEncoder):
     @property
     def is_passive(self) -> BooleanType:
         """Whether it only follows."""
-        return _BooleanType_of[_UNPACK_i(self._buffer, self._offset + 4)[0]]
+        return _BooleanType_of[_UNPACK_4_i(self._buffer, self._offset)[0]]
 
     @is_passive.setter
     def is_passive(self, value: BooleanType) -> None:

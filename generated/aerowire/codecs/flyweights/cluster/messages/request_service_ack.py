@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _CODEC_q = _Struct("<q")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _HEAD = b"\x08\x00l\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sq").unpack_from
@@ -88,7 +88,7 @@ class RequestServiceAckDecoder(_RequestServiceAckLayout, _MessageDecoder):
     @property
     def log_position(self) -> int:
         """Position in the log to acknowledge."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
 
 class RequestServiceAckEncoder(_RequestServiceAckLayout, _MessageEncoder):
@@ -100,7 +100,7 @@ class RequestServiceAckEncoder(_RequestServiceAckLayout, _MessageEncoder):
     @property
     def log_position(self) -> int:
         """Position in the log to acknowledge."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @log_position.setter
     def log_position(self, value: int) -> None:

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 _CODEC_q = _Struct("<q")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _HEAD = b"\x10\x00\x1f\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqq").unpack_from
@@ -96,12 +97,12 @@ class ScheduleTimerDecoder(_ScheduleTimerLayout, _MessageDecoder):
     @property
     def correlation_id(self) -> int:
         """Number that the service gives the timer."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def deadline(self) -> int:
         """When it is due."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
 
 class ScheduleTimerEncoder(_ScheduleTimerLayout, _MessageEncoder):
@@ -113,7 +114,7 @@ class ScheduleTimerEncoder(_ScheduleTimerLayout, _MessageEncoder):
     @property
     def correlation_id(self) -> int:
         """Number that the service gives the timer."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -125,7 +126,7 @@ class ScheduleTimerEncoder(_ScheduleTimerLayout, _MessageEncoder):
     @property
     def deadline(self) -> int:
         """When it is due."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @deadline.setter
     def deadline(self, value: int) -> None:

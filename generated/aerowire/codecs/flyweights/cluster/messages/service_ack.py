@@ -31,8 +31,11 @@ if TYPE_CHECKING:
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
-_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
+_UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
+_UNPACK_24_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xq").unpack_from
+_UNPACK_32_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<32xi").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"$\x00!\x00o\x00\x11\x00"
@@ -133,29 +136,29 @@ class ServiceAckDecoder(_ServiceAckLayout, _MessageDecoder):
     @property
     def log_position(self) -> int:
         """Position in the log that the service has come to."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def timestamp(self) -> int:
         """The cluster's time at that position."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @property
     def ack_id(self) -> int:
         """Counts the acknowledgements of a service from 0."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @property
     def relevant_id(self) -> int:
         """What the acknowledgement is about: the service's client, or the recording of its snapshot; -1 when that
         failed.
         """
-        return _UNPACK_q(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_q(self._buffer, self._offset)[0]
 
     @property
     def service_id(self) -> int:
         """Service that acknowledges."""
-        return _UNPACK_i(self._buffer, self._offset + 32)[0]
+        return _UNPACK_32_i(self._buffer, self._offset)[0]
 
 
 class ServiceAckEncoder(_ServiceAckLayout, _MessageEncoder):
@@ -167,7 +170,7 @@ class ServiceAckEncoder(_ServiceAckLayout, _MessageEncoder):
     @property
     def log_position(self) -> int:
         """Position in the log that the service has come to."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @log_position.setter
     def log_position(self, value: int) -> None:
@@ -179,7 +182,7 @@ class ServiceAckEncoder(_ServiceAckLayout, _MessageEncoder):
     @property
     def timestamp(self) -> int:
         """The cluster's time at that position."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @timestamp.setter
     def timestamp(self, value: int) -> None:
@@ -191,7 +194,7 @@ class ServiceAckEncoder(_ServiceAckLayout, _MessageEncoder):
     @property
     def ack_id(self) -> int:
         """Counts the acknowledgements of a service from 0."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @ack_id.setter
     def ack_id(self, value: int) -> None:
@@ -205,7 +208,7 @@ class ServiceAckEncoder(_ServiceAckLayout, _MessageEncoder):
         """What the acknowledgement is about: the service's client, or the recording of its snapshot; -1 when that
         failed.
         """
-        return _UNPACK_q(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_q(self._buffer, self._offset)[0]
 
     @relevant_id.setter
     def relevant_id(self, value: int) -> None:
@@ -217,7 +220,7 @@ class ServiceAckEncoder(_ServiceAckLayout, _MessageEncoder):
     @property
     def service_id(self) -> int:
         """Service that acknowledges."""
-        return _UNPACK_i(self._buffer, self._offset + 32)[0]
+        return _UNPACK_32_i(self._buffer, self._offset)[0]
 
     @service_id.setter
     def service_id(self, value: int) -> None:

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
-_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_UNPACK_8_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xi").unpack_from
 _BooleanType_of = _EnumLookup(BooleanType)
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
@@ -100,7 +100,7 @@ class ServiceTerminationPositionDecoder(_ServiceTerminationPositionLayout, _Mess
     @property
     def log_position(self) -> int:
         """Position in the log to end at."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def ack_required(self) -> BooleanType | None:
@@ -110,7 +110,7 @@ class ServiceTerminationPositionDecoder(_ServiceTerminationPositionLayout, _Mess
         """
         if self._acting_version < 17:
             return None
-        return _BooleanType_of[_UNPACK_i(self._buffer, self._offset + 8)[0]]
+        return _BooleanType_of[_UNPACK_8_i(self._buffer, self._offset)[0]]
 
 
 class ServiceTerminationPositionEncoder(_ServiceTerminationPositionLayout, _MessageEncoder):
@@ -122,7 +122,7 @@ class ServiceTerminationPositionEncoder(_ServiceTerminationPositionLayout, _Mess
     @property
     def log_position(self) -> int:
         """Position in the log to end at."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @log_position.setter
     def log_position(self, value: int) -> None:
@@ -137,7 +137,7 @@ class ServiceTerminationPositionEncoder(_ServiceTerminationPositionLayout, _Mess
 
         Since version 17.
         """
-        return _BooleanType_of[_UNPACK_i(self._buffer, self._offset + 8)[0]]
+        return _BooleanType_of[_UNPACK_8_i(self._buffer, self._offset)[0]]
 
     @ack_required.setter
     def ack_required(self, value: BooleanType | None) -> None:

@@ -33,8 +33,10 @@ if TYPE_CHECKING:
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
-_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
+_UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
+_UNPACK_24_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xi").unpack_from
 _CloseReason_of = _EnumLookup(CloseReason)
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
@@ -116,22 +118,22 @@ class SessionCloseEventDecoder(_SessionCloseEventLayout, _MessageDecoder):
     @property
     def leadership_term_id(self) -> int:
         """Term of the leader."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def cluster_session_id(self) -> int:
         """The client's session."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @property
     def timestamp(self) -> int:
         """The cluster's time."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @property
     def close_reason(self) -> CloseReason:
         """Why it ended."""
-        return _CloseReason_of[_UNPACK_i(self._buffer, self._offset + 24)[0]]
+        return _CloseReason_of[_UNPACK_24_i(self._buffer, self._offset)[0]]
 
 
 class SessionCloseEventEncoder(_SessionCloseEventLayout, _MessageEncoder):
@@ -143,7 +145,7 @@ class SessionCloseEventEncoder(_SessionCloseEventLayout, _MessageEncoder):
     @property
     def leadership_term_id(self) -> int:
         """Term of the leader."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @leadership_term_id.setter
     def leadership_term_id(self, value: int) -> None:
@@ -155,7 +157,7 @@ class SessionCloseEventEncoder(_SessionCloseEventLayout, _MessageEncoder):
     @property
     def cluster_session_id(self) -> int:
         """The client's session."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @cluster_session_id.setter
     def cluster_session_id(self, value: int) -> None:
@@ -167,7 +169,7 @@ class SessionCloseEventEncoder(_SessionCloseEventLayout, _MessageEncoder):
     @property
     def timestamp(self) -> int:
         """The cluster's time."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @timestamp.setter
     def timestamp(self, value: int) -> None:
@@ -179,7 +181,7 @@ class SessionCloseEventEncoder(_SessionCloseEventLayout, _MessageEncoder):
     @property
     def close_reason(self) -> CloseReason:
         """Why it ended."""
-        return _CloseReason_of[_UNPACK_i(self._buffer, self._offset + 24)[0]]
+        return _CloseReason_of[_UNPACK_24_i(self._buffer, self._offset)[0]]
 
     @close_reason.setter
     def close_reason(self, value: CloseReason) -> None:

@@ -35,9 +35,14 @@ if TYPE_CHECKING:
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
-_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
+_UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
+_UNPACK_24_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xi").unpack_from
+_UNPACK_28_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<28xi").unpack_from
 _EventCode_of = _EnumLookup(EventCode)
+_UNPACK_32_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<32xi").unpack_from
+_UNPACK_36_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<36xq").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b",\x00\x02\x00o\x00\x11\x00"
@@ -168,27 +173,27 @@ class SessionEventDecoder(_SessionEventLayout, _MessageDecoder):
     @property
     def cluster_session_id(self) -> int:
         """The client's session."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def correlation_id(self) -> int:
         """Number of the request to connect."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @property
     def leadership_term_id(self) -> int:
         """Term of the leader."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @property
     def leader_member_id(self) -> int:
         """Member that leads."""
-        return _UNPACK_i(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_i(self._buffer, self._offset)[0]
 
     @property
     def code(self) -> EventCode:
         """What became of the session."""
-        return _EventCode_of[_UNPACK_i(self._buffer, self._offset + 28)[0]]
+        return _EventCode_of[_UNPACK_28_i(self._buffer, self._offset)[0]]
 
     @property
     def version(self) -> int | None:
@@ -198,7 +203,7 @@ class SessionEventDecoder(_SessionEventLayout, _MessageDecoder):
         """
         if self._acting_version < 6:
             return None
-        value = _UNPACK_i(self._buffer, self._offset + 32)[0]
+        value = _UNPACK_32_i(self._buffer, self._offset)[0]
         return None if value == 0 else value
 
     @property
@@ -209,7 +214,7 @@ class SessionEventDecoder(_SessionEventLayout, _MessageDecoder):
         """
         if self._acting_version < 13:
             return None
-        value = _UNPACK_q(self._buffer, self._offset + 36)[0]
+        value = _UNPACK_36_q(self._buffer, self._offset)[0]
         return None if value == -9223372036854775808 else value
 
     @property
@@ -227,7 +232,7 @@ class SessionEventEncoder(_SessionEventLayout, _MessageEncoder):
     @property
     def cluster_session_id(self) -> int:
         """The client's session."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @cluster_session_id.setter
     def cluster_session_id(self, value: int) -> None:
@@ -239,7 +244,7 @@ class SessionEventEncoder(_SessionEventLayout, _MessageEncoder):
     @property
     def correlation_id(self) -> int:
         """Number of the request to connect."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -251,7 +256,7 @@ class SessionEventEncoder(_SessionEventLayout, _MessageEncoder):
     @property
     def leadership_term_id(self) -> int:
         """Term of the leader."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @leadership_term_id.setter
     def leadership_term_id(self, value: int) -> None:
@@ -263,7 +268,7 @@ class SessionEventEncoder(_SessionEventLayout, _MessageEncoder):
     @property
     def leader_member_id(self) -> int:
         """Member that leads."""
-        return _UNPACK_i(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_i(self._buffer, self._offset)[0]
 
     @leader_member_id.setter
     def leader_member_id(self, value: int) -> None:
@@ -275,7 +280,7 @@ class SessionEventEncoder(_SessionEventLayout, _MessageEncoder):
     @property
     def code(self) -> EventCode:
         """What became of the session."""
-        return _EventCode_of[_UNPACK_i(self._buffer, self._offset + 28)[0]]
+        return _EventCode_of[_UNPACK_28_i(self._buffer, self._offset)[0]]
 
     @code.setter
     def code(self, value: EventCode) -> None:
@@ -290,7 +295,7 @@ class SessionEventEncoder(_SessionEventLayout, _MessageEncoder):
 
         Since version 6.
         """
-        value = _UNPACK_i(self._buffer, self._offset + 32)[0]
+        value = _UNPACK_32_i(self._buffer, self._offset)[0]
         return None if value == 0 else value
 
     @version.setter
@@ -306,7 +311,7 @@ class SessionEventEncoder(_SessionEventLayout, _MessageEncoder):
 
         Since version 13.
         """
-        value = _UNPACK_q(self._buffer, self._offset + 36)[0]
+        value = _UNPACK_36_q(self._buffer, self._offset)[0]
         return None if value == -9223372036854775808 else value
 
     @leader_heartbeat_timeout_ns.setter

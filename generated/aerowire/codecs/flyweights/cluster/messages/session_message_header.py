@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 
 _CODEC_q = _Struct("<q")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
+_UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _HEAD = b"\x18\x00\x01\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqqq").unpack_from
@@ -134,17 +136,17 @@ class SessionMessageHeaderDecoder(_SessionMessageHeaderLayout, _MessageDecoder):
     @property
     def leadership_term_id(self) -> int:
         """From a client, the term it knows; from the cluster, the leader's."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def cluster_session_id(self) -> int:
         """The client's session; of a message that a service sends to the cluster, a negative number."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @property
     def timestamp(self) -> int:
         """The cluster's time when the message was put into the log; what a client writes has no meaning."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
 
 class SessionMessageHeaderEncoder(_SessionMessageHeaderLayout, _MessageEncoder):
@@ -156,7 +158,7 @@ class SessionMessageHeaderEncoder(_SessionMessageHeaderLayout, _MessageEncoder):
     @property
     def leadership_term_id(self) -> int:
         """From a client, the term it knows; from the cluster, the leader's."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @leadership_term_id.setter
     def leadership_term_id(self, value: int) -> None:
@@ -168,7 +170,7 @@ class SessionMessageHeaderEncoder(_SessionMessageHeaderLayout, _MessageEncoder):
     @property
     def cluster_session_id(self) -> int:
         """The client's session; of a message that a service sends to the cluster, a negative number."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @cluster_session_id.setter
     def cluster_session_id(self, value: int) -> None:
@@ -180,7 +182,7 @@ class SessionMessageHeaderEncoder(_SessionMessageHeaderLayout, _MessageEncoder):
     @property
     def timestamp(self) -> int:
         """The cluster's time when the message was put into the log; what a client writes has no meaning."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @timestamp.setter
     def timestamp(self, value: int) -> None:

@@ -34,10 +34,15 @@ if TYPE_CHECKING:
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
-_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
+_UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
+_UNPACK_24_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xi").unpack_from
+_UNPACK_28_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<28xi").unpack_from
 _SnapshotMark_of = _EnumLookup(SnapshotMark)
+_UNPACK_32_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<32xi").unpack_from
 _ClusterTimeUnit_or_none_of = _OptionalEnumLookup(ClusterTimeUnit, -2147483648)
+_UNPACK_36_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<36xi").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"(\x00d\x00o\x00\x11\x00"
@@ -140,27 +145,27 @@ class SnapshotMarkerDecoder(_SnapshotMarkerLayout, _MessageDecoder):
     @property
     def type_id(self) -> int:
         """What the snapshot is of: 1 the consensus module, 2 a service."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def log_position(self) -> int:
         """Where in the log the snapshot was taken."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @property
     def leadership_term_id(self) -> int:
         """Term that it was taken in."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @property
     def index(self) -> int:
         """Counts the sections; 0 otherwise."""
-        return _UNPACK_i(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_i(self._buffer, self._offset)[0]
 
     @property
     def mark(self) -> SnapshotMark:
         """What the marker does."""
-        return _SnapshotMark_of[_UNPACK_i(self._buffer, self._offset + 28)[0]]
+        return _SnapshotMark_of[_UNPACK_28_i(self._buffer, self._offset)[0]]
 
     @property
     def time_unit(self) -> ClusterTimeUnit | None:
@@ -170,7 +175,7 @@ class SnapshotMarkerDecoder(_SnapshotMarkerLayout, _MessageDecoder):
         """
         if self._acting_version < 4:
             return None
-        return _ClusterTimeUnit_or_none_of[_UNPACK_i(self._buffer, self._offset + 32)[0]]
+        return _ClusterTimeUnit_or_none_of[_UNPACK_32_i(self._buffer, self._offset)[0]]
 
     @property
     def app_version(self) -> int | None:
@@ -180,7 +185,7 @@ class SnapshotMarkerDecoder(_SnapshotMarkerLayout, _MessageDecoder):
         """
         if self._acting_version < 4:
             return None
-        value = _UNPACK_i(self._buffer, self._offset + 36)[0]
+        value = _UNPACK_36_i(self._buffer, self._offset)[0]
         return None if value == 0 else value
 
 
@@ -193,7 +198,7 @@ class SnapshotMarkerEncoder(_SnapshotMarkerLayout, _MessageEncoder):
     @property
     def type_id(self) -> int:
         """What the snapshot is of: 1 the consensus module, 2 a service."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @type_id.setter
     def type_id(self, value: int) -> None:
@@ -205,7 +210,7 @@ class SnapshotMarkerEncoder(_SnapshotMarkerLayout, _MessageEncoder):
     @property
     def log_position(self) -> int:
         """Where in the log the snapshot was taken."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @log_position.setter
     def log_position(self, value: int) -> None:
@@ -217,7 +222,7 @@ class SnapshotMarkerEncoder(_SnapshotMarkerLayout, _MessageEncoder):
     @property
     def leadership_term_id(self) -> int:
         """Term that it was taken in."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @leadership_term_id.setter
     def leadership_term_id(self, value: int) -> None:
@@ -229,7 +234,7 @@ class SnapshotMarkerEncoder(_SnapshotMarkerLayout, _MessageEncoder):
     @property
     def index(self) -> int:
         """Counts the sections; 0 otherwise."""
-        return _UNPACK_i(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_i(self._buffer, self._offset)[0]
 
     @index.setter
     def index(self, value: int) -> None:
@@ -241,7 +246,7 @@ class SnapshotMarkerEncoder(_SnapshotMarkerLayout, _MessageEncoder):
     @property
     def mark(self) -> SnapshotMark:
         """What the marker does."""
-        return _SnapshotMark_of[_UNPACK_i(self._buffer, self._offset + 28)[0]]
+        return _SnapshotMark_of[_UNPACK_28_i(self._buffer, self._offset)[0]]
 
     @mark.setter
     def mark(self, value: SnapshotMark) -> None:
@@ -256,7 +261,7 @@ class SnapshotMarkerEncoder(_SnapshotMarkerLayout, _MessageEncoder):
 
         Since version 4.
         """
-        return _ClusterTimeUnit_or_none_of[_UNPACK_i(self._buffer, self._offset + 32)[0]]
+        return _ClusterTimeUnit_or_none_of[_UNPACK_32_i(self._buffer, self._offset)[0]]
 
     @time_unit.setter
     def time_unit(self, value: ClusterTimeUnit | None) -> None:
@@ -271,7 +276,7 @@ class SnapshotMarkerEncoder(_SnapshotMarkerLayout, _MessageEncoder):
 
         Since version 4.
         """
-        value = _UNPACK_i(self._buffer, self._offset + 36)[0]
+        value = _UNPACK_36_i(self._buffer, self._offset)[0]
         return None if value == 0 else value
 
     @app_version.setter

@@ -39,8 +39,12 @@ if TYPE_CHECKING:
 
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
-_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
+_UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
+_UNPACK_24_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xq").unpack_from
+_UNPACK_32_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<32xq").unpack_from
+_UNPACK_40_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<40xi").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _UNPACK_HEADER = HEADER.unpack
@@ -131,32 +135,32 @@ class SnapshotRecordingsSnapshotsDecoder(_SnapshotRecordingsSnapshotsLayout, _En
     @property
     def recording_id(self) -> int:
         """Recording of the snapshot."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def leadership_term_id(self) -> int:
         """Term that the snapshot was taken in."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @property
     def term_base_log_position(self) -> int:
         """Where in the log that term began."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @property
     def log_position(self) -> int:
         """Where in the log the snapshot was taken."""
-        return _UNPACK_q(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_q(self._buffer, self._offset)[0]
 
     @property
     def timestamp(self) -> int:
         """When it was taken."""
-        return _UNPACK_q(self._buffer, self._offset + 32)[0]
+        return _UNPACK_32_q(self._buffer, self._offset)[0]
 
     @property
     def service_id(self) -> int:
         """Service that it is of; -1 for the consensus module."""
-        return _UNPACK_i(self._buffer, self._offset + 40)[0]
+        return _UNPACK_40_i(self._buffer, self._offset)[0]
 
 
 class SnapshotRecordingsSnapshotsEncoder(_SnapshotRecordingsSnapshotsLayout, _EntryEncoder):
@@ -168,7 +172,7 @@ class SnapshotRecordingsSnapshotsEncoder(_SnapshotRecordingsSnapshotsLayout, _En
     @property
     def recording_id(self) -> int:
         """Recording of the snapshot."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @recording_id.setter
     def recording_id(self, value: int) -> None:
@@ -180,7 +184,7 @@ class SnapshotRecordingsSnapshotsEncoder(_SnapshotRecordingsSnapshotsLayout, _En
     @property
     def leadership_term_id(self) -> int:
         """Term that the snapshot was taken in."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @leadership_term_id.setter
     def leadership_term_id(self, value: int) -> None:
@@ -192,7 +196,7 @@ class SnapshotRecordingsSnapshotsEncoder(_SnapshotRecordingsSnapshotsLayout, _En
     @property
     def term_base_log_position(self) -> int:
         """Where in the log that term began."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @term_base_log_position.setter
     def term_base_log_position(self, value: int) -> None:
@@ -204,7 +208,7 @@ class SnapshotRecordingsSnapshotsEncoder(_SnapshotRecordingsSnapshotsLayout, _En
     @property
     def log_position(self) -> int:
         """Where in the log the snapshot was taken."""
-        return _UNPACK_q(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_q(self._buffer, self._offset)[0]
 
     @log_position.setter
     def log_position(self, value: int) -> None:
@@ -216,7 +220,7 @@ class SnapshotRecordingsSnapshotsEncoder(_SnapshotRecordingsSnapshotsLayout, _En
     @property
     def timestamp(self) -> int:
         """When it was taken."""
-        return _UNPACK_q(self._buffer, self._offset + 32)[0]
+        return _UNPACK_32_q(self._buffer, self._offset)[0]
 
     @timestamp.setter
     def timestamp(self, value: int) -> None:
@@ -228,7 +232,7 @@ class SnapshotRecordingsSnapshotsEncoder(_SnapshotRecordingsSnapshotsLayout, _En
     @property
     def service_id(self) -> int:
         """Service that it is of; -1 for the consensus module."""
-        return _UNPACK_i(self._buffer, self._offset + 40)[0]
+        return _UNPACK_40_i(self._buffer, self._offset)[0]
 
     @service_id.setter
     def service_id(self, value: int) -> None:
@@ -310,7 +314,7 @@ class SnapshotRecordingsDecoder(_SnapshotRecordingsLayout, _MessageDecoder):
     @property
     def correlation_id(self) -> int:
         """Number of the query that is answered."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def snapshots(self) -> _GroupDecoder[SnapshotRecordingsSnapshotsDecoder]:
@@ -335,7 +339,7 @@ class SnapshotRecordingsEncoder(_SnapshotRecordingsLayout, _MessageEncoder):
     @property
     def correlation_id(self) -> int:
         """Number of the query that is answered."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:

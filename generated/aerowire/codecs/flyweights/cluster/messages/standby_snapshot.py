@@ -39,11 +39,17 @@ if TYPE_CHECKING:
 
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
-_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
+_UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
+_UNPACK_24_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xq").unpack_from
+_UNPACK_32_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<32xq").unpack_from
+_UNPACK_40_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<40xi").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _UNPACK_HEADER = HEADER.unpack
+_UNPACK_8_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xi").unpack_from
+_UNPACK_12_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<12xi").unpack_from
 _HEAD = b"\x10\x00Q\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqiiHH").unpack_from
 _READ_2 = _Struct("<qqqqqiI").unpack_from
@@ -141,32 +147,32 @@ class StandbySnapshotSnapshotsDecoder(_StandbySnapshotSnapshotsLayout, _EntryDec
     @property
     def recording_id(self) -> int:
         """Recording of the snapshot."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def leadership_term_id(self) -> int:
         """Term that the snapshot was taken in."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @property
     def term_base_log_position(self) -> int:
         """Where in the log that term began."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @property
     def log_position(self) -> int:
         """Where in the log the snapshot was taken."""
-        return _UNPACK_q(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_q(self._buffer, self._offset)[0]
 
     @property
     def timestamp(self) -> int:
         """When it was taken."""
-        return _UNPACK_q(self._buffer, self._offset + 32)[0]
+        return _UNPACK_32_q(self._buffer, self._offset)[0]
 
     @property
     def service_id(self) -> int:
         """Service that it is of; -1 for the consensus module."""
-        return _UNPACK_i(self._buffer, self._offset + 40)[0]
+        return _UNPACK_40_i(self._buffer, self._offset)[0]
 
     @property
     def archive_endpoint(self) -> str:
@@ -183,7 +189,7 @@ class StandbySnapshotSnapshotsEncoder(_StandbySnapshotSnapshotsLayout, _EntryEnc
     @property
     def recording_id(self) -> int:
         """Recording of the snapshot."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @recording_id.setter
     def recording_id(self, value: int) -> None:
@@ -195,7 +201,7 @@ class StandbySnapshotSnapshotsEncoder(_StandbySnapshotSnapshotsLayout, _EntryEnc
     @property
     def leadership_term_id(self) -> int:
         """Term that the snapshot was taken in."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @leadership_term_id.setter
     def leadership_term_id(self, value: int) -> None:
@@ -207,7 +213,7 @@ class StandbySnapshotSnapshotsEncoder(_StandbySnapshotSnapshotsLayout, _EntryEnc
     @property
     def term_base_log_position(self) -> int:
         """Where in the log that term began."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @term_base_log_position.setter
     def term_base_log_position(self, value: int) -> None:
@@ -219,7 +225,7 @@ class StandbySnapshotSnapshotsEncoder(_StandbySnapshotSnapshotsLayout, _EntryEnc
     @property
     def log_position(self) -> int:
         """Where in the log the snapshot was taken."""
-        return _UNPACK_q(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_q(self._buffer, self._offset)[0]
 
     @log_position.setter
     def log_position(self, value: int) -> None:
@@ -231,7 +237,7 @@ class StandbySnapshotSnapshotsEncoder(_StandbySnapshotSnapshotsLayout, _EntryEnc
     @property
     def timestamp(self) -> int:
         """When it was taken."""
-        return _UNPACK_q(self._buffer, self._offset + 32)[0]
+        return _UNPACK_32_q(self._buffer, self._offset)[0]
 
     @timestamp.setter
     def timestamp(self, value: int) -> None:
@@ -243,7 +249,7 @@ class StandbySnapshotSnapshotsEncoder(_StandbySnapshotSnapshotsLayout, _EntryEnc
     @property
     def service_id(self) -> int:
         """Service that it is of; -1 for the consensus module."""
-        return _UNPACK_i(self._buffer, self._offset + 40)[0]
+        return _UNPACK_40_i(self._buffer, self._offset)[0]
 
     @service_id.setter
     def service_id(self, value: int) -> None:
@@ -361,17 +367,17 @@ class StandbySnapshotDecoder(_StandbySnapshotLayout, _MessageDecoder):
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def version(self) -> int:
         """Protocol version of the standby node."""
-        return _UNPACK_i(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_i(self._buffer, self._offset)[0]
 
     @property
     def response_stream_id(self) -> int:
         """Stream that answers are wanted on."""
-        return _UNPACK_i(self._buffer, self._offset + 12)[0]
+        return _UNPACK_12_i(self._buffer, self._offset)[0]
 
     @property
     def snapshots(self) -> _GroupDecoder[StandbySnapshotSnapshotsDecoder]:
@@ -401,7 +407,7 @@ class StandbySnapshotEncoder(_StandbySnapshotLayout, _MessageEncoder):
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
@@ -413,7 +419,7 @@ class StandbySnapshotEncoder(_StandbySnapshotLayout, _MessageEncoder):
     @property
     def version(self) -> int:
         """Protocol version of the standby node."""
-        return _UNPACK_i(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_i(self._buffer, self._offset)[0]
 
     @version.setter
     def version(self, value: int) -> None:
@@ -425,7 +431,7 @@ class StandbySnapshotEncoder(_StandbySnapshotLayout, _MessageEncoder):
     @property
     def response_stream_id(self) -> int:
         """Stream that answers are wanted on."""
-        return _UNPACK_i(self._buffer, self._offset + 12)[0]
+        return _UNPACK_12_i(self._buffer, self._offset)[0]
 
     @response_stream_id.setter
     def response_stream_id(self, value: int) -> None:

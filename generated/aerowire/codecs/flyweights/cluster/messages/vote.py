@@ -33,8 +33,12 @@ if TYPE_CHECKING:
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
-_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
+_UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
+_UNPACK_24_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xi").unpack_from
+_UNPACK_28_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<28xi").unpack_from
+_UNPACK_32_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<32xi").unpack_from
 _BooleanType_of = _EnumLookup(BooleanType)
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
@@ -139,32 +143,32 @@ class VoteDecoder(_VoteLayout, _MessageDecoder):
     @property
     def candidate_term_id(self) -> int:
         """Term that the candidate stands for."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def log_leadership_term_id(self) -> int:
         """Latest term in the voter's log."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @property
     def log_position(self) -> int:
         """How far the voter's log is written."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @property
     def candidate_member_id(self) -> int:
         """The candidate."""
-        return _UNPACK_i(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_i(self._buffer, self._offset)[0]
 
     @property
     def follower_member_id(self) -> int:
         """The voter."""
-        return _UNPACK_i(self._buffer, self._offset + 28)[0]
+        return _UNPACK_28_i(self._buffer, self._offset)[0]
 
     @property
     def vote(self) -> BooleanType:
         """Whether the vote is for the candidate."""
-        return _BooleanType_of[_UNPACK_i(self._buffer, self._offset + 32)[0]]
+        return _BooleanType_of[_UNPACK_32_i(self._buffer, self._offset)[0]]
 
 
 class VoteEncoder(_VoteLayout, _MessageEncoder):
@@ -176,7 +180,7 @@ class VoteEncoder(_VoteLayout, _MessageEncoder):
     @property
     def candidate_term_id(self) -> int:
         """Term that the candidate stands for."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @candidate_term_id.setter
     def candidate_term_id(self, value: int) -> None:
@@ -188,7 +192,7 @@ class VoteEncoder(_VoteLayout, _MessageEncoder):
     @property
     def log_leadership_term_id(self) -> int:
         """Latest term in the voter's log."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @log_leadership_term_id.setter
     def log_leadership_term_id(self, value: int) -> None:
@@ -200,7 +204,7 @@ class VoteEncoder(_VoteLayout, _MessageEncoder):
     @property
     def log_position(self) -> int:
         """How far the voter's log is written."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @log_position.setter
     def log_position(self, value: int) -> None:
@@ -212,7 +216,7 @@ class VoteEncoder(_VoteLayout, _MessageEncoder):
     @property
     def candidate_member_id(self) -> int:
         """The candidate."""
-        return _UNPACK_i(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_i(self._buffer, self._offset)[0]
 
     @candidate_member_id.setter
     def candidate_member_id(self, value: int) -> None:
@@ -224,7 +228,7 @@ class VoteEncoder(_VoteLayout, _MessageEncoder):
     @property
     def follower_member_id(self) -> int:
         """The voter."""
-        return _UNPACK_i(self._buffer, self._offset + 28)[0]
+        return _UNPACK_28_i(self._buffer, self._offset)[0]
 
     @follower_member_id.setter
     def follower_member_id(self, value: int) -> None:
@@ -236,7 +240,7 @@ class VoteEncoder(_VoteLayout, _MessageEncoder):
     @property
     def vote(self) -> BooleanType:
         """Whether the vote is for the candidate."""
-        return _BooleanType_of[_UNPACK_i(self._buffer, self._offset + 32)[0]]
+        return _BooleanType_of[_UNPACK_32_i(self._buffer, self._offset)[0]]
 
     @vote.setter
     def vote(self, value: BooleanType) -> None:

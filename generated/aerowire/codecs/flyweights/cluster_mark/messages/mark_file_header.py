@@ -35,9 +35,22 @@ if TYPE_CHECKING:
 _CODEC_i = _Struct("<i")
 _CODEC_q = _Struct("<q")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
+_UNPACK_0_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<i").unpack_from
+_UNPACK_4_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<4xi").unpack_from
 _ClusterComponentType_of = _EnumLookup(ClusterComponentType)
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
+_UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
+_UNPACK_24_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xq").unpack_from
+_UNPACK_32_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<32xq").unpack_from
+_UNPACK_40_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<40xi").unpack_from
+_UNPACK_44_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<44xi").unpack_from
+_UNPACK_48_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<48xi").unpack_from
+_UNPACK_52_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<52xi").unpack_from
+_UNPACK_56_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<56xi").unpack_from
+_UNPACK_60_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<60xi").unpack_from
+_UNPACK_64_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<64xi").unpack_from
+_UNPACK_68_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<68xi").unpack_from
+_UNPACK_72_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<72xi").unpack_from
 _PACK_i = _CODEC_i.pack_into
 _PACK_q = _CODEC_q.pack_into
 _HEAD = b"\x80\x00\xc8\x00n\x00\x02\x00"
@@ -305,77 +318,77 @@ class MarkFileHeaderDecoder(_MarkFileHeaderLayout, _MessageDecoder):
     @property
     def version(self) -> int:
         """Version of the mark file; written last: 0 until the rest is there, -1 when the start failed."""
-        return _UNPACK_i(self._buffer, self._offset)[0]
+        return _UNPACK_0_i(self._buffer, self._offset)[0]
 
     @property
     def component_type(self) -> ClusterComponentType:
         """What the file belongs to."""
-        return _ClusterComponentType_of[_UNPACK_i(self._buffer, self._offset + 4)[0]]
+        return _ClusterComponentType_of[_UNPACK_4_i(self._buffer, self._offset)[0]]
 
     @property
     def activity_timestamp(self) -> int:
         """The component's last sign of life."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @property
     def start_timestamp(self) -> int:
         """When the component started."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @property
     def pid(self) -> int:
         """Process of the component."""
-        return _UNPACK_q(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_q(self._buffer, self._offset)[0]
 
     @property
     def candidate_term_id(self) -> int:
         """Latest term that the member stood or voted in; newer versions keep it in the node state."""
-        return _UNPACK_q(self._buffer, self._offset + 32)[0]
+        return _UNPACK_32_q(self._buffer, self._offset)[0]
 
     @property
     def archive_stream_id(self) -> int:
         """Control stream of the node's archive."""
-        return _UNPACK_i(self._buffer, self._offset + 40)[0]
+        return _UNPACK_40_i(self._buffer, self._offset)[0]
 
     @property
     def service_stream_id(self) -> int:
         """Stream from the consensus module to the services."""
-        return _UNPACK_i(self._buffer, self._offset + 44)[0]
+        return _UNPACK_44_i(self._buffer, self._offset)[0]
 
     @property
     def consensus_module_stream_id(self) -> int:
         """Stream from the services to the consensus module."""
-        return _UNPACK_i(self._buffer, self._offset + 48)[0]
+        return _UNPACK_48_i(self._buffer, self._offset)[0]
 
     @property
     def ingress_stream_id(self) -> int:
         """Stream of what clients send."""
-        return _UNPACK_i(self._buffer, self._offset + 52)[0]
+        return _UNPACK_52_i(self._buffer, self._offset)[0]
 
     @property
     def member_id(self) -> int:
         """The member; -1 for none."""
-        return _UNPACK_i(self._buffer, self._offset + 56)[0]
+        return _UNPACK_56_i(self._buffer, self._offset)[0]
 
     @property
     def service_id(self) -> int:
         """The service; -1 for the consensus module."""
-        return _UNPACK_i(self._buffer, self._offset + 60)[0]
+        return _UNPACK_60_i(self._buffer, self._offset)[0]
 
     @property
     def header_length(self) -> int:
         """Bytes before the error log."""
-        return _UNPACK_i(self._buffer, self._offset + 64)[0]
+        return _UNPACK_64_i(self._buffer, self._offset)[0]
 
     @property
     def error_buffer_length(self) -> int:
         """Bytes of the error log."""
-        return _UNPACK_i(self._buffer, self._offset + 68)[0]
+        return _UNPACK_68_i(self._buffer, self._offset)[0]
 
     @property
     def cluster_id(self) -> int:
         """The cluster, where one machine has several."""
-        return _UNPACK_i(self._buffer, self._offset + 72)[0]
+        return _UNPACK_72_i(self._buffer, self._offset)[0]
 
     @property
     def aeron_directory(self) -> str:
@@ -420,7 +433,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @property
     def version(self) -> int:
         """Version of the mark file; written last: 0 until the rest is there, -1 when the start failed."""
-        return _UNPACK_i(self._buffer, self._offset)[0]
+        return _UNPACK_0_i(self._buffer, self._offset)[0]
 
     @version.setter
     def version(self, value: int) -> None:
@@ -432,7 +445,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @property
     def component_type(self) -> ClusterComponentType:
         """What the file belongs to."""
-        return _ClusterComponentType_of[_UNPACK_i(self._buffer, self._offset + 4)[0]]
+        return _ClusterComponentType_of[_UNPACK_4_i(self._buffer, self._offset)[0]]
 
     @component_type.setter
     def component_type(self, value: ClusterComponentType) -> None:
@@ -444,7 +457,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @property
     def activity_timestamp(self) -> int:
         """The component's last sign of life."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @activity_timestamp.setter
     def activity_timestamp(self, value: int) -> None:
@@ -456,7 +469,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @property
     def start_timestamp(self) -> int:
         """When the component started."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @start_timestamp.setter
     def start_timestamp(self, value: int) -> None:
@@ -468,7 +481,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @property
     def pid(self) -> int:
         """Process of the component."""
-        return _UNPACK_q(self._buffer, self._offset + 24)[0]
+        return _UNPACK_24_q(self._buffer, self._offset)[0]
 
     @pid.setter
     def pid(self, value: int) -> None:
@@ -480,7 +493,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @property
     def candidate_term_id(self) -> int:
         """Latest term that the member stood or voted in; newer versions keep it in the node state."""
-        return _UNPACK_q(self._buffer, self._offset + 32)[0]
+        return _UNPACK_32_q(self._buffer, self._offset)[0]
 
     @candidate_term_id.setter
     def candidate_term_id(self, value: int) -> None:
@@ -492,7 +505,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @property
     def archive_stream_id(self) -> int:
         """Control stream of the node's archive."""
-        return _UNPACK_i(self._buffer, self._offset + 40)[0]
+        return _UNPACK_40_i(self._buffer, self._offset)[0]
 
     @archive_stream_id.setter
     def archive_stream_id(self, value: int) -> None:
@@ -504,7 +517,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @property
     def service_stream_id(self) -> int:
         """Stream from the consensus module to the services."""
-        return _UNPACK_i(self._buffer, self._offset + 44)[0]
+        return _UNPACK_44_i(self._buffer, self._offset)[0]
 
     @service_stream_id.setter
     def service_stream_id(self, value: int) -> None:
@@ -516,7 +529,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @property
     def consensus_module_stream_id(self) -> int:
         """Stream from the services to the consensus module."""
-        return _UNPACK_i(self._buffer, self._offset + 48)[0]
+        return _UNPACK_48_i(self._buffer, self._offset)[0]
 
     @consensus_module_stream_id.setter
     def consensus_module_stream_id(self, value: int) -> None:
@@ -528,7 +541,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @property
     def ingress_stream_id(self) -> int:
         """Stream of what clients send."""
-        return _UNPACK_i(self._buffer, self._offset + 52)[0]
+        return _UNPACK_52_i(self._buffer, self._offset)[0]
 
     @ingress_stream_id.setter
     def ingress_stream_id(self, value: int) -> None:
@@ -540,7 +553,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @property
     def member_id(self) -> int:
         """The member; -1 for none."""
-        return _UNPACK_i(self._buffer, self._offset + 56)[0]
+        return _UNPACK_56_i(self._buffer, self._offset)[0]
 
     @member_id.setter
     def member_id(self, value: int) -> None:
@@ -552,7 +565,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @property
     def service_id(self) -> int:
         """The service; -1 for the consensus module."""
-        return _UNPACK_i(self._buffer, self._offset + 60)[0]
+        return _UNPACK_60_i(self._buffer, self._offset)[0]
 
     @service_id.setter
     def service_id(self, value: int) -> None:
@@ -564,7 +577,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @property
     def header_length(self) -> int:
         """Bytes before the error log."""
-        return _UNPACK_i(self._buffer, self._offset + 64)[0]
+        return _UNPACK_64_i(self._buffer, self._offset)[0]
 
     @header_length.setter
     def header_length(self, value: int) -> None:
@@ -576,7 +589,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @property
     def error_buffer_length(self) -> int:
         """Bytes of the error log."""
-        return _UNPACK_i(self._buffer, self._offset + 68)[0]
+        return _UNPACK_68_i(self._buffer, self._offset)[0]
 
     @error_buffer_length.setter
     def error_buffer_length(self, value: int) -> None:
@@ -588,7 +601,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @property
     def cluster_id(self) -> int:
         """The cluster, where one machine has several."""
-        return _UNPACK_i(self._buffer, self._offset + 72)[0]
+        return _UNPACK_72_i(self._buffer, self._offset)[0]
 
     @cluster_id.setter
     def cluster_id(self, value: int) -> None:

@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 
 _CODEC_q = _Struct("<q")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
+_UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _HEAD = b"\x18\x00-\x01p\x00\x0a\x00\x00\x00\x00\x00\x00\x00\x00\x00"
 _READ_1 = _Struct("<16sqqq").unpack_from
@@ -104,17 +106,17 @@ class CandidateTermDecoder(_CandidateTermLayout, _MessageDecoder):
     @property
     def candidate_term_id(self) -> int:
         """The term."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def timestamp(self) -> int:
         """When it was stored."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @property
     def log_position(self) -> int:
         """Position of the node's log at that time."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
 
 class CandidateTermEncoder(_CandidateTermLayout, _MessageEncoder):
@@ -126,7 +128,7 @@ class CandidateTermEncoder(_CandidateTermLayout, _MessageEncoder):
     @property
     def candidate_term_id(self) -> int:
         """The term."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @candidate_term_id.setter
     def candidate_term_id(self, value: int) -> None:
@@ -138,7 +140,7 @@ class CandidateTermEncoder(_CandidateTermLayout, _MessageEncoder):
     @property
     def timestamp(self) -> int:
         """When it was stored."""
-        return _UNPACK_q(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_q(self._buffer, self._offset)[0]
 
     @timestamp.setter
     def timestamp(self, value: int) -> None:
@@ -150,7 +152,7 @@ class CandidateTermEncoder(_CandidateTermLayout, _MessageEncoder):
     @property
     def log_position(self) -> int:
         """Position of the node's log at that time."""
-        return _UNPACK_q(self._buffer, self._offset + 16)[0]
+        return _UNPACK_16_q(self._buffer, self._offset)[0]
 
     @log_position.setter
     def log_position(self, value: int) -> None:

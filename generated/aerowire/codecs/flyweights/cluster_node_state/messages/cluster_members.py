@@ -33,8 +33,9 @@ if TYPE_CHECKING:
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_q: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_q.unpack_from
-_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
+_UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_UNPACK_8_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xi").unpack_from
+_UNPACK_12_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<12xi").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"\x10\x00/\x01p\x00\x0a\x00\x00\x00\x00\x00\x00\x00\x00\x00"
@@ -126,17 +127,17 @@ class ClusterMembersDecoder(_ClusterMembersLayout, _MessageDecoder):
     @property
     def leadership_term_id(self) -> int:
         """Term in which that was so."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @property
     def member_id(self) -> int:
         """This node."""
-        return _UNPACK_i(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_i(self._buffer, self._offset)[0]
 
     @property
     def high_member_id(self) -> int:
         """Greatest member id so far."""
-        return _UNPACK_i(self._buffer, self._offset + 12)[0]
+        return _UNPACK_12_i(self._buffer, self._offset)[0]
 
     @property
     def cluster_members(self) -> str:
@@ -153,7 +154,7 @@ class ClusterMembersEncoder(_ClusterMembersLayout, _MessageEncoder):
     @property
     def leadership_term_id(self) -> int:
         """Term in which that was so."""
-        return _UNPACK_q(self._buffer, self._offset)[0]
+        return _UNPACK_0_q(self._buffer, self._offset)[0]
 
     @leadership_term_id.setter
     def leadership_term_id(self, value: int) -> None:
@@ -165,7 +166,7 @@ class ClusterMembersEncoder(_ClusterMembersLayout, _MessageEncoder):
     @property
     def member_id(self) -> int:
         """This node."""
-        return _UNPACK_i(self._buffer, self._offset + 8)[0]
+        return _UNPACK_8_i(self._buffer, self._offset)[0]
 
     @member_id.setter
     def member_id(self, value: int) -> None:
@@ -177,7 +178,7 @@ class ClusterMembersEncoder(_ClusterMembersLayout, _MessageEncoder):
     @property
     def high_member_id(self) -> int:
         """Greatest member id so far."""
-        return _UNPACK_i(self._buffer, self._offset + 12)[0]
+        return _UNPACK_12_i(self._buffer, self._offset)[0]
 
     @high_member_id.setter
     def high_member_id(self, value: int) -> None:

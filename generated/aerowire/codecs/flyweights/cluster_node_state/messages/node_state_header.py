@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 _CODEC_i = _Struct("<i")
 _UNPACK_HEADER = HEADER.unpack
-_UNPACK_i: _Callable[[memoryview, int], tuple[int, ...]] = _CODEC_i.unpack_from
+_UNPACK_0_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<i").unpack_from
+_UNPACK_4_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<4xi").unpack_from
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"\x08\x00,\x01p\x00\x0a\x00\x00\x00\x00\x00\x00\x00\x00\x00"
 _READ_1 = _Struct("<16sii").unpack_from
@@ -96,12 +97,12 @@ class NodeStateHeaderDecoder(_NodeStateHeaderLayout, _MessageDecoder):
     @property
     def version(self) -> int:
         """Version of the file."""
-        return _UNPACK_i(self._buffer, self._offset)[0]
+        return _UNPACK_0_i(self._buffer, self._offset)[0]
 
     @property
     def padding(self) -> int:
         """Fills the record up to eight bytes."""
-        return _UNPACK_i(self._buffer, self._offset + 4)[0]
+        return _UNPACK_4_i(self._buffer, self._offset)[0]
 
 
 class NodeStateHeaderEncoder(_NodeStateHeaderLayout, _MessageEncoder):
@@ -113,7 +114,7 @@ class NodeStateHeaderEncoder(_NodeStateHeaderLayout, _MessageEncoder):
     @property
     def version(self) -> int:
         """Version of the file."""
-        return _UNPACK_i(self._buffer, self._offset)[0]
+        return _UNPACK_0_i(self._buffer, self._offset)[0]
 
     @version.setter
     def version(self, value: int) -> None:
@@ -125,7 +126,7 @@ class NodeStateHeaderEncoder(_NodeStateHeaderLayout, _MessageEncoder):
     @property
     def padding(self) -> int:
         """Fills the record up to eight bytes."""
-        return _UNPACK_i(self._buffer, self._offset + 4)[0]
+        return _UNPACK_4_i(self._buffer, self._offset)[0]
 
     @padding.setter
     def padding(self, value: int) -> None:
