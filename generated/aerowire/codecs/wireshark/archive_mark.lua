@@ -330,15 +330,34 @@ function adders.bytes(state, tree, node, tvb, at)
   add(state, tree, node.item, tvb:range(at, node.type.length))
 end
 
--- Text ends before its first NUL.
+-- Add `length` bytes as text, of the bytes of `whole` that belong to it.  (TvbRange.string cuts text that grows when it is decoded.)
+local function add_text(state, tree, item, tvb, at, length, whole, encoding)
+  state.items = state.items + 1
+  if length == 0 then
+    return tree:add(item, whole, "")
+  end
+  local added = tree:add_packet_field(item, tvb:range(at, length), ENCODINGS[encoding] or ENC_ASCII)
+  return added
+end
+
+-- How many bytes stand before the first NUL, which is as wide as a character.
+local function text_length(raw, encoding)
+  if encoding ~= "utf16le" and encoding ~= "utf16be" then
+    return (raw:find("\0", 1, true) or #raw + 1) - 1
+  end
+  for at = 1, #raw - 1, 2 do
+    if raw:sub(at, at + 1) == "\0\0" then
+      return at - 1
+    end
+  end
+  return #raw
+end
+
 function adders.text(state, tree, node, tvb, at)
   local type = node.type
   local range = tvb:range(at, type.length)
-  local raw = range:raw()
-  local stop = (raw:find("\0", 1, true) or type.length + 1) - 1
-  local text = stop > 0 and tvb:range(at, stop):string(ENCODINGS[type.encoding] or ENC_ASCII) or ""
-  state.items = state.items + 1
-  local item = tree:add(node.item, range, text)
+  local stop = text_length(range:raw(), type.encoding)
+  local item = add_text(state, tree, node.item, tvb, at, stop, range, type.encoding)
   if node.value.optional and stop == 0 then
     item:set_text(node.value.name .. ": null")
   end
@@ -495,8 +514,7 @@ local function add_data(state, tree, node, tvb, at, limit)
   local range = tvb:range(at, data.offset + there)
   local item
   if data.encoding then
-    local text = there > 0 and tvb:range(start, there):string(ENCODINGS[data.encoding] or ENC_ASCII) or ""
-    item = tree:add(node.item, range, text)
+    item = add_text(state, tree, node.item, tvb, start, there, range, data.encoding)
   elseif there > 0 then
     item = tree:add(node.item, tvb:range(start, there))
   else

@@ -326,16 +326,19 @@ class _Module:
             default = "None" if is_optional else str(type_.values[0].value if type_.values else type_.null)
             return f"_Enum({quoted(name)}, {default}, {self._table(type_)}, {form}{null})"
         if type_.primitive.name == "char":
-            encoding = ENCODINGS.get(type_.character_encoding.lower() or "ascii", "latin-1")
-            return f'_Text({quoted(name)}, "", {type_.length}, {quoted(encoding)})'
+            encoding = ENCODINGS.get(type_.character_encoding.lower() or "ascii")
+            return self._octets(name, type_) if encoding is None else f'_Text({quoted(name)}, "", {type_.length}, {quoted(encoding)})'
         if type_.length != 1:
             return self._row(name, type_)
         null = f", {_literal(type_.null)}" if is_optional else ""
         return f"_Number({quoted(name)}, {'None' if is_optional else usual or 0}, {form}{null})"
 
+    def _octets(self, name: str, type_: EncodedType) -> str:
+        return f"_Octets({quoted(name)}, bytes({type_.length}), {type_.length})"
+
     def _row(self, name: str, type_: EncodedType) -> str:
         if type_.primitive.name == "uint8":
-            return f"_Octets({quoted(name)}, bytes({type_.length}), {type_.length})"
+            return self._octets(name, type_)
         row = quoted(f"{self.order}{type_.length}{FORMATS[type_.primitive.name]}")
         return f"_Numbers({quoted(name)}, [0] * {type_.length}, {row})"
 
