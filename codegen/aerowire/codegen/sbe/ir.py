@@ -273,8 +273,19 @@ class Block(Named):
     data: tuple[Data, ...]
 
     def least_block_length(self, acting_version: int) -> int:
-        """Bytes that a block of `acting_version` must at least have: as many as the fields take that exist in it and have bytes."""
-        return max([0, *(one.end for one in self.fields if one.size and one.since_version <= acting_version)])
+        """Bytes that a block of `acting_version` must at least have: as many as the values take that exist in it and have bytes."""
+        there = [one for one in self.fields if one.size and one.since_version <= acting_version]
+        return max([0, *(one.offset + size_in(one.type, acting_version) for one in there)])
+
+    def growth(self) -> tuple[tuple[int, int], ...]:
+        """How the least block length grew: pairs of a version and the length from it on, both rising."""
+        since = (version for one in self.fields for version in (one.since_version, *_versions(one.type)))
+        found: list[tuple[int, int]] = []
+        for version in sorted({0, *since}):
+            least = self.least_block_length(version)
+            if least > (found[-1][1] if found else 0):
+                found.append((version, least))
+        return tuple(found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -343,6 +354,22 @@ def _encoded(composite: Composite, name: str) -> EncodedType:
     found = composite.member(name).type
     assert isinstance(found, EncodedType), f"{composite.name}.{name} was checked to be an encoded type"
     return found
+
+
+def _versions(type: Type) -> Iterator[int]:
+    """The versions in which a value became longer."""
+    if isinstance(type, Composite):
+        for member in type.members:
+            yield member.since_version
+            yield from _versions(member.type)
+
+
+def size_in(type: Type, version: int) -> int:
+    """Bytes that a value takes in messages of a version: members of a composite that are newer are not there."""
+    if not isinstance(type, Composite) or all(since <= version for since in _versions(type)):
+        return type.size
+    there = [member for member in type.members if member.size and member.since_version <= version]
+    return max([0, *(member.offset + size_in(member.type, version) for member in there)])
 
 
 def walk_blocks(block: Block) -> Iterator[Block]:

@@ -108,7 +108,7 @@ class DataLayout:
 
 @dataclass(frozen=True)
 class BlockLayout:
-    """A message's or an entry's block and what follows it.  `ends` has, for each field, (since version, end in the block)."""
+    """A message's or an entry's block and what follows it.  `ends` says how its least length grew: (since version, bytes)."""
 
     name: str
     dtype: np.dtype[np.void]

@@ -171,10 +171,7 @@ def add_encoder(module: Module, stem: str, owner: Owner, base: str) -> None:
 
 def _tables(stem: str, owner: Block) -> list[str]:
     """How long a block of a version is at least, and what stands behind it."""
-    ends: dict[int, int] = {}
-    for field in owner.fields:
-        ends[field.since_version] = max(ends.get(field.since_version, 0), field.end)
-    inside = [f"({since}, {end})" for since, end in sorted(ends.items())]
+    inside = [f"({since}, {end})" for since, end in owner.growth()]
     least = f"({inside[0]},)" if len(inside) == 1 else f"({', '.join(inside)})"
     lines = [f"    _LEAST = {least}"]
     return [*lines, f"    _PARTS = _{stem}_PARTS" if owner.groups or owner.data else "    _PARTS = ()"]

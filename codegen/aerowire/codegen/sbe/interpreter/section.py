@@ -13,7 +13,7 @@ from typing import Any
 from aerowire.codegen.sbe.interpreter.errors import MessageError, shown
 from aerowire.codegen.sbe.interpreter.leaf import Extended, Forms, Leaf, Slot, leaf_of
 from aerowire.codegen.sbe.interpreter.names import free_name
-from aerowire.codegen.sbe.ir import ByteOrder, Composite, EncodedType, Enum, Field, FlagSet, Member, Number, Presence
+from aerowire.codegen.sbe.ir import ByteOrder, Composite, EncodedType, Enum, Field, FlagSet, Member, Number, Presence, size_in
 
 Slots = tuple[Slot, ...]
 Reader = Callable[[Slots], object]
@@ -176,7 +176,7 @@ class Section:
         inner = Values()
         self._pad_to(offset)
         self.add_members(inner, type.members, offset)
-        self._pad_to(offset + type.size)
+        self._pad_to(offset + size_in(type, self._version))
         inner.freeze()
         values.names.append(name)
         values.allowed.add(name)

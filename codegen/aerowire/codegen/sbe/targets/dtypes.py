@@ -143,7 +143,7 @@ class Tables:
         named: dict[str, str | Listing] = {
             "name": quoted(block.name),
             "dtype": self.name_of(block, path),
-            "ends": row([row([str(one.since_version), str(one.end)]) for one in _growing(block.fields)]),
+            "ends": row([row([str(since), str(end)]) for since, end in block.growth()]),
             "fields": row([_field(column) for column in columns_of(block, self.order)]),
         }
         if block.groups:
@@ -166,15 +166,6 @@ class Tables:
     def _data(self, data: Data) -> Listing:
         length = self._integer(data.type, "length")
         return call("DataLayout", quoted(data.name), str(data.since_version), length, str(data.data_offset), quoted(data.encoding))
-
-
-def _growing(fields: tuple[Field, ...]) -> list[Field]:
-    """The fields that decide how long a block of a version must at least be."""
-    out: list[Field] = []
-    for field in sorted(fields, key=lambda one: (one.since_version, -one.end)):
-        if field.end > (out[-1].end if out else 0):
-            out.append(field)
-    return out
 
 
 def _field(column: Column) -> Listing:
