@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.sbe.generated import Generated
 from benchmarks.sbe.large import generating_s, importing_ms
-from benchmarks.sbe.measuring import NO_BARS, Bars, columns_ns, measured, table
+from benchmarks.sbe.measuring import Bars, columns_ns, measured, table
 from benchmarks.sbe.rivals import RIVALS, fused_struct
 
 RUNS = 7
@@ -62,8 +62,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="sbe-codecs-") as name:
         folder = Path(name)
         generated = Generated(folder)
-        makers = {**generated.makers(), **RIVALS}
-        rows = [measured(name, make, chosen.runs, CODEC_BARS_NS.get(name, NO_BARS)) for name, make in makers.items()]
+        rows = measured({**generated.makers(), **RIVALS}, chosen.runs, CODEC_BARS_NS)
         figures = measure_figures(generated, folder / "large", chosen.runs)
     missed = [row.name for row in rows if row.is_missed] + [figure.name for figure in figures if figure.is_missed]
     if chosen.json:
@@ -77,11 +76,12 @@ def main() -> int:
 def measure_figures(generated: Generated, folder: Path, runs: int) -> list[Figure]:
     """What is not a codec of one message: columns of many, generating, importing."""
     tick = generated.tick(fused_struct()[1]())
-    columns = columns_ns(generated.columns(), tick, COLUMN_MESSAGES, runs)
+    columns, by_hand = columns_ns(generated.columns(), tick, COLUMN_MESSAGES, runs)
     generating = generating_s(folder)
     importing, using = importing_ms(folder, runs)
     return [
         Figure("NumPy columns of a message of eight fields", columns, "ns", 20),
+        Figure("the same unchecked, a copy of each column by hand", by_hand, "ns"),
         Figure("generating from a schema of 350 KB", generating, "s", 3),
         Figure("importing the package of its 100 messages", importing, "ms", 60),
         Figure("importing it and using every class of it", using, "ms"),

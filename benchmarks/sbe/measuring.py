@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import timeit
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,32 +36,57 @@ class Row:
         return any(bar is not None and (figure is None or figure > bar) for figure, bar in pairs)
 
 
-def best_ns(call: Callable[[], object], runs: int) -> float:
-    """Return what a call takes when nothing else is in its way."""
-    timer = timeit.Timer(call)
-    loops = 1
-    while (taken := timer.timeit(loops)) < RUN_S:
-        loops = max(loops + 1, int(loops * 1.2 * RUN_S / max(taken, 1e-9)))
-    return min(timer.repeat(runs, loops)) / loops * 1e9
+class Timed:
+    """A call, and what it took in the best of the runs so far."""
+
+    def __init__(self, call: Callable[[], object]) -> None:
+        self._timer = timeit.Timer(call)
+        self._loops = 1
+        while (taken := self._timer.timeit(self._loops)) < RUN_S:
+            self._loops = max(self._loops + 1, int(self._loops * 1.2 * RUN_S / max(taken, 1e-9)))
+        self.best_ns = taken / self._loops * 1e9
+
+    def run(self) -> None:
+        self.best_ns = min(self.best_ns, self._timer.timeit(self._loops) / self._loops * 1e9)
 
 
-def measured(name: str, make: Maker, runs: int, bars_ns: Bars) -> Row:
-    """Measure one codec, unless what it needs is not there."""
-    try:
-        decode, encode = make()
-    except ImportError as error:
-        return Row(name, None, None, bars_ns, f"not measured: {error}")
-    data = encode()
-    return Row(name, best_ns(lambda: decode(data), runs), best_ns(encode, runs), bars_ns)
+def measured(makers: Mapping[str, Maker], runs: int, bars_ns: Mapping[str, Bars]) -> list[Row]:
+    """Measure codecs in turn, so that a busy moment of the machine is not one codec's; but for those whose needs are not there."""
+    timed: dict[str, tuple[Timed, Timed]] = {}
+    notes: dict[str, str] = {}
+    for name, make in makers.items():
+        try:
+            decode, encode = make()
+        except ImportError as error:
+            notes[name] = f"not measured: {error}"
+        else:
+            timed[name] = (Timed(partial(decode, encode())), Timed(encode))
+    for _ in range(runs):
+        for pair in timed.values():
+            for one in pair:
+                one.run()
+    figures: dict[str, Bars] = {name: (decode.best_ns, encode.best_ns) for name, (decode, encode) in timed.items()}
+    rows = []
+    for name in makers:
+        decode_ns, encode_ns = figures.get(name, NO_BARS)
+        rows.append(Row(name, decode_ns, encode_ns, bars_ns.get(name, NO_BARS), notes.get(name, "")))
+    return rows
 
 
-def columns_ns(layout: Any, message: bytes, messages: int, runs: int) -> float:
-    """Return what a message takes of many that are decoded to columns at once; all checks are part of it."""
+def columns_ns(layout: Any, message: bytes, messages: int, runs: int) -> tuple[float, float]:
+    """Return what a message takes of many that are decoded to columns at once, all checks included; and without any, by hand."""
     data = message * messages
-    offsets = np.arange(messages, dtype=np.int64) * len(message)
-    layout.decode(data, offsets)
-    timer = timeit.Timer(lambda: layout.decode(data, offsets))
-    return min(timer.repeat(runs, 1)) / messages * 1e9
+    stride = len(message)
+    offsets = np.arange(messages, dtype=np.int64) * stride
+
+    def by_hand() -> list[Any]:
+        view = layout.view(data, 0, messages, stride)
+        return [np.ascontiguousarray(view[name]) for name in view.dtype.names]
+
+    timers = [timeit.Timer(lambda: layout.decode(data, offsets)), timeit.Timer(by_hand)]
+    taken = [[timer.timeit(1) for timer in timers] for _ in range(runs + 1)][1:]
+    decoded, copied = (min(each) / messages * 1e9 for each in zip(*taken, strict=True))
+    return decoded, copied
 
 
 def table(rows: list[Row]) -> str:
