@@ -169,6 +169,8 @@ def test_damage_names_message_and_place(trading: MessageSchema, dtypes: ModuleTy
         dtypes.MESSAGES["Tick"].decode(data[: offsets[2] + 3], offsets[:3])
     with pytest.raises(dtypes.ColumnsError, match=r"message 0 .*header beyond the end"):
         dtypes.MESSAGES["Tick"].decode(data, [-1])
+    with pytest.raises(dtypes.ColumnsError, match=r"message 1 .*header beyond the end"):
+        dtypes.MESSAGES["Tick"].decode(data, [0, (1 << 63) - 1])
     with pytest.raises(dtypes.ColumnsError, match=r"message 1 .*block beyond the end"):
         dtypes.MESSAGES["Tick"].decode(data, offsets[:2], ends=[len(data), offsets[1] + 20])
 

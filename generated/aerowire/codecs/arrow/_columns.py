@@ -294,7 +294,8 @@ class MessageLayout:
         if not len(starts):
             return _decode_block(self.block, data, starts, 0, 0, 0)[0]
         try:
-            _check((starts < 0) | (starts + self.header.size > limits))
+            if starts.min() < 0 or not _fits(starts, self.header.size, limits):
+                _check((starts < 0) | (starts > limits - self.header.size))
             head = self.header.read(data.data, int(starts[0]))
             if head[1:3] == (self.template_id, self.schema_id):
                 found = self._decode_alike(data, starts, limits, head)
@@ -322,12 +323,12 @@ class MessageLayout:
         block_length, version = head[0], head[3]
         if not self.block.least_block_length(version) <= block_length <= len(data):
             raise _DamagedError(0)
-        begin = starts + self.header.size
-        if (begin + block_length > limits).any():
+        size = self.header.size + block_length
+        if not _fits(starts, size, limits):
             return None
         columns = _gather(self.block, data, starts, version, (self.header, head))
-        if columns is not None:
-            _decode_tail(columns, data, begin + block_length, limits, version)
+        if columns is not None and not self.block.is_fixed:
+            _decode_tail(columns, data, starts + size, limits, version)
         return columns
 
     def _decode_mixed(self, data: NDArray[np.uint8], starts: Ints, limits: Ints | int) -> Columns:
@@ -407,7 +408,7 @@ class SchemaLayout:
     def split(self, buffer: Any, offsets: ArrayLike) -> dict[int, Ints]:
         """Return, for each template id, the indices of its messages among those at `offsets`, in order.  Raises ColumnsError."""
         data, starts = as_bytes(buffer), np.ascontiguousarray(offsets, np.int64)
-        outside = np.flatnonzero((starts < 0) | (starts + self.header.size > len(data)))
+        outside = np.flatnonzero((starts < 0) | (starts > len(data) - self.header.size))
         if len(outside):
             index = int(outside[0])
             raise ColumnsError("header beyond the end", "header", f"{self.header.size} bytes", "less", index, int(starts[index]))
@@ -444,6 +445,11 @@ def _check(is_bad: Bools) -> None:
         raise _DamagedError(int(is_bad.argmax()))
 
 
+def _fits(starts: Ints, size: int, limits: Ints | int) -> bool:
+    """Whether `size` bytes behind each start are within its limit."""
+    return bool(starts.max() <= limits - size) if isinstance(limits, int) else bool((starts <= limits - size).all())
+
+
 def _at(value: Ints | int, indices: Ints) -> Ints | int:
     return value if isinstance(value, int) else value[indices]
 
@@ -474,13 +480,12 @@ def _gather(
     values = {one.name: np.empty((count, *one.shape), np.dtype(one.format).newbyteorder("=")) for one in present}
     if count and size:
         raw = np.dtype((np.void, size))
-        stride = int(starts[1] - starts[0]) if count > 1 else size
-        is_even = stride > 0 and bool((np.diff(starts) == stride).all())
         anywhere: NDArray[np.void] = np.ndarray((len(data) - size + 1,), raw, data, 0, (1,))
-        evenly: NDArray[np.void] = np.ndarray((count if is_even else 0,), dtype, data, int(starts[0]), (stride,))
         for first in range(0, count, _CHUNK):
             last = min(first + _CHUNK, count)
-            block = evenly[first:last] if is_even else anywhere[starts[first:last]].view(dtype)
+            block = _evenly(data, starts[first:last], dtype)
+            if block is None:
+                block = anywhere[starts[first:last]].view(dtype)
             if expected and any((block[one.name] != expected[1][int(one.name)]).any() for one in header):
                 return None
             for one in present:
@@ -490,6 +495,14 @@ def _gather(
             values[one.name] = np.full((count, *one.shape), one.fill, np.dtype(one.format).newbyteorder("="))
     _floats_to_nan(layout, values)
     return Columns(layout, count, {one.name: values[one.name] for one in layout.fields}, version)
+
+
+def _evenly(data: NDArray[np.uint8], starts: Ints, dtype: np.dtype[np.void]) -> NDArray[np.void] | None:
+    """A view of the blocks where each is as far from the last as the others, else None."""
+    stride = int(starts[1] - starts[0]) if len(starts) > 1 else dtype.itemsize
+    if stride <= 0 or not (starts[1:] - starts[:-1] == stride).all():
+        return None
+    return np.ndarray((len(starts),), dtype, data, int(starts[0]), (stride,))
 
 
 def _floats_to_nan(layout: BlockLayout, values: dict[str, NDArray[Any]]) -> None:
