@@ -204,8 +204,11 @@ def test_info_column_says_what_a_datagram_is(tmp_path: Path) -> None:
 
 
 def test_error_code_has_its_name(tmp_path: Path) -> None:
-    path = tshark.capture(tmp_path / "error.pcap", [bytes(layers.ErrorFrame(error_code=13, error_text=b"no"))])
-    assert "Error code: IMAGE_REJECTED (13)" in tshark.details(path, "aerowire", [SCRIPT], ON_PORT)
+    path = tshark.capture(tmp_path / "error.pcap", [bytes(layers.ErrorFrame(error_code=13, error_text="né 100%s".encode()))])
+    text = tshark.details(path, "aerowire", [SCRIPT], ON_PORT)
+    assert "Error code: IMAGE_REJECTED (13)" in text
+    assert "error length 9 né 100%s\n" in text
+    assert "Error text: né 100%s\n" in text
 
 
 def test_addresses_of_both_families(tmp_path: Path) -> None:

@@ -1371,7 +1371,7 @@ function add_moving.var(state, tree, member, tvb, at, limit, context)
     state.items = state.items + 1
     if member.text then
       tree:add_packet_field(member.item, range, member.text == "ascii" and ENC_ASCII or ENC_UTF_8)
-      context.texts[#context.texts + 1] = range:string()
+      context.texts[#context.texts + 1] = range:string(ENC_UTF_8)
     else
       tree:add(member.item, range)
       if not member.prefix and not member.length_field then
