@@ -143,7 +143,7 @@ def test_words_of_a_schema_are_no_mark_up(tmp_path: Path) -> None:
 
 
 def test_user_s_page_lies_in_the_package_and_the_project_s_in_docs(tmp_path: Path) -> None:
-    assert list(MarkdownMessages().render(load_message_schema(SHOWN), Placement("a.b"))) == ["a/b/markdown.md"]
+    assert list(MarkdownMessages().render(load_message_schema(SHOWN), Placement("a.b"))) == ["a/b/b.md"]
     assert main(["generate", "--target", "markdown", "aerowire:transport", "--out", str(tmp_path)]) == 0
     assert [path.name for path in (tmp_path / "docs/protocol").iterdir()] == ["transport.md"]
 

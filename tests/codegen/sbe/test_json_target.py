@@ -26,7 +26,7 @@ def rendered(schema: MessageSchema) -> tuple[str, Any]:
 
 def test_says_what_the_schema_says() -> None:
     path, tree = rendered(load_message_schema(shown.SCHEMA))
-    assert path == "a/b/schema.json"
+    assert path == "a/b/b.json"
     assert (tree["format"], tree["id"], tree["version"], tree["byte_order"]) == ("aerowire messages 1", 77, 2, "littleEndian")
     order, empty = tree["messages"]
     fields = {field["name"]: field for field in order["fields"]}

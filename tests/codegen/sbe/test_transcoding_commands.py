@@ -158,7 +158,7 @@ def test_lines_that_are_no_message_are_told_and_the_rest_encoded(run: Run, tmp_p
 
 
 def test_names_are_put_into_every_line_on_request(run: Run, tmp_path: Path) -> None:
-    _, out, _ = run("decode", ORDERS, "--names", saved(tmp_path, tick(1)))
+    _, out, _ = run("decode", ORDERS, "--template-names", saved(tmp_path, tick(1)))
     assert lines(out) == [{"_template": "Tick"} | tick_json(1)]
 
 

@@ -32,7 +32,7 @@ pytestmark = tshark.needs_tshark
 def dissector(folder: Path, text: str, package: str = "demo") -> Path:
     (folder / f"{package}.xml").write_text(text, encoding="utf-8")
     (script,) = WiresharkMessages().render(load_message_schema(folder / f"{package}.xml"), Placement(package)).items()
-    assert script[0] == f"{package.replace('.', '/')}/wireshark.lua"
+    assert script[0] == f"{package.replace('.', '/')}/{package.rpartition('.')[2]}.lua"
     path = folder / f"{package}.lua"
     path.write_text(script[1], encoding="utf-8")
     return path

@@ -30,7 +30,7 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
         examples=EXAMPLES,
     )
     add_arguments(parser, "messages one after the other", "one message a line, in hex")
-    parser.add_argument("--names", action="store_true", help="put the message's name into every line, as _template")
+    parser.add_argument("--template-names", action="store_true", help="put the message's name into every line, as _template")
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -41,7 +41,7 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.hex and arguments.framing != "none":
         print("codegen decode: --hex and --framing exclude each other", file=sys.stderr)
         return USAGE
-    codec = JsonCodec(read_schema(arguments), names=arguments.names)
+    codec = JsonCodec(read_schema(arguments), names=arguments.template_names)
     decode = decode_lines if arguments.hex else decode_frames if arguments.framing == "sofh" else decode_stream
     out = sys.stdout.buffer
     count = damaged = 0

@@ -8,6 +8,7 @@ have a tree of their own, `aerowire.codegen.ir`; the primitives are shared.  Not
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -342,6 +343,11 @@ class MessageSchema:
     types: tuple[Type, ...]
     messages: tuple[Message, ...]
     location: Location | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def file_name(self) -> str:
+        """What generated files say that they were made from: a folder would be that of one machine."""
+        return re.split(r"[/\\]", self.source)[-1]
 
     def message(self, template_id: int) -> Message | None:
         return next((message for message in self.messages if message.id == template_id), None)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+MODULE_SUFFIXES = (".py", ".pyi", ".pyx", ".pxd")
+
 
 @dataclass(frozen=True, slots=True)
 class Placement:
@@ -28,7 +30,12 @@ class Placement:
         return self.package.replace(".", "/")
 
     def file(self, target: str, suffix: str = ".py") -> str:
-        """The one file of a target that needs no more."""
+        """The one file of a target that needs no more.
+
+        A module is called after its target, a document (a dissector, a reference) after its schema: documents of several schemas
+        are often put into one folder.
+        """
         if self.is_project:
             return f"aerowire/codecs/{target}/{self.package}{suffix}"
-        return f"{self.package.replace('.', '/')}/{target}{suffix}"
+        name = target if suffix in MODULE_SUFFIXES else self.package.rpartition(".")[2]
+        return f"{self.package.replace('.', '/')}/{name}{suffix}"

@@ -40,8 +40,7 @@ class JsonMessages:
     name = "json"
 
     def render(self, schema: MessageSchema, placement: Placement) -> dict[str, str]:
-        path = placement.file(self.name, ".json") if placement.is_project else f"{placement.folder(self.name)}/schema.json"
-        return {path: json_text(schema_json(schema))}
+        return {placement.file(self.name, ".json"): json_text(schema_json(schema))}
 
 
 def schema_json(schema: MessageSchema) -> dict[str, Any]:
