@@ -349,7 +349,7 @@ class _Drawing:
             name = names.pop()
             name = f"{name}Text" if _lowered(name) in JAVA else name
             block.data.append(Data(name, self.next_id(), self.random.choice(data_types), since))
-        if block.keeps_room or (self.chance(0.2) and block_size(block, self.version)):
+        if self.chance(0.2) and block_size(block, self.version):
             block.padding = self.random.randint(0, 9)
 
     def added(self, count: int, block: Block, depth: int) -> list[int]:

@@ -203,10 +203,6 @@ class Block:
     since: int = 0
 
     @property
-    def keeps_room(self) -> bool:
-        return any(isinstance(one.type, Composite) and one.type.grows for one in self.fields)
-
-    @property
     def count_range(self) -> tuple[int, int]:
         assert self.dimension is not None
         count = next(one.type for one in self.dimension.members if one.name == "numInGroup")
@@ -239,7 +235,7 @@ class Schema:
 
     def xml(self, version: int | None = None) -> str:
         """The schema file, of an older version if one is given."""
-        return _Writing(self.version if version is None else version, self.version).schema(self)
+        return _Writing(self.version if version is None else version).schema(self)
 
 
 def is_constant(one: Type) -> bool:
@@ -287,9 +283,8 @@ def living(declared: list[Aging], version: int) -> Iterator[Aging]:
 class _Writing:
     """Writes one version of a schema."""
 
-    def __init__(self, version: int, newest: int) -> None:
+    def __init__(self, version: int) -> None:
         self.version = version
-        self.newest = newest
 
     def schema(self, schema: Schema) -> str:
         root = Xml.Element(
@@ -363,9 +358,7 @@ class _Writing:
             element.text = str(one.constant)
 
     def block(self, parent: Xml.Element, tag: str, block: Block, more: dict[str, object]) -> None:
-        # Where a composite grows, there was room for it from the start.
-        measured = self.newest if block.keeps_room else self.version
-        padded = None if block.padding is None else block_size(block, measured) + block.padding
+        padded = None if block.padding is None else block_size(block, self.version) + block.padding
         # A length of 0 means that none is given.
         element = _add(parent, tag, name=block.name, id=block.id, blockLength=padded or None, sinceVersion=block.since or None, **more)
         for one in living(block.fields, self.version):
