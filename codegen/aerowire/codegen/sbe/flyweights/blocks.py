@@ -277,7 +277,7 @@ def _setter(module: Module, value: Value) -> list[str]:
         given = f"str | {module.use('_Buffer')}"
     if value.kind == "numbers":
         given = f"{module.use('_Iterable')}[{given[6:-6]}]"
-    given += " | None" if value.may_be_none else ""
+    given += " | None" if value.takes_none else ""
     at = f"self._offset + {value.offset}" if value.offset else "self._offset"
     return [
         f"    @{value.name}.setter",
@@ -301,8 +301,8 @@ def _composite_setter(module: Module, value: Value) -> list[str]:
         start = f"self._offset + {value.offset}" if value.offset else "self._offset"
         end = f"self._offset + {value.offset + value.size}"
         lines += ["        if value is None:", f"            self._buffer[{start} : {end}] = {name}"]
-        return [*lines, "            return", f"        {put}(value, self.{value.name})"]
-    return [*lines, f"        {put}(value, self.{value.name})"]
+        lines.append("            return")
+    return [*lines, *spread_flat(f"{put}(", f"value, {kind}, self.{value.name}, self, {literal(value.node.name)}", ")", 2)]
 
 
 def _part_readers(module: Module, owner: Block, stem: str) -> list[str]:

@@ -146,12 +146,12 @@ class Module:
             null = f"bytes({value.size})"
         elif value.kind == "numbers":
             length = value.size // max(value.type.primitive.size, 1) if isinstance(value.type, EncodedType) else 0
-            row = f"*([{self._null(value)}] * {length} if {given} is None else {given})" if value.may_be_none else f"*{given}"
+            row = f"*([{self._null(value)}] * {length} if {given} is None else {given})" if value.takes_none else f"*{given}"
             return f"{self.whole(value.code)}.pack({row})" if in_row else row
         else:
             plain = f"ord({given})" if value.kind == "char" else given
             null = self._null(value)
-        return f"{null} if {given} is None else {plain}" if value.may_be_none else plain
+        return f"{null} if {given} is None else {plain}" if value.takes_none else plain
 
     def _null(self, value: Value) -> str:
         return self.define("_NAN", 'float("nan")') if is_nan(value.null) else repr(value.null)

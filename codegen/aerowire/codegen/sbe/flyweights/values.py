@@ -118,6 +118,11 @@ class Value:
         return self.is_optional or (self.since > 0 and not self.is_constant)
 
     @property
+    def takes_none(self) -> bool:
+        """None may be written; a row of optional numbers or characters is then null throughout."""
+        return self.may_be_none or (self.presence is Presence.OPTIONAL and self.kind in {"numbers", "text"})
+
+    @property
     def plain_annotation(self) -> str:
         if self.kind in {"enum", "flags", "composite"}:
             return self.class_name
@@ -157,13 +162,13 @@ class Value:
     def expected(self) -> str:
         """What a value must be, for the error that says that one is not."""
         if self.kind == "text":
-            return f"text of at most {self.size} bytes of {self.encoding}"
+            return f"text of at most {self.size} bytes of {self.encoding} without NUL"
         if self.kind == "char":
             return "one character"
         if self.kind == "numbers" and isinstance(self.type, EncodedType):
             return f"{self.type.length} numbers of {self.primitive_name}"
         name = f"{self.class_name}, {self.primitive_name}" if self.class_name else self.primitive_name
-        return f"{name} or None" if self.may_be_none else name
+        return f"{name} or None" if self.takes_none else name
 
 
 def null_image(composite: Composite, order: str) -> bytes:

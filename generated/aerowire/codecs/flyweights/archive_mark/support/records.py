@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
-from .errors import SbeError, check_room, new, view_of
+from .errors import SbeError, check_room, new, refused, view_of
 from .flyweight import Flyweight
 from .reading import GroupDecoder
 from .writing import MessageEncoder
@@ -75,19 +75,22 @@ def write_record(record: Any, target: Any) -> None:
     for name in record._MEMBERS:
         if name in record._CONSTANTS:
             continue
-        value = getattr(record, name)
-        if isinstance(value, list):
-            group = getattr(target, name)(len(value))
-            for one in value:
-                write_record(one, group.next())
-        elif isinstance(value, Record):
-            write_record(value, getattr(target, name))
-        else:
+        value, kind = getattr(record, name), record._MEMBERS[name]
+        # A group is begun by a method, everything else is a property.
+        if kind is None or not callable(getattr(type(target), name)):
             setattr(target, name, value)
+            continue
+        if not isinstance(value, list | tuple) or not all(isinstance(one, kind) for one in value):
+            raise refused(target, name, f"a list of {kind.__name__}", value)
+        group = getattr(target, name)(len(value))
+        for one in value:
+            write_record(one, group.next())
 
 
-def put(record: Any, target: Any) -> None:
-    """Write a record with the encoder of a composite."""
+def put(record: Any, kind: type[Record], target: Any, owner: Flyweight, name: str) -> None:
+    """Write the record of a composite with its encoder; `name` is what its owner calls it."""
+    if not isinstance(record, kind):
+        raise refused(owner, name, f"a {kind.__name__}", record)
     write_record(record, target)
 
 

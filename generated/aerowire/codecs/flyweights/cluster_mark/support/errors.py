@@ -90,6 +90,9 @@ def bytes_of(value: str | Buffer, encoding: str, size: int) -> bytes:
     """Text as a row of characters, padded with NUL; what does not fit is refused, never cut."""
     if isinstance(value, str):
         raw = value.encode(encoding, "surrogatepass" if encoding.startswith(("utf-16", "utf-32")) else "surrogateescape")
+        # It would be the end when the text is read.
+        if "\0" in value:
+            raise IrregularError
     else:
         raw = bytes(memoryview(value))
     if len(raw) > size:
