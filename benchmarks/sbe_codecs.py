@@ -4,7 +4,7 @@
     python benchmarks/sbe_codecs.py
     python benchmarks/sbe_codecs.py --runs 9 --json
 
-The message has eight fields, a group of three and sixteen bytes of data (sbe/trade.xml). What is not installed is left out, and the
+The message has eight fields, a group of three and sixteen bytes of data (sbe_parts/trade.xml). What is not installed is left out, and the
 table says so: `pip install -e .[bench]` brings protobuf and sbe. Below it, what columns, generating and importing take. Exit 1 when a
 bar is missed.
 """
@@ -20,10 +20,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks.sbe.generated import Generated
-from benchmarks.sbe.large import generating_s, importing_ms
-from benchmarks.sbe.measuring import Bars, columns_ns, measured, table
-from benchmarks.sbe.rivals import RIVALS, fused_struct
+from benchmarks.sbe_parts.generated import Generated
+from benchmarks.sbe_parts.large import generating_s, importing_ms
+from benchmarks.sbe_parts.measuring import Bars, columns_ns, measured, table
+from benchmarks.sbe_parts.rivals import RIVALS, fused_struct
 
 RUNS = 7
 COLUMN_MESSAGES = 1_000_000

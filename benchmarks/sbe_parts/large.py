@@ -7,8 +7,8 @@ import sys
 import time
 from pathlib import Path
 
-from benchmarks.sbe.generated import generate
-from benchmarks.sbe.rivals import SCHEMA
+from benchmarks.sbe_parts.generated import generate
+from benchmarks.sbe_parts.rivals import SCHEMA
 
 MESSAGES = 100
 SIZE = 350_000

@@ -10,8 +10,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from benchmarks.sbe.measuring import Decode, Encode, Maker
-from benchmarks.sbe.rivals import SCHEMA, TRADE, fused_struct
+from benchmarks.sbe_parts.measuring import Decode, Encode, Maker
+from benchmarks.sbe_parts.rivals import SCHEMA, TRADE, fused_struct
 
 TICK_ID = 2
 PACKAGE, NATIVE = "bench_trade", "bench_trade_native"

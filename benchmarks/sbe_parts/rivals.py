@@ -12,7 +12,7 @@ import struct
 from pathlib import Path
 from typing import Any
 
-from benchmarks.sbe.measuring import Decode, Encode, Maker
+from benchmarks.sbe_parts.measuring import Decode, Encode, Maker
 
 SCHEMA = Path(__file__).resolve().parent / "trade.xml"
 
