@@ -213,7 +213,11 @@ def test_names_that_differ_by_case_stay_apart(codecs: ModuleType) -> None:
     [
         ("serial_number", -1, "Car.serialNumber: the value cannot be written: expected uint64, found -1"),
         ("serial_number", None, "Car.serialNumber: the value cannot be written: expected uint64, found None"),
-        ("plate", "TOO LONG", "Car.plate: the value cannot be written: expected text of at most 6 bytes of ascii without NUL, found 'TOO LONG'"),
+        (
+            "plate",
+            "TOO LONG",
+            "Car.plate: the value cannot be written: expected text of at most 6 bytes of ascii without NUL, found 'TOO LONG'",
+        ),
         ("plate", "é", "Car.plate: the value cannot be written"),
         ("rates", (1.0,), r"Car.rates: the value cannot be written: expected 2 numbers of float, found \(1.0,\)"),
         ("rates", (1e300, 0.0), "Car.rates: the value cannot be written"),

@@ -81,7 +81,7 @@ def _value_constants(module: Module, value: Value) -> Iterator[str]:
     if value.is_constant:
         if value.class_name:
             module.use_class(value.class_name, "enums")
-        yield f"    {value.name}: {module.use('ClassVar')}[{value.plain_annotation}] = {module.model.constant(value)}"
+        yield f"    {value.name}: {module.use('ClassVar')}[{value.constant_annotation}] = {module.model.constant(value)}"
 
 
 def _meta(owner: Owner, before: str) -> list[str]:

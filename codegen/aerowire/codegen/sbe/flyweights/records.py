@@ -39,7 +39,7 @@ def add_record(module: Module, stem: str, owner: Owner, methods: list[str]) -> N
         else [f"    _CONSTANTS: ClassVar[tuple[str, ...]] = ({inside})"]
     )
     for value in constants:
-        lines.append(f"    {value.name}: ClassVar[{value.plain_annotation}] = {module.model.constant(value)}")
+        lines.append(f"    {value.name}: ClassVar[{value.constant_annotation}] = {module.model.constant(value)}")
     module.lines += [*lines, *fields, *methods]
 
 

@@ -77,8 +77,13 @@ class Value:
 
     @property
     def is_constant(self) -> bool:
-        """It has a value that takes no bytes (an enum in a composite cannot say which)."""
-        return self.presence is Presence.CONSTANT and not (isinstance(self.node, Member) and isinstance(self.type, Enum))
+        """It takes no bytes.  An enum in a composite cannot say which value it has, so it has none."""
+        return self.presence is Presence.CONSTANT
+
+    @property
+    def constant_annotation(self) -> str:
+        has_no_value = isinstance(self.node, Member) and isinstance(self.type, Enum)
+        return f"{self.plain_annotation} | None" if has_no_value else self.plain_annotation
 
     @property
     def is_composite(self) -> bool:
@@ -207,6 +212,8 @@ class Model:
         if found is None and isinstance(value.type, EncodedType):
             found = value.type.constant
         if isinstance(value.type, Enum):
+            if found is None:
+                return "None"
             return f"{value.class_name}.{enum_member_names(value.type)[str(found)]}"
         if isinstance(found, str):
             return literal(found)
