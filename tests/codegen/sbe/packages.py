@@ -8,6 +8,9 @@ from importlib import import_module, invalidate_caches
 from pathlib import Path
 from types import ModuleType
 
+import pytest
+
+from aerowire.codegen.main import main
 from aerowire.codegen.sbe.ir import MessageSchema
 from aerowire.codegen.sbe.placement import Placement
 from aerowire.codegen.sbe.reading import load_message_schema
@@ -39,6 +42,17 @@ def import_package(schema: MessageSchema, folder: Path) -> ModuleType:
     finally:
         sys.path.remove(str(folder))
     return package
+
+
+def import_native(file: Path, folder: Path) -> tuple[ModuleType, ModuleType]:
+    """Generate a package of a schema's file with compiled codecs; returns the package and the compiled module."""
+    name = f"native_{next(_number)}"
+    command = ["generate", str(file), "--out", str(folder), "--package", name, "--target", "flyweights,native", "--native"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CFLAGS", "-O0")
+        assert main(command) == 0
+        patch.syspath_prepend(str(folder))
+        return import_module(name), import_module(f"{name}.native")
 
 
 def garage() -> MessageSchema:

@@ -132,8 +132,9 @@ class _Record:
             f"{INDENT * 2}cdef uint8_t near[{NEAR}]",
             f"{INDENT * 2}cdef _Out out",
             f"{INDENT * 2}cdef uint8_t* p",
-            f"{INDENT * 2}out.data, out.used, out.room, out.heap = near, {header.size}, {NEAR}, NULL",
+            f"{INDENT * 2}out.data, out.used, out.room, out.heap = near, 0, {NEAR}, NULL",
             f"{INDENT * 2}try:",
+            f"{INDENT * 3}_claim(&out, {header.size})",
             f"{INDENT * 3}_write_{stem}(self, &out)",
             f"{INDENT * 3}p = out.data",
             f"{INDENT * 3}memset(p, 0, {header.size})",
@@ -236,7 +237,7 @@ class _Record:
         if value.kind == "text" and value.encoding in PLAIN_ENCODINGS:
             return f"_text({place}, {value.size}, {PLAIN_ENCODINGS[value.encoding]})"
         if value.kind == "text":
-            return f"{self.module.use('_text_of')}((<const char*>({place}))[:{value.size}], {literal(value.encoding)})"
+            return self.module.decoded(value, f"(<const char*>({place}))[:{value.size}]")
         if value.kind == "numbers":
             return _read_row(value, place)
         c = c_type(_primitive(value))
@@ -351,10 +352,10 @@ class _Record:
         assert isinstance(value.type, EncodedType)
         c, size, length = c_type(value.type.primitive), value.type.primitive.size, value.type.length
         yield f"{INDENT}row = {f'({_c_number(value, c)},) * {length} if {given} is None else ' if value.may_be_none else ''}{given}"
-        yield from (
-            f"{INDENT}if not isinstance(row, (tuple, list)) or len(row) != {length}:",
-            f"{INDENT * 2}raise {self.module.use('_IrregularError')}",
-        )
+        yield from (f"{INDENT}if not isinstance(row, (tuple, list)):", f"{INDENT * 2}raise {self.module.use('_IrregularError')}")
+        # A list could have another length by the time that its numbers have been asked what they are.
+        yield f"{INDENT}row = tuple(row)"
+        yield from (f"{INDENT}if len(row) != {length}:", f"{INDENT * 2}raise {self.module.use('_IrregularError')}")
         if length <= UNROLLED:
             for index in range(length):
                 yield f"{INDENT}_store_{c}({place} + {index * size}, {_converted(c, f'row[{index}]')})"
@@ -388,7 +389,7 @@ class _Record:
         if encoding in ("ascii", "utf-8"):
             raw = f"_as_utf8(self.{name}, {encoding == 'ascii'})"
         elif encoding:
-            raw = f"self.{name}.encode({literal(encoding)}, {literal(errors_of(encoding))})"
+            raw = f"_as_bytes(self.{name}.encode({literal(encoding)}, {literal(errors_of(encoding))}))"
         else:
             raw = f"_as_bytes(self.{name})"
         return [
