@@ -127,7 +127,7 @@ def _decoder_entry(group: Any, index: int) -> Any:
 
 
 def _decoder_rewind(block: Any) -> None:
-    del block._marks[1:]
+    block._marks = block._marks[:1]
     block._order = BlockOrder(getattr(block, "_marks", None))
 
 

@@ -14,7 +14,7 @@ from .parts import DataPart, GroupPart, Numbers
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-MAX_EMPTY_ENTRIES = 65_535  # entries of a group that take no bytes: nothing in the buffer limits their count
+MAX_EMPTY_ENTRIES = 65_535  # entries of a message that take no bytes: nothing in the buffer limits their count
 
 
 class CompositeDecoder(Flyweight):
@@ -125,7 +125,7 @@ class BlockDecoder(Flyweight):
 
     def rewind(self) -> None:
         """Forget where groups and data start, as when the bytes have changed."""
-        del self._marks[1:]
+        self._marks = self._marks[:1]
 
     @property
     def encoded_length(self) -> int:
@@ -138,10 +138,15 @@ class BlockDecoder(Flyweight):
 
 
 class MessageDecoder(BlockDecoder):
-    """Reads a message.  The buffer must not be resized while it is wrapped."""
+    """Reads a message.  The buffer must not be resized while it is wrapped.
 
-    __slots__ = ("_acting_block_length",)
+    The groups and entries that came out of a decoder belong to it: one that is kept while its decoder is wrapped again reads the new
+    buffer, at the places that it had in the old one.
+    """
+
+    __slots__ = ("_acting_block_length", "_empties")
     _acting_block_length: int
+    _empties: EmptyEntries
     SBE_TEMPLATE_ID: ClassVar[int]
     SBE_SCHEMA_ID: ClassVar[int]
     SBE_SCHEMA_VERSION: ClassVar[int]
@@ -339,10 +344,37 @@ def open_group(part: GroupPart, block: BlockDecoder, at: int) -> GroupDecoder[An
         if count < 0 or count * entry > available:
             where = f"{block._path()}.{part.name}"
             raise SbeError("the entries do not fit the buffer", where, f"at most {available} bytes", f"{count} entries of {entry}")
-        if entry == 0 and count > MAX_EMPTY_ENTRIES:
-            where = f"{block._path()}.{part.name}"
-            raise SbeError("too many entries without bytes", where, f"at most {MAX_EMPTY_ENTRIES}", count)
+        if entry == 0:
+            take_empty(part, block, at, count)
     return _entries(block, part, start, block_length, count)
+
+
+class EmptyEntries:
+    """The entries without bytes of a message: how many each group has, by where the group starts."""
+
+    __slots__ = ("counts", "marks", "total")
+
+    def __init__(self, marks: list[int]) -> None:
+        """`marks` are those of the message, which are others when it is wrapped again."""
+        self.marks = marks
+        self.counts: dict[int, int] = {}
+        self.total = 0
+
+
+def take_empty(part: GroupPart, block: BlockDecoder, at: int, count: int) -> None:
+    """Count the entries of a group that take no bytes, once however often it is read; raise SbeError when its message has too many."""
+    message: Any = block
+    while isinstance(message, EntryDecoder):
+        message = message._owner._owner
+    empties: EmptyEntries | None = getattr(message, "_empties", None)
+    if empties is None or empties.marks is not message._marks:
+        empties = message._empties = EmptyEntries(message._marks)
+    total = empties.total + count - empties.counts.get(at, 0)
+    if total > MAX_EMPTY_ENTRIES:
+        where = f"{block._path()}.{part.name}"
+        raise SbeError("too many entries without bytes", where, f"at most {MAX_EMPTY_ENTRIES} in a message", total)
+    empties.counts[at] = count
+    empties.total = total
 
 
 def _entries(owner: BlockDecoder, part: GroupPart, start: int, block_length: int, count: int) -> GroupDecoder[Any]:

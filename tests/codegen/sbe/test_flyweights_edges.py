@@ -1,0 +1,79 @@
+"""Generated code at the edges of what a schema and a caller may do: entries and sets of nothing, odd names, odd buffers."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from aerowire.codegen.sbe.ir import MessageSchema
+from aerowire.codegen.sbe.reading import ReadOptions, load_message_schema
+from tests.codegen.sbe.packages import import_package
+from tests.codegen.sbe.writing import schema
+
+TYPES = """<set name="Nothing" encodingType="uint8"></set>
+<composite name="varData"><type name="length" primitiveType="uint16"/><type name="varData" primitiveType="uint8" length="0"/></composite>"""
+ONE = '<field name="x" id="1" type="uint16"/>'
+MESSAGES = f"""<sbe:message name="Nest" id="1"><group name="outer" id="1"><group name="inner" id="2">
+<field name="x" id="3" type="uint8" sinceVersion="1"/></group></group></sbe:message>
+<sbe:message name="Flags" id="2"><field name="none" id="1" type="Nothing"/></sbe:message>
+<sbe:message name="Raw" id="3">{ONE}<group name="rows" id="2"><field name="y" id="3" type="uint8"/></group>
+<data name="bytes" id="4" type="varData"/></sbe:message>
+<sbe:message name="HEADER" id="4">{ONE}</sbe:message><sbe:message name="ClassVar" id="5">{ONE}</sbe:message>
+<sbe:message name="TYPE_CHECKING" id="6">{ONE}</sbe:message><sbe:message name="sbeError" id="7">{ONE}</sbe:message>
+<sbe:message name="FieldMeta" id="8">{ONE}</sbe:message>"""
+
+
+@pytest.fixture(scope="module")
+def edge_schema(tmp_path_factory: pytest.TempPathFactory) -> MessageSchema:
+    file: Path = tmp_path_factory.mktemp("schema") / "edges.xml"
+    file.write_text(schema(TYPES, MESSAGES, 'version="1"'))
+    return load_message_schema(file, options=ReadOptions(lenient=True))
+
+
+@pytest.fixture(scope="module")
+def edges(edge_schema: MessageSchema, tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
+    return import_package(edge_schema, tmp_path_factory.mktemp("edges"))
+
+
+def nest(*counts: int, version: int = 1) -> bytes:
+    """A message of outer entries, of which each has so many inner ones that take no bytes."""
+    return struct.pack("<6H", 0, 1, 1, version, 0, len(counts)) + b"".join(struct.pack("<HH", 0, one) for one in counts)
+
+
+def walks(edges: ModuleType, data: bytes) -> list[Callable[[], Any]]:
+    """Every way to go through all of a message."""
+    decoder = edges.NestDecoder().wrap_and_apply_header(data)
+    return [
+        lambda: edges.Nest.decode(data),
+        lambda: edges.NestDecoder().wrap_and_apply_header(data).to_dict(),
+        lambda: edges.NestDecoder().wrap_and_apply_header(data).sbe_skip(),
+        lambda: [inner.x for outer in decoder.outer for inner in outer.inner],
+    ]
+
+
+def test_all_groups_of_a_message_share_the_limit_of_entries_without_bytes(edges: ModuleType) -> None:
+    told = r"^Nest\.outer\[1\]\.inner: too many entries without bytes: expected at most 65535 in a message, found 65536$"
+    for walk in walks(edges, nest(65_535, 1, 65_535, version=0)):
+        with pytest.raises(edges.SbeError, match=told):
+            walk()
+    for walk in walks(edges, nest(65_530, 5, version=0)):
+        walk()
+
+
+def test_entries_without_bytes_count_once_however_often_they_are_read(edges: ModuleType) -> None:
+    decoder = edges.NestDecoder().wrap_and_apply_header(nest(60_000, version=0))
+    for _ in range(3):
+        assert len(decoder.outer[0].inner) == 60_000
+    decoder.wrap_and_apply_header(nest(0, 0, 60_000, version=0))
+    assert len(decoder.outer[2].inner) == 60_000
+    buffer = bytearray(nest(60_000, 0, version=0))
+    decoder.wrap_and_apply_header(buffer)
+    assert len(decoder.outer[0].inner) == 60_000
+    buffer[:] = nest(0, 60_000, version=0)
+    decoder.rewind()
+    assert [len(outer.inner) for outer in decoder.outer] == [0, 60_000]
