@@ -77,3 +77,11 @@ def test_entries_without_bytes_count_once_however_often_they_are_read(edges: Mod
     buffer[:] = nest(0, 60_000, version=0)
     decoder.rewind()
     assert [len(outer.inner) for outer in decoder.outer] == [0, 60_000]
+
+
+def test_a_set_without_choices_keeps_its_bits(edges: ModuleType) -> None:
+    data = struct.pack("<4HB", 1, 2, 1, 1, 5)
+    read = edges.FlagsDecoder().wrap_and_apply_header(data)
+    assert (read.none, type(read.none)) == (5, edges.Nothing)
+    assert edges.Flags.decode(data).encode() == data
+    assert edges.FlagsDecoder().wrap_and_apply_header(data[:8] + b"\0").none == 0
