@@ -85,3 +85,13 @@ def test_a_set_without_choices_keeps_its_bits(edges: ModuleType) -> None:
     assert (read.none, type(read.none)) == (5, edges.Nothing)
     assert edges.Flags.decode(data).encode() == data
     assert edges.FlagsDecoder().wrap_and_apply_header(data[:8] + b"\0").none == 0
+
+
+@pytest.mark.parametrize(
+    ("template", "name"), [(4, "HEADERType"), (5, "ClassVarType"), (6, "TYPECHECKING"), (7, "SbeErrorType"), (8, "FieldMetaType")]
+)
+def test_messages_may_be_called_like_names_in_the_modules(edges: ModuleType, template: int, name: str) -> None:
+    data = struct.pack("<5H", 2, template, 1, 1, 9)
+    record = edges.decode(data)
+    assert (type(record).__name__, record.x, record.encode()) == (name, 9, data)
+    assert getattr(edges, f"{name}Decoder")().wrap_and_apply_header(data).x == 9

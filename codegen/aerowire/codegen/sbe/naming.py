@@ -59,7 +59,9 @@ BUILTINS = frozenset(
     }
 )
 KEYWORDS = frozenset(keyword.kwlist)
-CLASS_RESERVED = frozenset({*keyword.kwlist, *dir(builtins)})
+# Names that generated modules use beside their classes.
+MODULE_NAMES = frozenset({"ClassVar", "HEADER", "TYPE_CHECKING", "FieldMeta", "SbeError"})
+CLASS_RESERVED = frozenset({*keyword.kwlist, *dir(builtins), *MODULE_NAMES})
 ENUM_RESERVED = frozenset({*dir(enum.IntFlag), *dir(enum.IntEnum), "name", "value", "mro", "NULL_VALUE"})
 
 NamedT = TypeVar("NamedT", bound=Named)
