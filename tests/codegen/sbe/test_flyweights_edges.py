@@ -87,6 +87,16 @@ def test_a_set_without_choices_keeps_its_bits(edges: ModuleType) -> None:
     assert edges.FlagsDecoder().wrap_and_apply_header(data[:8] + b"\0").none == 0
 
 
+def test_an_encoder_shows_the_fields_of_its_block(edges: ModuleType) -> None:
+    out = edges.RawEncoder().wrap_and_apply_header(bytearray(40))
+    out.x = 7
+    assert (repr(out), out.to_dict()) == ("RawEncoder(x=7)", {"x": 7})
+    row = out.rows(1).next()
+    row.y = 3
+    assert (repr(row), row.to_dict()) == ("RawRowsEncoder(y=3)", {"y": 3})
+    assert repr(edges.RawEncoder()) == "RawEncoder(<not wrapped>)"
+
+
 @pytest.mark.parametrize(
     ("template", "name"), [(4, "HEADERType"), (5, "ClassVarType"), (6, "TYPECHECKING"), (7, "SbeErrorType"), (8, "FieldMetaType")]
 )

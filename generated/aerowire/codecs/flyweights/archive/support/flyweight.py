@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import struct
 from typing import Any, ClassVar
 
 from .errors import FieldMeta
@@ -41,14 +42,18 @@ class Flyweight:
 
     def to_dict(self) -> dict[str, Any]:
         """Every member by its Python name; bytes are copied, composites are dicts and groups lists of them."""
-        return {name: plain(getattr(self, name)) for name in self._MEMBERS}
+        return {name: plain(getattr(self, name)) for name in self._shown()}
+
+    def _shown(self) -> tuple[str, ...]:
+        """The members that can be read."""
+        return self._MEMBERS
 
     def __repr__(self) -> str:
         parts: list[str] = []
         try:
-            for name in self._MEMBERS:
+            for name in self._shown():
                 parts.append(f"{name}={getattr(self, name)!r}")
-        except ValueError as error:
+        except (ValueError, struct.error) as error:
             parts.append(f"<damaged: {error}>")
         except AttributeError:
             parts = ["<not wrapped>"]

@@ -66,11 +66,18 @@ class FieldMeta(NamedTuple):
 def view_of(buffer: Buffer, where: str, *, is_written: bool = False) -> memoryview:
     """The buffer's bytes, whatever its items are."""
     view = memoryview(buffer)
+    if not view.c_contiguous:
+        raise SbeError("the bytes of the buffer are not side by side", where, "a contiguous buffer", f"strides of {view.strides}")
     if view.format != "B" or view.ndim != 1:
-        view = view.cast("B")
+        view = view.cast("B") if view.nbytes else memoryview(bytearray())
     if is_written and view.readonly:
         raise SbeError("the buffer is read-only", where, "a writable buffer", type(buffer).__name__)
     return view
+
+
+def contiguous(view: memoryview) -> memoryview | bytes:
+    """The bytes of any view, copied when they are not side by side."""
+    return view.cast("B") if view.c_contiguous and view.nbytes else view.tobytes()
 
 
 def text_of(raw: bytes, encoding: str) -> str:

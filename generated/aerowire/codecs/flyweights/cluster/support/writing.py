@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
-from .errors import SbeError, check_room, new, shortened, view_of
+from .errors import SbeError, check_room, contiguous, new, shortened, view_of
 from .flyweight import Flyweight
 from .parts import DataPart, GroupPart, Numbers
 
@@ -67,7 +67,7 @@ class BlockEncoder(Flyweight):
 
     def _put_data(self, part: DataPart, _: int, value: str | Buffer) -> None:
         try:
-            raw = value.encode(part.encoding, part.errors) if isinstance(value, str) else memoryview(value).cast("B")
+            raw = value.encode(part.encoding, part.errors) if isinstance(value, str) else contiguous(memoryview(value))
         except (TypeError, LookupError, UnicodeError) as error:
             where = f"{self._path()}.{part.name}"
             raise SbeError("the value cannot be written", where, part.encoding or "bytes", f"{shortened(value)} ({error})") from None
@@ -76,6 +76,10 @@ class BlockEncoder(Flyweight):
         at = self._cursor.claim(part.size + len(raw), self, part.name)
         part.put_length(self._buffer, at, len(raw))
         self._buffer[at + part.size : at + part.size + len(raw)] = raw
+
+    def _shown(self) -> tuple[str, ...]:
+        """The fields of the block: groups and data are only written."""
+        return self._MEMBERS[: len(self._MEMBERS) - len(self._PARTS)]
 
     def _unreadable(self, name: str) -> AttributeError:
         return AttributeError(f"{self._path()}.{name} is written in its turn; a decoder reads it")
