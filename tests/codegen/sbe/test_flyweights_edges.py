@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from aerowire.codegen.sbe.interpreter import MessageCodec, MessageError
 from aerowire.codegen.sbe.ir import MessageSchema
 from aerowire.codegen.sbe.reading import ReadOptions, load_message_schema
 from tests.codegen.sbe.packages import import_package
@@ -105,3 +106,36 @@ def test_messages_may_be_called_like_names_in_the_modules(edges: ModuleType, tem
     record = edges.decode(data)
     assert (type(record).__name__, record.x, record.encode()) == (name, 9, data)
     assert getattr(edges, f"{name}Decoder")().wrap_and_apply_header(data).x == 9
+
+
+def test_a_buffer_with_gaps_is_refused_and_data_with_gaps_is_joined(edges: ModuleType, edge_schema: MessageSchema) -> None:
+    data = edges.Raw(x=1, bytes_=b"ac").encode()
+    gaps = memoryview(bytes(byte for one in data for byte in (one, 0)))[::2]
+    told = "a contiguous buffer, found strides of"
+    for action in (edges.decode, edges.Raw.decode, edges.RawDecoder().wrap, edges.RawDecoder().wrap_and_apply_header):
+        with pytest.raises(edges.SbeError, match=told):
+            action(gaps)
+    with pytest.raises(edges.SbeError, match=told):
+        edges.RawEncoder().wrap_and_apply_header(memoryview(bytearray(80))[::2])
+    with pytest.raises(MessageError, match="expected a contiguous buffer"):
+        MessageCodec(edge_schema).decode(gaps)
+    part = memoryview(b"abcd")[::2]
+    assert edges.Raw(x=1, bytes_=part).encode() == data
+    buffer = bytearray(len(data))
+    out = edges.RawEncoder().wrap_and_apply_header(buffer)
+    out.x = 1
+    out.rows(0)
+    out.bytes_ = part
+    assert buffer == data
+
+
+def test_the_interpreter_names_what_is_wrong_with_its_arguments(edges: ModuleType, edge_schema: MessageSchema) -> None:
+    codec = MessageCodec(edge_schema)
+    data = edges.Raw(x=1).encode()
+    with pytest.raises(MessageError, match="expected an offset of at least 0, actual -4"):
+        codec.decode(data, -4)
+    values = {"x": 1, "rows": [], "bytes": b""}
+    for wrong in ("x", None, 1.5):
+        with pytest.raises(MessageError, match=r"^_header\.version: is of the wrong kind \(expected a number, actual "):
+            codec.encode("Raw", values, header={"version": wrong})
+    assert codec.encode("Raw", values, header={"version": 1}) == data

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
+from operator import index
 from typing import Any, NamedTuple
 
 from aerowire.codegen.sbe.interpreter.cursor import Cursor
@@ -138,7 +139,19 @@ class Envelope:
 def as_view(buffer: Buffer) -> memoryview:
     """The bytes of any buffer."""
     view = memoryview(buffer)
-    return view if view.format == "B" and view.ndim == 1 and view.contiguous else view.cast("B")
+    if not view.c_contiguous:
+        raise MessageError(
+            "the bytes of the buffer are not side by side", expected="a contiguous buffer", actual=f"strides of {view.strides}"
+        )
+    return view if view.format == "B" and view.ndim == 1 else view.cast("B")
+
+
+def _number(role: str, value: object) -> int:
+    """A number of the header that was given; its range is checked where it is written."""
+    try:
+        return index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise MessageError("is of the wrong kind", expected="a number", actual=shown(value)).within(role).within("_header") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +176,8 @@ class MessageCodec:
 
     def decode(self, buffer: Buffer, offset: int = 0) -> DecodedMessage:
         """Read the message whose header is at `offset`; bytes behind it are left alone.  Raises MessageError."""
+        if offset < 0:
+            raise MessageError("there is no message before the start of the buffer", expected="an offset of at least 0", actual=offset)
         view = as_view(buffer)
         cursor = Cursor(view, offset, len(view))
         framed = self._envelope.open(cursor)
@@ -181,5 +196,5 @@ class MessageCodec:
             there = ", ".join(f"{one.name} ({one.id})" for one in self.schema.messages)
             raise MessageError("there is no such message", expected=f"one of {there}", actual=shown(template))
         given = dict(header or {})
-        numbers = {role: int(given.pop(role)) for role in HEADER_ROLES if role in given}
+        numbers = {role: _number(role, given.pop(role)) for role in HEADER_ROLES if role in given}
         return bytes(envelope.write(plans, values, numbers, given))
