@@ -256,6 +256,21 @@ def test_messages_without_a_byte_have_no_next_one(generate: Generate, tmp_path: 
         module.SCHEMA.find(b"xyz")
 
 
+@pytest.mark.parametrize("version", [0, 1])
+@pytest.mark.parametrize("length", [(1 << 63) - 1, (1 << 63) - 20, 1 << 63, (1 << 64) - 1])
+def test_block_lengths_of_64_bits_are_beyond_the_end(generate: Generate, tmp_path: Path, length: int, version: int) -> None:
+    file = tmp_path / "long.xml"
+    long = '<type name="blockLength" primitiveType="uint{}"/>'
+    message = '<sbe:message name="m" id="9"><field name="a" id="1" type="uint8"/></sbe:message>'
+    file.write_text(written("", message, 'version="1"').replace(long.format(16), long.format(64), 1))
+    (layout,) = generate(load_message_schema(file), "dtypes").SCHEMA.messages
+    good, bad = struct.pack("<QHHHB", 1, 9, 1, 1, 7), struct.pack("<QHHHB", length, 9, 1, version, 8)
+    assert layout.decode(good + good, [0, len(good)])["a"].tolist() == [7, 7]
+    with pytest.raises(ValueError, match=f"block beyond the end.*expected {length} bytes, actual 1") as caught:
+        layout.decode(good + bad, [0, len(good)])
+    assert caught.value.message == 1
+
+
 def test_module_needs_numpy_alone(trading: MessageSchema, generate: Generate) -> None:
     before = set(sys.modules)
     generate(trading, "dtypes")

@@ -285,7 +285,8 @@ class MessageLayout:
     def decode(self, buffer: Any, offsets: ArrayLike, *, ends: ArrayLike | None = None) -> Columns:
         """Decode messages whose headers start at `offsets` (any order); each ends by its own of `ends`, or by the buffer's end.
 
-        Returns copies.  Raises ColumnsError with the index of the first damaged message, or one of another template or schema.
+        Returns copies.  Raises ColumnsError with the index of a message that is damaged, or is one of another template or
+        schema.  All are read side by side, so that of several such messages it need not be the first.
         """
         data, starts = as_bytes(buffer), np.ascontiguousarray(offsets, np.int64)
         limits: Ints | int = len(data) if ends is None else np.minimum(np.ascontiguousarray(ends, np.int64), len(data))
@@ -524,12 +525,12 @@ def _decode_block(
     if isinstance(versions, int) or not len(versions):
         version = versions if isinstance(versions, int) else 0
         _check(np.broadcast_to(np.asarray(lengths) < layout.least_block_length(version), begin.shape))
-        _check(begin + lengths > ends)
+        _check(lengths > ends - begin)
         columns = _gather(layout, data, begin, version)
         assert columns is not None
         versions = version
     else:
-        _check(begin + lengths > ends)
+        _check(lengths > ends - begin)
         columns = _merge(layout, data, begin, lengths, versions)
     return columns, _decode_tail(columns, data, begin + lengths, ends, versions)
 
