@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from aerowire.codegen.sbe.reading import load_message_schema
-from tests.codegen.sbe.packages import import_package
+from tests.codegen.sbe.packages import import_native
 from tests.codegen.sbe.writing import schema
 
 TYPES = """<composite name="Point"><type name="x" primitiveType="int32"/></composite>
@@ -22,10 +21,16 @@ MESSAGES = """<sbe:message name="Shape" id="1"><field name="name" id="1" type="N
 
 
 @pytest.fixture(scope="module")
-def shapes(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
+def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[ModuleType, ModuleType]:
+    """The Python package and the compiled module."""
     folder: Path = tmp_path_factory.mktemp("shapes")
     (folder / "shapes.xml").write_text(schema(TYPES, MESSAGES))
-    return import_package(load_message_schema(folder / "shapes.xml"), folder)
+    return import_native(folder / "shapes.xml", folder)
+
+
+@pytest.fixture(params=["python", "native"])
+def shapes(request: pytest.FixtureRequest, both: tuple[ModuleType, ModuleType]) -> ModuleType:
+    return both[request.param == "native"]
 
 
 def shape(shapes: ModuleType, **values: Any) -> Any:
@@ -40,11 +45,21 @@ def shape(shapes: ModuleType, **values: Any) -> Any:
         ("name", "abcdefg", "at most 6 bytes of utf-8 without NUL, found 'abcdefg'"),
         ("wide", "a\0", "Shape.wide: the value cannot be written: expected text of at most 8 bytes of utf-16-le without NUL"),
         ("row", [1, 2, 3, 4], "Shape.row: the value cannot be written: expected 3 numbers of int16, found [1, 2, 3, 4]"),
+        ("row", [1, None, 3], "expected 3 numbers of int16, found [1, None, 3]"),
+        ("row", [1, [2], 3], "expected 3 numbers of int16, found [1, [2], 3]"),
+        ("row", (1, {}, 3), "expected 3 numbers of int16, found (1, {}, 3)"),
+        ("row", None, "expected 3 numbers of int16, found None"),
+        ("row", {1: 2}, "expected 3 numbers of int16, found {1: 2}"),
         ("row", 5, "expected 3 numbers of int16, found 5"),
         ("row", (1, 2, 40_000), "expected 3 numbers of int16, found (1, 2, 40000)"),
         ("centre", None, "Shape.centre: the value cannot be written: expected a Point, found None"),
         ("centre", 5, "expected a Point, found 5"),
+        ("centre", {"x": 1}, "expected a Point, found {'x': 1}"),
+        ("centre", [], "expected a Point, found []"),
         ("corners", None, "Shape.corners: the value cannot be written: expected a list of ShapeCorners, found None"),
+        ("corners", {1: 2}, "expected a list of ShapeCorners, found {1: 2}"),
+        ("corners", [None], "expected a list of ShapeCorners, found [None]"),
+        ("corners", [{"at": {"x": 1}}], "expected a list of ShapeCorners, found [{'at': {'x': 1}}]"),
         ("corners", [5], "expected a list of ShapeCorners, found [5]"),
     ],
 )
@@ -58,6 +73,13 @@ def test_names_the_entry_that_cannot_be_written(shapes: ModuleType) -> None:
     corners = [shapes.ShapeCorners(at=shapes.Point(x=1)), shapes.ShapeCorners(at=None)]
     with pytest.raises(shapes.SbeError, match=r"^Shape\.corners\[1\]\.at: the value cannot be written: expected a Point, found None$"):
         shape(shapes, corners=corners).encode()
+
+
+@pytest.mark.parametrize("value", [None, 5, {"x": 1}, []])
+def test_an_encoder_refuses_what_is_no_composite(shapes: ModuleType, value: object) -> None:
+    encoder = shapes.ShapeEncoder().wrap(bytearray(64))
+    with pytest.raises(shapes.SbeError, match=r"^Shape\.centre: the value cannot be written: expected a Point, found "):
+        encoder.centre = value
 
 
 def test_none_makes_a_row_of_optional_numbers_null(shapes: ModuleType) -> None:
