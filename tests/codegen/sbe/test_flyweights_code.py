@@ -31,6 +31,7 @@ def write(buffer: bytearray) -> int:
     for leg in out.legs(2):
         leg.wrap_ = 3
     out.maker = "x"
+    out.sbe_check_complete()
     return out.encoded_length
 """
 ORDER = """
@@ -80,6 +81,46 @@ print(len(read.newer), read.maker, bytes(read.picture), read.wide)
 read.rewind()
 print(len(read.legs))
 assert garage.Car.decode(buffer).encode() == bytes(buffer[:out.sbe_limit])
+"""
+
+ALLOWED = """
+import garage
+buffer = bytearray(400)
+out = garage.CarEncoder().wrap_and_apply_header(buffer)
+for leg in out.legs(4): leg.wrap_ = 1
+tours = out.tours(2)
+for title in ("one", "two"):
+    tour = tours.next()
+    tour.stops(1).next().note = title
+    tour.title = title
+    tour.raw = b""
+out.newer(0)
+out.maker = "m"
+out.picture = b""
+out.wide = ""
+out.sbe_check_complete()
+whole = garage.Car.decode(buffer).to_dict()
+read = garage.CarDecoder().wrap_and_apply_header(buffer)
+assert read.to_dict() == whole
+assert "title='two'" in repr(read) and "damaged" not in repr(read), repr(read)
+legs = read.legs
+assert repr(legs) == repr(legs) and repr(legs).count("CarLegsDecoder(") == 4
+assert [leg.wrap_ for leg in legs[0:2]] == [1, 1]
+assert (legs[2].wrap_, legs[-1].wrap_) == (1, 1)
+for wrong in (4, -5):
+    try:
+        legs[wrong]
+    except IndexError as error:
+        assert str(error) == f"Car.legs has 4 entries; there is no {wrong}"
+tours = read.tours
+first = None
+for tour in tours:
+    assert "damaged" not in repr(tours) + repr(tour) + repr(first)
+    assert [stop.note for stop in tour.stops] == [tour.title]
+    tour.raw
+    first = first or tour
+assert first.to_dict() == whole["tours"][0]
+print(len(read.newer), read.maker)
 """
 
 
@@ -139,6 +180,11 @@ def test_order_is_checked_when_asked_for(folder: Path) -> None:
         "0 m b'' ",
         "2",
     ]
+
+
+@pytest.mark.parametrize("checks", ["0", "1"])
+def test_what_is_in_order_and_what_is_only_shown_passes_the_checks(folder: Path, checks: str) -> None:
+    assert run(folder, "-c", ALLOWED, AEROWIRE_SBE_PRECEDENCE_CHECKS=checks) == "0 m\n"
 
 
 def test_generate_says_how_to_import(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -75,6 +75,9 @@ class BlockEncoder(Flyweight):
         part.put_length(self._buffer, at, len(raw))
         self._buffer[at + part.size : at + part.size + len(raw)] = raw
 
+    def sbe_check_complete(self) -> None:
+        """Raise SbeError when a group, an entry or data is missing, if the order is checked; does nothing if it is not."""
+
     def _shown(self) -> tuple[str, ...]:
         """The fields of the block: groups and data are only written."""
         return self._MEMBERS[: len(self._MEMBERS) - len(self._PARTS)]

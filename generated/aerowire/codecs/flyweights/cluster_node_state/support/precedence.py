@@ -17,10 +17,12 @@ from .errors import SbeError
 class BlockOrder:
     """What of a block was read or written: the number of parts, and the group that was begun last."""
 
-    __slots__ = ("group", "marks", "passed")
+    __slots__ = ("group", "is_shown", "marks", "passed")
 
-    def __init__(self, marks: Any) -> None:
+    def __init__(self, marks: Any, *, is_shown: bool = False) -> None:
+        """What is only shown may be read in any order."""
         self.marks = marks
+        self.is_shown = is_shown
         self.passed = 0
         self.group: GroupOrder | None = None
 
@@ -65,6 +67,8 @@ def _missing_entries(group: GroupOrder) -> str:
 def _pass(block: Any, index: int) -> BlockOrder:
     """A part is asked for: everything before must be done, and it itself not yet."""
     order = _order_of(block)
+    if order.is_shown:
+        return order
     where = f"{block._path()}.{block._PARTS[index].name}"
     owner = getattr(block, "_owner", None)
     if owner is not None and getattr(owner, "_order", None) is not None and owner._order.entry is not block:
@@ -100,7 +104,7 @@ def _begin(group: Any, entry: Any, index: int) -> None:
 def _decoder_group(block: Any, part: Any, index: int) -> Any:
     order = _pass(block, index)
     group = reading.open_group(part, block, block._start_of(index))
-    group._order = order.group = GroupOrder(len(group))
+    group._order = order.group = None if order.is_shown else GroupOrder(len(group))
     return group
 
 
@@ -118,12 +122,29 @@ def _decoder_entries(group: Any) -> Any:
 
 
 def _decoder_entry(group: Any, index: int) -> Any:
-    if not 0 <= index < len(group):
-        raise IndexError(index)
     entry = group._entry(index, group._start_of(index))
-    if hasattr(group, "_order"):
+    if getattr(group, "_order", None) is not None:
         _begin(group, entry, index)
     return entry
+
+
+def _decoder_item(group: Any, index: Any) -> Any:
+    count = len(group)
+    if isinstance(index, slice):
+        return [_decoder_entry(group, one) for one in range(*index.indices(count))]
+    if not -count <= index < count:
+        raise IndexError(f"{group._path()} has {count} entries; there is no {index}")
+    return _decoder_entry(group, index % count)
+
+
+def _decoder_group_repr(group: Any) -> str:
+    """Shows all entries, which counts as reading none."""
+    kept = getattr(group, "_order", None)
+    group._order = None
+    try:
+        return repr(list(group))
+    finally:
+        group._order = kept
 
 
 def _decoder_rewind(block: Any) -> None:
@@ -136,7 +157,7 @@ def _unnoticed(plain_method: Any) -> Any:
 
     def method(block: Any) -> Any:
         kept = getattr(block, "_order", None)
-        block._order = BlockOrder(getattr(block, "_marks", None))
+        block._order = BlockOrder(getattr(block, "_marks", None), is_shown=True)
         try:
             return plain_method(block)
         finally:
@@ -207,7 +228,7 @@ def install() -> None:
             },
         ),
         (reading.MessageDecoder, {"_wrap": _checked_wrap(reading.MessageDecoder._wrap)}),
-        (reading.GroupDecoder, {"__iter__": _decoder_entries, "__getitem__": _decoder_entry}),
+        (reading.GroupDecoder, {"__iter__": _decoder_entries, "__getitem__": _decoder_item, "__repr__": _decoder_group_repr}),
         (writing.BlockEncoder, {"_put_group": _encoder_group, "_put_data": _checked_data(writing.BlockEncoder._put_data)}),
         (writing.MessageEncoder, {"_wrap": _checked_wrap(writing.MessageEncoder._wrap), "rewind": _encoder_rewind}),
         (writing.BlockEncoder, {"sbe_check_complete": _complete}),
