@@ -17,6 +17,8 @@ from tests.codegen.sbe.packages import import_package
 from tests.codegen.sbe.writing import schema
 
 TYPES = """<set name="Nothing" encodingType="uint8"></set>
+<type name="Eight" primitiveType="char" length="8"/>
+<composite name="Sized"><type name="encoded" primitiveType="char" length="3"/><type name="more" primitiveType="uint8"/></composite>
 <composite name="varData"><type name="length" primitiveType="uint16"/><type name="varData" primitiveType="uint8" length="0"/></composite>"""
 ONE = '<field name="x" id="1" type="uint16"/>'
 MESSAGES = f"""<sbe:message name="Nest" id="1"><group name="outer" id="1"><group name="inner" id="2">
@@ -26,6 +28,9 @@ MESSAGES = f"""<sbe:message name="Nest" id="1"><group name="outer" id="1"><group
 <data name="bytes" id="4" type="varData"/></sbe:message>
 <sbe:message name="HEADER" id="4">{ONE}</sbe:message><sbe:message name="ClassVar" id="5">{ONE}</sbe:message>
 <sbe:message name="TYPE_CHECKING" id="6">{ONE}</sbe:message><sbe:message name="sbeError" id="7">{ONE}</sbe:message>
+<sbe:message name="Lengths" id="9"><field name="foo" id="1" type="uint32"/><field name="fooEncoding" id="2" type="Eight"/>
+<field name="barEncoding" id="3" type="Eight"/><field name="bar" id="4" type="uint32"/><field name="sized" id="5" type="Sized"/>
+<field name="lateEncoding" id="6" type="Eight" sinceVersion="1"/></sbe:message>
 <sbe:message name="FieldMeta" id="8">{ONE}</sbe:message>"""
 
 
@@ -106,6 +111,16 @@ def test_messages_may_be_called_like_names_in_the_modules(edges: ModuleType, tem
     record = edges.decode(data)
     assert (type(record).__name__, record.x, record.encode()) == (name, 9, data)
     assert getattr(edges, f"{name}Decoder")().wrap_and_apply_header(data).x == 9
+
+
+def test_constants_that_come_to_one_name_stay_apart(edges: ModuleType) -> None:
+    found = edges.LengthsDecoder
+    assert (found.FOO_ENCODING_LENGTH, found.FOO_ENCODING_LENGTH_2, found.FOO_ENCODING_ENCODING_LENGTH) == (4, 8, 8)
+    assert (found.BAR_ENCODING_LENGTH, found.BAR_ENCODING_LENGTH_2, found.BAR_ENCODING_OFFSET) == (8, 4, 20)
+    assert found.LATE_ENCODING_LENGTH == 8
+    assert (edges.SizedDecoder.ENCODED_LENGTH, edges.SizedDecoder.ENCODED_LENGTH_2) == (4, 3)
+    with pytest.raises(edges.SbeError, match="expected 4 bytes at offset 0, found 3"):
+        edges.SizedEncoder().wrap(bytearray(3))
 
 
 def test_a_buffer_with_gaps_is_refused_and_data_with_gaps_is_joined(edges: ModuleType, edge_schema: MessageSchema) -> None:

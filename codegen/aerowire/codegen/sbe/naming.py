@@ -14,7 +14,7 @@ import functools
 import keyword
 import re
 import unicodedata
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -140,6 +140,15 @@ def constant_prefix(property_name: str) -> str:
     """What the constants of a property start with: `serial_number` -> `SERIAL_NUMBER` (`_NULL_VALUE` ...).  Free of clashes, as
     properties are."""
     return property_name.upper() if property_name.startswith("sbe") else property_name.upper().rstrip("_")
+
+
+def constant_names(properties: Mapping[str, Iterable[str]], reserved: Iterable[str] = ()) -> dict[tuple[str, str], str]:
+    """The name of each constant, by the property and by what it says; properties come oldest first.
+
+    `ENCODING_LENGTH` of `foo` and `LENGTH` of `foo_encoding` would be one name: the later one gets a number.
+    """
+    taken = {one.casefold() for one in reserved}
+    return {(one, what): free_name(f"{constant_prefix(one)}_{what}", taken) for one, several in properties.items() for what in several}
 
 
 def enum_member_names(of: Enum | FlagSet) -> dict[str, str]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from aerowire.codegen.sbe.flyweights.module import Module
 from aerowire.codegen.sbe.flyweights.rows import Row
 from aerowire.codegen.sbe.flyweights.text import WIDTH, byte_literal, docstring, joined, literal, spread, spread_flat
 from aerowire.codegen.sbe.flyweights.values import FORMATS, Model, Value, errors_of, limits, python_encoding
 from aerowire.codegen.sbe.ir import Block, Composite, Data, EncodedType, Field, Group, Message, Named
-from aerowire.codegen.sbe.naming import constant_prefix, property_names
+from aerowire.codegen.sbe.naming import constant_names, property_names
 
 Owner = Block | Composite
 
@@ -43,13 +43,16 @@ def add_layout(module: Module, stem: str, owner: Owner) -> None:
         lines += [f"    _BLOCK_LENGTH = {owner.block_length}"]
     if isinstance(owner, Group):
         lines += ["    SBE_BLOCK_LENGTH = _BLOCK_LENGTH", f"    SBE_HEADER_SIZE = {owner.dimension.size}"]
-    for value in values:
-        lines += _value_constants(module, value)
+    constants = {value.node.name: _value_constants(value) for value in values}
     if isinstance(owner, Block):
         others: list[Group | Data] = [*owner.groups, *owner.data]
-        for other in others:
-            prefix = constant_prefix(names[other.name])
-            lines += [f"    {prefix}_ID = {other.id}", f"    {prefix}_SINCE_VERSION = {other.since_version}"]
+        constants |= {other.name: {"ID": str(other.id), "SINCE_VERSION": str(other.since_version)} for other in others}
+    reserved = ["ENCODED_LENGTH"] if isinstance(owner, Composite) else []
+    called = constant_names({names[name]: list(constants[name]) for name in names}, reserved)
+    properties = {value.node.name: _constant_property(module, value) for value in values if value.is_constant}
+    for name, texts in constants.items():
+        lines += [f"    {called[names[name], what]} = {text}" for what, text in texts.items()]
+        lines += [properties[name]] if name in properties else []
     lines.append(f"    _NAME = {literal(owner.name)}")
     lines += (
         spread(f"_MEMBERS: {module.use('ClassVar')}[tuple[str, ...]] = (", [literal(one) for one in _order(owner)], ")", 1)
@@ -67,21 +70,19 @@ def _order(owner: Owner) -> list[str]:
     return [names[one.name] for one in nodes]
 
 
-def _value_constants(module: Module, value: Value) -> Iterator[str]:
-    prefix = constant_prefix(value.name)
-    if isinstance(value.node, Field):
-        yield f"    {prefix}_ID = {value.node.id}"
-    yield f"    {prefix}_SINCE_VERSION = {value.since}"
-    yield f"    {prefix}_ENCODING_OFFSET = {value.offset}"
-    yield f"    {prefix}_ENCODING_LENGTH = {value.size}"
+def _value_constants(value: Value) -> dict[str, str]:
+    """What the constants of a value say, as expressions."""
+    found = {"ID": str(value.node.id)} if isinstance(value.node, Field) else {}
+    found |= {"SINCE_VERSION": str(value.since), "ENCODING_OFFSET": str(value.offset), "ENCODING_LENGTH": str(value.size)}
     if value.kind in {"text", "numbers"} and isinstance(value.type, EncodedType) and not value.is_constant:
-        yield f"    {prefix}_LENGTH = {value.type.length}"
-    for name, text in limits(value).items():
-        yield f"    {name} = {text}"
-    if value.is_constant:
-        if value.class_name:
-            module.use_class(value.class_name, "enums")
-        yield f"    {value.name}: {module.use('ClassVar')}[{value.constant_annotation}] = {module.model.constant(value)}"
+        found["LENGTH"] = str(value.type.length)
+    return {**found, **limits(value)}
+
+
+def _constant_property(module: Module, value: Value) -> str:
+    if value.class_name:
+        module.use_class(value.class_name, "enums")
+    return f"    {value.name}: {module.use('ClassVar')}[{value.constant_annotation}] = {module.model.constant(value)}"
 
 
 def _meta(owner: Owner, before: str) -> list[str]:

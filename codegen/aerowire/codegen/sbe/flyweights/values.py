@@ -22,7 +22,7 @@ from aerowire.codegen.sbe.ir import (
     Presence,
     Type,
 )
-from aerowire.codegen.sbe.naming import ClassNames, class_names, constant_prefix, enum_member_names, property_names
+from aerowire.codegen.sbe.naming import ClassNames, class_names, enum_member_names, property_names
 
 FORMATS = {
     "char": "B",
@@ -224,13 +224,11 @@ class Model:
 
 def limits(value: Value) -> Mapping[str, str]:
     """The constants of a value that say what it can be, as expressions."""
-    prefix = constant_prefix(value.name)
-    found: dict[str, str] = {}
     if isinstance(value.type, EncodedType) and not value.is_constant:
-        found = {"NULL_VALUE": number(value.type.null), "MIN_VALUE": number(value.type.minimum), "MAX_VALUE": number(value.type.maximum)}
-    elif isinstance(value.type, Enum) and not value.is_constant:
-        found = {"NULL_VALUE": number(value.type.null)}
-    return {f"{prefix}_{name}": text for name, text in found.items()}
+        return {"NULL_VALUE": number(value.type.null), "MIN_VALUE": number(value.type.minimum), "MAX_VALUE": number(value.type.maximum)}
+    if isinstance(value.type, Enum) and not value.is_constant:
+        return {"NULL_VALUE": number(value.type.null)}
+    return {}
 
 
 def is_nan(value: float) -> bool:
