@@ -44,10 +44,10 @@ def import_package(schema: MessageSchema, folder: Path) -> ModuleType:
     return package
 
 
-def import_native(file: Path, folder: Path) -> tuple[ModuleType, ModuleType]:
+def import_native(file: Path, folder: Path, targets: str = "flyweights,native") -> tuple[ModuleType, ModuleType]:
     """Generate a package of a schema's file with compiled codecs; returns the package and the compiled module."""
     name = f"native_{next(_number)}"
-    command = ["generate", str(file), "--out", str(folder), "--package", name, "--target", "flyweights,native", "--native"]
+    command = ["generate", str(file), "--out", str(folder), "--package", name, "--target", targets, "--native"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CFLAGS", "-O0")
         assert main(command) == 0

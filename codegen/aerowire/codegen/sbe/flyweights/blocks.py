@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from aerowire.codegen.sbe.flyweights.module import Module
 from aerowire.codegen.sbe.flyweights.rows import Row
 from aerowire.codegen.sbe.flyweights.text import WIDTH, byte_literal, docstring, joined, literal, spread, spread_flat
-from aerowire.codegen.sbe.flyweights.values import FORMATS, Model, Value, errors_of, limits, python_encoding
+from aerowire.codegen.sbe.flyweights.values import FORMATS, Model, Value, errors_of, is_marked, limits, python_encoding
 from aerowire.codegen.sbe.ir import Block, Composite, Data, EncodedType, Field, Group, Message, Named
 from aerowire.codegen.sbe.naming import constant_names, property_names
 
@@ -317,7 +317,8 @@ def _part_readers(module: Module, owner: Block, stem: str) -> list[str]:
         lines.append(f"        return self._group(_{stem}_{index}, {index})")
         index += 1
     for data in owner.data:
-        kind, method = ("str", "_text") if data_encoding(data) else ("memoryview", "_data")
+        encoding = data_encoding(data)
+        kind, method = ("str", "_marked_text" if is_marked(encoding) else "_text") if encoding else ("memoryview", "_data")
         lines += ["", "    @property", f"    def {names[data.name]}(self) -> {kind}:", *class_doc(data, 2, "")]
         lines.append(f"        return self.{method}(_{stem}_{index}, {index})")
         index += 1
@@ -340,7 +341,8 @@ def _part_writers(module: Module, owner: Block, stem: str) -> list[str]:
         kind, given = ("str", f"str | {module.use('_Buffer')}") if data_encoding(data) else ("memoryview", module.use("_Buffer"))
         lines += ["", "    @property", f"    def {name}(self) -> {kind}:", *class_doc(data, 2, "")]
         lines += [f"        raise self._unreadable({literal(data.name)})", "", f"    @{name}.setter"]
-        lines += [f"    def {name}(self, value: {given}) -> None:", f"        self._put_data(_{stem}_{index}, {index}, value)"]
+        method = "_put_marked_text" if is_marked(data_encoding(data)) else "_put_data"
+        lines += [f"    def {name}(self, value: {given}) -> None:", f"        self.{method}(_{stem}_{index}, {index}, value)"]
         index += 1
     return lines
 

@@ -14,7 +14,7 @@ from aerowire.codegen.sbe.flyweights.blocks import data_encoding, group_stem
 from aerowire.codegen.sbe.flyweights.module import Module
 from aerowire.codegen.sbe.flyweights.rows import Row
 from aerowire.codegen.sbe.flyweights.text import INDENT, byte_literal, joined, literal, spread_flat
-from aerowire.codegen.sbe.flyweights.values import FORMATS, Value, errors_of
+from aerowire.codegen.sbe.flyweights.values import FORMATS, Value, errors_of, is_marked
 from aerowire.codegen.sbe.ir import Block, Composite, Data, Group, Message, Presence, walk_blocks
 from aerowire.codegen.sbe.naming import property_names
 
@@ -227,6 +227,8 @@ class Reading:
             if encoding
             else "view[at:end] if is_bytes else bytes(view[at:end])"
         )
+        if is_marked(encoding):
+            read = f"{self.module.use('_marked_text_of')}(view[at:end], {literal(encoding)})"
         self.lines += [f"{target}.{name} = {read}", "at = end"]
 
     def _group(self, block: Block, stem: str, group: Group, target: str, head: tuple[str, str, str]) -> None:
@@ -359,6 +361,8 @@ class Writing:
             local = self.local("data")
             encoding = data_encoding(part)
             value = f"{given}.encode({literal(encoding)}, {literal(errors_of(encoding))})" if encoding else f"bytes(memoryview({given}))"
+            if is_marked(encoding):
+                value = f"{self.module.use('_marked_bytes_of')}({given}, {literal(encoding)})"
             self.lines += [f"{local} = {value}", f"if len({local}) > {part.max_length}:", f"{INDENT}raise {irregular}"]
             row.put(base + part.length_offset, FORMATS[part.length_type.primitive.name], part.length_type.size, f"len({local})")
             row.pad(base + part.data_offset)

@@ -15,7 +15,7 @@ from aerowire.codegen.sbe.flyweights.values import Model
 from aerowire.codegen.sbe.ir import Block, Composite, Message, MessageSchema
 from aerowire.codegen.sbe.naming import types_with_class
 
-SUPPORT = ("__init__", "errors", "values", "parts", "flyweight", "reading", "writing", "records", "precedence")
+SUPPORT = ("__init__", "errors", "text", "values", "parts", "flyweight", "reading", "writing", "records", "precedence")
 
 
 def package_files(schema: MessageSchema) -> dict[str, str]:

@@ -48,6 +48,11 @@ def python_encoding(name: str) -> str | None:
     return found.name if found._is_text_encoding else None
 
 
+def is_marked(encoding: str) -> bool:
+    """Whether a mark in front of the text may say the order of bytes."""
+    return encoding in {"utf-16", "utf-32"}
+
+
 def errors_of(encoding: str) -> str:
     """What lets bytes that are no text survive reading and writing."""
     return "surrogatepass" if encoding.startswith(("utf-16", "utf-32")) else "surrogateescape"

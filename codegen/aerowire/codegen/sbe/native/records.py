@@ -11,7 +11,7 @@ from aerowire.codegen.ir import Primitive
 from aerowire.codegen.sbe.flyweights.blocks import class_doc, data_encoding, group_stem
 from aerowire.codegen.sbe.flyweights.module import Module
 from aerowire.codegen.sbe.flyweights.text import literal
-from aerowire.codegen.sbe.flyweights.values import Value, errors_of, is_nan
+from aerowire.codegen.sbe.flyweights.values import Value, errors_of, is_marked, is_nan
 from aerowire.codegen.sbe.ir import Block, Composite, Data, EncodedType, Group, Message, Named
 from aerowire.codegen.sbe.naming import property_names
 from aerowire.codegen.sbe.native.c_text import c_type
@@ -283,6 +283,9 @@ class _Record:
             read = f"PyUnicode_Decode(<const char*>data + at, <Py_ssize_t>count, {literal(encoding)}, {literal(errors_of(encoding))})"
             if encoding in ("ascii", "utf-8"):
                 read = f"{_decoder(encoding)}(<const char*>data + at, <Py_ssize_t>count, {literal(errors_of(encoding))})"
+            if is_marked(encoding):
+                raw = "(<const char*>data + at)[:<Py_ssize_t>count]"
+                read = f"{self.module.use('_marked_text_of')}({raw}, {literal(encoding)})"
         lines = [
             f"if end - at < {data.data_offset}:",
             f"{INDENT}return -1",
@@ -388,6 +391,8 @@ class _Record:
         name, encoding = self.names[data.name], data_encoding(data)
         if encoding in ("ascii", "utf-8"):
             raw = f"_as_utf8(self.{name}, {encoding == 'ascii'})"
+        elif is_marked(encoding):
+            raw = f"_as_bytes({self.module.use('_marked_bytes_of')}(self.{name}, {literal(encoding)}))"
         elif encoding:
             raw = f"_as_bytes(self.{name}.encode({literal(encoding)}, {literal(errors_of(encoding))}))"
         else:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, overload
 from .errors import SbeError, check_room, new, view_of
 from .flyweight import Flyweight
 from .parts import DataPart, GroupPart, Numbers
+from .text import marked_text_of
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -110,6 +111,12 @@ class BlockDecoder(Flyweight):
     def _text(self, part: DataPart, index: int) -> str:
         try:
             return str(self._data(part, index), part.encoding, part.errors)
+        except UnicodeError as error:
+            raise SbeError("the bytes are no text", f"{self._path()}.{part.name}", part.encoding, error) from None
+
+    def _marked_text(self, part: DataPart, index: int) -> str:
+        try:
+            return marked_text_of(self._data(part, index), part.encoding)
         except UnicodeError as error:
             raise SbeError("the bytes are no text", f"{self._path()}.{part.name}", part.encoding, error) from None
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
+from .text import MARKED, marked_bytes_of, marked_text_of, until_nul
+
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
@@ -87,8 +89,9 @@ def text_of(raw: bytes, encoding: str) -> str:
 
 def wide_text_of(raw: bytes, encoding: str) -> str:
     """The same for characters of two or four bytes, of which a NUL byte is but a part."""
+    text = until_nul(raw, 2 if encoding.startswith("utf-16") else 4)
     try:
-        return str(raw, encoding, "surrogatepass").partition("\0")[0]
+        return marked_text_of(text, encoding) if encoding in MARKED else str(text, encoding, "surrogatepass")
     except UnicodeError as error:
         raise SbeError("the bytes are no text", "a row of characters", encoding, error) from None
 
@@ -96,7 +99,10 @@ def wide_text_of(raw: bytes, encoding: str) -> str:
 def bytes_of(value: str | Buffer, encoding: str, size: int) -> bytes:
     """Text as a row of characters, padded with NUL; what does not fit is refused, never cut."""
     if isinstance(value, str):
-        raw = value.encode(encoding, "surrogatepass" if encoding.startswith(("utf-16", "utf-32")) else "surrogateescape")
+        if encoding in MARKED:
+            raw = marked_bytes_of(value, encoding)
+        else:
+            raw = value.encode(encoding, "surrogatepass" if encoding.startswith(("utf-16", "utf-32")) else "surrogateescape")
         # It would be the end when the text is read.
         if "\0" in value:
             raise IrregularError

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 from .errors import SbeError, check_room, contiguous, new, shortened, view_of
 from .flyweight import Flyweight
 from .parts import DataPart, GroupPart, Numbers
+from .text import marked_bytes_of
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -83,6 +84,9 @@ class BlockEncoder(Flyweight):
     def _shown(self) -> tuple[str, ...]:
         """The fields of the block: groups and data are only written."""
         return self._MEMBERS[: len(self._MEMBERS) - len(self._PARTS)]
+
+    def _put_marked_text(self, part: DataPart, index: int, value: str | Buffer) -> None:
+        self._put_data(part, index, marked_bytes_of(value, part.encoding) if isinstance(value, str) else value)
 
     def _unreadable(self, name: str) -> AttributeError:
         return AttributeError(f"{self._path()}.{name} is written in its turn; a decoder reads it")
