@@ -154,3 +154,19 @@ def test_the_interpreter_names_what_is_wrong_with_its_arguments(edges: ModuleTyp
         with pytest.raises(MessageError, match=r"^_header\.version: is of the wrong kind \(expected a number, actual "):
             codec.encode("Raw", values, header={"version": wrong})
     assert codec.encode("Raw", values, header={"version": 1}) == data
+
+
+def test_a_negative_version_is_newer_than_the_schema(tmp_path: Path) -> None:
+    later = """<sbe:message name="Grown" id="1"><field name="x" id="1" type="uint16"/><field name="y" id="2" type="uint16" sinceVersion="1"/>
+<group name="rows" id="3"><field name="z" id="4" type="uint8"/></group></sbe:message>"""
+    text = schema("", later, 'version="1"').replace('name="version" primitiveType="uint16"', 'name="version" primitiveType="int16"')
+    (tmp_path / "signed.xml").write_text(text)
+    signed = load_message_schema(tmp_path / "signed.xml")
+    codecs = import_package(signed, tmp_path)
+    body = struct.pack("<HHHHB", 5, 6, 1, 1, 7)
+    for version in (1, -1, -32768):
+        data = struct.pack("<HHHh", 4, 1, 1, version) + body
+        found = MessageCodec(signed).decode(data).values
+        assert found == {"x": 5, "y": 6, "rows": [{"z": 7}]}
+        assert codecs.Grown.decode(data).to_dict() == codecs.GrownDecoder().wrap_and_apply_header(data).to_dict() == found
+        assert codecs.GrownDecoder().wrap(data, 8, 4, version).to_dict() == found

@@ -134,6 +134,7 @@ def _wrapping(module: Module, message: Message) -> list[str]:
     module.use_class("HEADER", "header")
     unpack = module.define("_UNPACK_HEADER", "HEADER.unpack")
     size = schema.header.size
+    turned = " or version < 0" if schema.header.encoded("version").primitive.signed else ""
     return [
         "",
         f"    def wrap_and_apply_header(self, buffer: {module.use('_Buffer')}, offset: int = 0) -> {module.use('_Self')}:",
@@ -142,7 +143,7 @@ def _wrapping(module: Module, message: Message) -> list[str]:
         f"        if not 0 <= offset <= len(view) - {size + message.block_length}:",
         "            return self._wrap_with_header(view, offset)",
         f"        block_length, template_id, schema_id, version = {unpack}(view, offset)",
-        f"        if template_id != {message.id} or schema_id != {schema.id} or block_length != {message.block_length}:",
+        f"        if template_id != {message.id} or schema_id != {schema.id} or block_length != {message.block_length}{turned}:",
         "            return self._wrap_with_header(view, offset)",
         "        self._buffer = view",
         f"        self._offset = offset = offset + {size}",

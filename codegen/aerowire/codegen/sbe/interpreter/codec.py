@@ -35,7 +35,7 @@ class MessagePlans:
         self._plans: list[BlockPlan | None] = [None] * len(self._versions)
 
     def at(self, version: int) -> BlockPlan:
-        """The plan of an acting version; one newer than the schema is read as the schema's."""
+        """The plan of an acting version; one newer than the schema, as a negative one is, is read as the schema's."""
         index = bisect_right(self._versions, version) - 1
         plan = self._plans[index]
         if plan is None:

@@ -165,6 +165,9 @@ class MessageDecoder(BlockDecoder):
         return self._wrap(view_of(buffer, self._NAME), offset, length, version)
 
     def _wrap(self, view: memoryview, offset: int, block_length: int, version: int) -> Self:
+        # A signed number in the header has turned over: newer than all that the schema knows.
+        if version < 0:
+            version = self.SBE_SCHEMA_VERSION
         if block_length < self.SBE_BLOCK_LENGTH and block_length < self._least_block_length(version):
             raise SbeError("the block is too short", self._NAME, f"at least {self._least_block_length(version)}", block_length)
         end = offset + block_length
