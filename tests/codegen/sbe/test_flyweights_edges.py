@@ -157,7 +157,7 @@ def test_the_interpreter_names_what_is_wrong_with_its_arguments(edges: ModuleTyp
 
 
 def test_a_negative_version_is_newer_than_the_schema(tmp_path: Path) -> None:
-    later = """<sbe:message name="Grown" id="1"><field name="x" id="1" type="uint16"/><field name="y" id="2" type="uint16" sinceVersion="1"/>
+    later = f"""<sbe:message name="Grown" id="1">{ONE}<field name="y" id="2" type="uint16" sinceVersion="1"/>
 <group name="rows" id="3"><field name="z" id="4" type="uint8"/></group></sbe:message>"""
     text = schema("", later, 'version="1"').replace('name="version" primitiveType="uint16"', 'name="version" primitiveType="int16"')
     (tmp_path / "signed.xml").write_text(text)
