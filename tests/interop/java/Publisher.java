@@ -46,7 +46,7 @@ final class Publisher
             "remove-destination", publication::removeDestination,
             "remove-destination-id", (uri) -> publication.removeDestination(destinationIds.get(uri)),
             "revoke", (rest) -> ((ExclusivePublication)publication).revoke(),
-            "claim", (rest) -> publication.tryClaim(Integer.parseInt(rest), new BufferClaim()),
+            "claim", (rest) -> claim(Integer.parseInt(rest)),
             "close", (rest) -> publication.close()),
             aeron.conductorAgentInvoker());
     }
@@ -86,6 +86,21 @@ final class Publisher
             idle.idle();
         }
         destinationIds.put(uri, id);
+    }
+
+    private void claim(final int length)
+    {
+        final BufferClaim claim = new BufferClaim();
+        long result;
+        while ((result = publication.tryClaim(length, claim)) < 0)
+        {
+            if (result != Publication.BACK_PRESSURED && result != Publication.ADMIN_ACTION)
+            {
+                throw new IllegalStateException("tryClaim returned " + result);
+            }
+            checkTime("no room for a claim");
+            idle.idle();
+        }
     }
 
     private void connect()

@@ -80,13 +80,20 @@ def orders_of(publication: Publication | ExclusivePublication, invoker: Invoker 
         assert isinstance(publication, ExclusivePublication)
         publication.revoke()
 
+    def claim(rest: str) -> None:
+        while not (claimed := publication.try_claim(int(rest))):
+            if claimed.result not in {BACK_PRESSURED, ADMIN_ACTION}:
+                raise RuntimeError(f"try_claim returned {claimed.result}")
+            time.sleep(SLEEP_S)
+        CLAIMS.append(claimed)
+
     return Orders(
         {
             "add-destination": add,
             "remove-destination": publication.remove_destination,
             "remove-destination-id": lambda uri: publication.remove_destination(ids[uri]),
             "revoke": revoke,
-            "claim": lambda rest: CLAIMS.append(publication.try_claim(int(rest))),
+            "claim": claim,
             "close": lambda _rest: publication.close(),
         },
         invoker,
