@@ -18,10 +18,10 @@ from aerowire.codegen.problems import Location, Problem, SchemaError
 from aerowire.codegen.project import Project
 from aerowire.codegen.resolve import resolve_schema
 from aerowire.codegen.resolve_tables import resolve_counters, resolve_errors, resolve_options
-from aerowire.codegen.sbe.elements import MESSAGE_SCHEMA, local_name
 from aerowire.codegen.sbe.ir import MessageSchema
 from aerowire.codegen.sbe.placement import Placement
-from aerowire.codegen.sbe.reading import DEFAULT_OPTIONS, ReadOptions, read_message_document
+from aerowire.codegen.sbe.reader import DEFAULT_OPTIONS, ReadOptions, read_message_document
+from aerowire.codegen.sbe.reader.elements import MESSAGE_SCHEMA, local_name
 from aerowire.codegen.tables import CounterTable, ErrorTable, OptionTable, Tables
 
 NAME_PREFIX = "aerowire:"

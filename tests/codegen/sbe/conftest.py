@@ -13,7 +13,7 @@ import pytest
 
 from aerowire.codegen.sbe.ir import MessageSchema
 from aerowire.codegen.sbe.placement import Placement
-from aerowire.codegen.sbe.reading import load_message_schema
+from aerowire.codegen.sbe.reader import load_message_schema
 from aerowire.codegen.sbe.targets.registry import MESSAGE_TARGETS
 
 Generate = Callable[[MessageSchema, str], ModuleType]

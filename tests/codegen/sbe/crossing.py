@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from aerowire.codegen.sbe.changes import Side
-from aerowire.codegen.sbe.comparison import Comparison
+from aerowire.codegen.sbe.comparison import Comparison, Side
 from aerowire.codegen.sbe.interpreter import MessageCodec, MessageError
 from aerowire.codegen.sbe.ir import Block, Composite, EncodedType, Enum, Presence, Type
 

@@ -13,7 +13,7 @@ import pytest
 from aerowire.codegen.main import main
 from aerowire.codegen.sbe.ir import MessageSchema
 from aerowire.codegen.sbe.placement import Placement
-from aerowire.codegen.sbe.reading import load_message_schema
+from aerowire.codegen.sbe.reader import load_message_schema
 from aerowire.codegen.sbe.targets.flyweights import MessageFlyweightsTarget
 
 SCHEMAS = Path(__file__).with_name("schemas")

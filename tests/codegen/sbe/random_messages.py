@@ -7,7 +7,7 @@ import random
 from pathlib import Path
 
 from aerowire.codegen.sbe.ir import Block, Composite, EncodedType, Message, MessageSchema, Presence
-from aerowire.codegen.sbe.reading import load_message_schema
+from aerowire.codegen.sbe.reader import load_message_schema
 
 SCHEMAS = Path(__file__).with_name("schemas")
 

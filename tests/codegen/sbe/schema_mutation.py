@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lxml import etree
 
-from aerowire.codegen.sbe.reading import Reading, ReadOptions, read_message_schema
+from aerowire.codegen.sbe.reader import Reading, ReadOptions, read_message_schema
 from aerowire.codegen.snippets import Snippets
 
 SCHEMAS = Path(__file__).with_name("schemas")

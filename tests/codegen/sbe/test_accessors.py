@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aerowire.codegen.sbe.columns import Column, columns_of, columns_of_header
 from aerowire.codegen.sbe.ir import EncodedType, MessageSchema
 from aerowire.codegen.sbe.naming import snake_name, upper_name
 from aerowire.codegen.sbe.placement import Placement
-from aerowire.codegen.sbe.reading import load_message_schema
+from aerowire.codegen.sbe.reader import load_message_schema
+from aerowire.codegen.sbe.targets.columns import Column, columns_of, columns_of_header
 from aerowire.codegen.sbe.targets.native import NativeMessageTarget
 from tests.codegen.conftest import Compile
 from tests.codegen.sbe.conftest import SCHEMAS

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from aerowire.codegen.sbe.ir import Message, MessageSchema
-from aerowire.codegen.sbe.reading import load_message_schema
+from aerowire.codegen.sbe.reader import load_message_schema
 from tests.codegen.sbe.conftest import Generate
 from tests.codegen.sbe.plain_messages import Plain, Writer
 from tests.codegen.sbe.writing import schema as written

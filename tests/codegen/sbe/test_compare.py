@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from aerowire.codegen.main import main
-from aerowire.codegen.sbe.changes import Side
-from aerowire.codegen.sbe.comparison import compare_schemas
+from aerowire.codegen.sbe.comparison import Side, compare_schemas
 from aerowire.codegen.sbe.ir import MessageSchema
-from aerowire.codegen.sbe.reading import load_message_schema
+from aerowire.codegen.sbe.reader import load_message_schema
 from tests.codegen.sbe.crossing import check_reader
 
 HERE = Path(__file__).parent
@@ -71,7 +70,7 @@ def test_tells_the_change_and_whom_it_breaks(capsys: pytest.CaptureFixture[str],
 
 def test_the_cases_have_every_kind_of_change() -> None:
     found = {change.kind for case in CASES for change in compare_schemas(*loaded(case)).changes}
-    source = "".join(path.read_text() for path in sorted((Path(compare_schemas.__code__.co_filename).parent).glob("comparison*.py")))
+    source = "".join(path.read_text() for path in sorted(Path(compare_schemas.__code__.co_filename).parent.glob("*.py")))
     kinds = set(re.findall(r'(?:add|note)\(\s*"([a-z-]+)"', source))
     assert len(kinds) > 30
     assert sorted(kinds - found) == []

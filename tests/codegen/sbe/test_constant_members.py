@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from aerowire.codegen.sbe.interpreter import MessageCodec
-from aerowire.codegen.sbe.reading import load_message_schema
+from aerowire.codegen.sbe.reader import load_message_schema
 from tests.codegen.sbe.packages import import_package
 from tests.codegen.sbe.writing import schema
 

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aerowire.codegen.sbe.ir import MessageSchema
-from aerowire.codegen.sbe.reading import load_message_schema
+from aerowire.codegen.sbe.reader import load_message_schema
 from tests.codegen.sbe.packages import garage, import_package
 from tests.codegen.sbe.random_messages import random_message
 from tests.support.sbe_drawing import draw_schema

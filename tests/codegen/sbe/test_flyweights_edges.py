@@ -12,7 +12,7 @@ import pytest
 
 from aerowire.codegen.sbe.interpreter import MessageCodec, MessageError
 from aerowire.codegen.sbe.ir import MessageSchema
-from aerowire.codegen.sbe.reading import ReadOptions, load_message_schema
+from aerowire.codegen.sbe.reader import ReadOptions, load_message_schema
 from tests.codegen.sbe.packages import import_package
 from tests.codegen.sbe.writing import schema
 

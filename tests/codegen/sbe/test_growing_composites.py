@@ -9,7 +9,7 @@ import pytest
 
 from aerowire.codegen.sbe.interpreter import MessageCodec
 from aerowire.codegen.sbe.ir import MessageSchema
-from aerowire.codegen.sbe.reading import load_message_schema
+from aerowire.codegen.sbe.reader import load_message_schema
 from tests.codegen.sbe.conftest import Generate
 from tests.codegen.sbe.packages import import_package
 from tests.codegen.sbe.writing import schema

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from aerowire.codegen.sbe.interpreter import EnumValue, JsonCodec, MessageCodec, MessageError, SetValue
-from aerowire.codegen.sbe.reading import load_message_schema
+from aerowire.codegen.sbe.reader import load_message_schema
 from tests.codegen.sbe.example_messages import order_bytes, order_json
 from tests.codegen.sbe.random_messages import own_schema
 from tests.codegen.sbe.writing import schema

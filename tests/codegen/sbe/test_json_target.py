@@ -11,7 +11,7 @@ from aerowire.codegen.main import main
 from aerowire.codegen.project import Project
 from aerowire.codegen.sbe.ir import MessageSchema
 from aerowire.codegen.sbe.placement import Placement
-from aerowire.codegen.sbe.reading import load_message_schema
+from aerowire.codegen.sbe.reader import load_message_schema
 from aerowire.codegen.sbe.targets.json import JsonMessages
 from aerowire.codegen.targets.layout_json import JsonTarget
 from tests.codegen.sbe import shown

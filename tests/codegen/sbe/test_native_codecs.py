@@ -19,7 +19,7 @@ import pytest
 from aerowire.codegen.main import main
 from aerowire.codegen.sbe.ir import MessageSchema
 from aerowire.codegen.sbe.native import build
-from aerowire.codegen.sbe.reading import load_message_schema
+from aerowire.codegen.sbe.reader import load_message_schema
 from tests.codegen.sbe.conftest import SCHEMAS
 from tests.codegen.sbe.plain_messages import Writer
 

@@ -8,7 +8,7 @@ import pytest
 
 from aerowire.codegen.problems import SchemaError
 from aerowire.codegen.sbe.ir import ByteOrder, Composite, EncodedType, Enum, FlagSet, MessageSchema, Presence
-from aerowire.codegen.sbe.reading import ReadOptions, load_message_schema, read_message_schema
+from aerowire.codegen.sbe.reader import ReadOptions, load_message_schema, read_message_schema
 from tests.codegen.sbe.writing import HEADER, schema
 
 

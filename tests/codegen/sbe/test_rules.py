@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from aerowire.codegen.sbe.reading import read_message_schema
+from aerowire.codegen.sbe.reader import read_message_schema
 from tests.codegen.sbe.writing import schema
 
 UINT8 = '<type name="U" primitiveType="uint8"/>'

@@ -17,7 +17,7 @@ from aerowire.codecs.scapy.transport import DataHeader, aeron_frames, bind_data
 from aerowire.codegen.sbe.interpreter.codec import MessageCodec
 from aerowire.codegen.sbe.ir import Block, Presence
 from aerowire.codegen.sbe.placement import Placement
-from aerowire.codegen.sbe.reading import load_message_schema
+from aerowire.codegen.sbe.reader import load_message_schema
 from aerowire.codegen.sbe.targets.scapy import ScapyMessages, layer_names
 from tests.codegen.sbe import shown
 from tests.codegen.sbe.random_messages import SCHEMAS, own_schema, random_message

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from aerowire.codegen.sbe.interpreter import JsonCodec, MessageCodec, MessageError
-from aerowire.codegen.sbe.reading import load_message_schema
+from aerowire.codegen.sbe.reader import load_message_schema
 from tests.codegen.sbe.writing import schema
 
 ENCODINGS = (

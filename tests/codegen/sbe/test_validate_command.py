@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from aerowire.codegen.main import main
-from aerowire.codegen.sbe import report, type_reading
+from aerowire.codegen.sbe.reader import report, types
 from tests.codegen.sbe.writing import HEADER, schema
 
 WARNED = '<type name="T" primitiveType="uint8" nullValue="1"/>'
@@ -217,7 +217,7 @@ def test_whatever_a_file_holds_becomes_a_line(capsys: pytest.CaptureFixture[str]
 
 
 def test_references_that_double_end_at_a_limit(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(type_reading, "WEIGHT_MAX", 20_000)
+    monkeypatch.setattr(types, "WEIGHT_MAX", 20_000)
     code, out = validate(capsys, write("own.xml", references(60)))
     assert code == 1
     assert "composites have more than 2000 members, references expanded (too-many-members)\n" in out

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from aerowire.codegen.sbe.interpreter import MessageCodec, MessageError
-from aerowire.codegen.sbe.reading import load_message_schema
+from aerowire.codegen.sbe.reader import load_message_schema
 from tests.codegen.sbe.packages import import_native
 from tests.codegen.sbe.writing import schema
 

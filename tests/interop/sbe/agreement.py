@@ -18,7 +18,7 @@ from random import Random
 from typing import Any
 
 from aerowire.codegen.sbe.interpreter import JsonCodec, MessageCodec
-from aerowire.codegen.sbe.reading import load_message_schema, read_message_schema
+from aerowire.codegen.sbe.reader import load_message_schema, read_message_schema
 from tests.interop.sbe.json_values import json_difference
 from tests.interop.sbe.official import OfficialTool
 from tests.interop.sbe.ours import KINDS, Codec, generated

@@ -16,7 +16,7 @@ from aerowire.codegen.sbe.interpreter import MessageCodec
 from aerowire.codegen.sbe.ir import Block, Composite, Field, Member, Message, Named, Presence
 from aerowire.codegen.sbe.naming import class_names, property_names
 from aerowire.codegen.sbe.placement import Placement
-from aerowire.codegen.sbe.reading import load_message_schema
+from aerowire.codegen.sbe.reader import load_message_schema
 from aerowire.codegen.sbe.targets.flyweights import MessageFlyweightsTarget
 from tests.support.sbe_values import Values
 

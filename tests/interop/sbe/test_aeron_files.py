@@ -11,7 +11,7 @@ import pytest
 
 from aerowire.codegen.load import default_spec
 from aerowire.codegen.sbe.interpreter import DecodedMessage, MessageCodec
-from aerowire.codegen.sbe.reading import load_message_schema
+from aerowire.codegen.sbe.reader import load_message_schema
 from tests.interop.harness import Java
 
 pytestmark = pytest.mark.interop

@@ -11,7 +11,7 @@ import pytest
 from aerowire.codegen.load import default_spec
 from aerowire.codegen.sbe.interpreter import MessageCodec
 from aerowire.codegen.sbe.ir import Block, EncodedType, Enum, Field, Message, MessageSchema, Presence
-from aerowire.codegen.sbe.reading import ReadOptions, load_message_schema
+from aerowire.codegen.sbe.reader import ReadOptions, load_message_schema
 from tests.conftest import SEED
 from tests.interop.harness import Java
 from tests.interop.sbe.aeron_codecs import PACKAGES, describe_codecs, run_steps

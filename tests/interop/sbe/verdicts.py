@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from aerowire.codegen.sbe.language_names import LANGUAGES
-from aerowire.codegen.sbe.reading import Reading, ReadOptions, read_message_schema
+from aerowire.codegen.sbe.reader import Reading, ReadOptions, read_message_schema
+from aerowire.codegen.sbe.reader.language_names import LANGUAGES
 from tests.codegen.sbe.schema_mutation import SCHEMAS, change_tree
 from tests.interop.sbe.official import OfficialTool, Verdict
 

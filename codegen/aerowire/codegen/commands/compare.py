@@ -11,7 +11,7 @@ from aerowire.codegen.load import Source, default_spec, find_sources, is_message
 if TYPE_CHECKING:
     from aerowire.codegen.problems import Problem
     from aerowire.codegen.sbe.ir import MessageSchema
-    from aerowire.codegen.sbe.reading import ReadOptions
+    from aerowire.codegen.sbe.reader import ReadOptions
 
 EXAMPLES = """examples:
   codegen compare trades-v3.xml trades-v4.xml   does a reader of one read messages of the other?
@@ -37,8 +37,8 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     from aerowire.codegen.problems import SchemaError
     from aerowire.codegen.sbe.comparison import compare_schemas
-    from aerowire.codegen.sbe.comparison_report import as_json, as_text
-    from aerowire.codegen.sbe.reading import ReadOptions
+    from aerowire.codegen.sbe.comparison.report import as_json, as_text
+    from aerowire.codegen.sbe.reader import ReadOptions
 
     problems: list[Problem] = []
     sources = find_sources([arguments.old, arguments.new], default_spec())
@@ -55,7 +55,7 @@ def _read(source: Source, options: ReadOptions, problems: list[Problem]) -> Mess
     """Read one of the two, and add what is wrong with it to `problems`."""
     from aerowire.codegen.document import read_document
     from aerowire.codegen.problems import Problem, SchemaError
-    from aerowire.codegen.sbe.reading import read_message_document
+    from aerowire.codegen.sbe.reader import read_message_document
 
     try:
         document = read_document(source.path, source.name)

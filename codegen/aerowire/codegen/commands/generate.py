@@ -15,7 +15,7 @@ from aerowire.codegen.problems import Location, Problem, SchemaError
 from aerowire.codegen.project import Project
 from aerowire.codegen.sbe.naming import package_name
 from aerowire.codegen.sbe.placement import Placement
-from aerowire.codegen.sbe.reading import ReadOptions
+from aerowire.codegen.sbe.reader import ReadOptions
 from aerowire.codegen.targets.registry import render_all
 
 EXAMPLES = """examples:

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from aerowire.codegen.commands.common import DONE, FINDING, USAGE, Commands, add_command
 from aerowire.codegen.load import default_spec, find_sources
-from aerowire.codegen.sbe.language_names import LANGUAGES
-from aerowire.codegen.sbe.reading import ReadOptions
+from aerowire.codegen.sbe.reader import ReadOptions
+from aerowire.codegen.sbe.reader.language_names import LANGUAGES
 from aerowire.codegen.snippets import Snippets
 from aerowire.codegen.validation import INVALID, UNREADABLE_FILE, Finding, validate
 

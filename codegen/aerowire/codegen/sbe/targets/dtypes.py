@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from aerowire.codegen.sbe.columns import Column, columns_of, is_stored, primitive_format, python_number
 from aerowire.codegen.sbe.ir import Block, Composite, Data, EncodedType, Field, Group, Member, Message, MessageSchema
 from aerowire.codegen.sbe.naming import free_name, upper_name
 from aerowire.codegen.sbe.placement import Placement
+from aerowire.codegen.sbe.targets.columns import Column, columns_of, is_stored, primitive_format, python_number
 from aerowire.codegen.sbe.targets.python_text import Listing, call, laid_out, mapping, quoted, row
 from aerowire.codegen.targets.base import render
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from aerowire.codegen.sbe.columns import Column, columns_of, columns_of_header
 from aerowire.codegen.sbe.ir import Block, EncodedType, Enum, FlagSet, Group, Message, MessageSchema
 from aerowire.codegen.sbe.naming import (
     class_names,
@@ -20,6 +19,7 @@ from aerowire.codegen.sbe.naming import (
 )
 from aerowire.codegen.sbe.native.c_text import CIMPORT, c_name, c_type, helpers
 from aerowire.codegen.sbe.placement import Placement
+from aerowire.codegen.sbe.targets.columns import Column, columns_of, columns_of_header
 
 INT32_MAX = (1 << 31) - 1
 INDENT = "    "

@@ -10,10 +10,10 @@ from typing import TypedDict, TypeVar, cast
 
 from lxml import etree
 
-from aerowire.codegen.sbe.declared import DeclaredType
-from aerowire.codegen.sbe.elements import children, integer, local_name, presence, required, shown
 from aerowire.codegen.sbe.ir import Presence
-from aerowire.codegen.sbe.report import Report, UnreadableError
+from aerowire.codegen.sbe.reader.declared import DeclaredType
+from aerowire.codegen.sbe.reader.elements import children, integer, local_name, presence, required, shown
+from aerowire.codegen.sbe.reader.report import Report, UnreadableError
 
 T = TypeVar("T", bound=DeclaredType)
 

@@ -13,17 +13,17 @@ from lxml import etree
 
 from aerowire.codegen.document import Document, read_document
 from aerowire.codegen.problems import Problem, SchemaError
-from aerowire.codegen.sbe.building import build
-from aerowire.codegen.sbe.composite_rules import CompositeRules
-from aerowire.codegen.sbe.declared import DeclaredComposite, DeclaredMessage, DeclaredSchema, DeclaredType
-from aerowire.codegen.sbe.elements import MESSAGE_SCHEMA, integer, local_name, required, required_integer
 from aerowire.codegen.sbe.ir import MessageSchema
-from aerowire.codegen.sbe.message_reading import read_messages
-from aerowire.codegen.sbe.report import Report, TooManyProblemsError, UnreadableError
-from aerowire.codegen.sbe.scope import Scope
-from aerowire.codegen.sbe.type_reading import read_types
-from aerowire.codegen.sbe.version_rules import check_versions, restrict
-from aerowire.codegen.sbe.xinclude import expand
+from aerowire.codegen.sbe.reader.building import build
+from aerowire.codegen.sbe.reader.composite_rules import CompositeRules
+from aerowire.codegen.sbe.reader.declared import DeclaredComposite, DeclaredMessage, DeclaredSchema, DeclaredType
+from aerowire.codegen.sbe.reader.elements import MESSAGE_SCHEMA, integer, local_name, required, required_integer
+from aerowire.codegen.sbe.reader.messages import read_messages
+from aerowire.codegen.sbe.reader.report import Report, TooManyProblemsError, UnreadableError
+from aerowire.codegen.sbe.reader.scope import Scope
+from aerowire.codegen.sbe.reader.types import read_types
+from aerowire.codegen.sbe.reader.version_rules import check_versions, restrict
+from aerowire.codegen.sbe.reader.xinclude import expand
 
 DEFAULT_HEADER = "messageHeader"
 

@@ -5,16 +5,6 @@ What the official tool accepts and then makes no sense of is refused here.
 
 from __future__ import annotations
 
-from aerowire.codegen.sbe.declared import (
-    VARIABLE_LENGTH,
-    Declared,
-    DeclaredEnum,
-    DeclaredField,
-    DeclaredMessage,
-    DeclaredSchema,
-    DeclaredType,
-)
-from aerowire.codegen.sbe.elements import shown
 from aerowire.codegen.sbe.ir import (
     ByteOrder,
     Composite,
@@ -31,8 +21,18 @@ from aerowire.codegen.sbe.ir import (
     Presence,
     Type,
 )
-from aerowire.codegen.sbe.report import Report, UnreadableError
-from aerowire.codegen.sbe.type_building import TypeBuilder, named
+from aerowire.codegen.sbe.reader.declared import (
+    VARIABLE_LENGTH,
+    Declared,
+    DeclaredEnum,
+    DeclaredField,
+    DeclaredMessage,
+    DeclaredSchema,
+    DeclaredType,
+)
+from aerowire.codegen.sbe.reader.elements import shown
+from aerowire.codegen.sbe.reader.report import Report, UnreadableError
+from aerowire.codegen.sbe.reader.type_building import TypeBuilder, named
 
 
 def build(report: Report, schema: DeclaredSchema, source: str) -> MessageSchema | None:

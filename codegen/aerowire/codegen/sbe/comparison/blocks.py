@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from aerowire.codegen.sbe.changes import BOTH, NEW, OLD, Change, Changes, Match, Side, match_items
-from aerowire.codegen.sbe.comparison_types import compare_since, compare_value_types, compare_values
+from aerowire.codegen.sbe.comparison.changes import BOTH, NEW, OLD, Change, Changes, Match, Side, match_items
+from aerowire.codegen.sbe.comparison.types import compare_since, compare_value_types, compare_values
 from aerowire.codegen.sbe.ir import Block, Data, Field, Group, MessageSchema, Presence, Type
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from aerowire.codegen.sbe.declared import DeclaredEncoding, DeclaredEnum, DeclaredField, DeclaredType
-from aerowire.codegen.sbe.elements import shown
 from aerowire.codegen.sbe.ir import Presence
-from aerowire.codegen.sbe.language_names import check_name
-from aerowire.codegen.sbe.numerals import shorten
-from aerowire.codegen.sbe.report import UnreadableError
-from aerowire.codegen.sbe.scope import Scope
+from aerowire.codegen.sbe.reader.declared import DeclaredEncoding, DeclaredEnum, DeclaredField, DeclaredType
+from aerowire.codegen.sbe.reader.elements import shown
+from aerowire.codegen.sbe.reader.language_names import check_name
+from aerowire.codegen.sbe.reader.numerals import shorten
+from aerowire.codegen.sbe.reader.report import UnreadableError
+from aerowire.codegen.sbe.reader.scope import Scope
 
 VALUE_REF_FORM = "EnumName.ValueName"
 

@@ -6,22 +6,22 @@ from collections.abc import Iterator
 
 from lxml import etree
 
-from aerowire.codegen.sbe.block_rules import check_blocks
-from aerowire.codegen.sbe.composite_rules import CompositeRules
-from aerowire.codegen.sbe.declared import (
+from aerowire.codegen.sbe.ir import Presence
+from aerowire.codegen.sbe.reader.block_rules import check_blocks
+from aerowire.codegen.sbe.reader.composite_rules import CompositeRules
+from aerowire.codegen.sbe.reader.declared import (
     DeclaredComposite,
     DeclaredEncoding,
     DeclaredField,
     DeclaredMessage,
     DeclaredType,
 )
-from aerowire.codegen.sbe.elements import children, integer, local_name, presence, required, required_integer, shown
-from aerowire.codegen.sbe.field_rules import check_field
-from aerowire.codegen.sbe.ir import Presence
-from aerowire.codegen.sbe.language_names import check_name
-from aerowire.codegen.sbe.numerals import shorten
-from aerowire.codegen.sbe.report import UnreadableError
-from aerowire.codegen.sbe.scope import Scope
+from aerowire.codegen.sbe.reader.elements import children, integer, local_name, presence, required, required_integer, shown
+from aerowire.codegen.sbe.reader.field_rules import check_field
+from aerowire.codegen.sbe.reader.language_names import check_name
+from aerowire.codegen.sbe.reader.numerals import shorten
+from aerowire.codegen.sbe.reader.report import UnreadableError
+from aerowire.codegen.sbe.reader.scope import Scope
 
 GROUP_DEPTH_MAX = 64  # generated code nests as deep, and Python allows a hundred
 DEFAULT_DIMENSION = "groupSizeEncoding"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from lxml import etree
 
 from aerowire.codegen.ir import PRIMITIVES, Primitive
-from aerowire.codegen.sbe.declared import DeclaredSet
-from aerowire.codegen.sbe.elements import children, integer, primitive, required, shown
-from aerowire.codegen.sbe.numerals import shorten
-from aerowire.codegen.sbe.report import UnreadableError
-from aerowire.codegen.sbe.scope import Scope, common
-from aerowire.codegen.sbe.value_reading import read_value
+from aerowire.codegen.sbe.reader.declared import DeclaredSet
+from aerowire.codegen.sbe.reader.elements import children, integer, primitive, required, shown
+from aerowire.codegen.sbe.reader.numerals import shorten
+from aerowire.codegen.sbe.reader.report import UnreadableError
+from aerowire.codegen.sbe.reader.scope import Scope, common
+from aerowire.codegen.sbe.reader.values import read_value
 
 SET_PRIMITIVES = ("uint8", "uint16", "uint32", "uint64")
 

@@ -11,8 +11,8 @@ from lxml import etree
 
 from aerowire.codegen.ir import PRIMITIVES, Primitive
 from aerowire.codegen.sbe.ir import Presence
-from aerowire.codegen.sbe.numerals import NumeralError, parse_int32, shorten
-from aerowire.codegen.sbe.report import Report, UnreadableError
+from aerowire.codegen.sbe.reader.numerals import NumeralError, parse_int32, shorten
+from aerowire.codegen.sbe.reader.report import Report, UnreadableError
 
 SBE_NAMESPACE_PART = "fixprotocol"
 MESSAGE_SCHEMA = "messageSchema"

@@ -8,11 +8,11 @@ from __future__ import annotations
 from lxml import etree
 
 from aerowire.codegen.ir import Primitive
-from aerowire.codegen.sbe.declared import DeclaredComposite, DeclaredEncoding
-from aerowire.codegen.sbe.elements import shown
 from aerowire.codegen.sbe.ir import RANGES, Number
-from aerowire.codegen.sbe.numerals import INT32_MAX, as_long
-from aerowire.codegen.sbe.report import Report, UnreadableError
+from aerowire.codegen.sbe.reader.declared import DeclaredComposite, DeclaredEncoding
+from aerowire.codegen.sbe.reader.elements import shown
+from aerowire.codegen.sbe.reader.numerals import INT32_MAX, as_long
+from aerowire.codegen.sbe.reader.report import Report, UnreadableError
 
 HEADER_MEMBERS = ("blockLength", "templateId", "schemaId", "version")
 _SMALL = ("uint8", "uint16")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from lxml import etree
 
-from aerowire.codegen.sbe.declared import VARIABLE_LENGTH, DeclaredField, DeclaredMessage
-from aerowire.codegen.sbe.elements import shown
 from aerowire.codegen.sbe.ir import Presence
-from aerowire.codegen.sbe.report import Report
+from aerowire.codegen.sbe.reader.declared import VARIABLE_LENGTH, DeclaredField, DeclaredMessage
+from aerowire.codegen.sbe.reader.elements import shown
+from aerowire.codegen.sbe.reader.report import Report
 
 
 def check_blocks(report: Report, message: DeclaredMessage) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from lxml import etree
 
 from aerowire.codegen.ir import Primitive
-from aerowire.codegen.sbe.declared import DeclaredValue
-from aerowire.codegen.sbe.elements import integer, required, shown
 from aerowire.codegen.sbe.ir import Number
-from aerowire.codegen.sbe.language_names import check_name
-from aerowire.codegen.sbe.numerals import NumeralError, as_long, parse_value
-from aerowire.codegen.sbe.report import UnreadableError
-from aerowire.codegen.sbe.scope import Scope
+from aerowire.codegen.sbe.reader.declared import DeclaredValue
+from aerowire.codegen.sbe.reader.elements import integer, required, shown
+from aerowire.codegen.sbe.reader.language_names import check_name
+from aerowire.codegen.sbe.reader.numerals import NumeralError, as_long, parse_value
+from aerowire.codegen.sbe.reader.report import UnreadableError
+from aerowire.codegen.sbe.reader.scope import Scope
 
 
 def value_of(scope: Scope, element: etree._Element, text: str, kind: Primitive, attribute: str = "") -> Number:

@@ -7,13 +7,13 @@ import codecs
 from lxml import etree
 
 from aerowire.codegen.ir import PRIMITIVES, Primitive
-from aerowire.codegen.sbe.declared import DeclaredEncoding, DeclaredEnum, DeclaredValue
-from aerowire.codegen.sbe.elements import children, integer, primitive, required, shown
 from aerowire.codegen.sbe.ir import RANGES, Number, Presence
-from aerowire.codegen.sbe.numerals import as_long, shorten
-from aerowire.codegen.sbe.report import UnreadableError
-from aerowire.codegen.sbe.scope import Scope, common
-from aerowire.codegen.sbe.value_reading import read_value, value_of
+from aerowire.codegen.sbe.reader.declared import DeclaredEncoding, DeclaredEnum, DeclaredValue
+from aerowire.codegen.sbe.reader.elements import children, integer, primitive, required, shown
+from aerowire.codegen.sbe.reader.numerals import as_long, shorten
+from aerowire.codegen.sbe.reader.report import UnreadableError
+from aerowire.codegen.sbe.reader.scope import Scope, common
+from aerowire.codegen.sbe.reader.values import read_value, value_of
 
 DEFAULT_CHARACTER_ENCODING = "US-ASCII"
 ENUM_PRIMITIVES = ("char", "uint8", "int8", "int16", "uint16", "int32")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from lxml import etree
 
 from aerowire.codegen.ir import PRIMITIVES
-from aerowire.codegen.sbe.declared import (
+from aerowire.codegen.sbe.reader.declared import (
     NO_OFFSET,
     DeclaredComposite,
     DeclaredEncoding,
@@ -17,13 +17,13 @@ from aerowire.codegen.sbe.declared import (
     DeclaredSet,
     DeclaredType,
 )
-from aerowire.codegen.sbe.elements import children, local_name, required, shown
-from aerowire.codegen.sbe.encoding_reading import read_encoding, read_enum
-from aerowire.codegen.sbe.language_names import check_name
-from aerowire.codegen.sbe.numerals import NumeralError, parse_int32, shorten
-from aerowire.codegen.sbe.report import UnreadableError
-from aerowire.codegen.sbe.scope import Scope, common
-from aerowire.codegen.sbe.set_reading import read_set
+from aerowire.codegen.sbe.reader.elements import children, local_name, required, shown
+from aerowire.codegen.sbe.reader.encodings import read_encoding, read_enum
+from aerowire.codegen.sbe.reader.language_names import check_name
+from aerowire.codegen.sbe.reader.numerals import NumeralError, parse_int32, shorten
+from aerowire.codegen.sbe.reader.report import UnreadableError
+from aerowire.codegen.sbe.reader.scope import Scope, common
+from aerowire.codegen.sbe.reader.sets import read_set
 
 KINDS = ("type", "composite", "enum", "set")
 MEMBER_KINDS = ("type", "enum", "set", "composite", "ref", "data", "group")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from aerowire.codegen.sbe.block_rules import root_block_length
-from aerowire.codegen.sbe.declared import (
+from aerowire.codegen.sbe.ir import Presence
+from aerowire.codegen.sbe.reader.block_rules import root_block_length
+from aerowire.codegen.sbe.reader.declared import (
     Declared,
     DeclaredComposite,
     DeclaredEnum,
@@ -13,8 +14,7 @@ from aerowire.codegen.sbe.declared import (
     DeclaredSet,
     DeclaredType,
 )
-from aerowire.codegen.sbe.ir import Presence
-from aerowire.codegen.sbe.report import Report
+from aerowire.codegen.sbe.reader.report import Report
 
 
 def check_versions(report: Report, schema: DeclaredSchema) -> None:

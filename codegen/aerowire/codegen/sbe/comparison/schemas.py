@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from aerowire.codegen.sbe.changes import BOTH, NEW, Change, Changes, Grade, Side
-from aerowire.codegen.sbe.comparison_blocks import compare_messages
-from aerowire.codegen.sbe.comparison_types import compare_composites, compare_types
+from aerowire.codegen.sbe.comparison.blocks import compare_messages
+from aerowire.codegen.sbe.comparison.changes import BOTH, NEW, Change, Changes, Grade, Side
+from aerowire.codegen.sbe.comparison.types import compare_composites, compare_types
 from aerowire.codegen.sbe.ir import MessageSchema
 
 # What a reader of the other schema meets in a message, so that the schema's version has to tell the two apart.

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 from lxml import etree
 
-from aerowire.codegen.sbe.numerals import shorten
-from aerowire.codegen.sbe.scope import Scope
+from aerowire.codegen.sbe.reader.numerals import shorten
+from aerowire.codegen.sbe.reader.scope import Scope
 
 _WORDS = {
     "cpp": """

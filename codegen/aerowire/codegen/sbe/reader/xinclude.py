@@ -12,9 +12,9 @@ from lxml import etree
 
 from aerowire.codegen.document import FILE_LENGTH_MAX, Document, read_document
 from aerowire.codegen.problems import SchemaError
-from aerowire.codegen.sbe.elements import split
-from aerowire.codegen.sbe.numerals import shorten
-from aerowire.codegen.sbe.report import Report
+from aerowire.codegen.sbe.reader.elements import split
+from aerowire.codegen.sbe.reader.numerals import shorten
+from aerowire.codegen.sbe.reader.report import Report
 
 NAMESPACES = ("http://www.w3.org/2001/XInclude", "http://www.w3.org/2003/XInclude")
 DEPTH_MAX = 16

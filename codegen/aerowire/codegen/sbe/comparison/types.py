@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
-from aerowire.codegen.sbe.changes import BOTH, NEW, OLD, Change, Changes, match_items
+from aerowire.codegen.sbe.comparison.changes import BOTH, NEW, OLD, Change, Changes, match_items
 from aerowire.codegen.sbe.ir import (
     Composite,
     EncodedType,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from itertools import groupby
 
-from aerowire.codegen.sbe.changes import Change, Grade, Side
-from aerowire.codegen.sbe.comparison import Comparison
+from aerowire.codegen.sbe.comparison.changes import Change, Grade, Side
+from aerowire.codegen.sbe.comparison.schemas import Comparison
 
 NO_CHANGE = "no change"
 _MESSAGES = {Side.OLD: "new messages", Side.NEW: "old messages"}

@@ -6,7 +6,8 @@ from typing import TypedDict
 
 from aerowire.codegen.ir import Primitive
 from aerowire.codegen.problems import Location
-from aerowire.codegen.sbe.declared import (
+from aerowire.codegen.sbe.ir import Choice, Composite, EncodedType, Enum, FlagSet, Member, Number, Presence, Type, ValidValue
+from aerowire.codegen.sbe.reader.declared import (
     NO_OFFSET,
     Declared,
     DeclaredComposite,
@@ -15,10 +16,9 @@ from aerowire.codegen.sbe.declared import (
     DeclaredSet,
     DeclaredType,
 )
-from aerowire.codegen.sbe.elements import shown
-from aerowire.codegen.sbe.ir import Choice, Composite, EncodedType, Enum, FlagSet, Member, Number, Presence, Type, ValidValue
-from aerowire.codegen.sbe.numerals import INT32_MAX
-from aerowire.codegen.sbe.report import Report
+from aerowire.codegen.sbe.reader.elements import shown
+from aerowire.codegen.sbe.reader.numerals import INT32_MAX
+from aerowire.codegen.sbe.reader.report import Report
 
 
 class Named(TypedDict):
