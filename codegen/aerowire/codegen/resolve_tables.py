@@ -66,7 +66,13 @@ def resolve_options(document: Document, problems: list[Problem]) -> OptionTable:
     """Return the rows of an options document; problems are appended."""
     rows = _Rows(document, problems)
     found: list[OptionRow] = []
+    lines: list[etree._Element] = []
+    section = ""
     for element in elements(document.root):
+        if element.tag == NS + "section":
+            section = _text(element)
+            rows.once(element, "section", section)
+            continue
         row = OptionRow(
             name=element.get("name", ""),
             property=element.get("property", ""),
@@ -78,14 +84,16 @@ def resolve_options(document: Document, problems: list[Problem]) -> OptionTable:
             scopes=tuple(element.get("scope", "").split()),
             choices=tuple(element.get("choices", "").split()),
             description=_text(element),
+            section=section,
         )
         for what in ("name", "property", "environment"):
             rows.once(element, what, getattr(row, what))
         if row.default is not None and row.default_of is not None:
             rows.report(element, f"option {row.name!r} has both default and default-of")
         found.append(row)
+        lines.append(element)
     kinds = {row.name: row.kind for row in found}
-    for element, row in zip(elements(document.root), found, strict=True):
+    for element, row in zip(lines, found, strict=True):
         if row.default_of is not None and kinds.get(row.default_of) != row.kind:
             rows.report(element, f"default-of names {row.default_of!r}, which is no option of kind {row.kind!r}")
     return OptionTable(document.root.get("description", ""), tuple(found))

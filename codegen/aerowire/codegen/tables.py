@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class OptionRow:
-    """One option.  `default` is a literal of its kind, or None; `default_of` names the option that it follows."""
+    """One option.  `default` is a literal of its kind, or None; `default_of` names the option that it follows.
+
+    `section` is the title of the part of the file that it stands in, or empty.
+    """
 
     name: str
     property: str
@@ -19,6 +22,7 @@ class OptionRow:
     scopes: tuple[str, ...]
     choices: tuple[str, ...]
     description: str
+    section: str
 
 
 @dataclass(frozen=True, slots=True)

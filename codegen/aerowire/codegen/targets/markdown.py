@@ -8,38 +8,21 @@ from aerowire.codegen.ir import Dynamic, Enum, Field, FlagSet, Region, Repeat, S
 from aerowire.codegen.project import Project
 from aerowire.codegen.targets.base import DOCUMENTS
 from aerowire.codegen.targets.drawing import Cell, draw
+from aerowire.codegen.targets.markdown_index import index_page
+from aerowire.codegen.targets.markdown_tables import table_pages
 from aerowire.codegen.targets.markdown_text import anchor, code, drawing, heading, link, page, prose, table
 
 FIELD_TITLES = ("offset", "length", "field", "type", "written unasked", "description")
 
 
 class MarkdownTarget:
-    """Renders one page per layout schema, and for a whole project a page that lists all of them."""
+    """Renders one page per layout schema and table, and for a whole project a page that lists all of them."""
 
     name = "markdown"
 
     def render(self, project: Project) -> dict[str, str]:
         files = {f"{DOCUMENTS}/{schema.package}.md": page(f"spec/{schema.package}.xml", list(_page(schema))) for schema in project.schemas}
-        tables = project.tables
-        if tables.options is not None and tables.counters is not None and tables.errors is not None:
-            files[f"{DOCUMENTS}/README.md"] = page("spec/", list(_overview(project)))
-        return files
-
-
-def _overview(project: Project) -> Iterator[str]:
-    yield from ["# The protocol", ""]
-    yield from ["Every byte layout of the project, drawn and described, generated from [spec/](../../spec).", ""]
-    yield from ["**Layouts**: frames, shared memory, files ([the language](../spec-language.md)).", ""]
-    layouts = [[f"[{one.package}]({one.package}.md)", prose(one.description)] for one in project.schemas]
-    yield from table(["page", "what it describes"], layouts)
-    rows = [
-        [f"[{placement.package}]({placement.package}.md)", str(schema.id), str(schema.version), prose(schema.description)]
-        for schema, placement in project.messages
-        if placement.is_project
-    ]
-    if rows:
-        yield from ["**Messages**: SBE 1.0.", ""]
-    yield from table(["page", "schema id", "version", "what it describes"], rows)
+        return files | table_pages(project) | index_page(project)
 
 
 def _page(schema: Schema) -> Iterator[str]:

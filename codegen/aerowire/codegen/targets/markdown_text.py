@@ -5,18 +5,32 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#])")
+# Within a word an underscore is none, and an ampersand is one only where it looks like the start of an entity.
+_SPECIAL = re.compile(r"([\\`*{}\[\]<>|#~]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|&(?=#?\w+;))")
+_AT_START = re.compile(r"^([-+](?=[\s-]|$)|\d+(?=[.)](?:\s|$)))")
 
 
 def prose(text: str) -> str:
     """Text on one line, none of which is mark-up."""
-    return _SPECIAL.sub(r"\\\1", " ".join(text.split())).replace("\\_", "_") if text else ""
+    escaped = _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+    return _AT_START.sub(lambda start: _escaped_start(start[0]), escaped)
+
+
+def _escaped_start(start: str) -> str:
+    """What would begin a list or draw a line; of a number, its point is what makes the list."""
+    return start + "\\" if start.isdigit() else "\\" + start
 
 
 def code(text: str) -> str:
     """A name or a value as it is, in a table too."""
     plain = " ".join(text.split()).replace("|", "\\|")
     return f"`` {plain} ``" if "`" in plain else f"`{plain}`" if plain else ""
+
+
+def literal(text: str) -> str:
+    """A text with its spaces as they are, within a table too; CommonMark takes one space away if both ends have one."""
+    padded = f" {text} " if text[:1] == " " == text[-1:] else text
+    return f"`{padded}`".replace("|", "\\|") if text else ""
 
 
 def anchor(kind: str, name: str) -> str:
@@ -27,11 +41,17 @@ def anchor(kind: str, name: str) -> str:
 
 def heading(level: int, text: str, identifier: str) -> list[str]:
     """A heading that links can name."""
-    return [f'<a id="{identifier}"></a>', "", f"{'#' * level} {text}", ""]
+    return [place(identifier), "", f"{'#' * level} {text}", ""]
 
 
-def link(text: str, identifier: str) -> str:
-    return f"[{code(text)}](#{identifier})"
+def place(identifier: str) -> str:
+    """What makes a cell of a table a place that links can name."""
+    return f'<a id="{identifier}"></a>'
+
+
+def link(text: str, identifier: str, *, file: str = "", is_code: bool = True) -> str:
+    """A link to a place of this page, or of the page `file` beside it."""
+    return f"[{code(text) if is_code else prose(text)}]({file}#{identifier})"
 
 
 def drawing(text: str) -> list[str]:

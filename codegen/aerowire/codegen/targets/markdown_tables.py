@@ -1,0 +1,122 @@
+"""Tables as Markdown: a page each for options, counters and error codes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from aerowire.codegen.ir import Schema
+from aerowire.codegen.project import Project
+from aerowire.codegen.tables import CounterTable, CounterTypeRow, ErrorTable, OptionRow, OptionTable, SystemCounterRow
+from aerowire.codegen.targets.base import DOCUMENTS
+from aerowire.codegen.targets.markdown_text import anchor, code, heading, link, literal, page, place, prose, table
+
+SIZES = ((1 << 30, "g"), (1 << 20, "m"), (1 << 10, "k"))
+DURATIONS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us"), (1, "ns"))
+KINDS = (
+    ("size", "Bytes: a number, or one with `k`, `m` or `g` behind it (1,024 times, and so on)."),
+    ("duration", "A number with `ns`, `us`, `ms` or `s` behind it; a bare number is in the unit that the type names."),
+    ("bool", "`true` or `false`."),
+    ("int", "A whole number."),
+    ("double", "A number."),
+    ("str", "Text."),
+)
+NAMES = """\
+Each has three names: a keyword in Python, a property (`-D`, a properties file) and an environment variable. What is set first of these
+holds: keyword, property, environment, default. Those read by `aerowire` alone are not Aeron's."""
+LABELS = "A label is text in which a name in braces stands for a value. What is appended comes behind it once it is known."
+KEYS = """\
+The key of a counter's metadata is the struct named here; without one it holds what its writer puts there. Types without a label are
+known by their number alone."""
+
+
+def table_pages(project: Project) -> dict[str, str]:
+    """The pages of the tables that the project has, by path."""
+    tables = project.tables
+    found: dict[str, str] = {}
+    if tables.options is not None:
+        found["options"] = page("spec/options.xml", list(_options(tables.options)))
+    if tables.counters is not None:
+        found["counters"] = page("spec/counters.xml", list(_counters(tables.counters, project.schemas)))
+    if tables.errors is not None:
+        found["errors"] = page("spec/errors.xml", list(_errors(tables.errors)))
+    return {f"{DOCUMENTS}/{name}.md": text for name, text in found.items()}
+
+
+def _options(options: OptionTable) -> Iterator[str]:
+    yield from ["# options", "", prose(options.description), ""]
+    yield from [NAMES, ""]
+    yield from table(["type", "how it is written"], KINDS)
+    sections = list(dict.fromkeys(row.section for row in options.rows))
+    if any(sections):
+        yield from [f"- {link(one, anchor('options', one), is_code=False)}" for one in sections if one]
+        yield ""
+    for section in sections:
+        if section:
+            yield from heading(2, prose(section), anchor("options", section))
+        rows = [_option(row) for row in options.rows if row.section == section]
+        yield from table(["keyword, property, environment", "type", "default", "read by", "description"], rows)
+
+
+def _option(row: OptionRow) -> list[str]:
+    names = "<br>".join(code(one) for one in (row.name, row.property, row.environment))
+    kind = f"one of {', '.join(code(one) for one in row.choices)}" if row.choices else row.kind.removesuffix("_ns")
+    kind += f", bare in {row.unit}" if row.kind == "duration_ns" else ""
+    return [place(anchor("option", row.name)) + names, kind, _default(row), ", ".join(row.scopes), prose(row.description)]
+
+
+def _default(row: OptionRow) -> str:
+    if row.default_of is not None:
+        return f"that of {link(row.default_of, anchor('option', row.default_of))}"
+    if row.default is None:
+        return "none"
+    if row.default == "":
+        return "empty"
+    if isinstance(row.default, bool):
+        return code(str(row.default).lower())
+    units = {"size": SIZES, "duration_ns": DURATIONS}.get(row.kind, ())
+    return code(_scaled(row.default, units) if isinstance(row.default, int) else str(row.default))
+
+
+def _scaled(value: int, units: Sequence[tuple[int, str]]) -> str:
+    """A number in the largest unit that leaves it whole."""
+    factor, unit = next(((factor, unit) for factor, unit in units if value and value % factor == 0), (1, ""))
+    return f"{value // factor}{unit}"
+
+
+def _counters(counters: CounterTable, schemas: Sequence[Schema]) -> Iterator[str]:
+    yield from ["# counters", "", prose(counters.description), ""]
+    parts = [
+        ("System counters", "system", "those that every driver has, by counter id"),
+        ("Counter types", "types", "the kinds of all counters, by type id"),
+        ("Parts of labels", "fields", "what stands for a name in braces"),
+    ]
+    yield from [f"- {link(title, identifier, is_code=False)}: {about}" for title, identifier, about in parts]
+    yield ""
+    yield from [LABELS, ""]
+    fields = {one.name for one in counters.fields}
+    yield from heading(2, "System counters", "system")
+    yield from table(["id", "name", "label", "appended", "description"], [_system(row) for row in counters.system])
+    yield from heading(2, "Counter types", "types")
+    yield from [KEYS, ""]
+    keys = {struct.name: schema.package for schema in schemas for struct in schema.structs}
+    yield from table(["type id", "name", "label", "appended", "key", "description"], [_type(row, keys) for row in counters.types])
+    if fields:
+        yield from heading(2, "Parts of labels", "fields")
+    yield from table(["name", "is", "description"], [[code(one.name), one.kind, prose(one.description)] for one in counters.fields])
+
+
+def _system(row: SystemCounterRow) -> list[str]:
+    name = place(anchor("system", row.name)) + code(row.name)
+    return [str(row.id), name, literal(row.label), literal(row.suffix), prose(row.description)]
+
+
+def _type(row: CounterTypeRow, keys: dict[str, str]) -> list[str]:
+    key = link(row.key, anchor("struct", row.key), file=f"{keys[row.key]}.md") if row.key in keys else code(row.key)
+    name = place(anchor("counter", row.name)) + code(row.name)
+    return [str(row.id), name, literal(row.label), literal(row.suffix), key, prose(row.description)]
+
+
+def _errors(errors: ErrorTable) -> Iterator[str]:
+    yield from ["# errors", "", prose(errors.description), ""]
+    rows = [[str(row.code), place(anchor("error", row.name)) + code(row.name), prose(row.description)] for row in errors.codes]
+    yield from table(["code", "name", "description"], rows)
