@@ -166,12 +166,14 @@ def _start_tags(name: str, data: bytes) -> tuple[list[Location], list[int]]:
         found.append(Location(name, parser.CurrentLineNumber, parser.CurrentColumnNumber + 1))
         offsets.append(parser.CurrentByteIndex)
 
-    def refuse_doctype(*_arguments: object) -> None:
-        location = Location(name, parser.CurrentLineNumber, parser.CurrentColumnNumber + 1)
-        raise SchemaError([Problem(location, "has a DOCTYPE; schemas must not have one", rule=MALFORMED)])
+    def check_doctype(_root: str, system_id: str | None, public_id: str | None, has_declarations: bool) -> None:
+        """One that declares and names nothing means nothing; B3's schemas begin with such a one."""
+        if has_declarations or system_id is not None or public_id is not None:
+            location = Location(name, parser.CurrentLineNumber, parser.CurrentColumnNumber + 1)
+            raise SchemaError([Problem(location, "has a DOCTYPE that declares or names something; schemas must not", rule=MALFORMED)])
 
     parser.StartElementHandler = start
-    parser.StartDoctypeDeclHandler = refuse_doctype
+    parser.StartDoctypeDeclHandler = check_doctype
     try:
         parser.Parse(data, True)
     except xml.parsers.expat.ExpatError as error:

@@ -164,6 +164,7 @@ HOSTILE: tuple[tuple[str, str | bytes, int, str], ...] = (
     ("zeros", bytes(1_000), 2, "not well-formed"),
     ("a program", b"\x7fELF" + bytes(range(256)), 2, "not well-formed"),
     ("entities", f'<!DOCTYPE a [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]>{schema("", "")[39:]}', 2, "has a DOCTYPE"),
+    ("a DTD's file", f'<!DOCTYPE a SYSTEM "/etc/hostname">{schema("", "")[39:]}', 2, "has a DOCTYPE"),
     ("an unknown entity", schema("&a;", ""), 2, "undefined entity"),
     ("not its encoding", schema("", "").replace("UTF-8", "UTF-16"), 2, "declares UTF-16, but is not"),
     ("no encoding", schema("", "").replace("UTF-8", "nope"), 2, "unknown encoding"),
@@ -239,5 +240,6 @@ def test_reads_what_the_official_tool_reads_only_by_accident(capsys: pytest.Capt
         schema("", MESSAGE.replace("M", "é")).replace("UTF-8", "UTF-16").encode("utf-16"),
         schema('<type name="Ä" primitiveType="uint8"/>', MESSAGE).replace("UTF-8", "ISO-8859-1").encode("latin-1"),
         b"\xef\xbb\xbf" + schema("", MESSAGE).encode(),
+        schema("", MESSAGE).replace("<sbe:messageSchema", "<!DOCTYPE xml>\n<sbe:messageSchema"),
     ):
         assert validate(capsys, write("own.xml", text)) == (0, "0 errors, 0 warnings in 1 file\n")
