@@ -25,7 +25,15 @@ from aerowire.codegen.sbe.ir import (
     Presence,
     ValidValue,
 )
-from aerowire.codegen.sbe.naming import class_names, enum_member_names, null_member_name, pascal_name, property_names, snake_name
+from aerowire.codegen.sbe.naming import (
+    class_names,
+    enum_member_names,
+    null_member_name,
+    package_name,
+    pascal_name,
+    property_names,
+    snake_name,
+)
 
 UINT16 = EncodedType(name="uint16", primitive=PRIMITIVES["uint16"])
 NAMES = st.text(st.sampled_from('aAbB_1-9 éß٣ﬁ²\n"\\'), max_size=6) | st.sampled_from(
@@ -55,6 +63,20 @@ def _schema(types: tuple[Enum | Composite, ...], *messages: Message) -> MessageS
 def _enum(*names: str, null: int = 255) -> Enum:
     values = tuple(ValidValue(name=name, value=index) for index, name in enumerate(names))
     return Enum(name="E", primitive=PRIMITIVES["uint8"], values=values, null=null)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("my-schemas.class", "my_schemas.class_"),
+        ("io.acme.orders", "io_.acme.orders"),
+        ("code", "code_"),
+        ("acme.io.code", "acme.io.code"),
+        (" . ", "messages"),
+    ],
+)
+def test_a_package_can_be_imported(name: str, expected: str) -> None:
+    assert package_name(name) == expected
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ EXAMPLES = """examples:
   codegen generate --target native,flyweights           two targets only
   codegen generate aerowire:transport --out build/code  one of the project's schemas
   codegen generate my-layout.xml --out build/code       a schema of your own
-  codegen generate my-sbe.xml --out src --package codecs.orders --target flyweights
+  codegen generate my-sbe.xml --out src --package acme.orders --target flyweights
                                                         messages of your own, as the package that you name
   codegen generate my-sbe.xml --out src --native        and compiled codecs of the same interface: PACKAGE.native
   codegen generate --spec copy-of-spec --out build/code another set of schemas"""

@@ -13,6 +13,7 @@ import enum
 import functools
 import keyword
 import re
+import sys
 import unicodedata
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -95,9 +96,13 @@ def pascal_name(name: str) -> str:
 
 
 def package_name(name: str) -> str:
-    """A dotted name that can be imported: `my-schemas.class` -> `my_schemas.class_`; empty becomes `messages`."""
-    parts = [identifier(part) for part in name.split(".") if part.strip()]
-    return ".".join(f"{part}_" if part in KEYWORDS else part for part in parts) or "messages"
+    """A dotted name that can be imported: `my-schemas.class` -> `my_schemas.class_`; empty becomes `messages`.
+
+    Nothing can be imported from below a module of the standard library: `io.acme` -> `io_.acme`.
+    """
+    parts = [identifier(part) for part in name.split(".") if part.strip()] or ["messages"]
+    first = f"{parts[0]}_" if parts[0] in sys.stdlib_module_names else parts[0]
+    return ".".join(f"{part}_" if part in KEYWORDS else part for part in (first, *parts[1:]))
 
 
 def _settled(name: str) -> str:
