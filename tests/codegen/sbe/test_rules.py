@@ -582,6 +582,25 @@ CASES = (
             "14:144: error: E.A has sinceVersion 1, but the schema has version 0 (newer-than-schema)",
         ],
     ),
+    (
+        "",
+        message("", 'id="65536"') + message("", 'id="-1"').replace('"M"', '"N"'),
+        'version="70000"',
+        [
+            "2:84: error: messageSchema has version 70000, but version of 'messageHeader' is uint16, 0 to 65535 (number-too-great)",
+            "16:19: error: message 'M' has id 65536, but templateId of 'messageHeader' is uint16, 0 to 65535 (number-too-great)",
+            "16:58: error: message 'N' has id -1, but templateId of 'messageHeader' is uint16, 0 to 65535 (number-too-great)",
+        ],
+    ),
+    (
+        composite("Small", type_("blockLength", "uint8"), type_("numInGroup", "uint8")) + type_("Text", "char", 'length="256"'),
+        message(group("Small", field("Text")), 'id="1" blockLength="65536"'),
+        "",
+        [
+            "16:26: error: message 'M' has blockLength 65536, but blockLength of 'messageHeader' is uint16, 0 to 65535 (number-too-great)",
+            "16:46: error: group 'g' has blockLength 256, but blockLength of 'Small' is uint8, 0 to 255 (number-too-great)",
+        ],
+    ),
     ("", MESSAGE, 'version="x"', ["2:84: error: version of messageSchema: 'x' is no number (bad-number)"]),
 )
 

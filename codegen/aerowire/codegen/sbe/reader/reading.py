@@ -19,6 +19,7 @@ from aerowire.codegen.sbe.reader.composite_rules import CompositeRules
 from aerowire.codegen.sbe.reader.declared import DeclaredComposite, DeclaredMessage, DeclaredSchema, DeclaredType
 from aerowire.codegen.sbe.reader.elements import MESSAGE_SCHEMA, integer, local_name, required, required_integer
 from aerowire.codegen.sbe.reader.messages import read_messages
+from aerowire.codegen.sbe.reader.number_rules import check_numbers
 from aerowire.codegen.sbe.reader.report import Report, TooManyProblemsError, UnreadableError
 from aerowire.codegen.sbe.reader.scope import Scope
 from aerowire.codegen.sbe.reader.types import read_types
@@ -98,6 +99,7 @@ def _read(root: etree._Element, report: Report, options: ReadOptions, source: st
         return None
     declared = _read_root(root, report, types, messages)
     check_versions(report, declared)
+    check_numbers(report, declared)
     if report.has_errors:
         return None
     if options.since_version is not None:
