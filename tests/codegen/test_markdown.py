@@ -11,7 +11,7 @@ from aerowire.codegen.main import main
 from aerowire.codegen.project import Project
 from aerowire.codegen.sbe.ir import Block, MessageSchema, walk_blocks
 from aerowire.codegen.sbe.placement import Placement
-from aerowire.codegen.sbe.reader import load_message_schema
+from aerowire.codegen.sbe.reader import ReadOptions, load_message_schema
 from aerowire.codegen.sbe.targets.markdown import MarkdownMessages
 from aerowire.codegen.targets.drawing import Cell, draw
 from aerowire.codegen.targets.markdown import MarkdownTarget
@@ -121,9 +121,13 @@ def test_messages_are_told_in_full() -> None:
         for data in block.data:
             assert re.search(rf"^\| `{data.name}` \| {data.id} \|", text, re.MULTILINE)
     for line in (
-        "| 8 | 8 | `price` | 2 | `int64` | optional | null -9223372036854775808 |  |  |",
-        "| 16 | 4 | `quantity` | 3 | `uint32` | optional | null 1000000; 1 … 999999 |  |  |",
-        "| 20 | 8 | `ratio` | 4 | `double` | optional | null NaN |  | Nobody reads it. Deprecated since version 2. |",
+        "| 8 | 8 | `price` | 2 | [`Price`](#type-Price) `int64` | optional | null -9223372036854775808 |  |  |",
+        "| 16 | 4 | `quantity` | 3 | [`Quantity`](#type-Quantity) `uint32` | optional | null 1000000; 1 … 999999 |  |  |",
+        "`double` | optional | null NaN |  | Nobody reads it. Deprecated since version 2. |",
+        '| <a id="type-Price"></a>`Price` | `int64` | optional | null -9223372036854775808 | Null: at market. |',
+        '| <a id="type-Venue"></a>`Venue` | `char[4]` US-ASCII | constant | `XDEM` |  |',
+        "| [`function`](#group-Order.function) | 30 | [`groupSizeEncoding`](#type-groupSizeEncoding) | 2 | 2 |  |",
+        "| 2 | any | `varData` | `uint8[]` UTF-8 | required |",
         "|  |  | `kind` | 16 | [`State`](#type-State) | constant | `State.end` |  |  |",
         "| 67 | 4 | `nil` | 17 | `int32` | required |  | 1 |  |",
         "| 9 | `0x200` | `hidden` | Not in the book. |",
@@ -132,6 +136,42 @@ def test_messages_are_told_in_full() -> None:
         "| `late` | 42 | [`textEncoding`](#type-textEncoding) | `uint16` | 65534 | UTF-8 | 2 |  |",
     ):
         assert line in text
+
+
+def test_data_is_told_with_its_block_and_not_with_the_last_group() -> None:
+    (text,) = MarkdownMessages().render(load_message_schema(SHOWN), Placement("demo")).values()
+    order = text.split('<a id="message-Order"></a>')[1]
+    places = [
+        order.index(part) for part in ("Groups of `Order`,", "Data of `Order`,", "#### group Order.fills\n", "Data of `Order.fills`,")
+    ]
+    assert places == sorted(places)
+
+
+def test_text_of_any_length_is_drawn_behind_its_length() -> None:
+    (text,) = MarkdownMessages().render(load_message_schema(SHOWN), Placement("demo")).values()
+    drawn = text.split("### composite textEncoding")[1].split("```")[1]
+    assert drawn.index("length") < drawn.index("varData: bytes")
+
+
+def test_semantic_types_and_times_are_told(tmp_path: Path) -> None:
+    old = '<field name="id" id="1" type="uint64"'
+    new = f'{old} semanticType="UTCTimestamp" timeUnit="microsecond" epoch="midnight"'
+    text = SHOWN.read_text().replace(old, new).replace('name="Price" primitive', 'name="Price" semanticType="Price_" primitive')
+    (tmp_path / "semantic.xml").write_text(text)
+    (shown,) = MarkdownMessages().render(load_message_schema(tmp_path / "semantic.xml"), Placement("demo")).values()
+    assert "| 0 | 8 | `id` | 1 | `uint64` | required |  | UTCTimestamp, microsecond, since midnight |  | Number of the order. |" in shown
+    assert "| `int64` | optional | null -9223372036854775808 | Price\\_ | Null: at market. |" in shown
+
+
+def test_type_that_is_newer_than_what_refers_to_it_has_its_section(tmp_path: Path) -> None:
+    late = '<set name="Late" encodingType="uint8" sinceVersion="2"><choice name="one">0</choice></set>'
+    text = SHOWN.read_text().replace("</types>", f'{late}<composite name="Outer"><ref name="late" type="Late"/></composite></types>')
+    text = text.replace('type="Money"', 'type="Outer"')
+    (tmp_path / "late.xml").write_text(text)
+    shown = load_message_schema(tmp_path / "late.xml", options=ReadOptions(since_version=0))
+    (page,) = MarkdownMessages().render(shown, Placement("demo")).values()
+    assert "[`Late`](#type-Late)" in page
+    assert page.count('<a id="type-Late"></a>') == 1
 
 
 def test_words_of_a_schema_are_no_mark_up(tmp_path: Path) -> None:

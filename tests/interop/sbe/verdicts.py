@@ -13,7 +13,15 @@ from tests.interop.sbe.official import OfficialTool, Verdict
 OPTIONS = ReadOptions(names=tuple(LANGUAGES))
 
 # The official tool accepts what has one of these, though nothing can be made of it (a negative bit: until its next release).
-REFUSED_HERE = {"bad-constant", "variable-field", "bad-member", "bad-encoding-type", "bad-length", "choice-out-of-range", "number-too-great"}
+REFUSED_HERE = {
+    "bad-constant",
+    "variable-field",
+    "bad-member",
+    "bad-encoding-type",
+    "bad-length",
+    "choice-out-of-range",
+    "number-too-great",
+}
 
 
 def check_schema(official: OfficialTool, file: Path) -> tuple[Verdict, str | None]:

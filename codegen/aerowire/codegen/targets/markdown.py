@@ -37,7 +37,7 @@ def _page(schema: Schema) -> Iterator[str]:
         rows = [[code(one.name), code(one.type), code(str(one.value)), prose(one.description)] for one in schema.constants]
         yield from table(["constant", "type", "value", "description"], rows)
     for variant in schema.variants:
-        yield from _types(variant)
+        yield from _types(schema, variant)
     for struct in schema.structs:
         yield from _struct(schema, struct)
     for enum in schema.enums:
@@ -59,9 +59,11 @@ def _parts(schema: Schema) -> list[tuple[str, list[tuple[str, str]]]]:
     ]
 
 
-def _types(variant: Variant) -> Iterator[str]:
+def _types(schema: Schema, variant: Variant) -> Iterator[str]:
     yield from heading(2, variant.name, anchor("types", variant.name))
-    yield from [f"{prose(variant.description)} Chosen by {code(variant.discriminator)}.", ""]
+    is_enum = any(one.name == variant.discriminator for one in schema.enums)
+    chosen = link(variant.discriminator, anchor("type", variant.discriminator)) if is_enum else code(variant.discriminator)
+    yield from [f"{prose(variant.description)} Chosen by {chosen}.", ""]
     rows = [[str(one.value), code(one.value_name), _arm(one.struct, one.length)] for one in variant.cases]
     yield from table(["value", "name", "layout"], rows)
 
@@ -75,11 +77,11 @@ def _struct(schema: Schema, struct: Struct) -> Iterator[str]:
     yield from [prose(struct.description), ""]
     facts = [f"{struct.length} bytes"]
     facts += [f"{struct.full_length} with what may follow"] if struct.full_length != struct.length else []
-    facts += ["then what is behind"] if struct.dynamic else []
+    facts += ["then what is behind them"] if struct.dynamic else []
     facts += [f"aligned to {struct.align}"] if struct.align > 1 else []
     facts += [f"type {struct.type_value}"] if struct.type_value is not None else []
     facts += [f"begins as {link(struct.parent, anchor('struct', struct.parent))}"] if struct.parent else []
-    yield from [f"{', '.join(facts)}.", ""]
+    yield from [f"{'; '.join(facts)}.", ""]
     cells = [Cell(one.name, one.offset, one.size) for one in struct.fields]
     cells += [Cell(one.name, one.offset or 0, one.length or 0) for one in struct.fixed_variants]
     yield from drawing(draw(cells, struct.full_length, [_behind(one) for one in struct.dynamic]))

@@ -16,6 +16,9 @@ HOW_TO_READ = """\
 A layout is drawn four bytes a row, with the offset of the row's first byte at its right. What has no fixed place stands below, in its
 order. A name that its cell is too narrow for ends in `~`; bytes that nobody uses are `(unused)`; `:` leaves out rows. Here `kind` is
 byte 4, and `note` begins at byte 8 with its own length:"""
+FIELDS = """\
+`written unasked` is what a generated encoder writes into a field by itself. `Access` tells how a field that processes share is read and
+written, which is code's duty, not the layout's ([the language](../spec-language.md))."""
 EXAMPLE = draw([Cell("amount", 0, 4), Cell("kind", 4, 1)], 8, ["note: uint16 length, then bytes"])
 
 
@@ -43,7 +46,7 @@ def _index(project: Project) -> Iterator[str]:
     yield from table(["page", "schema id", "version", "holds", "what it describes"], messages)
     yield from ["## Tables", ""]
     yield from table(["page", "holds", "what it describes"], list(_tables(project.tables)))
-    yield from ["## How to read a layout", "", HOW_TO_READ, "", *drawing(EXAMPLE)]
+    yield from ["## How to read a layout", "", HOW_TO_READ, "", *drawing(EXAMPLE), FIELDS, ""]
 
 
 def _tables(tables: Tables) -> Iterator[list[str]]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 from aerowire.codegen.sbe.ir import (
     Block,
     ByteOrder,
     Composite,
+    Data,
     EncodedType,
     Enum,
     Field,
@@ -21,14 +23,22 @@ from aerowire.codegen.sbe.ir import (
     Number,
     Presence,
     Type,
+    walk_blocks,
 )
 from aerowire.codegen.sbe.placement import Placement
 from aerowire.codegen.targets.base import DOCUMENTS
 from aerowire.codegen.targets.drawing import Cell, draw
-from aerowire.codegen.targets.markdown_text import anchor, code, drawing, heading, link, page, prose, table
+from aerowire.codegen.targets.markdown_text import anchor, code, drawing, heading, link, page, place, prose, table
 
-FIELD_TITLES = ("offset", "length", "field", "id", "type", "presence", "null, range, value", "since", "description")
-MEMBER_TITLES = ("offset", "length", "member", "type", "presence", "null, range, value", "since", "description")
+FIELD_TITLES = ("offset", "length", "field", "id", "type", "presence", "null, range, value", "semantic type", "since", "description")
+MEMBER_TITLES = ("offset", "length", "member", "type", "presence", "null, range, value", "semantic type", "since", "description")
+GROUP_TITLES = ("group", "id", "dimension", "entry length", "semantic type", "since", "description")
+DATA_TITLES = ("data", "id", "type", "length", "at most", "characters", "semantic type", "since", "description")
+TYPE_TITLES = ("type", "stored as", "presence", "null, range, value", "semantic type", "since", "description")
+
+HOW_TO_READ = """\
+Offsets count bytes from the start of the block, entry or composite. An optional value that equals its null is none. `since` is the
+schema's version that a thing came with: messages of older versions do not have it."""
 
 
 class MarkdownMessages:
@@ -49,41 +59,67 @@ def _page(schema: MessageSchema, title: str) -> Iterator[str]:
     semantic = f" ({prose(schema.semantic_version)})" if schema.semantic_version else ""
     yield from [f"SBE schema {schema.id}, version {schema.version}{semantic}, package {code(schema.package)}; numbers are {order}.", ""]
     yield from [f"In front of every message stands {link(schema.header.type.name, 'header')}, {_bytes(schema.header.size)}.", ""]
+    yield from [HOW_TO_READ, ""]
     rows = [
-        [str(one.id), link(one.name, anchor("message", one.name)), str(one.block_length), _since(one), _about(one)]
+        [
+            str(one.id),
+            link(one.name, anchor("message", one.name)),
+            str(one.block_length),
+            prose(one.semantic_type),
+            _since(one),
+            _about(one),
+        ]
         for one in schema.messages
     ]
-    yield from table(["template id", "message", "block length", "since", "description"], rows)
-    types = _types(schema)
-    if types:
-        yield from [f"Types: {', '.join(link(one.name, _type_anchor(one)) for one in types)}.", ""]
+    yield from table(["template id", "message", "block length", "semantic type", "since", "description"], rows)
+    encoded, types = _encoded_types(schema), _types(schema)
+    if types or encoded:
+        yield from [f"Types: {', '.join(link(one.name, _type_anchor(one)) for one in (*encoded, *types))}.", ""]
     header = schema.header.type
     yield from [f'<a id="{_type_anchor(header)}"></a>', *heading(2, "Header", "header")]
     yield from _composite(header, header.name)
     yield from heading(2, "Messages", "messages")
     for message in schema.messages:
         yield from _message(message)
-    if types:
+    if types or encoded:
         yield from heading(2, "Types", "types")
+        yield from table(TYPE_TITLES, [_encoded_type(one) for one in encoded])
         for one in types:
             yield from _type(one)
+
+
+def _encoded_types(schema: MessageSchema) -> list[EncodedType]:
+    """Those that have a row: the numbers, characters and arrays that the schema gives a name."""
+    found = {one.name: one for one in schema.types if isinstance(one, EncodedType) and one.name != one.primitive.name}
+    for field in _fields(schema):
+        if isinstance(field.type, EncodedType) and field.type.name not in (field.type.primitive.name, ""):
+            found.setdefault(field.type.name, field.type)
+    return list(found.values())
 
 
 def _types(schema: MessageSchema) -> list[Enum | FlagSet | Composite]:
     """Those that have a section: the enums, sets and composites of the schema, the header apart, each name once."""
     header = schema.header.type.name
     found = {one.name: one for one in schema.types if not isinstance(one, EncodedType) and one.name != header}
-    held = [one.type for message in schema.messages for block in _blocks(message) for one in block.fields]
-    for one in held:
-        if not isinstance(one, EncodedType) and one.name != header:
-            found.setdefault(one.name, one)
+    for field in _fields(schema):
+        if not isinstance(field.type, EncodedType) and field.type.name != header:
+            found.setdefault(field.type.name, field.type)
+    for one in tuple(found.values()):
+        for referenced in _referenced(one):
+            found.setdefault(referenced.name, referenced)
     return list(found.values())
 
 
-def _blocks(block: Block) -> Iterator[Block]:
-    yield block
-    for group in block.groups:
-        yield from _blocks(group)
+def _referenced(type_: Type) -> Iterator[Enum | FlagSet | Composite]:
+    """What a composite refers to by name, however deep: newer than the composite, it may be none of the schema's types."""
+    for member in type_.members if isinstance(type_, Composite) else ():
+        if member.reference and not isinstance(member.type, EncodedType):
+            yield replace(member.type, name=member.reference)
+        yield from _referenced(member.type)
+
+
+def _fields(schema: MessageSchema) -> Iterator[Field]:
+    return (field for message in schema.messages for block in walk_blocks(message) for field in block.fields)
 
 
 def _type_anchor(type_: Named) -> str:
@@ -105,24 +141,40 @@ def _block(block: Block, path: str) -> Iterator[str]:
     else:
         yield from ["No fields.", ""]
     yield from table(FIELD_TITLES, [_field(one) for one in block.fields])
+    if block.groups:
+        yield from [f"Groups of {code(path)}, in this order:", ""]
+    yield from table(GROUP_TITLES, [_listed(one, f"{path}.{one.name}") for one in block.groups])
+    if block.data:
+        yield from [f"Data of {code(path)}, in this order{', behind the groups' if block.groups else ''}:", ""]
+    yield from table(DATA_TITLES, [_data(one) for one in block.data])
     for group in block.groups:
         yield from _group(group, f"{path}.{group.name}")
-    rows = [
-        [
-            code(one.name),
-            str(one.id),
-            link(one.type.name, _type_anchor(one.type)),
-            code(one.length_type.primitive.name),
-            _number(one.max_length),
-            prose(one.encoding) or "bytes",
-            _since(one),
-            _about(one),
-        ]
-        for one in block.data
+
+
+def _listed(group: Group, path: str) -> list[str]:
+    return [
+        link(group.name, anchor("group", path)),
+        str(group.id),
+        link(group.dimension.name, _type_anchor(group.dimension)),
+        str(group.block_length),
+        prose(group.semantic_type),
+        _since(group),
+        _about(group),
     ]
-    if rows:
-        yield from [f"Data of {code(path)}, in this order:", ""]
-    yield from table(["data", "id", "type", "length", "at most", "characters", "since", "description"], rows)
+
+
+def _data(data: Data) -> list[str]:
+    return [
+        code(data.name),
+        str(data.id),
+        link(data.type.name, _type_anchor(data.type)),
+        code(data.length_type.primitive.name),
+        _number(data.max_length),
+        prose(data.encoding) or "bytes",
+        prose(data.semantic_type),
+        _since(data),
+        _about(data),
+    ]
 
 
 def _group(group: Group, path: str) -> Iterator[str]:
@@ -136,9 +188,17 @@ def _group(group: Group, path: str) -> Iterator[str]:
 
 
 def _field(field: Field) -> list[str]:
-    place = ["", ""] if field.presence is Presence.CONSTANT else [str(field.offset), str(field.size)]
+    where = ["", ""] if field.presence is Presence.CONSTANT else [str(field.offset), str(field.size)]
     shown = _values(field.type, field.presence, field.constant, field.value_ref)
-    return [*place, code(field.name), str(field.id), _type_text(field.type), str(field.presence), shown, _since(field), _about(field)]
+    semantic = _semantic(field)
+    kind = _type_text(field.type, is_named=True)
+    return [*where, code(field.name), str(field.id), kind, str(field.presence), shown, semantic, _since(field), _about(field)]
+
+
+def _semantic(field: Field) -> str:
+    """The semantic type, with what a time counts where the schema says so."""
+    parts = (field.semantic_type or field.type.semantic_type, field.time_unit, field.epoch and f"since {field.epoch}")
+    return prose(", ".join(part for part in parts if part))
 
 
 def _member(member: Member, path: str) -> list[str]:
@@ -147,24 +207,45 @@ def _member(member: Member, path: str) -> list[str]:
     constant = type_.constant if isinstance(type_, EncodedType) else None
     shown = _values(type_, member.presence, constant, type_.value_ref if isinstance(type_, EncodedType) else "")
     length = "any" if isinstance(type_, EncodedType) and type_.length == 0 else str(member.size)
-    place = ["", ""] if is_constant else [str(member.offset), length]
+    where = ["", ""] if is_constant else [str(member.offset), length]
     return [
-        *place,
+        *where,
         code(member.name),
         _type_text(type_, member.reference or f"{path}.{member.name}"),
         str(member.presence),
         shown,
+        prose(member.semantic_type or type_.semantic_type),
         _since(member),
         _about(member),
     ]
 
 
-def _type_text(type_: Type, reference: str = "") -> str:
-    """A primitive with its number, or a link to the type's section; `reference` is what that is called if not as the type."""
-    if not isinstance(type_, EncodedType):
-        name = reference or type_.name
-        return link(name, anchor("type", name))
-    count = f"[{type_.length}]" if type_.length != 1 else ""
+def _encoded_type(type_: EncodedType) -> list[str]:
+    return [
+        place(_type_anchor(type_)) + code(type_.name),
+        _primitive(type_),
+        str(type_.presence),
+        _values(type_, type_.presence, type_.constant, type_.value_ref),
+        prose(type_.semantic_type),
+        _since(type_),
+        _about(type_),
+    ]
+
+
+def _type_text(type_: Type, reference: str = "", *, is_named: bool = False) -> str:
+    """A primitive with its number, or a link to the type's section; `reference` is what that is called if not as the type.
+
+    `is_named`: a primitive under a name that has a row among the types is a link, too.
+    """
+    if isinstance(type_, EncodedType):
+        named = f"{link(type_.name, _type_anchor(type_))} " if is_named and type_.name not in (type_.primitive.name, "") else ""
+        return named + _primitive(type_)
+    name = reference or type_.name
+    return link(name, anchor("type", name))
+
+
+def _primitive(type_: EncodedType) -> str:
+    count = "" if type_.length == 1 else f"[{type_.length or ''}]"
     encoding = f" {prose(type_.character_encoding)}" if type_.character_encoding else ""
     return code(f"{type_.primitive.name}{count}") + encoding
 
@@ -233,8 +314,9 @@ def _character(value: int) -> str:
 
 def _composite(composite: Composite, path: str) -> Iterator[str]:
     cells = [Cell(one.name, one.offset, one.size) for one in composite.members if one.presence is not Presence.CONSTANT]
-    if composite.size:
-        yield from drawing(draw(cells, composite.size))
+    behind = [f"{one.name}: bytes" for one in composite.members if isinstance(one.type, EncodedType) and one.type.length == 0]
+    if composite.size or behind:
+        yield from drawing(draw(cells, composite.size, behind))
     yield from table(MEMBER_TITLES, [_member(one, path) for one in composite.members])
     for member in composite.members:
         if not member.reference and not isinstance(member.type, EncodedType):
