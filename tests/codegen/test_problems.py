@@ -68,6 +68,8 @@ FIELD = '<aw:field name="a" type="int32" offset="0" description="a"/>'
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
+        ('<aw:struct name="S" description="s"><aw:field name="a" type="int32" offset="1048573" description="a"/></aw:struct>',
+         "error: struct 'S' ends at 1048577; a struct has 1048576 bytes at most"),
         (f'<aw:struct name="S" length="2" description="s">{FIELD}</aw:struct>', "3:1: error: length 2 is less than its members need"),
         (f'<aw:struct name="S" description="s">{FIELD}<aw:var name="v" offset="3" length="a" description="v"/></aw:struct>',
          "error: 'v' at 3 falls into the fixed part, which ends at 4"),

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from aerowire.codegen.resolve import Scope
 
 AW = "{urn:aerowire:layout}"
+STRUCT_LENGTH_MAX = 1 << 20  # a struct is a header or a record, drawn byte by byte; what is longer is a section of a region
 SNAKE = re.compile(r"[a-z][a-z0-9_]*\Z")
 
 
@@ -78,6 +79,9 @@ class Members:
             elif tag == "variant":
                 self._variant(child, builder)
         length = self._length(element, builder)
+        end = max(length, builder.end)
+        if end > STRUCT_LENGTH_MAX:
+            self.scope.report(element, f"struct {name!r} ends at {end}; a struct has {STRUCT_LENGTH_MAX} bytes at most")
         align = self.scope.alignment(element)
         if name is None:
             return None
