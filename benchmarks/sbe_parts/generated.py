@@ -46,7 +46,7 @@ class Generated:
         return _data_class(self.package(PACKAGE))
 
     def properties(self) -> tuple[Decode, Encode]:
-        """Decoder and encoder, property by property."""
+        """Decoder and encoder: every property is read, each on its own, and kept nowhere, as a handler of messages does."""
         return _properties(self.package(PACKAGE))
 
     def native(self) -> tuple[Decode, Encode]:
@@ -78,18 +78,19 @@ def _properties(package: Any) -> tuple[Decode, Encode]:
 
     def decode(data: bytes) -> object:
         trade = decoder.wrap_and_apply_header(data, 0)
-        fields = (
-            trade.trade_id,
-            trade.timestamp,
-            trade.price,
-            trade.quantity,
-            trade.instrument,
-            trade.venue,
-            trade.side,
-            trade.rate,
-        )
-        legs = [(leg.instrument, leg.price, leg.quantity) for leg in trade.legs]
-        return fields, legs, bytes(trade.account)
+        _ = trade.trade_id
+        _ = trade.timestamp
+        _ = trade.price
+        _ = trade.quantity
+        _ = trade.instrument
+        _ = trade.venue
+        _ = trade.side
+        _ = trade.rate
+        for leg in trade.legs:
+            _ = leg.instrument
+            _ = leg.price
+            _ = leg.quantity
+        return trade.account
 
     def encode() -> bytes:
         trade = encoder.wrap_and_apply_header(buffer, 0)

@@ -114,6 +114,27 @@ def test_properties_read_every_kind_of_field(codecs: ModuleType) -> None:
     assert bytes(read.sbe_raw("maker")) == "Bäcker".encode()
 
 
+def test_one_decoder_reads_message_after_message_of_one_buffer_and_of_others(codecs: ModuleType) -> None:
+    first, second = car(codecs).encode(), car(codecs, maker="Ford", cylinders=8, legs=[]).encode()
+    log = bytearray(first + second)
+    read = codecs.CarDecoder()
+    for source in (log, memoryview(log), bytes(log)):
+        for offset, expected in ((0, ("Bäcker", 4, 3)), (len(first), ("Ford", 8, 0)), (0, ("Bäcker", 4, 3))):
+            assert read.wrap_and_apply_header(source, offset).maker == expected[0]
+            assert (read.cylinders, len(read.legs)) == expected[1:]
+    read.wrap_and_apply_header(log, 0)
+    log[: len(first)] = car(codecs, maker="Becker").encode()
+    assert read.wrap_and_apply_header(log, 0).maker == "Becker"
+    # After a wrap without a header, and after one that failed, the same buffer is still what it is.
+    read.wrap(second, 8)
+    assert read.wrap_and_apply_header(log, 0).maker == "Becker"
+    with pytest.raises(codecs.SbeError, match="too few bytes"):
+        read.wrap_and_apply_header(log, len(log) - 7)
+    assert read.wrap_and_apply_header(log, len(first)).maker == "Ford"
+    with pytest.raises(BufferError):
+        log.clear()  # a wrapped buffer cannot be resized
+
+
 def test_entries_are_found_in_any_order(codecs: ModuleType) -> None:
     data = car(codecs).encode()
     read = codecs.CarDecoder().wrap_and_apply_header(data)

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from aerowire.codegen.sbe.flyweights.docs import class_doc
 from aerowire.codegen.sbe.flyweights.module import Module
+from aerowire.codegen.sbe.flyweights.part_properties import data_encoding, part_readers, part_writers
 from aerowire.codegen.sbe.flyweights.rows import Row
-from aerowire.codegen.sbe.flyweights.text import WIDTH, byte_literal, docstring, joined, literal, spread, spread_flat
-from aerowire.codegen.sbe.flyweights.values import FORMATS, Model, Value, errors_of, is_marked, limits, python_encoding
+from aerowire.codegen.sbe.flyweights.text import WIDTH, byte_literal, joined, literal, spread, spread_flat
+from aerowire.codegen.sbe.flyweights.values import FORMATS, Model, Value, errors_of, limits
 from aerowire.codegen.sbe.ir import Block, Composite, Data, EncodedType, Field, Group, Message, Named
 from aerowire.codegen.sbe.naming import constant_names, property_names
 
 Owner = Block | Composite
-
-
-def class_doc(node: Named, level: int, fallback: str) -> list[str]:
-    """The docstring of a class or a property: what the schema says, and whether it is deprecated."""
-    more = [f"Deprecated since version {node.deprecated}."] if node.deprecated else []
-    more += [f"Since version {node.since_version}."] if node.since_version else []
-    return docstring(node.description or fallback, level, *more)
 
 
 def add_layout(module: Module, stem: str, owner: Owner) -> None:
@@ -124,7 +119,7 @@ def add_decoder(module: Module, stem: str, owner: Owner, base: str) -> None:
         if not value.is_constant:
             lines += ["", *_getter(module, value, is_decoder=True)]
     if isinstance(owner, Block):
-        lines += _part_readers(module, owner, stem)
+        lines += part_readers(module, owner, stem)
     module.lines += lines
 
 
@@ -139,12 +134,18 @@ def _wrapping(module: Module, message: Message) -> list[str]:
         "",
         f"    def wrap_and_apply_header(self, buffer: {module.use('_Buffer')}, offset: int = 0) -> {module.use('_Self')}:",
         '        """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""',
-        f"        view = memoryview(buffer) if type(buffer) is bytes else {module.use('_view_of')}(buffer, {literal(message.name)})",
+        "        if buffer is self._source:",
+        "            view = self._buffer",
+        "        elif type(buffer) is bytes:",
+        "            view = memoryview(buffer)",
+        "        else:",
+        f"            view = {module.use('_view_of')}(buffer, {literal(message.name)})",
         f"        if not 0 <= offset <= len(view) - {size + message.block_length}:",
         "            return self._wrap_with_header(view, offset)",
         f"        block_length, template_id, schema_id, version = {unpack}(view, offset)",
         f"        if template_id != {message.id} or schema_id != {schema.id} or block_length != {message.block_length}{turned}:",
         "            return self._wrap_with_header(view, offset)",
+        "        self._source = buffer",
         "        self._buffer = view",
         f"        self._offset = offset = offset + {size}",
         "        self._acting_block_length = block_length",
@@ -167,7 +168,7 @@ def add_encoder(module: Module, stem: str, owner: Owner, base: str) -> None:
         if not value.is_constant:
             lines += ["", *_getter(module, value, is_decoder=False), "", *_setter(module, value)]
     if isinstance(owner, Block):
-        lines += _part_writers(module, owner, stem)
+        lines += part_writers(module, owner, stem)
     module.lines += lines
 
 
@@ -235,11 +236,6 @@ def _data_part(module: Module, data: Data) -> tuple[str, list[str]]:
     ]
 
 
-def data_encoding(data: Data) -> str:
-    """Python's name of the character set of text, else empty."""
-    return python_encoding(data.encoding) or "" if data.encoding else ""
-
-
 def _getter(module: Module, value: Value, *, is_decoder: bool) -> list[str]:
     annotation = _annotation(value, is_decoder=is_decoder)
     lines = ["    @property", f"    def {value.name}(self) -> {annotation}:", *class_doc(value.node, 2, "")]
@@ -253,14 +249,15 @@ def _getter(module: Module, value: Value, *, is_decoder: bool) -> list[str]:
         return [*lines, f"        return {kind}()._at(self._buffer, {at}{version})"]
     if value.kind in {"enum", "flags"}:
         module.use_class(value.class_name, "enums")
-    unpacked = f"{module.unpack(value.code, value.offset)}(self._buffer, self._offset)"
     if value.kind == "numbers":
-        return [*lines, f"        return {unpacked}"]
+        return [*lines, f"        return {module.unpack(value.code, value.offset)}(self._buffer, self._offset)"]
+    # An index costs less than a call.
+    one = f"self._buffer[{at}]" if value.code == "B" else f"{module.unpack(value.code, value.offset)}(self._buffer, self._offset)[0]"
     if value.kind in {"text", "enum", "flags"} or (value.kind == "char" and not value.is_optional):
-        return [*lines, f"        return {module.decoded(value, f'{unpacked}[0]')}"]
+        return [*lines, f"        return {module.decoded(value, one)}"]
     if value.is_optional:
-        return [*lines, f"        value = {unpacked}[0]", f"        return {module.decoded(value, 'value')}"]
-    return [*lines, f"        return {unpacked}[0]"]
+        return [*lines, f"        value = {one}", f"        return {module.decoded(value, 'value')}"]
+    return [*lines, f"        return {one}"]
 
 
 def _annotation(value: Value, *, is_decoder: bool) -> str:
@@ -305,52 +302,3 @@ def _composite_setter(module: Module, value: Value) -> list[str]:
         lines += ["        if value is None:", f"            self._buffer[{start} : {end}] = {name}"]
         lines.append("            return")
     return [*lines, *spread_flat(f"{put}(", f"value, {kind}, self.{value.name}, self, {literal(value.node.name)}", ")", 2)]
-
-
-def _part_readers(module: Module, owner: Block, stem: str) -> list[str]:
-    names = property_names(owner)
-    lines: list[str] = []
-    index = 0
-    for group in owner.groups:
-        entry = f"{group_stem(module.model, stem, group)}Decoder"
-        kind = f"{module.use('_GroupDecoder')}[{entry}]"
-        lines += ["", "    @property", f"    def {names[group.name]}(self) -> {kind}:", *class_doc(group, 2, "")]
-        lines.append(f"        return self._group(_{stem}_{index}, {index})")
-        index += 1
-    for data in owner.data:
-        encoding = data_encoding(data)
-        kind, method = ("str", "_marked_text" if is_marked(encoding) else "_text") if encoding else ("memoryview", "_data")
-        lines += ["", "    @property", f"    def {names[data.name]}(self) -> {kind}:", *class_doc(data, 2, "")]
-        lines.append(f"        return self.{method}(_{stem}_{index}, {index})")
-        index += 1
-    return lines
-
-
-def _part_writers(module: Module, owner: Block, stem: str) -> list[str]:
-    names = property_names(owner)
-    lines: list[str] = []
-    index = 0
-    for group in owner.groups:
-        entry = f"{group_stem(module.model, stem, group)}Encoder"
-        kind = f"{module.use('_GroupEncoder')}[{entry}]"
-        more = class_doc(group, 2, f"Begin {group.name}: its entries come out of what is returned.")
-        lines += ["", f"    def {names[group.name]}(self, count: int) -> {kind}:", *more]
-        lines.append(f"        return self._put_group(_{stem}_{index}, {index}, count)")
-        index += 1
-    for data in owner.data:
-        name = names[data.name]
-        kind, given = ("str", f"str | {module.use('_Buffer')}") if data_encoding(data) else ("memoryview", module.use("_Buffer"))
-        lines += ["", "    @property", f"    def {name}(self) -> {kind}:", *class_doc(data, 2, "")]
-        lines += [f"        raise self._unreadable({literal(data.name)})", "", f"    @{name}.setter"]
-        method = "_put_marked_text" if is_marked(data_encoding(data)) else "_put_data"
-        lines += [f"    def {name}(self, value: {given}) -> None:", f"        self.{method}(_{stem}_{index}, {index}, value)"]
-        index += 1
-    return lines
-
-
-def group_stem(model: Model, stem: str, group: Group) -> str:
-    """The class of a group within the block whose class is `stem`."""
-    path = next((path for path, one in model.names.groups.items() if one == stem), None)
-    if path is None:
-        path = (next(name for name, one in model.names.messages.items() if one == stem),)
-    return model.names.groups[(*path, group.name)]

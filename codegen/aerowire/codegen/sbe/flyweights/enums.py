@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aerowire.codegen.sbe.flyweights.blocks import class_doc
+from aerowire.codegen.sbe.flyweights.docs import class_doc
 from aerowire.codegen.sbe.flyweights.module import Module
 from aerowire.codegen.sbe.flyweights.values import Model
 from aerowire.codegen.sbe.ir import Enum, FlagSet

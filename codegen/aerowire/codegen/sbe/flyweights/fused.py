@@ -10,8 +10,8 @@ import re
 import struct
 from collections.abc import Sequence
 
-from aerowire.codegen.sbe.flyweights.blocks import data_encoding, group_stem
 from aerowire.codegen.sbe.flyweights.module import Module
+from aerowire.codegen.sbe.flyweights.part_properties import data_encoding, group_stem
 from aerowire.codegen.sbe.flyweights.rows import Row
 from aerowire.codegen.sbe.flyweights.text import INDENT, byte_literal, joined, literal, spread_flat
 from aerowire.codegen.sbe.flyweights.values import FORMATS, Value, errors_of, is_marked

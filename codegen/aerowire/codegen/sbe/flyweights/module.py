@@ -34,6 +34,7 @@ SUPPORT = {
     "_CompositeDecoder": ("reading", "CompositeDecoder"),
     "_MessageDecoder": ("reading", "MessageDecoder"),
     "_EntryDecoder": ("reading", "EntryDecoder"),
+    "_FlatGroupDecoder": ("reading", "FlatGroupDecoder"),
     "_GroupDecoder": ("reading", "GroupDecoder"),
     "_CompositeEncoder": ("writing", "CompositeEncoder"),
     "_MessageEncoder": ("writing", "MessageEncoder"),

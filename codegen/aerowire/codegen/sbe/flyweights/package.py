@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from importlib.resources import files
 
-from aerowire.codegen.sbe.flyweights.blocks import add_decoder, add_encoder, add_layout, add_parts, group_stem, numbers
+from aerowire.codegen.sbe.flyweights.blocks import add_decoder, add_encoder, add_layout, add_parts, numbers
 from aerowire.codegen.sbe.flyweights.enums import enums_module
 from aerowire.codegen.sbe.flyweights.fused import Fused
 from aerowire.codegen.sbe.flyweights.lazy import dispatch_module, init_module
 from aerowire.codegen.sbe.flyweights.module import Module
+from aerowire.codegen.sbe.flyweights.part_properties import group_stem
 from aerowire.codegen.sbe.flyweights.records import add_record
 from aerowire.codegen.sbe.flyweights.text import spread
 from aerowire.codegen.sbe.flyweights.values import Model

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from aerowire.codegen.sbe.flyweights.blocks import class_doc, data_encoding, group_stem
+from aerowire.codegen.sbe.flyweights.docs import class_doc
 from aerowire.codegen.sbe.flyweights.module import Module
+from aerowire.codegen.sbe.flyweights.part_properties import data_encoding, group_stem
 from aerowire.codegen.sbe.flyweights.text import joined, literal, mapping, spread
 from aerowire.codegen.sbe.flyweights.values import Value
 from aerowire.codegen.sbe.ir import Block, Composite

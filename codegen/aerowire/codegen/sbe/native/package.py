@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ast
 
-from aerowire.codegen.sbe.flyweights.blocks import add_decoder, add_encoder, add_layout, add_parts, group_stem
+from aerowire.codegen.sbe.flyweights.blocks import add_decoder, add_encoder, add_layout, add_parts
 from aerowire.codegen.sbe.flyweights.fused import Fused
 from aerowire.codegen.sbe.flyweights.module import MARK, Module
+from aerowire.codegen.sbe.flyweights.part_properties import group_stem
 from aerowire.codegen.sbe.flyweights.records import add_record as add_data_class
 from aerowire.codegen.sbe.flyweights.values import Model
 from aerowire.codegen.sbe.ir import Block, Composite, Message, MessageSchema

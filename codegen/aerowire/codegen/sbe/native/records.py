@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from aerowire.codegen.ir import Primitive
-from aerowire.codegen.sbe.flyweights.blocks import class_doc, data_encoding, group_stem
+from aerowire.codegen.sbe.flyweights.docs import class_doc
 from aerowire.codegen.sbe.flyweights.module import Module
+from aerowire.codegen.sbe.flyweights.part_properties import data_encoding, group_stem
 from aerowire.codegen.sbe.flyweights.text import literal
 from aerowire.codegen.sbe.flyweights.values import Value, errors_of, is_marked, is_nan
 from aerowire.codegen.sbe.ir import Block, Composite, Data, EncodedType, Group, Message, Named

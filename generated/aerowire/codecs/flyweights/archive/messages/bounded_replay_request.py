@@ -42,6 +42,7 @@ _UNPACK_40_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<40xi").u
 _UNPACK_44_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<44xi").unpack_from
 _UNPACK_48_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<48xi").unpack_from
 _UNPACK_52_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<52xq").unpack_from
+_UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"<\x00\x12\x00e\x00\x0e\x00"
@@ -196,12 +197,18 @@ class BoundedReplayRequestDecoder(_BoundedReplayRequestLayout, _MessageDecoder):
 
     def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
-        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "BoundedReplayRequest")
+        if buffer is self._source:
+            view = self._buffer
+        elif type(buffer) is bytes:
+            view = memoryview(buffer)
+        else:
+            view = _view_of(buffer, "BoundedReplayRequest")
         if not 0 <= offset <= len(view) - 68:
             return self._wrap_with_header(view, offset)
         block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
         if template_id != 18 or schema_id != 101 or block_length != 60:
             return self._wrap_with_header(view, offset)
+        self._source = buffer
         self._buffer = view
         self._offset = offset = offset + 8
         self._acting_block_length = block_length
@@ -267,6 +274,14 @@ class BoundedReplayRequestDecoder(_BoundedReplayRequestLayout, _MessageDecoder):
     @property
     def replay_channel(self) -> str:
         """URI of the channel that the replay is published to."""
+        marks = self._marks
+        at = marks[0]
+        view = self._buffer
+        start, size = at + 4, len(view)
+        if start <= size:
+            end = start + _UNPACK_0_UI(view, at)[0]
+            if end <= size:
+                return str(view[start:end], "ascii", "surrogateescape")
         return self._text(_BoundedReplayRequest_0, 0)
 
 

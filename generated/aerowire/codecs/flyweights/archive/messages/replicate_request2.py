@@ -43,6 +43,7 @@ _UNPACK_48_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<48xq").u
 _UNPACK_56_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<56xi").unpack_from
 _UNPACK_60_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<60xi").unpack_from
 _UNPACK_64_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<64xi").unpack_from
+_UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"D\x00B\x00e\x00\x0e\x00"
@@ -297,12 +298,18 @@ class ReplicateRequest2Decoder(_ReplicateRequest2Layout, _MessageDecoder):
 
     def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
-        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "ReplicateRequest2")
+        if buffer is self._source:
+            view = self._buffer
+        elif type(buffer) is bytes:
+            view = memoryview(buffer)
+        else:
+            view = _view_of(buffer, "ReplicateRequest2")
         if not 0 <= offset <= len(view) - 76:
             return self._wrap_with_header(view, offset)
         block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
         if template_id != 66 or schema_id != 101 or block_length != 68:
             return self._wrap_with_header(view, offset)
+        self._source = buffer
         self._buffer = view
         self._offset = offset = offset + 8
         self._acting_block_length = block_length
@@ -373,16 +380,46 @@ class ReplicateRequest2Decoder(_ReplicateRequest2Layout, _MessageDecoder):
     @property
     def src_control_channel(self) -> str:
         """Control channel of the archive that it is copied from."""
+        marks = self._marks
+        at = marks[0]
+        view = self._buffer
+        start, size = at + 4, len(view)
+        if start <= size:
+            end = start + _UNPACK_0_UI(view, at)[0]
+            if end <= size:
+                if len(marks) == 1:
+                    marks.append(end)
+                return str(view[start:end], "ascii", "surrogateescape")
         return self._text(_ReplicateRequest2_0, 0)
 
     @property
     def live_destination(self) -> str:
         """Destination of the live stream to merge with at the end; empty for none."""
+        marks = self._marks
+        at = marks[1] if len(marks) > 1 else self._start_of(1)
+        view = self._buffer
+        start, size = at + 4, len(view)
+        if start <= size:
+            end = start + _UNPACK_0_UI(view, at)[0]
+            if end <= size:
+                if len(marks) == 2:
+                    marks.append(end)
+                return str(view[start:end], "ascii", "surrogateescape")
         return self._text(_ReplicateRequest2_1, 1)
 
     @property
     def replication_channel(self) -> str:
         """Channel for the replay from the source; empty for the archive's own."""
+        marks = self._marks
+        at = marks[2] if len(marks) > 2 else self._start_of(2)
+        view = self._buffer
+        start, size = at + 4, len(view)
+        if start <= size:
+            end = start + _UNPACK_0_UI(view, at)[0]
+            if end <= size:
+                if len(marks) == 3:
+                    marks.append(end)
+                return str(view[start:end], "ascii", "surrogateescape")
         return self._text(_ReplicateRequest2_2, 2)
 
     @property
@@ -391,6 +428,16 @@ class ReplicateRequest2Decoder(_ReplicateRequest2Layout, _MessageDecoder):
 
         Since version 8.
         """
+        marks = self._marks
+        at = marks[3] if len(marks) > 3 else self._start_of(3)
+        view = self._buffer
+        start, size = at + 4, len(view)
+        if self._acting_version >= 8 and start <= size:
+            end = start + _UNPACK_0_UI(view, at)[0]
+            if end <= size:
+                if len(marks) == 4:
+                    marks.append(end)
+                return view[start:end]
         return self._data(_ReplicateRequest2_3, 3)
 
     @property
@@ -399,6 +446,14 @@ class ReplicateRequest2Decoder(_ReplicateRequest2Layout, _MessageDecoder):
 
         Since version 10.
         """
+        marks = self._marks
+        at = marks[4] if len(marks) > 4 else self._start_of(4)
+        view = self._buffer
+        start, size = at + 4, len(view)
+        if self._acting_version >= 10 and start <= size:
+            end = start + _UNPACK_0_UI(view, at)[0]
+            if end <= size:
+                return str(view[start:end], "ascii", "surrogateescape")
         return self._text(_ReplicateRequest2_4, 4)
 
 

@@ -12,6 +12,8 @@ from typing import Any
 
 from . import reading, writing
 from .errors import SbeError
+from .parts import GroupPart
+from .text import MARKED
 
 
 class BlockOrder:
@@ -99,6 +101,23 @@ def _begin(group: Any, entry: Any, index: int) -> None:
         raise SbeError("fields in illegal order", entry._path(), f"entry {order.begun}", index)
     order.begun += 1
     order.entry = entry
+
+
+def _check_properties(kind: Any) -> None:
+    """A decoder's groups and data are read by the methods that check; what its properties have of their own knows no order."""
+    parts = kind.__dict__.get("_PARTS") or ()
+    for index, (name, part) in enumerate(zip(kind._MEMBERS[len(kind._MEMBERS) - len(parts) :], parts, strict=True)):
+        setattr(kind, name, property(_reader(part, index), doc=getattr(kind, name).__doc__))
+
+
+def _reader(part: Any, index: int) -> Any:
+    if isinstance(part, GroupPart):
+        return lambda block: block._group(part, index)
+    if part.encoding in MARKED:
+        return lambda block: block._marked_text(part, index)
+    if part.encoding:
+        return lambda block: block._text(part, index)
+    return lambda block: block._data(part, index)
 
 
 def _decoder_group(block: Any, part: Any, index: int) -> Any:
@@ -220,6 +239,7 @@ def install() -> None:
         (
             reading.BlockDecoder,
             {
+                "__init_subclass__": classmethod(_check_properties),
                 "_group": _decoder_group,
                 "_data": _checked_read(reading.BlockDecoder._data),
                 "rewind": _decoder_rewind,
@@ -227,6 +247,7 @@ def install() -> None:
                 "__repr__": _unnoticed(reading.BlockDecoder.__repr__),
             },
         ),
+        (reading.FlatGroupDecoder, {"__iter__": _decoder_entries}),
         (reading.MessageDecoder, {"_wrap": _checked_wrap(reading.MessageDecoder._wrap)}),
         (reading.GroupDecoder, {"__iter__": _decoder_entries, "__getitem__": _decoder_item, "__repr__": _decoder_group_repr}),
         (writing.BlockEncoder, {"_put_group": _encoder_group, "_put_data": _checked_data(writing.BlockEncoder._put_data)}),

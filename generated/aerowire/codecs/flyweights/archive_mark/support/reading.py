@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, overload
 
 from .errors import SbeError, check_room, new, view_of
@@ -72,43 +73,13 @@ class BlockDecoder(Flyweight):
         return marks[index]
 
     def _group(self, part: GroupPart, index: int) -> GroupDecoder[Any]:
-        """The group that is part `index`.  The usual case comes first; `open_group` has all of them."""
-        marks = self._marks
-        at = marks[index] if len(marks) > index else self._start_of(index)
-        view = self._buffer
-        if self._acting_version < part.since_version or at + part.size > len(view):
-            return open_group(part, self, at)
-        block_length, count = part.dimensions(view, at)
-        start = at + part.size
-        end = start + count * block_length
-        if not (0 < part.full_block_length <= block_length and start <= end <= len(view)):
-            return open_group(part, self, at)
-        group: GroupDecoder[Any] = GroupDecoder()
-        group._owner = self
-        group._part = part
-        group._start = start
-        group._block_length = block_length
-        group._count = count
-        group._starts = None
-        if part.is_flat and len(marks) == index + 1:
-            marks.append(end)
-        return group
+        """The group that is part `index`, with every check; what a property has of its own is for the usual case."""
+        return open_group(part, self, self._start_of(index))
 
     def _data(self, part: DataPart, index: int) -> memoryview:
-        """The bytes that are part `index`."""
-        marks = self._marks
-        at = marks[index] if len(marks) > index else self._start_of(index)
-        view = self._buffer
-        start = at + part.size
-        if self._acting_version >= part.since_version and start <= len(view):
-            end = start + part.length(view, at)[0]
-            if not start <= end <= len(view):
-                data_extent(part, self, at)
-        else:
-            start, end = data_extent(part, self, at)
-        if len(marks) == index + 1:
-            marks.append(end)
-        return view[start:end]
+        """The bytes that are part `index`, likewise."""
+        start, end = data_extent(part, self, self._start_of(index))
+        return self._buffer[start:end]
 
     def _text(self, part: DataPart, index: int) -> str:
         try:
@@ -151,14 +122,18 @@ class MessageDecoder(BlockDecoder):
     buffer, at the places that it had in the old one.
     """
 
-    __slots__ = ("_acting_block_length", "_empties")
+    __slots__ = ("_acting_block_length", "_empties", "_source")
     _acting_block_length: int
     _empties: EmptyEntries
+    _source: Buffer | None
     SBE_TEMPLATE_ID: ClassVar[int]
     SBE_SCHEMA_ID: ClassVar[int]
     SBE_SCHEMA_VERSION: ClassVar[int]
     SBE_BLOCK_LENGTH: ClassVar[int]
     _HEADER: ClassVar[Numbers]
+
+    def __init__(self) -> None:
+        self._source = None
 
     def wrap(self, buffer: Buffer, offset: int = 0, acting_block_length: int | None = None, acting_version: int | None = None) -> Self:
         """Read the message whose block starts at `offset`, as long and as old as said (default: as the schema); returns itself."""
@@ -175,6 +150,7 @@ class MessageDecoder(BlockDecoder):
         end = offset + block_length
         if offset < 0 or end > len(view):
             check_room(self._NAME, view, offset, block_length)
+        self._source = None
         self._buffer = view
         self._offset = offset
         self._acting_block_length = block_length
@@ -252,22 +228,6 @@ class GroupDecoder(Sequence[EntryT]):
         return self._count
 
     def __iter__(self) -> Iterator[EntryT]:
-        if not self._part.is_flat:
-            yield from self._walk()
-            return
-        decoder: Any = self._part.decoder
-        view, version = self._owner._buffer, self._owner._acting_version
-        at, block_length = self._start, self._block_length
-        for start in range(at, at + self._count * block_length, block_length) if block_length else [at] * self._count:
-            entry = decoder()
-            entry._buffer = view
-            entry._offset = start
-            entry._acting_version = version
-            entry._owner = self
-            yield entry
-
-    def _walk(self) -> Iterator[EntryT]:
-        """Entries that end where their own groups and data do."""
         parts = len(self._part.decoder._PARTS)
         at = self._start
         for index in range(self._count):
@@ -302,8 +262,6 @@ class GroupDecoder(Sequence[EntryT]):
 
     def _start_of(self, index: int) -> int:
         """Where an entry starts, or with their count, where the last one ends."""
-        if self._part.is_flat:
-            return self._start + index * self._block_length
         if self._starts is None:
             self._starts = [self._start]
         starts, parts = self._starts, len(self._part.decoder._PARTS)
@@ -319,6 +277,32 @@ class GroupDecoder(Sequence[EntryT]):
 
     def __repr__(self) -> str:
         return repr(list(self))
+
+
+class FlatGroupDecoder(GroupDecoder[EntryT]):
+    """The same where no entry has groups or data of its own, so that all are of one size."""
+
+    __slots__ = ()
+
+    def __iter__(self) -> Iterator[EntryT]:
+        at, block_length = self._start, self._block_length
+        if not block_length:
+            yield from map(self._entry, range(self._count), repeat(at))
+            return
+        view, version = self._owner._buffer, self._owner._acting_version
+        decoder: Any = self._part.decoder
+        end = at + self._count * block_length
+        while at < end:
+            entry = decoder()
+            entry._buffer = view
+            entry._offset = at
+            entry._acting_version = version
+            entry._owner = self
+            yield entry
+            at += block_length
+
+    def _start_of(self, index: int) -> int:
+        return self._start + index * self._block_length
 
 
 def data_extent(part: DataPart, block: BlockDecoder, at: int) -> tuple[int, int]:
@@ -388,7 +372,7 @@ def take_empty(part: GroupPart, block: BlockDecoder, at: int, count: int) -> Non
 
 
 def _entries(owner: BlockDecoder, part: GroupPart, start: int, block_length: int, count: int) -> GroupDecoder[Any]:
-    group: GroupDecoder[Any] = GroupDecoder()
+    group: GroupDecoder[Any] = FlatGroupDecoder() if part.is_flat else GroupDecoder()
     group._owner = owner
     group._part = part
     group._start = start

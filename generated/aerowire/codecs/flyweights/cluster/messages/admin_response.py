@@ -41,6 +41,7 @@ _UNPACK_16_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xi").u
 _AdminRequestType_of = _EnumLookup(AdminRequestType)
 _UNPACK_20_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<20xi").unpack_from
 _AdminResponseCode_of = _EnumLookup(AdminResponseCode)
+_UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"\x18\x00\x1b\x00o\x00\x11\x00"
@@ -116,12 +117,18 @@ class AdminResponseDecoder(_AdminResponseLayout, _MessageDecoder):
 
     def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
-        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "AdminResponse")
+        if buffer is self._source:
+            view = self._buffer
+        elif type(buffer) is bytes:
+            view = memoryview(buffer)
+        else:
+            view = _view_of(buffer, "AdminResponse")
         if not 0 <= offset <= len(view) - 32:
             return self._wrap_with_header(view, offset)
         block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
         if template_id != 27 or schema_id != 111 or block_length != 24:
             return self._wrap_with_header(view, offset)
+        self._source = buffer
         self._buffer = view
         self._offset = offset = offset + 8
         self._acting_block_length = block_length
@@ -152,11 +159,29 @@ class AdminResponseDecoder(_AdminResponseLayout, _MessageDecoder):
     @property
     def message(self) -> str:
         """What went wrong, or a remark."""
+        marks = self._marks
+        at = marks[0]
+        view = self._buffer
+        start, size = at + 4, len(view)
+        if start <= size:
+            end = start + _UNPACK_0_UI(view, at)[0]
+            if end <= size:
+                if len(marks) == 1:
+                    marks.append(end)
+                return str(view[start:end], "ascii", "surrogateescape")
         return self._text(_AdminResponse_0, 0)
 
     @property
     def payload(self) -> memoryview:
         """What the answer holds beyond its code; may be empty."""
+        marks = self._marks
+        at = marks[1] if len(marks) > 1 else self._start_of(1)
+        view = self._buffer
+        start, size = at + 4, len(view)
+        if start <= size:
+            end = start + _UNPACK_0_UI(view, at)[0]
+            if end <= size:
+                return view[start:end]
         return self._data(_AdminResponse_1, 1)
 
 

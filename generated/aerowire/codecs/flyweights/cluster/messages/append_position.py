@@ -35,7 +35,6 @@ _UNPACK_HEADER = HEADER.unpack
 _UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
 _UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
 _UNPACK_16_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xi").unpack_from
-_UNPACK_20_UB: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<20xB").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _PACK_UB = _CODEC_UB.pack_into
@@ -103,12 +102,18 @@ class AppendPositionDecoder(_AppendPositionLayout, _MessageDecoder):
 
     def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
-        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "AppendPosition")
+        if buffer is self._source:
+            view = self._buffer
+        elif type(buffer) is bytes:
+            view = memoryview(buffer)
+        else:
+            view = _view_of(buffer, "AppendPosition")
         if not 0 <= offset <= len(view) - 29:
             return self._wrap_with_header(view, offset)
         block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
         if template_id != 54 or schema_id != 111 or block_length != 21:
             return self._wrap_with_header(view, offset)
+        self._source = buffer
         self._buffer = view
         self._offset = offset = offset + 8
         self._acting_block_length = block_length
@@ -139,7 +144,7 @@ class AppendPositionDecoder(_AppendPositionLayout, _MessageDecoder):
         """
         if self._acting_version < 8:
             return None
-        return _UNPACK_20_UB(self._buffer, self._offset)[0]
+        return self._buffer[self._offset + 20]
 
 
 class AppendPositionEncoder(_AppendPositionLayout, _MessageEncoder):
@@ -190,7 +195,7 @@ class AppendPositionEncoder(_AppendPositionLayout, _MessageEncoder):
 
         Since version 8.
         """
-        return _UNPACK_20_UB(self._buffer, self._offset)[0]
+        return self._buffer[self._offset + 20]
 
     @flags.setter
     def flags(self, value: int | None) -> None:

@@ -22,6 +22,7 @@ from ..support.parts import GroupPart as _GroupPart
 from ..support.parts import Numbers as _Numbers
 from ..support.parts import check_head as _check_head
 from ..support.reading import EntryDecoder as _EntryDecoder
+from ..support.reading import FlatGroupDecoder as _FlatGroupDecoder
 from ..support.reading import GroupDecoder as _GroupDecoder
 from ..support.reading import MessageDecoder as _MessageDecoder
 from ..support.records import Record as _Record
@@ -52,6 +53,8 @@ _UNPACK_40_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<40xq").u
 _UNPACK_48_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<48xi").unpack_from
 _UNPACK_52_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<52xi").unpack_from
 _UNPACK_56_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<56xi").unpack_from
+_UNPACK_0_UHH: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<HH").unpack_from
+_UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
 _HEAD = b"<\x00N\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqqqqqqiiiHH").unpack_from
 _ROWS_2 = _Struct("<qqqqqi").iter_unpack
@@ -405,12 +408,18 @@ class BackupResponseDecoder(_BackupResponseLayout, _MessageDecoder):
 
     def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
-        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "BackupResponse")
+        if buffer is self._source:
+            view = self._buffer
+        elif type(buffer) is bytes:
+            view = memoryview(buffer)
+        else:
+            view = _view_of(buffer, "BackupResponse")
         if not 0 <= offset <= len(view) - 68:
             return self._wrap_with_header(view, offset)
         block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
         if template_id != 78 or schema_id != 111 or block_length != 60:
             return self._wrap_with_header(view, offset)
+        self._source = buffer
         self._buffer = view
         self._offset = offset = offset + 8
         self._acting_block_length = block_length
@@ -471,11 +480,36 @@ class BackupResponseDecoder(_BackupResponseLayout, _MessageDecoder):
     @property
     def snapshots(self) -> _GroupDecoder[BackupResponseSnapshotsDecoder]:
         """One entry for the consensus module and each service."""
+        marks = self._marks
+        at = marks[0]
+        view = self._buffer
+        start, size = at + 4, len(view)
+        if start <= size:
+            block_length, count = _UNPACK_0_UHH(view, at)
+            end = start + count * block_length
+            if block_length >= 44 and end <= size:
+                group: _GroupDecoder[BackupResponseSnapshotsDecoder] = _FlatGroupDecoder()
+                group._owner = self
+                group._part = _BackupResponse_0
+                group._start = start
+                group._block_length = block_length
+                group._count = count
+                if len(marks) == 1:
+                    marks.append(end)
+                return group
         return self._group(_BackupResponse_0, 0)
 
     @property
     def cluster_members(self) -> str:
         """The members with their endpoints, as the option for them has it."""
+        marks = self._marks
+        at = marks[1] if len(marks) > 1 else self._start_of(1)
+        view = self._buffer
+        start, size = at + 4, len(view)
+        if start <= size:
+            end = start + _UNPACK_0_UI(view, at)[0]
+            if end <= size:
+                return str(view[start:end], "ascii", "surrogateescape")
         return self._text(_BackupResponse_1, 1)
 
 

@@ -34,6 +34,7 @@ _CODEC_q = _Struct("<q")
 _UNPACK_HEADER = HEADER.unpack
 _UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
 _UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
+_UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _HEAD = b"\x10\x00\x08\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqqI").unpack_from
@@ -90,12 +91,18 @@ class ChallengeResponseDecoder(_ChallengeResponseLayout, _MessageDecoder):
 
     def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
-        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "ChallengeResponse")
+        if buffer is self._source:
+            view = self._buffer
+        elif type(buffer) is bytes:
+            view = memoryview(buffer)
+        else:
+            view = _view_of(buffer, "ChallengeResponse")
         if not 0 <= offset <= len(view) - 24:
             return self._wrap_with_header(view, offset)
         block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
         if template_id != 8 or schema_id != 111 or block_length != 16:
             return self._wrap_with_header(view, offset)
+        self._source = buffer
         self._buffer = view
         self._offset = offset = offset + 8
         self._acting_block_length = block_length
@@ -116,6 +123,14 @@ class ChallengeResponseDecoder(_ChallengeResponseLayout, _MessageDecoder):
     @property
     def encoded_credentials(self) -> memoryview:
         """The answer to the challenge."""
+        marks = self._marks
+        at = marks[0]
+        view = self._buffer
+        start, size = at + 4, len(view)
+        if start <= size:
+            end = start + _UNPACK_0_UI(view, at)[0]
+            if end <= size:
+                return view[start:end]
         return self._data(_ChallengeResponse_0, 0)
 
 

@@ -34,6 +34,7 @@ _CODEC_i = _Struct("<i")
 _UNPACK_HEADER = HEADER.unpack
 _UNPACK_0_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<i").unpack_from
 _UNPACK_4_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<4xi").unpack_from
+_UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"\x08\x00j\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8siiI").unpack_from
@@ -100,12 +101,18 @@ class ClusterMembersDecoder(_ClusterMembersLayout, _MessageDecoder):
 
     def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
-        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "ClusterMembers")
+        if buffer is self._source:
+            view = self._buffer
+        elif type(buffer) is bytes:
+            view = memoryview(buffer)
+        else:
+            view = _view_of(buffer, "ClusterMembers")
         if not 0 <= offset <= len(view) - 16:
             return self._wrap_with_header(view, offset)
         block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
         if template_id != 106 or schema_id != 111 or block_length != 8:
             return self._wrap_with_header(view, offset)
+        self._source = buffer
         self._buffer = view
         self._offset = offset = offset + 8
         self._acting_block_length = block_length
@@ -126,6 +133,14 @@ class ClusterMembersDecoder(_ClusterMembersLayout, _MessageDecoder):
     @property
     def cluster_members(self) -> str:
         """The members with their endpoints, as the option for them has it."""
+        marks = self._marks
+        at = marks[0]
+        view = self._buffer
+        start, size = at + 4, len(view)
+        if start <= size:
+            end = start + _UNPACK_0_UI(view, at)[0]
+            if end <= size:
+                return str(view[start:end], "ascii", "surrogateescape")
         return self._text(_ClusterMembers_0, 0)
 
 

@@ -43,11 +43,13 @@ _UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpac
 _UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
 _UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
 _UNPACK_24_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xi").unpack_from
+_UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _UNPACK_HEADER = HEADER.unpack
 _UNPACK_16_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xi").unpack_from
 _UNPACK_20_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<20xi").unpack_from
+_UNPACK_0_UHH: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<HH").unpack_from
 _HEAD = b"\x18\x00+\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqqiiHH").unpack_from
 _READ_2 = _Struct("<qqqiI").unpack_from
@@ -189,26 +191,74 @@ class ClusterMembersExtendedResponseActiveMembersDecoder(_ClusterMembersExtended
     @property
     def ingress_endpoint(self) -> str:
         """Where it takes what clients send."""
+        marks = self._marks
+        at = marks[0]
+        view = self._buffer
+        start, size = at + 4, len(view)
+        if start <= size:
+            end = start + _UNPACK_0_UI(view, at)[0]
+            if end <= size:
+                if len(marks) == 1:
+                    marks.append(end)
+                return str(view[start:end], "ascii", "surrogateescape")
         return self._text(_ClusterMembersExtendedResponseActiveMembers_0, 0)
 
     @property
     def consensus_endpoint(self) -> str:
         """Where it takes what members send."""
+        marks = self._marks
+        at = marks[1] if len(marks) > 1 else self._start_of(1)
+        view = self._buffer
+        start, size = at + 4, len(view)
+        if start <= size:
+            end = start + _UNPACK_0_UI(view, at)[0]
+            if end <= size:
+                if len(marks) == 2:
+                    marks.append(end)
+                return str(view[start:end], "ascii", "surrogateescape")
         return self._text(_ClusterMembersExtendedResponseActiveMembers_1, 1)
 
     @property
     def log_endpoint(self) -> str:
         """Where it takes the log."""
+        marks = self._marks
+        at = marks[2] if len(marks) > 2 else self._start_of(2)
+        view = self._buffer
+        start, size = at + 4, len(view)
+        if start <= size:
+            end = start + _UNPACK_0_UI(view, at)[0]
+            if end <= size:
+                if len(marks) == 3:
+                    marks.append(end)
+                return str(view[start:end], "ascii", "surrogateescape")
         return self._text(_ClusterMembersExtendedResponseActiveMembers_2, 2)
 
     @property
     def catchup_endpoint(self) -> str:
         """Where it takes what it lacks of the log."""
+        marks = self._marks
+        at = marks[3] if len(marks) > 3 else self._start_of(3)
+        view = self._buffer
+        start, size = at + 4, len(view)
+        if start <= size:
+            end = start + _UNPACK_0_UI(view, at)[0]
+            if end <= size:
+                if len(marks) == 4:
+                    marks.append(end)
+                return str(view[start:end], "ascii", "surrogateescape")
         return self._text(_ClusterMembersExtendedResponseActiveMembers_3, 3)
 
     @property
     def archive_endpoint(self) -> str:
         """Where its archive takes requests."""
+        marks = self._marks
+        at = marks[4] if len(marks) > 4 else self._start_of(4)
+        view = self._buffer
+        start, size = at + 4, len(view)
+        if start <= size:
+            end = start + _UNPACK_0_UI(view, at)[0]
+            if end <= size:
+                return str(view[start:end], "ascii", "surrogateescape")
         return self._text(_ClusterMembersExtendedResponseActiveMembers_4, 4)
 
 
@@ -426,26 +476,74 @@ class ClusterMembersExtendedResponsePassiveMembersDecoder(_ClusterMembersExtende
     @property
     def ingress_endpoint(self) -> str:
         """Where it takes what clients send."""
+        marks = self._marks
+        at = marks[0]
+        view = self._buffer
+        start, size = at + 4, len(view)
+        if start <= size:
+            end = start + _UNPACK_0_UI(view, at)[0]
+            if end <= size:
+                if len(marks) == 1:
+                    marks.append(end)
+                return str(view[start:end], "ascii", "surrogateescape")
         return self._text(_ClusterMembersExtendedResponsePassiveMembers_0, 0)
 
     @property
     def consensus_endpoint(self) -> str:
         """Where it takes what members send."""
+        marks = self._marks
+        at = marks[1] if len(marks) > 1 else self._start_of(1)
+        view = self._buffer
+        start, size = at + 4, len(view)
+        if start <= size:
+            end = start + _UNPACK_0_UI(view, at)[0]
+            if end <= size:
+                if len(marks) == 2:
+                    marks.append(end)
+                return str(view[start:end], "ascii", "surrogateescape")
         return self._text(_ClusterMembersExtendedResponsePassiveMembers_1, 1)
 
     @property
     def log_endpoint(self) -> str:
         """Where it takes the log."""
+        marks = self._marks
+        at = marks[2] if len(marks) > 2 else self._start_of(2)
+        view = self._buffer
+        start, size = at + 4, len(view)
+        if start <= size:
+            end = start + _UNPACK_0_UI(view, at)[0]
+            if end <= size:
+                if len(marks) == 3:
+                    marks.append(end)
+                return str(view[start:end], "ascii", "surrogateescape")
         return self._text(_ClusterMembersExtendedResponsePassiveMembers_2, 2)
 
     @property
     def catchup_endpoint(self) -> str:
         """Where it takes what it lacks of the log."""
+        marks = self._marks
+        at = marks[3] if len(marks) > 3 else self._start_of(3)
+        view = self._buffer
+        start, size = at + 4, len(view)
+        if start <= size:
+            end = start + _UNPACK_0_UI(view, at)[0]
+            if end <= size:
+                if len(marks) == 4:
+                    marks.append(end)
+                return str(view[start:end], "ascii", "surrogateescape")
         return self._text(_ClusterMembersExtendedResponsePassiveMembers_3, 3)
 
     @property
     def archive_endpoint(self) -> str:
         """Where its archive takes requests."""
+        marks = self._marks
+        at = marks[4] if len(marks) > 4 else self._start_of(4)
+        view = self._buffer
+        start, size = at + 4, len(view)
+        if start <= size:
+            end = start + _UNPACK_0_UI(view, at)[0]
+            if end <= size:
+                return str(view[start:end], "ascii", "surrogateescape")
         return self._text(_ClusterMembersExtendedResponsePassiveMembers_4, 4)
 
 
@@ -640,12 +738,18 @@ class ClusterMembersExtendedResponseDecoder(_ClusterMembersExtendedResponseLayou
 
     def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
-        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "ClusterMembersExtendedResponse")
+        if buffer is self._source:
+            view = self._buffer
+        elif type(buffer) is bytes:
+            view = memoryview(buffer)
+        else:
+            view = _view_of(buffer, "ClusterMembersExtendedResponse")
         if not 0 <= offset <= len(view) - 32:
             return self._wrap_with_header(view, offset)
         block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
         if template_id != 43 or schema_id != 111 or block_length != 24:
             return self._wrap_with_header(view, offset)
+        self._source = buffer
         self._buffer = view
         self._offset = offset = offset + 8
         self._acting_block_length = block_length
@@ -676,11 +780,43 @@ class ClusterMembersExtendedResponseDecoder(_ClusterMembersExtendedResponseLayou
     @property
     def active_members(self) -> _GroupDecoder[ClusterMembersExtendedResponseActiveMembersDecoder]:
         """Members that vote."""
+        marks = self._marks
+        at = marks[0]
+        view = self._buffer
+        start, size = at + 4, len(view)
+        if start <= size:
+            block_length, count = _UNPACK_0_UHH(view, at)
+            end = start + count * block_length
+            if block_length >= 28 and end <= size:
+                group: _GroupDecoder[ClusterMembersExtendedResponseActiveMembersDecoder] = _GroupDecoder()
+                group._owner = self
+                group._part = _ClusterMembersExtendedResponse_0
+                group._start = start
+                group._block_length = block_length
+                group._count = count
+                group._starts = None
+                return group
         return self._group(_ClusterMembersExtendedResponse_0, 0)
 
     @property
     def passive_members(self) -> _GroupDecoder[ClusterMembersExtendedResponsePassiveMembersDecoder]:
         """Nodes that only follow; always empty by now."""
+        marks = self._marks
+        at = marks[1] if len(marks) > 1 else self._start_of(1)
+        view = self._buffer
+        start, size = at + 4, len(view)
+        if start <= size:
+            block_length, count = _UNPACK_0_UHH(view, at)
+            end = start + count * block_length
+            if block_length >= 28 and end <= size:
+                group: _GroupDecoder[ClusterMembersExtendedResponsePassiveMembersDecoder] = _GroupDecoder()
+                group._owner = self
+                group._part = _ClusterMembersExtendedResponse_1
+                group._start = start
+                group._block_length = block_length
+                group._count = count
+                group._starts = None
+                return group
         return self._group(_ClusterMembersExtendedResponse_1, 1)
 
 

@@ -22,6 +22,7 @@ from ..support.parts import GroupPart as _GroupPart
 from ..support.parts import Numbers as _Numbers
 from ..support.parts import check_head as _check_head
 from ..support.reading import EntryDecoder as _EntryDecoder
+from ..support.reading import FlatGroupDecoder as _FlatGroupDecoder
 from ..support.reading import GroupDecoder as _GroupDecoder
 from ..support.reading import MessageDecoder as _MessageDecoder
 from ..support.records import Record as _Record
@@ -48,6 +49,8 @@ _UNPACK_40_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<40xi").u
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _UNPACK_HEADER = HEADER.unpack
+_UNPACK_0_UHH: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<HH").unpack_from
+_UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
 _HEAD = b"\x08\x00I\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqHH").unpack_from
 _ROWS_2 = _Struct("<qqqqqi").iter_unpack
@@ -298,12 +301,18 @@ class SnapshotRecordingsDecoder(_SnapshotRecordingsLayout, _MessageDecoder):
 
     def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
-        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "SnapshotRecordings")
+        if buffer is self._source:
+            view = self._buffer
+        elif type(buffer) is bytes:
+            view = memoryview(buffer)
+        else:
+            view = _view_of(buffer, "SnapshotRecordings")
         if not 0 <= offset <= len(view) - 16:
             return self._wrap_with_header(view, offset)
         block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
         if template_id != 73 or schema_id != 111 or block_length != 8:
             return self._wrap_with_header(view, offset)
+        self._source = buffer
         self._buffer = view
         self._offset = offset = offset + 8
         self._acting_block_length = block_length
@@ -319,11 +328,36 @@ class SnapshotRecordingsDecoder(_SnapshotRecordingsLayout, _MessageDecoder):
     @property
     def snapshots(self) -> _GroupDecoder[SnapshotRecordingsSnapshotsDecoder]:
         """One entry for the consensus module and each service."""
+        marks = self._marks
+        at = marks[0]
+        view = self._buffer
+        start, size = at + 4, len(view)
+        if start <= size:
+            block_length, count = _UNPACK_0_UHH(view, at)
+            end = start + count * block_length
+            if block_length >= 44 and end <= size:
+                group: _GroupDecoder[SnapshotRecordingsSnapshotsDecoder] = _FlatGroupDecoder()
+                group._owner = self
+                group._part = _SnapshotRecordings_0
+                group._start = start
+                group._block_length = block_length
+                group._count = count
+                if len(marks) == 1:
+                    marks.append(end)
+                return group
         return self._group(_SnapshotRecordings_0, 0)
 
     @property
     def member_endpoints(self) -> str:
         """The members with their endpoints."""
+        marks = self._marks
+        at = marks[1] if len(marks) > 1 else self._start_of(1)
+        view = self._buffer
+        start, size = at + 4, len(view)
+        if start <= size:
+            end = start + _UNPACK_0_UI(view, at)[0]
+            if end <= size:
+                return str(view[start:end], "ascii", "surrogateescape")
         return self._text(_SnapshotRecordings_1, 1)
 
 

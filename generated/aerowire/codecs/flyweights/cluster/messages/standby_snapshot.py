@@ -45,11 +45,13 @@ _UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").u
 _UNPACK_24_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xq").unpack_from
 _UNPACK_32_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<32xq").unpack_from
 _UNPACK_40_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<40xi").unpack_from
+_UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
 _PACK_q = _CODEC_q.pack_into
 _PACK_i = _CODEC_i.pack_into
 _UNPACK_HEADER = HEADER.unpack
 _UNPACK_8_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xi").unpack_from
 _UNPACK_12_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<12xi").unpack_from
+_UNPACK_0_UHH: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<HH").unpack_from
 _HEAD = b"\x10\x00Q\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqiiHH").unpack_from
 _READ_2 = _Struct("<qqqqqiI").unpack_from
@@ -177,6 +179,14 @@ class StandbySnapshotSnapshotsDecoder(_StandbySnapshotSnapshotsLayout, _EntryDec
     @property
     def archive_endpoint(self) -> str:
         """Where the standby node's archive takes requests."""
+        marks = self._marks
+        at = marks[0]
+        view = self._buffer
+        start, size = at + 4, len(view)
+        if start <= size:
+            end = start + _UNPACK_0_UI(view, at)[0]
+            if end <= size:
+                return str(view[start:end], "ascii", "surrogateescape")
         return self._text(_StandbySnapshotSnapshots_0, 0)
 
 
@@ -351,12 +361,18 @@ class StandbySnapshotDecoder(_StandbySnapshotLayout, _MessageDecoder):
 
     def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
-        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "StandbySnapshot")
+        if buffer is self._source:
+            view = self._buffer
+        elif type(buffer) is bytes:
+            view = memoryview(buffer)
+        else:
+            view = _view_of(buffer, "StandbySnapshot")
         if not 0 <= offset <= len(view) - 24:
             return self._wrap_with_header(view, offset)
         block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
         if template_id != 81 or schema_id != 111 or block_length != 16:
             return self._wrap_with_header(view, offset)
+        self._source = buffer
         self._buffer = view
         self._offset = offset = offset + 8
         self._acting_block_length = block_length
@@ -382,16 +398,50 @@ class StandbySnapshotDecoder(_StandbySnapshotLayout, _MessageDecoder):
     @property
     def snapshots(self) -> _GroupDecoder[StandbySnapshotSnapshotsDecoder]:
         """One entry for the consensus module and each service."""
+        marks = self._marks
+        at = marks[0]
+        view = self._buffer
+        start, size = at + 4, len(view)
+        if start <= size:
+            block_length, count = _UNPACK_0_UHH(view, at)
+            end = start + count * block_length
+            if block_length >= 44 and end <= size:
+                group: _GroupDecoder[StandbySnapshotSnapshotsDecoder] = _GroupDecoder()
+                group._owner = self
+                group._part = _StandbySnapshot_0
+                group._start = start
+                group._block_length = block_length
+                group._count = count
+                group._starts = None
+                return group
         return self._group(_StandbySnapshot_0, 0)
 
     @property
     def response_channel(self) -> str:
         """Channel that answers are wanted on."""
+        marks = self._marks
+        at = marks[1] if len(marks) > 1 else self._start_of(1)
+        view = self._buffer
+        start, size = at + 4, len(view)
+        if start <= size:
+            end = start + _UNPACK_0_UI(view, at)[0]
+            if end <= size:
+                if len(marks) == 2:
+                    marks.append(end)
+                return str(view[start:end], "ascii", "surrogateescape")
         return self._text(_StandbySnapshot_1, 1)
 
     @property
     def encoded_credentials(self) -> memoryview:
         """What proves who the sender is; empty for none."""
+        marks = self._marks
+        at = marks[2] if len(marks) > 2 else self._start_of(2)
+        view = self._buffer
+        start, size = at + 4, len(view)
+        if start <= size:
+            end = start + _UNPACK_0_UI(view, at)[0]
+            if end <= size:
+                return view[start:end]
         return self._data(_StandbySnapshot_2, 2)
 
 

@@ -51,6 +51,7 @@ _UNPACK_60_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<60xi").u
 _UNPACK_64_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<64xi").unpack_from
 _UNPACK_68_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<68xi").unpack_from
 _UNPACK_72_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<72xi").unpack_from
+_UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
 _PACK_i = _CODEC_i.pack_into
 _PACK_q = _CODEC_q.pack_into
 _HEAD = b"\x80\x00\xc8\x00n\x00\x02\x00"
@@ -302,12 +303,18 @@ class MarkFileHeaderDecoder(_MarkFileHeaderLayout, _MessageDecoder):
 
     def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
         """Read the message whose header starts at `offset`; returns itself.  Raises SbeError when it is another message."""
-        view = memoryview(buffer) if type(buffer) is bytes else _view_of(buffer, "MarkFileHeader")
+        if buffer is self._source:
+            view = self._buffer
+        elif type(buffer) is bytes:
+            view = memoryview(buffer)
+        else:
+            view = _view_of(buffer, "MarkFileHeader")
         if not 0 <= offset <= len(view) - 136:
             return self._wrap_with_header(view, offset)
         block_length, template_id, schema_id, version = _UNPACK_HEADER(view, offset)
         if template_id != 200 or schema_id != 110 or block_length != 128:
             return self._wrap_with_header(view, offset)
+        self._source = buffer
         self._buffer = view
         self._offset = offset = offset + 8
         self._acting_block_length = block_length
@@ -393,26 +400,76 @@ class MarkFileHeaderDecoder(_MarkFileHeaderLayout, _MessageDecoder):
     @property
     def aeron_directory(self) -> str:
         """Directory of the driver that the component uses."""
+        marks = self._marks
+        at = marks[0]
+        view = self._buffer
+        start, size = at + 4, len(view)
+        if start <= size:
+            end = start + _UNPACK_0_UI(view, at)[0]
+            if end <= size:
+                if len(marks) == 1:
+                    marks.append(end)
+                return str(view[start:end], "ascii", "surrogateescape")
         return self._text(_MarkFileHeader_0, 0)
 
     @property
     def control_channel(self) -> str:
         """Channel between the consensus module and the services."""
+        marks = self._marks
+        at = marks[1] if len(marks) > 1 else self._start_of(1)
+        view = self._buffer
+        start, size = at + 4, len(view)
+        if start <= size:
+            end = start + _UNPACK_0_UI(view, at)[0]
+            if end <= size:
+                if len(marks) == 2:
+                    marks.append(end)
+                return str(view[start:end], "ascii", "surrogateescape")
         return self._text(_MarkFileHeader_1, 1)
 
     @property
     def ingress_channel(self) -> str:
         """Channel of what clients send."""
+        marks = self._marks
+        at = marks[2] if len(marks) > 2 else self._start_of(2)
+        view = self._buffer
+        start, size = at + 4, len(view)
+        if start <= size:
+            end = start + _UNPACK_0_UI(view, at)[0]
+            if end <= size:
+                if len(marks) == 3:
+                    marks.append(end)
+                return str(view[start:end], "ascii", "surrogateescape")
         return self._text(_MarkFileHeader_2, 2)
 
     @property
     def service_name(self) -> str:
         """Name of the service; empty for the consensus module."""
+        marks = self._marks
+        at = marks[3] if len(marks) > 3 else self._start_of(3)
+        view = self._buffer
+        start, size = at + 4, len(view)
+        if start <= size:
+            end = start + _UNPACK_0_UI(view, at)[0]
+            if end <= size:
+                if len(marks) == 4:
+                    marks.append(end)
+                return str(view[start:end], "ascii", "surrogateescape")
         return self._text(_MarkFileHeader_3, 3)
 
     @property
     def authenticator(self) -> str:
         """What authenticates clients, by name."""
+        marks = self._marks
+        at = marks[4] if len(marks) > 4 else self._start_of(4)
+        view = self._buffer
+        start, size = at + 4, len(view)
+        if start <= size:
+            end = start + _UNPACK_0_UI(view, at)[0]
+            if end <= size:
+                if len(marks) == 5:
+                    marks.append(end)
+                return str(view[start:end], "ascii", "surrogateescape")
         return self._text(_MarkFileHeader_4, 4)
 
     @property
@@ -421,6 +478,14 @@ class MarkFileHeaderDecoder(_MarkFileHeaderLayout, _MessageDecoder):
 
         Since version 1.
         """
+        marks = self._marks
+        at = marks[5] if len(marks) > 5 else self._start_of(5)
+        view = self._buffer
+        start, size = at + 4, len(view)
+        if self._acting_version >= 1 and start <= size:
+            end = start + _UNPACK_0_UI(view, at)[0]
+            if end <= size:
+                return str(view[start:end], "ascii", "surrogateescape")
         return self._text(_MarkFileHeader_5, 5)
 
 
