@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from aerowire.codegen.ir import Primitive
 from aerowire.codegen.sbe.ir import Block, ByteOrder, Composite, EncodedType, Enum, Field, FlagSet, Header, Member, Number, Presence
+from aerowire.codegen.sbe.naming import null_member_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,10 +33,12 @@ class Column:
 
     @property
     def null(self) -> Number | None:
-        """An element of an array is what it is, whatever its value."""
+        """An element of an array is what it is, whatever its value, and so is a value of an enum."""
         if self.presence is not Presence.OPTIONAL or isinstance(self.type, FlagSet):
             return None
         if isinstance(self.type, EncodedType) and self.type.length != 1:
+            return None
+        if isinstance(self.type, Enum) and null_member_name(self.type) is None:
             return None
         return self.type.null
 

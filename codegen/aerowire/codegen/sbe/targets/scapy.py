@@ -25,7 +25,7 @@ from aerowire.codegen.sbe.ir import (
     Presence,
     Type,
 )
-from aerowire.codegen.sbe.naming import ClassNames, class_names, free_name, property_names
+from aerowire.codegen.sbe.naming import ClassNames, class_names, free_name, null_member_name, property_names
 from aerowire.codegen.sbe.placement import Placement
 from aerowire.codegen.sbe.targets.python_text import quoted
 from aerowire.codegen.targets.base import render
@@ -322,8 +322,9 @@ class _Module:
             bits = 8 * type_.size * (-1 if self.order == "<" and type_.size > 1 else 1)
             return f"_FlagsField({quoted(name)}, 0, {bits}, [{', '.join(quoted(one) for one in _bit_names(type_))}])"
         if isinstance(type_, Enum):
-            null = f", {type_.null}" if is_optional else ""
-            default = "None" if is_optional else str(type_.values[0].value if type_.values else type_.null)
+            has_null = is_optional and null_member_name(type_) is not None
+            null = f", {type_.null}" if has_null else ""
+            default = "None" if has_null else str(type_.values[0].value if type_.values and not is_optional else type_.null)
             return f"_Enum({quoted(name)}, {default}, {self._table(type_)}, {form}{null})"
         if type_.primitive.name == "char":
             encoding = ENCODINGS.get(type_.character_encoding.lower() or "ascii")

@@ -23,6 +23,7 @@ from aerowire.codegen.sbe.ir import (
     Presence,
     Type,
 )
+from aerowire.codegen.sbe.naming import null_member_name
 from aerowire.codegen.sbe.placement import Placement
 from aerowire.codegen.targets.base import render
 from aerowire.codegen.targets.flyweights import FORMATS
@@ -171,7 +172,7 @@ class _View:
             return {"form": "set", **number, "kind": "uint", "bytes": type_.size, "choices": choices}
         if isinstance(type_, Enum):
             values: dict[int, Value] = {type_.null: "NULL_VALUE", **{one.value: one.name for one in type_.values}}
-            null = _packed(type_.primitive, type_.null, self.tree.byte_order)
+            null = _packed(type_.primitive, type_.null, self.tree.byte_order) if null_member_name(type_) else None
             return {"form": "enum", **number, "bytes": type_.size, "null": null, "values": values}
         if type_.primitive.name == "char":
             encoding = ENCODINGS.get(type_.character_encoding.lower(), "ascii")

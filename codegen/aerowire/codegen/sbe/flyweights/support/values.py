@@ -35,14 +35,14 @@ class EnumLookup(dict[int, EnumT]):
 
 
 class OptionalEnumLookup(dict[int, EnumT | None]):
-    """Members by value, and None for the null value."""
+    """Members by value, and None for the null value, unless a member has it."""
 
     __slots__ = ("of",)
 
     def __init__(self, of: type[EnumT], null: int) -> None:
         super().__init__({int(one): one for one in of})
         self.of = of
-        self[null] = None
+        self.setdefault(null, None)
 
     def __missing__(self, value: int) -> EnumT:
         return self.of(value)
