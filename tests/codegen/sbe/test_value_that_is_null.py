@@ -18,11 +18,13 @@ from tests.codegen.sbe.writing import schema
 
 TYPES = """<enum name="Kind" encodingType="char" nullValue="A"><validValue name="Plain">A</validValue>
 <validValue name="Other">B</validValue></enum>
-<enum name="State" encodingType="uint8"><validValue name="On">1</validValue><validValue name="Off">255</validValue></enum>"""
+<enum name="State" encodingType="uint8"><validValue name="On">1</validValue><validValue name="Off">255</validValue></enum>
+<enum name="Usual" encodingType="uint8"><validValue name="One">1</validValue></enum>"""
 MESSAGES = """<message name="Order" id="1"><field name="kind" id="1" type="Kind" presence="optional"/>
-<field name="state" id="2" type="State" presence="optional"/></message>"""
-NULL = bytes.fromhex("0200 0100 0100 0000 41 ff")
-SET = bytes.fromhex("0200 0100 0100 0000 42 01")
+<field name="state" id="2" type="State" presence="optional"/>
+<field name="usual" id="3" type="Usual" presence="optional"/></message>"""
+NULL = bytes.fromhex("0300 0100 0100 0000 41 ff ff")
+SET = bytes.fromhex("0300 0100 0100 0000 42 01 01")
 
 
 @pytest.fixture(scope="module")
@@ -49,26 +51,26 @@ def package(file: Path) -> ModuleType:
 
 def test_it_reads_as_the_value(read: MessageSchema, package: Any) -> None:
     values = MessageCodec(read).decode(NULL).values
-    assert [one.name for one in values.values()] == ["Plain", "Off"]
+    assert [values["kind"].name, values["state"].name, values["usual"]] == ["Plain", "Off", None]
     assert JsonCodec(read).decode_whole(NULL)["kind"] == "Plain"
     decoder = package.OrderDecoder().wrap_and_apply_header(NULL)
-    assert (decoder.kind, decoder.state) == (package.Kind.PLAIN, package.State.OFF)
+    assert (decoder.kind, decoder.state, decoder.usual) == (package.Kind.PLAIN, package.State.OFF, None)
     assert package.Order.decode(NULL) == package.Order(kind=package.Kind.PLAIN, state=package.State.OFF)
-    assert package.Order.decode(SET) == package.Order(kind=package.Kind.OTHER, state=package.State.ON)
+    assert package.Order.decode(SET) == package.Order(kind=package.Kind.OTHER, state=package.State.ON, usual=package.Usual.ONE)
 
 
 def test_none_writes_it(read: MessageSchema, package: Any) -> None:
     assert package.Order().encode() == NULL
-    assert MessageCodec(read).encode("Order", {"kind": None, "state": None}) == NULL
+    assert MessageCodec(read).encode("Order", {"kind": None, "state": None, "usual": None}) == NULL
 
 
 def test_no_column_takes_it_for_null(read: MessageSchema) -> None:
-    assert [column.null for column in columns_of(read.messages[0], read.byte_order)] == [None, None]
+    assert [column.null for column in columns_of(read.messages[0], read.byte_order)] == [None, None, 255]
 
 
 def test_scapy_and_wireshark_show_it(package: Any, file: Path) -> None:
     (layer,) = (one for one in vars(package.scapy).values() if getattr(one, "__name__", "") == "Order")
-    assert (layer(NULL[8:]).kind, layer(NULL[8:]).state) == (65, 255)
-    assert bytes(layer())[-2:] == NULL[-2:]
-    text = next(file.parent.rglob("*.lua")).read_text()
-    assert "NULL_VALUE" not in text
+    read = layer(NULL[8:])
+    assert (read.kind, read.state, read.usual) == (65, 255, None)
+    assert bytes(layer())[-3:] == NULL[-3:]
+    assert next(file.parent.rglob("*.lua")).read_text().count("NULL_VALUE") == 1

@@ -35,14 +35,14 @@ class EnumLookup(dict[int, EnumT]):
 
 
 class OptionalEnumLookup(dict[int, EnumT | None]):
-    """Members by value, and None for the null value, unless a member has it."""
+    """Members by value, and None for the null value."""
 
     __slots__ = ("of",)
 
     def __init__(self, of: type[EnumT], null: int) -> None:
         super().__init__({int(one): one for one in of})
         self.of = of
-        self.setdefault(null, None)
+        self[null] = None
 
     def __missing__(self, value: int) -> EnumT:
         return self.of(value)
