@@ -13,8 +13,9 @@ from aerowire.codegen.load import default_spec, find_sources, load_project
 from aerowire.codegen.output import write_files
 from aerowire.codegen.problems import Location, Problem, SchemaError
 from aerowire.codegen.project import Project
+from aerowire.codegen.sbe.ir import MessageSchema
 from aerowire.codegen.sbe.naming import package_name
-from aerowire.codegen.sbe.placement import Placement
+from aerowire.codegen.sbe.placement import SHARED, Placement
 from aerowire.codegen.sbe.reader import ReadOptions
 from aerowire.codegen.targets.registry import render_all
 
@@ -25,6 +26,8 @@ EXAMPLES = """examples:
   codegen generate my-layout.xml --out build/code       a schema of your own
   codegen generate my-sbe.xml --out src --package acme.orders --target flyweights
                                                         messages of your own, as the package that you name
+  codegen generate a.xml b.xml --out src --package codecs
+                                                        codecs.a and codecs.b, which share codecs.support
   codegen generate my-sbe.xml --out src --native        and compiled codecs of the same interface: PACKAGE.native
   codegen generate --spec copy-of-spec --out build/code another set of schemas"""
 
@@ -41,7 +44,11 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     add_arguments(parser)
     parser.add_argument("schemas", nargs="*", metavar="SCHEMA", help="a file, or aerowire:NAME (default: every schema of the folder)")
     messages = parser.add_argument_group("message schemas (SBE)")
-    messages.add_argument("--package", metavar="NAME", help="dotted name of the Python package (default: the schema's package)")
+    messages.add_argument(
+        "--package",
+        metavar="NAME",
+        help="dotted name of the Python package, with several schemas of the package around theirs (default: the schema's package)",
+    )
     messages.add_argument("--lenient", action="store_true", help="a value of an enum that equals its null value is a warning only")
     messages.add_argument(
         "--xinclude", action=argparse.BooleanOptionalAction, default=True, help="replace xi:include by the files that it names"
@@ -57,8 +64,8 @@ def _run(arguments: argparse.Namespace) -> int:
     options = ReadOptions(lenient=arguments.lenient, xinclude=arguments.xinclude, since_version=arguments.since_version)
     project = load_project(sources, options)
     own = [place for _, place in project.messages if not place.is_project]
-    if arguments.package is not None and len(own) != 1:
-        print(f"codegen: --package names the package of one message schema; there are {len(own)}", file=sys.stderr)
+    if arguments.package is not None and not own:
+        print("codegen: --package names the package of message schemas; there are none", file=sys.stderr)
         return USAGE
     if own and arguments.out is None:
         print("codegen: --out DIR is needed: the package is made in that folder", file=sys.stderr)
@@ -88,9 +95,14 @@ def _run(arguments: argparse.Namespace) -> int:
 def _native_files(project: Project) -> dict[str, str]:
     """The Cython of every package, and its stub."""
     from aerowire.codegen.sbe.native.package import native_files
+    from aerowire.codegen.sbe.targets.flyweights import support_name
 
-    own = [(schema, place.folder("flyweights")) for schema, place in project.messages if not place.is_project]
-    return {f"{folder}/{name}": text for schema, folder in own for name, text in native_files(schema).items()}
+    files: dict[str, str] = {}
+    for schema, place in project.messages:
+        if not place.is_project:
+            found = native_files(schema, support_name(place))
+            files |= {f"{place.folder('flyweights')}/{name}": text for name, text in found.items()}
+    return files
 
 
 def _compile(project: Project, out: Path) -> bool:
@@ -109,20 +121,31 @@ def _compile(project: Project, out: Path) -> bool:
 
 
 def _placed(project: Project, package: str | None) -> Project:
-    """Give each schema that is not the project's a package that can be imported.  Raises SchemaError when two have the same."""
+    """Give each schema that is not the project's a package that can be imported.  Raises SchemaError when two have the same.
+
+    Several schemas within one package share there what they need at run time.
+    """
+    is_grouped = package is not None and sum(not place.is_project for _, place in project.messages) > 1
     messages = []
     problems: list[Problem] = []
-    taken: dict[str, str] = {}
+    taken = {package_name(f"{package}.{name}").casefold(): "what the schemas share" for name in SHARED} if is_grouped else {}
     for schema, place in project.messages:
         if place.is_project:
             messages.append((schema, place))
             continue
-        name = package_name(package or place.package or Path(schema.source).stem)
+        name = package_name(_dotted(schema, place, package, is_grouped=is_grouped))
         if name.casefold() in taken:
-            message = f"package {name!r} is also that of {taken[name.casefold()]}; generate each with a --package of its own"
+            message = f"package {name!r} is also that of {taken[name.casefold()]}; generate it with a --package of its own"
             problems.append(Problem(Location(schema.source, 1, 1), message))
         taken[name.casefold()] = schema.source
-        messages.append((schema, Placement(name)))
+        messages.append((schema, Placement(name, is_grouped=is_grouped)))
     if problems:
         raise SchemaError(problems)
     return dataclasses.replace(project, messages=tuple(messages))
+
+
+def _dotted(schema: MessageSchema, place: Placement, package: str | None, *, is_grouped: bool) -> str:
+    own = place.package or Path(schema.source).stem
+    if package is None:
+        return own
+    return f"{package}.{own.rpartition('.')[2]}" if is_grouped else package

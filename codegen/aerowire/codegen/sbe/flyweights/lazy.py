@@ -9,17 +9,18 @@ from aerowire.codegen.sbe.ir import Composite
 
 
 def exported_names(model: Model) -> dict[str, str]:
-    """Every public name of the package by name, with the module that has it."""
-    found = {"SbeError": "support.errors", "FieldMeta": "support.errors", "decode": "dispatch", "decoder_of": "dispatch"}
+    """Every public name of the package by name, with the module that has it, relative to the package."""
+    errors = f"{model.support}.errors"
+    found = {"SbeError": errors, "FieldMeta": errors, "decode": ".dispatch", "decoder_of": ".dispatch"}
     for one, name in model.names.types.items():
         if isinstance(one, Composite):
-            found |= dict.fromkeys((name, f"{name}Decoder", f"{name}Encoder"), "composites")
+            found |= dict.fromkeys((name, f"{name}Decoder", f"{name}Encoder"), ".composites")
         else:
-            found[name] = "enums"
+            found[name] = ".enums"
     stems = [(model.names.messages[message.name], message.name) for message in model.schema.messages]
     stems += [(stem, path[0]) for path, stem in model.names.groups.items()]
     for stem, message in stems:
-        found |= dict.fromkeys((stem, f"{stem}Decoder", f"{stem}Encoder"), f"messages.{model.names.modules[message]}")
+        found |= dict.fromkeys((stem, f"{stem}Decoder", f"{stem}Encoder"), f".messages.{model.names.modules[message]}")
     return dict(sorted(found.items(), key=lambda one: listing_key(one[0])))
 
 
@@ -44,9 +45,9 @@ def init_module(model: Model) -> str:
     out += ["if TYPE_CHECKING:"]
     for module in sorted(by_module, key=lambda one: import_key(one)[1]):
         inner = sorted(by_module[module], key=import_key)
-        line = f"    from .{module} import {', '.join(inner)}"
-        out += [line] if len(line) <= 140 else [f"    from .{module} import (", *(f"        {name}," for name in inner), "    )"]
-    out += ["", "_MODULES = {", *(f"    {literal(name)}: {literal('.' + module)}," for name, module in names.items()), "}"]
+        line = f"    from {module} import {', '.join(inner)}"
+        out += [line] if len(line) <= 140 else [f"    from {module} import (", *(f"        {name}," for name in inner), "    )"]
+    out += ["", "_MODULES = {", *(f"    {literal(name)}: {literal(module)}," for name, module in names.items()), "}"]
     out += ["", "__all__ = [", *(f"    {literal(name)}," for name in names), "]"]
     out += [
         "",
@@ -73,7 +74,7 @@ def dispatch_module(model: Model) -> str:
     any_name = module.use("_Any")
     view_of = module.use("_view_of")
     module.use_class("HEADER", "header")
-    module.use_class("SbeError", "support.errors")
+    module.use("SbeError")
     schema = model.schema
     module.lines += ["", f"SCHEMA_ID = {schema.id}", "_MESSAGES = {"]
     for message in schema.messages:

@@ -192,15 +192,16 @@ def null_image(composite: Composite, order: str) -> bytes:
 
 @dataclass(frozen=True)
 class Model:
-    """A schema with the names of everything in it."""
+    """A schema with the names of everything in it; `support` is how the modules of the package name that of what they share."""
 
     schema: MessageSchema
     names: ClassNames
     order: str
+    support: str
 
     @classmethod
-    def of(cls, schema: MessageSchema) -> Model:
-        return cls(schema, class_names(schema), "<" if schema.byte_order is ByteOrder.LITTLE_ENDIAN else ">")
+    def of(cls, schema: MessageSchema, support: str) -> Model:
+        return cls(schema, class_names(schema), "<" if schema.byte_order is ByteOrder.LITTLE_ENDIAN else ">", support)
 
     def values(self, of: Block | Composite) -> list[Value]:
         """The fields or members in the schema's order."""

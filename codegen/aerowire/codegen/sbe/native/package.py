@@ -40,9 +40,9 @@ CIMPORTS = (
 )
 
 
-def native_files(schema: MessageSchema) -> dict[str, str]:
-    """The Cython module and its stub, by path within the package of flyweights."""
-    model = Model.of(schema)
+def native_files(schema: MessageSchema, support: str) -> dict[str, str]:
+    """The Cython module and its stub, by path within the package of flyweights, whose `support` is that of Model."""
+    model = Model.of(schema, support)
     return {f"{MODULE}.pyx": _source(model), f"{MODULE}.pyi": _stub(model)}
 
 
@@ -60,7 +60,7 @@ def _source(model: Model) -> str:
     module.lines += ["", *CIMPORTS, "", "", *support.rstrip().split("\n")]
     for name in ("_IrregularError", "_FAILURES", "_GroupDecoder", "_bytes_of", "_text_of"):
         module.use(name)
-    module.use_class("SbeError", "support.errors")
+    module.use("SbeError")
     module.lines += ["", "", "_SbeError = SbeError"]
     _add_flyweights(module)
     for one in types_with_class(model.schema):
@@ -71,7 +71,7 @@ def _source(model: Model) -> str:
     for name in ("_view_of", "_check_room"):
         module.use(name)
     module.use_class("HEADER", "header")
-    module.use_class("FieldMeta", "support.errors")
+    module.use("FieldMeta")
     module.lines += _dispatch(model)
     return "# cython: language_level=3, annotation_typing=False, auto_pickle=False, cdivision=True\n" + module.text()
 
@@ -146,8 +146,8 @@ def _stub(model: Model) -> str:
             add_data_class(module, model.names.types[one], one, [])
     for message in model.schema.messages:
         _add_data_classes(module, model.names.messages[message.name], message, [])
-    module.use_class("SbeError", "support.errors")
-    module.use_class("FieldMeta", "support.errors")
+    module.use("SbeError")
+    module.use("FieldMeta")
     buffer, any_name = module.use("_Buffer"), module.use("_Any")
     for name in ("decode", "decoder_of"):
         module.lines += ["", "", f"def {name}(buffer: {buffer}, offset: int = 0) -> {any_name}: ..."]

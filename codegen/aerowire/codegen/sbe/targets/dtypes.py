@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from aerowire.codegen.sbe.ir import Block, Composite, Data, EncodedType, Field, Group, Member, Message, MessageSchema
 from aerowire.codegen.sbe.naming import free_name, upper_name
-from aerowire.codegen.sbe.placement import Placement
+from aerowire.codegen.sbe.placement import Placement, dots
 from aerowire.codegen.sbe.targets.columns import Column, columns_of, is_stored, primitive_format, python_number
 from aerowire.codegen.sbe.targets.python_text import Listing, call, laid_out, mapping, quoted, row
 from aerowire.codegen.targets.base import render
@@ -28,14 +28,18 @@ class DtypesMessageTarget:
             dtypes=tables.dtypes(),
             header_layout=laid_out("HEADER_LAYOUT: Final = ", tables.header()),
             schema=laid_out("SCHEMA: Final = ", tables.schema()),
+            dots=shared_dots(placement, self.name),
         )
         return {placement.file(self.name): module, support_file(placement, self.name): support_text()}
 
 
 def support_file(placement: Placement, target: str) -> str:
-    """Beside the module that uses it."""
-    folder, _, _ = placement.file(target).rpartition("/")
-    return f"{folder}/{SUPPORT}.py"
+    return f"{placement.shared_folder(target)}/{SUPPORT}.py"
+
+
+def shared_dots(placement: Placement, target: str) -> str:
+    """How the module of a target names in an import what it shares with others."""
+    return dots(placement.file(target).rpartition("/")[0], placement.shared_folder(target))
 
 
 def support_text() -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from aerowire.codegen.sbe.flyweights.package import package_files
+from aerowire.codegen.sbe.flyweights.package import package_files, support_files
 from aerowire.codegen.sbe.ir import MessageSchema
-from aerowire.codegen.sbe.placement import Placement
+from aerowire.codegen.sbe.placement import Placement, dots
+
+SUPPORT = "support"
 
 
 class MessageFlyweightsTarget:
@@ -13,5 +15,14 @@ class MessageFlyweightsTarget:
     name = "flyweights"
 
     def render(self, schema: MessageSchema, placement: Placement) -> dict[str, str]:
-        folder = placement.folder(self.name)
-        return {f"{folder}/{path}": text for path, text in package_files(schema).items()}
+        folder, shared = placement.folder(self.name), placement.shared_folder(self.name)
+        files = {f"{folder}/{path}": text for path, text in package_files(schema, support_name(placement)).items()}
+        files |= {f"{shared}/{SUPPORT}/{path}": text for path, text in support_files().items()}
+        if placement.is_grouped:
+            files[f"{shared}/{SUPPORT}/py.typed"] = ""
+        return files
+
+
+def support_name(placement: Placement) -> str:
+    """How modules of the package name in an import what they share."""
+    return dots(placement.folder("flyweights"), placement.shared_folder("flyweights")) + SUPPORT

@@ -12,6 +12,7 @@ import importlib
 TYPE_CHECKING = False  # typing takes longer to import
 
 if TYPE_CHECKING:
+    from ..support.errors import FieldMeta, SbeError
     from .composites import (
         GroupSizeEncoding,
         GroupSizeEncodingDecoder,
@@ -22,10 +23,9 @@ if TYPE_CHECKING:
     )
     from .dispatch import decode, decoder_of
     from .messages.mark_file_header import MarkFileHeader, MarkFileHeaderDecoder, MarkFileHeaderEncoder
-    from .support.errors import FieldMeta, SbeError
 
 _MODULES = {
-    "FieldMeta": ".support.errors",
+    "FieldMeta": "..support.errors",
     "GroupSizeEncoding": ".composites",
     "GroupSizeEncodingDecoder": ".composites",
     "GroupSizeEncodingEncoder": ".composites",
@@ -35,7 +35,7 @@ _MODULES = {
     "MessageHeader": ".composites",
     "MessageHeaderDecoder": ".composites",
     "MessageHeaderEncoder": ".composites",
-    "SbeError": ".support.errors",
+    "SbeError": "..support.errors",
     "decode": ".dispatch",
     "decoder_of": ".dispatch",
 }

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from enum import IntEnum as _IntEnum
 
-from .support.values import unknown as _unknown
+from ..support.values import unknown as _unknown
 
 
 class BooleanType(_IntEnum):

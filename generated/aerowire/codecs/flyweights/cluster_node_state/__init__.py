@@ -12,6 +12,7 @@ import importlib
 TYPE_CHECKING = False  # typing takes longer to import
 
 if TYPE_CHECKING:
+    from ..support.errors import FieldMeta, SbeError
     from .composites import (
         GroupSizeEncoding,
         GroupSizeEncodingDecoder,
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from .messages.cluster_members import ClusterMembers, ClusterMembersDecoder, ClusterMembersEncoder
     from .messages.node_state_footer import NodeStateFooter, NodeStateFooterDecoder, NodeStateFooterEncoder
     from .messages.node_state_header import NodeStateHeader, NodeStateHeaderDecoder, NodeStateHeaderEncoder
-    from .support.errors import FieldMeta, SbeError
 
 _MODULES = {
     "CandidateTerm": ".messages.candidate_term",
@@ -34,7 +34,7 @@ _MODULES = {
     "ClusterMembers": ".messages.cluster_members",
     "ClusterMembersDecoder": ".messages.cluster_members",
     "ClusterMembersEncoder": ".messages.cluster_members",
-    "FieldMeta": ".support.errors",
+    "FieldMeta": "..support.errors",
     "GroupSizeEncoding": ".composites",
     "GroupSizeEncodingDecoder": ".composites",
     "GroupSizeEncodingEncoder": ".composites",
@@ -47,7 +47,7 @@ _MODULES = {
     "NodeStateHeader": ".messages.node_state_header",
     "NodeStateHeaderDecoder": ".messages.node_state_header",
     "NodeStateHeaderEncoder": ".messages.node_state_header",
-    "SbeError": ".support.errors",
+    "SbeError": "..support.errors",
     "decode": ".dispatch",
     "decoder_of": ".dispatch",
 }
