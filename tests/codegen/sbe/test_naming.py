@@ -71,6 +71,7 @@ def _enum(*names: str, null: int = 255) -> Enum:
         ("my-schemas.class", "my_schemas.class_"),
         ("io.acme.orders", "io_.acme.orders"),
         ("code", "code_"),
+        ("test.orders", "test_.orders"),
         ("acme.io.code", "acme.io.code"),
         (" . ", "messages"),
     ],

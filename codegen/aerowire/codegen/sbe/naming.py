@@ -60,6 +60,8 @@ BUILTINS = frozenset(
     }
 )
 KEYWORDS = frozenset(keyword.kwlist)
+# What hides a package of the same name; Python leaves its own tests out of its list.
+STANDARD_MODULES = frozenset({*sys.stdlib_module_names, "test"})
 # Names that generated modules use beside their classes.
 MODULE_NAMES = frozenset({"ClassVar", "HEADER", "TYPE_CHECKING", "FieldMeta", "SbeError"})
 CLASS_RESERVED = frozenset({*keyword.kwlist, *dir(builtins), *MODULE_NAMES})
@@ -101,7 +103,7 @@ def package_name(name: str) -> str:
     Nothing can be imported from below a module of the standard library: `io.acme` -> `io_.acme`.
     """
     parts = [identifier(part) for part in name.split(".") if part.strip()] or ["messages"]
-    first = f"{parts[0]}_" if parts[0] in sys.stdlib_module_names else parts[0]
+    first = f"{parts[0]}_" if parts[0] in STANDARD_MODULES else parts[0]
     return ".".join(f"{part}_" if part in KEYWORDS else part for part in (first, *parts[1:]))
 
 
