@@ -93,6 +93,14 @@ def test_a_set_without_choices_keeps_its_bits(edges: ModuleType) -> None:
     assert edges.FlagsDecoder().wrap_and_apply_header(data[:8] + b"\0").none == 0
 
 
+def test_a_set_without_choices_is_a_set(edges: ModuleType) -> None:
+    read = edges.FlagsDecoder().wrap_and_apply_header(struct.pack("<4HB", 1, 2, 1, 1, 5)).none
+    assert (read | 8, read & 4, read ^ 1, 2 | read, edges.Nothing(6)) == (13, 4, 4, 7, 6)
+    assert {type(one) for one in (read | 8, read & 4, read ^ 1, ~read, read | edges.Nothing.NONE)} == {edges.Nothing}
+    assert (list(edges.Nothing), int(edges.Nothing.NONE)) == ([], 0)
+    assert edges.Flags(none=read | 8).encode() == struct.pack("<4HB", 1, 2, 1, 1, 13)
+
+
 def test_an_encoder_shows_the_fields_of_its_block(edges: ModuleType) -> None:
     out = edges.RawEncoder().wrap_and_apply_header(bytearray(40))
     out.x = 7

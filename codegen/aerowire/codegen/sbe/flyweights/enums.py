@@ -42,4 +42,5 @@ def _add_set(module: Module, flags: FlagSet) -> None:
     lines = ["", "", f"class {name}({module.use('_IntFlag')}):", *class_doc(flags, 1, f"{name}."), ""]
     for choice in flags.choices:
         lines += [f"    {names[choice.name]} = {1 << choice.bit}", *class_doc(choice, 1, "")]
-    module.lines += lines if flags.choices else lines[:-1]
+    # A class without members cannot be called, by its own operators neither.
+    module.lines += lines if flags.choices else [*lines, "    NONE = 0"]

@@ -60,8 +60,7 @@ class FlagLookup(dict[int, FlagT]):
         self.of = of
 
     def __missing__(self, value: int) -> FlagT:
-        # A class without members cannot be called.
-        if len(self) < MAX_KNOWN_FLAGS and len(self.of):
+        if len(self) < MAX_KNOWN_FLAGS:
             found = self[value] = self.of(value)
             return found
         # The class itself would keep every combination that was ever seen.
