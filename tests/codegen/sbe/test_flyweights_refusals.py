@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
+from aerowire.codegen.sbe.interpreter import MessageCodec, MessageError
+from aerowire.codegen.sbe.reader import load_message_schema
 from tests.codegen.sbe.packages import import_native
 from tests.codegen.sbe.writing import schema
 
 TYPES = """<composite name="Point"><type name="x" primitiveType="int32"/></composite>
 <type name="Name" primitiveType="char" length="6" characterEncoding="UTF-8"/>
 <type name="Wide" primitiveType="char" length="8" characterEncoding="UTF-16LE"/>
-<type name="Row" primitiveType="int16" length="3"/><type name="Maybe" primitiveType="int16" length="3" presence="optional"/>"""
+<type name="Row" primitiveType="int16" length="3"/><type name="Maybe" primitiveType="int16" length="3" presence="optional"/>
+<type name="Digest" primitiveType="uint8" length="4"/>
+<composite name="blob"><type name="length" primitiveType="uint16"/><type name="varData" primitiveType="uint8" length="0"/></composite>"""
 MESSAGES = """<sbe:message name="Shape" id="1"><field name="name" id="1" type="Name"/><field name="wide" id="2" type="Wide"/>
 <field name="row" id="3" type="Row"/><field name="maybe" id="4" type="Maybe"/><field name="centre" id="5" type="Point"/>
-<group name="corners" id="6"><field name="at" id="7" type="Point"/></group></sbe:message>"""
+<group name="corners" id="6"><field name="at" id="7" type="Point"/></group></sbe:message>
+<sbe:message name="Empties" id="2"><group name="first" id="1"/><group name="second" id="2"/></sbe:message>
+<sbe:message name="Blob" id="3"><field name="digest" id="1" type="Digest"/><group name="parts" id="2">
+<data name="raw" id="3" type="blob"/><data name="text" id="4" type="varString"/></group></sbe:message>"""
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +34,13 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[ModuleType, ModuleTy
     folder: Path = tmp_path_factory.mktemp("shapes")
     (folder / "shapes.xml").write_text(schema(TYPES, MESSAGES))
     return import_native(folder / "shapes.xml", folder)
+
+
+@pytest.fixture(scope="module")
+def codec(tmp_path_factory: pytest.TempPathFactory) -> MessageCodec:
+    file: Path = tmp_path_factory.mktemp("codec") / "shapes.xml"
+    file.write_text(schema(TYPES, MESSAGES))
+    return MessageCodec(load_message_schema(file))
 
 
 @pytest.fixture(params=["python", "native"])
@@ -60,6 +75,9 @@ def shape(shapes: ModuleType, **values: Any) -> Any:
         ("corners", {1: 2}, "expected a list of ShapeCorners, found {1: 2}"),
         ("corners", [None], "expected a list of ShapeCorners, found [None]"),
         ("corners", [{"at": {"x": 1}}], "expected a list of ShapeCorners, found [{'at': {'x': 1}}]"),
+        ("corners", {}, "Shape.corners: the value cannot be written: expected a list of ShapeCorners, found {}"),
+        ("corners", "", "expected a list of ShapeCorners, found ''"),
+        ("corners", set(), "expected a list of ShapeCorners, found set()"),
         ("corners", [5], "expected a list of ShapeCorners, found [5]"),
     ],
 )
@@ -90,5 +108,75 @@ def test_none_makes_a_row_of_optional_numbers_null(shapes: ModuleType) -> None:
 
 
 def test_takes_any_sequence_of_numbers_and_entries(shapes: ModuleType) -> None:
+    assert shape(shapes, corners=()).encode() == shape(shapes).encode()
     found = shapes.Shape.decode(shape(shapes, row=[7, 8, 9], corners=(shapes.ShapeCorners(at=shapes.Point(x=2)),)).encode())
     assert (found.row, found.corners) == ((7, 8, 9), [shapes.ShapeCorners(at=shapes.Point(x=2))])
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ({"corners": {}}, "Shape.corners: the value is no group: expected a list of dicts, found {}"),
+        ({"corners": ""}, "Shape.corners: the value is no group: expected a list of dicts, found ''"),
+        ({"corners": None}, "Shape.corners: the value is no group: expected a list of dicts, found None"),
+        ({"corners": [{"at": {"x": 1}}, ""]}, "Shape.corners[1]: the value is no record: expected a dict with at, found ''"),
+        ({"corners": [{}]}, "Shape.corners[0]: a member is missing: expected at, found nothing"),
+        ({"corners": [{"at": {"x": 1, "y": 2}}]}, "Shape.corners[0].at: there are no such members: expected x, found y"),
+        ({"centre": []}, "Shape.centre: the value is no record: expected a dict with x, found []"),
+        ({"centre": "x"}, "Shape.centre: the value is no record: expected a dict with x, found 'x'"),
+        ({"centre": {}}, "Shape.centre: a member is missing: expected x, found nothing"),
+    ],
+)
+def test_a_dict_of_another_shape_is_refused_with_its_place(shapes: ModuleType, values: dict[str, Any], told: str) -> None:
+    right = shape(shapes).to_dict()
+    assert shapes.Shape.from_dict(right) == shape(shapes)
+    with pytest.raises(shapes.SbeError) as caught:
+        shapes.Shape.from_dict({**right, **values})
+    assert str(caught.value) == told
+
+
+@pytest.mark.parametrize("wrong", ["", [], None, 5])
+def test_what_is_no_dict_makes_no_record(shapes: ModuleType, wrong: object) -> None:
+    with pytest.raises(shapes.SbeError, match=r"^Empties: the value is no record: expected a dict with first, second, found "):
+        shapes.Empties.from_dict(wrong)
+
+
+def test_released_views_are_named_with_their_place(shapes: ModuleType) -> None:
+    released = memoryview(b"abcd")
+    released.release()
+    told = r"^Blob\.parts\[0\]\.{}: the value cannot be written: expected {}, found <released memory at .*released memoryview"
+    for values, expected in (({"raw": released}, ("raw", "bytes")), ({"text": released}, ("text", "utf-8"))):
+        with pytest.raises(shapes.SbeError, match=told.format(*expected)):
+            shapes.Blob(digest=b"1234", parts=[shapes.BlobParts(**values)]).encode()
+    with pytest.raises(shapes.SbeError, match=r"^Blob\.digest: the value cannot be written: expected 4 .*, found <released memory at "):
+        shapes.Blob(digest=released).encode()
+    for action in (shapes.decode, shapes.Blob.decode, shapes.BlobDecoder().wrap, shapes.BlobEncoder().wrap_and_apply_header):
+        with pytest.raises(shapes.SbeError, match=r": the buffer is released: expected a buffer in use, found <released memory at "):
+            action(released)
+
+
+def empties(first: int, second: int) -> bytes:
+    return struct.pack("<8H", 0, 2, 1, 0, 0, first, 0, second)
+
+
+def test_all_readers_have_one_limit_of_entries_without_bytes(shapes: ModuleType, codec: MessageCodec) -> None:
+    right, wrong = empties(65_530, 5), empties(65_530, 6)
+    read = shapes.Empties.decode(right)
+    assert (len(read.first), len(read.second)) == (65_530, 5)
+    assert shapes.EmptiesDecoder().wrap_and_apply_header(right).sbe_skip() is not None
+    assert len(codec.decode(right).values["second"]) == 5
+    told = "expected at most 65535 in a message"
+    for action in (shapes.Empties.decode, lambda data: shapes.EmptiesDecoder().wrap_and_apply_header(data).to_dict()):
+        with pytest.raises(shapes.SbeError, match=rf"^Empties\.second: too many entries without bytes: {told}"):
+            action(wrong)
+    with pytest.raises(MessageError, match=told):
+        codec.decode(wrong)
+
+
+def test_the_interpreter_names_released_views(codec: MessageCodec) -> None:
+    released = memoryview(b"abcd")
+    released.release()
+    with pytest.raises(MessageError, match="the buffer is released"):
+        codec.decode(released)
+    with pytest.raises(MessageError, match=r"^Blob\.parts\[0\]\.raw: is released"):
+        codec.encode("Blob", {"digest": [1, 2, 3, 4], "parts": [{"raw": released, "text": ""}]})

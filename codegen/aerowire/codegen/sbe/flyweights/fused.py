@@ -369,7 +369,8 @@ class Writing:
             return local
         local = self.local("rows")
         least, most = int(max(part.count_type.minimum, 0)), int(part.count_type.maximum)
-        check = f"len({local}) > {most}" if not least else f"not {least} <= len({local}) <= {most}"
+        # Nothing may be an empty group but an empty list: text and dicts of nothing would go through the loop as well.
+        check = f"not {max(least, 1)} <= len({local}) <= {most}" + ("" if least else f" and {local} != []")
         self.lines += [f"{local} = {given}", f"if {check}:", f"{INDENT}raise {irregular}"]
         fields = [("blockLength", part.block_length_type, str(part.block_length)), ("numInGroup", part.count_type, f"len({local})")]
         for name, encoded, text in sorted(fields, key=lambda one: part.dimension.member(one[0]).offset):

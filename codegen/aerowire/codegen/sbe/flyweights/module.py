@@ -44,6 +44,7 @@ SUPPORT = {
     "_EntryEncoder": ("writing", "EntryEncoder"),
     "_GroupEncoder": ("writing", "GroupEncoder"),
     "_Record": ("records", "Record"),
+    "_record_from_dict": ("records", "record_from_dict"),
     "_read_record": ("records", "read_record"),
     "_encode_record": ("records", "encode_record"),
     "_put": ("records", "put"),

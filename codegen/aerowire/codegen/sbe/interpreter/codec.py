@@ -138,7 +138,10 @@ class Envelope:
 
 def as_view(buffer: Buffer) -> memoryview:
     """The bytes of any buffer."""
-    view = memoryview(buffer)
+    try:
+        view = memoryview(buffer)
+    except ValueError:
+        raise MessageError("the buffer is released", expected="a buffer in use", actual=shown(buffer)) from None
     if not view.c_contiguous:
         raise MessageError(
             "the bytes of the buffer are not side by side", expected="a contiguous buffer", actual=f"strides of {view.strides}"

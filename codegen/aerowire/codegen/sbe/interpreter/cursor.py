@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from aerowire.codegen.sbe.interpreter.errors import MessageError
 
-# Entries that take no bytes cost nothing on the wire, so that nothing else limits them; a real message has a handful.
-EMPTY_ENTRIES_MAX = 65_536
+# Entries that take no bytes cost nothing on the wire, so that nothing else limits them; a real message has a handful.  Generated
+# readers have the same limit.
+EMPTY_ENTRIES_MAX = 65_535
 
 
 class Cursor:

@@ -225,4 +225,7 @@ def _bytes_check(value: Any) -> bytes:
         return value
     if not isinstance(value, bytearray | memoryview):
         raise MessageError("is of the wrong kind", expected="bytes", actual=shown(value))
-    return bytes(value)
+    try:
+        return bytes(value)
+    except ValueError:
+        raise MessageError("is released", expected="bytes", actual=shown(value)) from None

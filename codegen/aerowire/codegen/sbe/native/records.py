@@ -75,7 +75,8 @@ class _Record:
         state = ", ".join(f"{literal(name)}: self.{name}" for name in members)
         yield f"{INDENT * 2}return _rebuilt, (type(self), {{{state}}})"
         yield from ("", f"{INDENT}def to_dict(self):", f"{INDENT * 2}return _to_dict(self)")
-        yield from ("", f"{INDENT}@classmethod", f"{INDENT}def from_dict(cls, values):", f"{INDENT * 2}return _from_dict(cls, values)")
+        made = f"{INDENT * 2}return {self.module.use('_record_from_dict')}(cls, values, cls.__name__)"
+        yield from ("", f"{INDENT}@classmethod", f"{INDENT}def from_dict(cls, values):", made)
         if isinstance(self.owner, Message):
             yield from self._message(self.owner)
 
@@ -264,9 +265,8 @@ class _Record:
             f"size = <uint64_t>{_head('data + at', group.dimension, 'blockLength', length)}",
             f"count = <uint64_t>{_head('data + at', group.dimension, 'numInGroup', count)}",
             f"at += {group.dimension.size}",
-            # Entries without a byte say nothing but their number: of many of them the flyweights make no more than needed.
-            f"if count and (size > <uint64_t>(end - at) or (size + {tail} == 0 and count > 65535) or "
-            f"(size + {tail} and count > <uint64_t>(end - at) / (size + {tail}))):",
+            # Entries without a byte say nothing but their number: the flyweights know how many a message may have.
+            f"if count and (size > <uint64_t>(end - at) or size + {tail} == 0 or count > <uint64_t>(end - at) / (size + {tail})):",
             f"{INDENT}return -1",
             "for index in range(<Py_ssize_t>count):",
             f"{INDENT}entry_{entry} = {entry}.__new__({entry})",

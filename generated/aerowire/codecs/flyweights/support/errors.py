@@ -67,7 +67,10 @@ class FieldMeta(NamedTuple):
 
 def view_of(buffer: Buffer, where: str, *, is_written: bool = False) -> memoryview:
     """The buffer's bytes, whatever its items are."""
-    view = memoryview(buffer)
+    try:
+        view = memoryview(buffer)
+    except ValueError:
+        raise SbeError("the buffer is released", where, "a buffer in use", shortened(buffer)) from None
     if not view.c_contiguous:
         raise SbeError("the bytes of the buffer are not side by side", where, "a contiguous buffer", f"strides of {view.strides}")
     if view.format != "B" or view.ndim != 1:

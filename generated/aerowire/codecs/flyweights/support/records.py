@@ -5,9 +5,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import MISSING
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
-from .errors import SbeError, check_room, new, refused, view_of
+from .errors import SbeError, check_room, new, refused, shortened, view_of
 from .flyweight import Flyweight
 from .reading import GroupDecoder
 from .writing import MessageEncoder
@@ -36,23 +37,39 @@ class Record:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The record that `to_dict` made these values from; constants need not be there."""
-        superfluous = [name for name in values if name not in cls._MEMBERS]
-        if superfluous:
-            raise SbeError("there are no such members", cls.__name__, ", ".join(cls._MEMBERS), ", ".join(superfluous))
-        made: dict[str, Any] = {}
-        for name, value in values.items():
-            kind = cls._MEMBERS[name]
-            if name in cls._CONSTANTS:
-                continue
-            if kind is None or value is None:
-                made[name] = value
-            else:
-                made[name] = [kind.from_dict(one) for one in value] if isinstance(value, list) else kind.from_dict(value)
-        return cls(**made)
+        """The record that `to_dict` made these values from; constants need not be there.  Raises SbeError."""
+        made: Self = record_from_dict(cls, values, cls.__name__)
+        return made
 
 
 RecordT = TypeVar("RecordT", bound=Record)
+
+
+def record_from_dict(kind: Any, values: Any, where: str) -> Any:
+    """A record of a class, compiled or not; `where` is its place for errors, in Python's names."""
+    if not isinstance(values, Mapping):
+        raise SbeError("the value is no record", where, f"a dict with {', '.join(kind._MEMBERS) or 'nothing'}", shortened(values))
+    superfluous = [str(name) for name in values if name not in kind._MEMBERS]
+    if superfluous:
+        raise SbeError("there are no such members", where, ", ".join(kind._MEMBERS), ", ".join(superfluous))
+    made: dict[str, Any] = {}
+    for name, inner in kind._MEMBERS.items():
+        if name in kind._CONSTANTS:
+            continue
+        field = kind.__dataclass_fields__[name]
+        if name not in values:
+            if field.default is MISSING and field.default_factory is MISSING:
+                raise SbeError("a member is missing", where, name, ", ".join(values) or "nothing")
+            continue
+        value = values[name]
+        # The entries of a group have a list by default, composites never.
+        if field.default_factory is list:
+            if not isinstance(value, list | tuple):
+                raise SbeError("the value is no group", f"{where}.{name}", "a list of dicts", shortened(value))
+            made[name] = [record_from_dict(inner, one, f"{where}.{name}[{index}]") for index, one in enumerate(value)]
+        else:
+            made[name] = value if inner is None or value is None else record_from_dict(inner, value, f"{where}.{name}")
+    return kind(**made)
 
 
 def read_record(kind: type[RecordT], source: Flyweight) -> RecordT:

@@ -69,7 +69,7 @@ class BlockEncoder(Flyweight):
     def _put_data(self, part: DataPart, _: int, value: str | Buffer) -> None:
         try:
             raw = value.encode(part.encoding, part.errors) if isinstance(value, str) else contiguous(memoryview(value))
-        except (TypeError, LookupError, UnicodeError) as error:
+        except (TypeError, LookupError, ValueError) as error:
             where = f"{self._path()}.{part.name}"
             raise SbeError("the value cannot be written", where, part.encoding or "bytes", f"{shortened(value)} ({error})") from None
         if len(raw) > part.maximum:

@@ -750,7 +750,7 @@ class BackupResponse(_Record):
         """The bytes of the message with its header.  Raises SbeError when a value cannot be written."""
         try:
             rows21 = self.snapshots
-            if len(rows21) > 65534:
+            if not 1 <= len(rows21) <= 65534 and rows21 != []:
                 raise _IrregularError
             parts = [
                 _WRITE_4(

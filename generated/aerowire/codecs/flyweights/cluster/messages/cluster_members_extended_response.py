@@ -1156,7 +1156,7 @@ class ClusterMembersExtendedResponse(_Record):
         """The bytes of the message with its header.  Raises SbeError when a value cannot be written."""
         try:
             rows29 = self.active_members
-            if len(rows29) > 65534:
+            if not 1 <= len(rows29) <= 65534 and rows29 != []:
                 raise _IrregularError
             parts = [
                 _WRITE_13(
@@ -1171,7 +1171,7 @@ class ClusterMembersExtendedResponse(_Record):
             ]
             _write_entries_3(parts, rows29)
             rows35 = self.passive_members
-            if len(rows35) > 65534:
+            if not 1 <= len(rows35) <= 65534 and rows35 != []:
                 raise _IrregularError
             parts.append(_WRITE_19(28, len(rows35)))
             _write_entries_4(parts, rows35)

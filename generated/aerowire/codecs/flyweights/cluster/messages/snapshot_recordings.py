@@ -472,7 +472,7 @@ class SnapshotRecordings(_Record):
         """The bytes of the message with its header.  Raises SbeError when a value cannot be written."""
         try:
             rows13 = self.snapshots
-            if len(rows13) > 65534:
+            if not 1 <= len(rows13) <= 65534 and rows13 != []:
                 raise _IrregularError
             parts = [_WRITE_4(_HEAD, self.correlation_id, 44, len(rows13))]
             for row14 in rows13:

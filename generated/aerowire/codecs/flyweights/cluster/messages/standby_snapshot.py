@@ -636,7 +636,7 @@ class StandbySnapshot(_Record):
         """The bytes of the message with its header.  Raises SbeError when a value cannot be written."""
         try:
             rows16 = self.snapshots
-            if len(rows16) > 65534:
+            if not 1 <= len(rows16) <= 65534 and rows16 != []:
                 raise _IrregularError
             parts = [
                 _WRITE_5(
