@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from struct import Struct
+from struct import Struct, calcsize
 from typing import TYPE_CHECKING
 
 from .errors import IrregularError
@@ -25,7 +26,7 @@ class DataPart:
         self.name = name
         self.since_version = since_version
         self.length = Struct(length).unpack_from
-        self.put_length = Struct(length).pack_into
+        self.put_length = packer(Struct(length))
         self.size = size
         self.maximum = maximum
         self.encoding = encoding
@@ -83,7 +84,7 @@ class Numbers:
         codec = Struct(layout)
         self.size = codec.size
         self.unpack: Callable[[memoryview, int], tuple[int, ...]] = codec.unpack_from
-        self.pack: Callable[..., None] = codec.pack_into
+        self.pack = packer(codec)
         if order != tuple(range(len(order))) or constants:
             self.unpack, self.pack = _permuted(codec, order, constants or {})
 
@@ -92,6 +93,7 @@ def _permuted(
     codec: Struct, order: tuple[int, ...], constants: dict[int, int]
 ) -> tuple[Callable[[memoryview, int], tuple[int, ...]], Callable[..., None]]:
     """The same for numbers that stand in another order, or of which some are constants."""
+    put = packer(codec)
     wanted = len(order) + len(constants)
     places = [one for one in range(wanted) if one not in constants]
     standing = sorted(range(len(order)), key=lambda one: order[one])
@@ -105,9 +107,29 @@ def _permuted(
 
     def pack(view: memoryview, at: int, *values: int) -> None:
         given = [values[place] for place in places]
-        codec.pack_into(view, at, *(given[one] for one in standing))
+        put(view, at, *(given[one] for one in standing))
 
     return unpack, pack
+
+
+def packer(codec: Struct) -> Callable[..., None]:
+    """What packs numbers and leaves the bytes between them as they are, which may be members of the user's: `struct` clears them."""
+    order, items = codec.format[0], re.findall(r"[0-9]*x|[a-zA-Z]+", codec.format.replace("x", "x "))
+    if not any(item.endswith("x") for item in items):
+        return codec.pack_into
+    runs: list[tuple[Callable[..., None], int, slice]] = []
+    at = count = 0
+    for item in items:
+        if not item.endswith("x"):
+            runs.append((Struct(order + item).pack_into, at, slice(count, count + len(item))))
+            count += len(item)
+        at += calcsize(order + item)
+
+    def pack(view: memoryview, start: int, *values: int) -> None:
+        for put, offset, which in runs:
+            put(view, start + offset, *values[which])
+
+    return pack
 
 
 def check_head(header: Numbers, head: bytes, offset: int, block_length: int, template_id: int, schema_id: int, version: int) -> None:
