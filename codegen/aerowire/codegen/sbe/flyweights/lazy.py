@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aerowire.codegen.sbe.flyweights.module import MARK, Module, import_key, listing_key
+from aerowire.codegen.sbe.flyweights.module import MARK, Module, import_key, import_lines, listing_key
 from aerowire.codegen.sbe.flyweights.text import docstring, literal
 from aerowire.codegen.sbe.flyweights.values import Model
 from aerowire.codegen.sbe.ir import Composite
@@ -30,7 +30,7 @@ def init_module(model: Model) -> str:
     by_module: dict[str, list[str]] = {}
     for name, module in names.items():
         by_module.setdefault(module, []).append(name)
-    out = [MARK.format(source=schema.source.rsplit("/", maxsplit=1)[-1]), "# ruff: noqa"]
+    out = [MARK.format(source=schema.source.rsplit("/", maxsplit=1)[-1])]
     fallback = f"Messages of {schema.package or 'a schema'}."
     out += docstring(schema.description or fallback, 0, f"Schema {schema.id}, version {schema.version}.  Modules are loaded when used.")
     out += [
@@ -44,9 +44,7 @@ def init_module(model: Model) -> str:
     ]
     out += ["if TYPE_CHECKING:"]
     for module in sorted(by_module, key=lambda one: import_key(one)[1]):
-        inner = sorted(by_module[module], key=import_key)
-        line = f"    from {module} import {', '.join(inner)}"
-        out += [line] if len(line) <= 140 else [f"    from {module} import (", *(f"        {name}," for name in inner), "    )"]
+        out += import_lines(module, sorted(by_module[module], key=import_key), 1)
     out += ["", "_MODULES = {", *(f"    {literal(name)}: {literal(module)}," for name, module in names.items()), "}"]
     out += ["", "__all__ = [", *(f"    {literal(name)}," for name in names), "]"]
     out += [

@@ -23,6 +23,11 @@ from aerowire.codegen.targets.base import environment
 MODULE = "native"
 PREFIX = "sbe_native_"
 DESCRIPTION = "Compiled codecs of all messages."
+# What a linter would say of a stub that has the Python modules' statements.
+STUB_NOTE = """# The statements of the Python modules, each on one line and without bodies: what only bodies need is there too.
+# ruff: noqa: E501, F401, I001, PYI002, PYI015, PYI044, PYI052, RUF100
+# fmt: off
+"""
 CIMPORTS = (
     "import dataclasses as _dataclasses",
     "",
@@ -153,7 +158,7 @@ def _stub(model: Model) -> str:
         module.lines += ["", "", f"def {name}(buffer: {buffer}, offset: int = 0) -> {any_name}: ..."]
     tree = _Bodiless().visit(ast.parse(module.text()))
     mark = MARK.format(source=model.schema.source.rsplit("/", maxsplit=1)[-1])
-    return f"{mark}\n# ruff: noqa\n# fmt: off\n{ast.unparse(ast.fix_missing_locations(tree))}\n"
+    return f"{mark}\n{STUB_NOTE}{ast.unparse(ast.fix_missing_locations(tree))}\n"
 
 
 def _add_data_classes(module: Module, stem: str, block: Block, methods: list[str]) -> None:
