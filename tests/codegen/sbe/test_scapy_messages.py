@@ -214,6 +214,19 @@ BARE = """<sbe:messageSchema xmlns:sbe="http://fixprotocol.io/2016/sbe" package=
 <sbe:message name="Tick" id="2"><field name="at" id="1" type="uint16"/></sbe:message></sbe:messageSchema>"""
 
 
+def test_what_a_reference_calls_otherwise_has_one_class(tmp_path: Path) -> None:
+    types = """<types><composite name="Time"><type name="at" primitiveType="uint64"/></composite>
+    <composite name="Heading"><ref name="sent" type="Time"/><ref name="got" type="Time"/></composite></types>"""
+    message = """<sbe:message name="Timed" id="5"><field name="made" id="1" type="Time"/><field name="head" id="2" type="Heading"/>
+    </sbe:message></sbe:messageSchema>"""
+    text = shown.schema_text("<").replace("</types>", f"</types>{types}", 1).replace("</sbe:messageSchema>", message)
+    layers = load(tmp_path, text, "timed")
+    assert (tmp_path / "timed.py").read_text().count("class Time(") == 1
+    read = layers.Timed(struct.pack("<3Q", 1, 2, 3))
+    assert (read.made.at, read.head.sent.at, read.head.got.at) == (1, 2, 3)
+    assert {type(one) for one in (read.made, read.head.sent, read.head.got)} == {layers.Time}
+
+
 def test_message_without_bytes_and_a_constant_in_the_header(tmp_path: Path) -> None:
     layers = load(tmp_path, BARE, "bare")
     data = bytes(layers.MessageHeader() / layers.Beat())

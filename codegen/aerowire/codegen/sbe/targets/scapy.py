@@ -202,7 +202,7 @@ class _Module:
             schema_id=schema.id,
             names={name: names[name] for name in ("blockLength", "templateId", "schemaId", "version")},
             enums=list(self._tables()),
-            parts=list(self.parts.values()),
+            parts=list({part.name: part for part in self.parts.values()}.values()),
             blocks=blocks,
             templates=[(message.id, self.names.messages[message.name]) for message in schema.messages],
         )
@@ -220,9 +220,11 @@ class _Module:
 
     def _part(self, composite: Composite, *, header: Header | None = None, group: Group | None = None) -> _Layer:
         """The class of a composite; what is within it comes before it."""
-        if composite in self.parts:
-            return self.parts[composite]
-        name = self.names.types.get(composite) or free_name(_class_name(composite.name), self.part_names)
+        known = self.names.types.get(composite)
+        same = next((one for of, one in self.parts.items() if of == composite or one.name == known), None)
+        if same is not None:
+            return self.parts.setdefault(composite, same)
+        name = known or free_name(_class_name(composite.name), self.part_names)
         layer = _Layer(name, _about(composite), quoted(f"{self.schema.package} {composite.name}"), size=composite.size)
         names = layer_names(composite)
         at = 0
