@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +15,7 @@ from tests.codegen.sbe.packages import SCHEMAS, garage, write_package
 
 ROOT = Path(__file__).resolve().parents[3]
 USER = """
-from garage import Car, CarDecoder, CarEncoder, Colour, SbeError, decode
+from garage import Car, CarDecoder, CarEncoder, Colour, SbeError, decode, decoder_of
 
 def show(data: bytes) -> tuple[int, str, int | None, Colour]:
     read = CarDecoder().wrap_and_apply_header(data)
@@ -22,6 +23,11 @@ def show(data: bytes) -> tuple[int, str, int | None, Colour]:
         total: float = leg.speed + leg.int_
     first: int = read.tours[0].stops[0].at.capacity
     return read.serial_number, read.maker, read.decode_, Car.decode(data).colour
+
+def choose(data: bytes) -> Car | None:
+    if isinstance(decoder_of(data), CarDecoder):
+        reveal_type(decode(data))
+    return found if isinstance(found := decode(data), Car) else None
 
 def write(buffer: bytearray) -> int:
     out = CarEncoder().wrap_and_apply_header(buffer)
@@ -141,7 +147,8 @@ def run(folder: Path, *arguments: str, **environment: str) -> str:
 
 def test_the_code_and_what_uses_it_pass_strict_typing(folder: Path) -> None:
     (folder / "user.py").write_text(USER)
-    run(folder, "-m", "mypy", "--strict", "--config-file", os.devnull, "--no-incremental", "user.py", "garage")
+    told = run(folder, "-m", "mypy", "--strict", "--config-file", os.devnull, "--no-incremental", "user.py", "garage")
+    assert re.search(r'Revealed type is "(Union\[)?garage\.messages\.\w+\.\w+', told), told
 
 
 def test_the_code_is_formatted_and_has_no_findings(folder: Path) -> None:

@@ -277,17 +277,32 @@ def _setter(module: Module, value: Value) -> list[str]:
     if value.kind == "numbers":
         given = f"{module.use('_Iterable')}[{given[6:-6]}]"
     given += " | None" if value.takes_none else ""
-    at = f"self._offset + {value.offset}" if value.offset else "self._offset"
     return [
         f"    @{value.name}.setter",
         f"    def {value.name}(self, value: {given}) -> None:",
         "        try:",
-        f"            {module.pack(value.code)}(self._buffer, {at}, {module.encoded(value, 'value', in_row=False)})",
+        *_stores(module, value),
         f"        except {module.use('_FAILURES')}:",
         *spread_flat(
             f"raise {module.use('_refused')}(", f"self, {literal(value.node.name)}, {literal(value.expected())}, value", ") from None", 3
         ),
     ]
+
+
+def _stores(module: Module, value: Value) -> list[str]:
+    """Writing a value, or nothing when it does not fit: `pack_into` has filled the bytes with zeros before it finds that out."""
+    at = f"self._offset + {value.offset}" if value.offset else "self._offset"
+    given = module.encoded(value, "value", in_row=False)
+    if value.kind == "text":
+        return [f"            {module.pack(value.code)}(self._buffer, {at}, {given})"]
+    if value.code == "B":
+        return [f"            self._buffer[{at}] = {given}"]
+    if value.kind == "numbers":
+        end = f"self._offset + {value.offset + value.size}"
+        return [f"            self._buffer[{at} : {end}] = {module.fits(value.code)}({given})"]
+    first = [] if given == "value" else [f"            raw = {given}"]
+    raw = "raw" if first else "value"
+    return [*first, f"            {module.fits(value.code)}({raw})", f"            {module.pack(value.code)}(self._buffer, {at}, {raw})"]
 
 
 def _composite_setter(module: Module, value: Value) -> list[str]:

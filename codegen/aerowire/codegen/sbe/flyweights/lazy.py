@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from aerowire.codegen.sbe.flyweights.module import MARK, Module, import_key, import_lines, listing_key
-from aerowire.codegen.sbe.flyweights.text import docstring, literal
+from aerowire.codegen.sbe.flyweights.text import WIDTH, docstring, literal
 from aerowire.codegen.sbe.flyweights.values import Model
 from aerowire.codegen.sbe.ir import Composite
 
@@ -65,11 +65,28 @@ def init_module(model: Model) -> str:
     return "\n".join(out) + "\n"
 
 
+def _unions(model: Model) -> list[str]:
+    """What `decode` and `decoder_of` may return, for type checkers."""
+    places = {model.names.modules[name]: stem for name, stem in model.names.messages.items()}
+    lines: list[str] = []
+    for module in sorted(places, key=lambda one: import_key(one)[1]):
+        names = sorted((places[module], f"{places[module]}Decoder"), key=import_key)
+        lines.append(f"    from .messages.{module} import {', '.join(names)}")
+    for alias, suffix in (("_AnyMessage", ""), ("_AnyDecoder", "Decoder")) if places else ():
+        kinds = [f"{stem}{suffix}" for stem in places.values()]
+        line = f"    {alias} = {' | '.join(kinds)}"
+        rest = [f"        | {kind}" for kind in kinds[1:]]
+        lines += ["", line] if len(line) <= WIDTH else ["", f"    {alias} = (", f"        {kinds[0]}", *rest, "    )"]
+    return lines
+
+
 def dispatch_module(model: Model) -> str:
     """Which message it is that a header announces."""
     module = Module(model, 1, "Which message it is, by its header.")
     buffer = module.use("_Buffer")
     any_name = module.use("_Any")
+    stems = list(model.names.messages.values())
+    module.typing_lines += _unions(model)
     view_of = module.use("_view_of")
     module.use_class("HEADER", "header")
     module.use("SbeError")
@@ -82,14 +99,16 @@ def dispatch_module(model: Model) -> str:
         "}",
         "",
         "",
-        f"def decode(buffer: {buffer}, offset: int = 0) -> {any_name}:",
+        f"def decode(buffer: {buffer}, offset: int = 0) -> {'_AnyMessage' if stems else any_name}:",
         '    """Read whichever message of the schema starts at `offset`, as its data class.  Raises SbeError when it is none."""',
-        '    return _class_of(buffer, offset, "").decode(buffer, offset)',
+        f'    found: {"_AnyMessage" if stems else any_name} = _class_of(buffer, offset, "").decode(buffer, offset)',
+        "    return found",
         "",
         "",
-        f"def decoder_of(buffer: {buffer}, offset: int = 0) -> {any_name}:",
+        f"def decoder_of(buffer: {buffer}, offset: int = 0) -> {'_AnyDecoder' if stems else any_name}:",
         '    """A decoder, wrapped, of whichever message of the schema starts at `offset`.  Raises SbeError when it is none."""',
-        '    return _class_of(buffer, offset, "Decoder")().wrap_and_apply_header(buffer, offset)',
+        f'    found: {"_AnyDecoder" if stems else any_name} = _class_of(buffer, offset, "Decoder")().wrap_and_apply_header(buffer, offset)',
+        "    return found",
         "",
         "",
         "def _header_of(view: memoryview, offset: int) -> tuple[int, ...]:",

@@ -77,6 +77,7 @@ class Module:
         self.depth = depth
         self.description = description
         self.lines: list[str] = []
+        self.typing_lines: list[str] = []  # only for a type checker, behind its imports
         self._used: set[str] = set()
         self._classes: dict[str, str] = {}
         self._structs: dict[str, str] = {}
@@ -108,6 +109,10 @@ class Module:
 
     def pack(self, code: str) -> str:
         return self.define(f"_PACK_{_spelled(code)}", f"{self._struct(code)}.pack_into")
+
+    def fits(self, code: str) -> str:
+        """What refuses a value that the codec cannot write, before anything is written."""
+        return self.define(f"_FITS_{_spelled(code)}", f"{self._struct(code)}.pack")
 
     def whole(self, code: str) -> str:
         """The codec itself, for rows of numbers."""
@@ -191,7 +196,7 @@ class Module:
         if only:
             first, second = ({n: p for n, p in only.items() if (p[0] == "typing_extensions") is third} for third in (False, True))
             inner = [*_from_lines(first, 1), *([""] if first and second else []), *_from_lines(second, 1)]
-            out += ["if TYPE_CHECKING:", *inner, ""]
+            out += ["if TYPE_CHECKING:", *inner, *(["", *self.typing_lines] if self.typing_lines else []), ""]
         return out
 
 

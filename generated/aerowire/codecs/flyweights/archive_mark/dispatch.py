@@ -15,20 +15,28 @@ from .header import HEADER
 if TYPE_CHECKING:
     from typing_extensions import Buffer as _Buffer
 
+    from .messages.mark_file_header import MarkFileHeader, MarkFileHeaderDecoder
+
+    _AnyMessage = MarkFileHeader
+
+    _AnyDecoder = MarkFileHeaderDecoder
+
 SCHEMA_ID = 100
 _MESSAGES = {
     200: (".messages.mark_file_header", "MarkFileHeader"),
 }
 
 
-def decode(buffer: _Buffer, offset: int = 0) -> _Any:
+def decode(buffer: _Buffer, offset: int = 0) -> _AnyMessage:
     """Read whichever message of the schema starts at `offset`, as its data class.  Raises SbeError when it is none."""
-    return _class_of(buffer, offset, "").decode(buffer, offset)
+    found: _AnyMessage = _class_of(buffer, offset, "").decode(buffer, offset)
+    return found
 
 
-def decoder_of(buffer: _Buffer, offset: int = 0) -> _Any:
+def decoder_of(buffer: _Buffer, offset: int = 0) -> _AnyDecoder:
     """A decoder, wrapped, of whichever message of the schema starts at `offset`.  Raises SbeError when it is none."""
-    return _class_of(buffer, offset, "Decoder")().wrap_and_apply_header(buffer, offset)
+    found: _AnyDecoder = _class_of(buffer, offset, "Decoder")().wrap_and_apply_header(buffer, offset)
+    return found
 
 
 def _header_of(view: memoryview, offset: int) -> tuple[int, ...]:

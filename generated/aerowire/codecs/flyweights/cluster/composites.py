@@ -22,6 +22,7 @@ _UNPACK_0_UH: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<H").unpa
 _UNPACK_2_UH: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<2xH").unpack_from
 _UNPACK_4_UH: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<4xH").unpack_from
 _UNPACK_6_UH: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<6xH").unpack_from
+_FITS_UH = _CODEC_UH.pack
 _PACK_UH = _CODEC_UH.pack_into
 
 
@@ -114,6 +115,7 @@ class MessageHeaderEncoder(_MessageHeaderLayout, _CompositeEncoder):
     @block_length.setter
     def block_length(self, value: int) -> None:
         try:
+            _FITS_UH(value)
             _PACK_UH(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "blockLength", "uint16", value) from None
@@ -126,6 +128,7 @@ class MessageHeaderEncoder(_MessageHeaderLayout, _CompositeEncoder):
     @template_id.setter
     def template_id(self, value: int) -> None:
         try:
+            _FITS_UH(value)
             _PACK_UH(self._buffer, self._offset + 2, value)
         except _FAILURES:
             raise _refused(self, "templateId", "uint16", value) from None
@@ -138,6 +141,7 @@ class MessageHeaderEncoder(_MessageHeaderLayout, _CompositeEncoder):
     @schema_id.setter
     def schema_id(self, value: int) -> None:
         try:
+            _FITS_UH(value)
             _PACK_UH(self._buffer, self._offset + 4, value)
         except _FAILURES:
             raise _refused(self, "schemaId", "uint16", value) from None
@@ -150,6 +154,7 @@ class MessageHeaderEncoder(_MessageHeaderLayout, _CompositeEncoder):
     @version.setter
     def version(self, value: int) -> None:
         try:
+            _FITS_UH(value)
             _PACK_UH(self._buffer, self._offset + 6, value)
         except _FAILURES:
             raise _refused(self, "version", "uint16", value) from None

@@ -15,6 +15,175 @@ from .header import HEADER
 if TYPE_CHECKING:
     from typing_extensions import Buffer as _Buffer
 
+    from .messages.add_passive_member import AddPassiveMember, AddPassiveMemberDecoder
+    from .messages.admin_request import AdminRequest, AdminRequestDecoder
+    from .messages.admin_response import AdminResponse, AdminResponseDecoder
+    from .messages.append_position import AppendPosition, AppendPositionDecoder
+    from .messages.backup_query import BackupQuery, BackupQueryDecoder
+    from .messages.backup_response import BackupResponse, BackupResponseDecoder
+    from .messages.cancel_timer import CancelTimer, CancelTimerDecoder
+    from .messages.canvass_position import CanvassPosition, CanvassPositionDecoder
+    from .messages.catchup_position import CatchupPosition, CatchupPositionDecoder
+    from .messages.challenge import Challenge, ChallengeDecoder
+    from .messages.challenge_response import ChallengeResponse, ChallengeResponseDecoder
+    from .messages.client_session import ClientSession, ClientSessionDecoder
+    from .messages.close_session import CloseSession, CloseSessionDecoder
+    from .messages.cluster_action_request import ClusterActionRequest, ClusterActionRequestDecoder
+    from .messages.cluster_members import ClusterMembers, ClusterMembersDecoder
+    from .messages.cluster_members_change import ClusterMembersChange, ClusterMembersChangeDecoder
+    from .messages.cluster_members_extended_response import ClusterMembersExtendedResponse, ClusterMembersExtendedResponseDecoder
+    from .messages.cluster_members_query import ClusterMembersQuery, ClusterMembersQueryDecoder
+    from .messages.cluster_members_response import ClusterMembersResponse, ClusterMembersResponseDecoder
+    from .messages.cluster_session import ClusterSession, ClusterSessionDecoder
+    from .messages.commit_position import CommitPosition, CommitPositionDecoder
+    from .messages.consensus_module import ConsensusModule, ConsensusModuleDecoder
+    from .messages.heartbeat_request import HeartbeatRequest, HeartbeatRequestDecoder
+    from .messages.heartbeat_response import HeartbeatResponse, HeartbeatResponseDecoder
+    from .messages.join_cluster import JoinCluster, JoinClusterDecoder
+    from .messages.join_log import JoinLog, JoinLogDecoder
+    from .messages.membership_change_event import MembershipChangeEvent, MembershipChangeEventDecoder
+    from .messages.new_leader_event import NewLeaderEvent, NewLeaderEventDecoder
+    from .messages.new_leadership_term import NewLeadershipTerm, NewLeadershipTermDecoder
+    from .messages.new_leadership_term_event import NewLeadershipTermEvent, NewLeadershipTermEventDecoder
+    from .messages.pending_message_tracker import PendingMessageTracker, PendingMessageTrackerDecoder
+    from .messages.remove_member import RemoveMember, RemoveMemberDecoder
+    from .messages.request_service_ack import RequestServiceAck, RequestServiceAckDecoder
+    from .messages.request_vote import RequestVote, RequestVoteDecoder
+    from .messages.schedule_timer import ScheduleTimer, ScheduleTimerDecoder
+    from .messages.service_ack import ServiceAck, ServiceAckDecoder
+    from .messages.service_termination_position import ServiceTerminationPosition, ServiceTerminationPositionDecoder
+    from .messages.session_close_event import SessionCloseEvent, SessionCloseEventDecoder
+    from .messages.session_close_request import SessionCloseRequest, SessionCloseRequestDecoder
+    from .messages.session_connect_request import SessionConnectRequest, SessionConnectRequestDecoder
+    from .messages.session_event import SessionEvent, SessionEventDecoder
+    from .messages.session_keep_alive import SessionKeepAlive, SessionKeepAliveDecoder
+    from .messages.session_message_header import SessionMessageHeader, SessionMessageHeaderDecoder
+    from .messages.session_open_event import SessionOpenEvent, SessionOpenEventDecoder
+    from .messages.snapshot_marker import SnapshotMarker, SnapshotMarkerDecoder
+    from .messages.snapshot_recording_query import SnapshotRecordingQuery, SnapshotRecordingQueryDecoder
+    from .messages.snapshot_recordings import SnapshotRecordings, SnapshotRecordingsDecoder
+    from .messages.standby_snapshot import StandbySnapshot, StandbySnapshotDecoder
+    from .messages.stop_catchup import StopCatchup, StopCatchupDecoder
+    from .messages.termination_ack import TerminationAck, TerminationAckDecoder
+    from .messages.termination_position import TerminationPosition, TerminationPositionDecoder
+    from .messages.timer import Timer, TimerDecoder
+    from .messages.timer_event import TimerEvent, TimerEventDecoder
+    from .messages.vote import Vote, VoteDecoder
+
+    _AnyMessage = (
+        SessionMessageHeader
+        | SessionEvent
+        | SessionConnectRequest
+        | SessionCloseRequest
+        | SessionKeepAlive
+        | NewLeaderEvent
+        | Challenge
+        | ChallengeResponse
+        | TimerEvent
+        | SessionOpenEvent
+        | SessionCloseEvent
+        | ClusterActionRequest
+        | NewLeadershipTermEvent
+        | MembershipChangeEvent
+        | AdminRequest
+        | AdminResponse
+        | CloseSession
+        | ScheduleTimer
+        | CancelTimer
+        | ServiceAck
+        | ClusterMembersQuery
+        | RemoveMember
+        | JoinLog
+        | ClusterMembersResponse
+        | ServiceTerminationPosition
+        | ClusterMembersExtendedResponse
+        | CanvassPosition
+        | RequestVote
+        | Vote
+        | NewLeadershipTerm
+        | AppendPosition
+        | CommitPosition
+        | CatchupPosition
+        | StopCatchup
+        | AddPassiveMember
+        | ClusterMembersChange
+        | SnapshotRecordingQuery
+        | SnapshotRecordings
+        | JoinCluster
+        | TerminationPosition
+        | TerminationAck
+        | BackupQuery
+        | BackupResponse
+        | HeartbeatRequest
+        | HeartbeatResponse
+        | SnapshotMarker
+        | ClientSession
+        | ClusterSession
+        | Timer
+        | ConsensusModule
+        | ClusterMembers
+        | PendingMessageTracker
+        | RequestServiceAck
+        | StandbySnapshot
+    )
+
+    _AnyDecoder = (
+        SessionMessageHeaderDecoder
+        | SessionEventDecoder
+        | SessionConnectRequestDecoder
+        | SessionCloseRequestDecoder
+        | SessionKeepAliveDecoder
+        | NewLeaderEventDecoder
+        | ChallengeDecoder
+        | ChallengeResponseDecoder
+        | TimerEventDecoder
+        | SessionOpenEventDecoder
+        | SessionCloseEventDecoder
+        | ClusterActionRequestDecoder
+        | NewLeadershipTermEventDecoder
+        | MembershipChangeEventDecoder
+        | AdminRequestDecoder
+        | AdminResponseDecoder
+        | CloseSessionDecoder
+        | ScheduleTimerDecoder
+        | CancelTimerDecoder
+        | ServiceAckDecoder
+        | ClusterMembersQueryDecoder
+        | RemoveMemberDecoder
+        | JoinLogDecoder
+        | ClusterMembersResponseDecoder
+        | ServiceTerminationPositionDecoder
+        | ClusterMembersExtendedResponseDecoder
+        | CanvassPositionDecoder
+        | RequestVoteDecoder
+        | VoteDecoder
+        | NewLeadershipTermDecoder
+        | AppendPositionDecoder
+        | CommitPositionDecoder
+        | CatchupPositionDecoder
+        | StopCatchupDecoder
+        | AddPassiveMemberDecoder
+        | ClusterMembersChangeDecoder
+        | SnapshotRecordingQueryDecoder
+        | SnapshotRecordingsDecoder
+        | JoinClusterDecoder
+        | TerminationPositionDecoder
+        | TerminationAckDecoder
+        | BackupQueryDecoder
+        | BackupResponseDecoder
+        | HeartbeatRequestDecoder
+        | HeartbeatResponseDecoder
+        | SnapshotMarkerDecoder
+        | ClientSessionDecoder
+        | ClusterSessionDecoder
+        | TimerDecoder
+        | ConsensusModuleDecoder
+        | ClusterMembersDecoder
+        | PendingMessageTrackerDecoder
+        | RequestServiceAckDecoder
+        | StandbySnapshotDecoder
+    )
+
 SCHEMA_ID = 111
 _MESSAGES = {
     1: (".messages.session_message_header", "SessionMessageHeader"),
@@ -74,14 +243,16 @@ _MESSAGES = {
 }
 
 
-def decode(buffer: _Buffer, offset: int = 0) -> _Any:
+def decode(buffer: _Buffer, offset: int = 0) -> _AnyMessage:
     """Read whichever message of the schema starts at `offset`, as its data class.  Raises SbeError when it is none."""
-    return _class_of(buffer, offset, "").decode(buffer, offset)
+    found: _AnyMessage = _class_of(buffer, offset, "").decode(buffer, offset)
+    return found
 
 
-def decoder_of(buffer: _Buffer, offset: int = 0) -> _Any:
+def decoder_of(buffer: _Buffer, offset: int = 0) -> _AnyDecoder:
     """A decoder, wrapped, of whichever message of the schema starts at `offset`.  Raises SbeError when it is none."""
-    return _class_of(buffer, offset, "Decoder")().wrap_and_apply_header(buffer, offset)
+    found: _AnyDecoder = _class_of(buffer, offset, "Decoder")().wrap_and_apply_header(buffer, offset)
+    return found
 
 
 def _header_of(view: memoryview, offset: int) -> tuple[int, ...]:

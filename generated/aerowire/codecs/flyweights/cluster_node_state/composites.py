@@ -25,7 +25,9 @@ _UNPACK_4_UH: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<4xH").un
 _UNPACK_6_UH: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<6xH").unpack_from
 _UNPACK_8_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xi").unpack_from
 _UNPACK_12_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<12xi").unpack_from
+_FITS_UH = _CODEC_UH.pack
 _PACK_UH = _CODEC_UH.pack_into
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
 
 
@@ -132,6 +134,7 @@ class MessageHeaderEncoder(_MessageHeaderLayout, _CompositeEncoder):
     @block_length.setter
     def block_length(self, value: int) -> None:
         try:
+            _FITS_UH(value)
             _PACK_UH(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "blockLength", "uint16", value) from None
@@ -144,6 +147,7 @@ class MessageHeaderEncoder(_MessageHeaderLayout, _CompositeEncoder):
     @template_id.setter
     def template_id(self, value: int) -> None:
         try:
+            _FITS_UH(value)
             _PACK_UH(self._buffer, self._offset + 2, value)
         except _FAILURES:
             raise _refused(self, "templateId", "uint16", value) from None
@@ -156,6 +160,7 @@ class MessageHeaderEncoder(_MessageHeaderLayout, _CompositeEncoder):
     @schema_id.setter
     def schema_id(self, value: int) -> None:
         try:
+            _FITS_UH(value)
             _PACK_UH(self._buffer, self._offset + 4, value)
         except _FAILURES:
             raise _refused(self, "schemaId", "uint16", value) from None
@@ -168,6 +173,7 @@ class MessageHeaderEncoder(_MessageHeaderLayout, _CompositeEncoder):
     @version.setter
     def version(self, value: int) -> None:
         try:
+            _FITS_UH(value)
             _PACK_UH(self._buffer, self._offset + 6, value)
         except _FAILURES:
             raise _refused(self, "version", "uint16", value) from None
@@ -180,6 +186,7 @@ class MessageHeaderEncoder(_MessageHeaderLayout, _CompositeEncoder):
     @frame_length.setter
     def frame_length(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "frameLength", "int32", value) from None
@@ -192,6 +199,7 @@ class MessageHeaderEncoder(_MessageHeaderLayout, _CompositeEncoder):
     @padding.setter
     def padding(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 12, value)
         except _FAILURES:
             raise _refused(self, "padding", "int32", value) from None
@@ -273,6 +281,7 @@ class GroupSizeEncodingEncoder(_GroupSizeEncodingLayout, _CompositeEncoder):
     @block_length.setter
     def block_length(self, value: int) -> None:
         try:
+            _FITS_UH(value)
             _PACK_UH(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "blockLength", "uint16", value) from None
@@ -285,6 +294,7 @@ class GroupSizeEncodingEncoder(_GroupSizeEncodingLayout, _CompositeEncoder):
     @num_in_group.setter
     def num_in_group(self, value: int) -> None:
         try:
+            _FITS_UH(value)
             _PACK_UH(self._buffer, self._offset + 2, value)
         except _FAILURES:
             raise _refused(self, "numInGroup", "uint16", value) from None

@@ -15,6 +15,15 @@ from .header import HEADER
 if TYPE_CHECKING:
     from typing_extensions import Buffer as _Buffer
 
+    from .messages.candidate_term import CandidateTerm, CandidateTermDecoder
+    from .messages.cluster_members import ClusterMembers, ClusterMembersDecoder
+    from .messages.node_state_footer import NodeStateFooter, NodeStateFooterDecoder
+    from .messages.node_state_header import NodeStateHeader, NodeStateHeaderDecoder
+
+    _AnyMessage = NodeStateHeader | CandidateTerm | ClusterMembers | NodeStateFooter
+
+    _AnyDecoder = NodeStateHeaderDecoder | CandidateTermDecoder | ClusterMembersDecoder | NodeStateFooterDecoder
+
 SCHEMA_ID = 112
 _MESSAGES = {
     300: (".messages.node_state_header", "NodeStateHeader"),
@@ -24,14 +33,16 @@ _MESSAGES = {
 }
 
 
-def decode(buffer: _Buffer, offset: int = 0) -> _Any:
+def decode(buffer: _Buffer, offset: int = 0) -> _AnyMessage:
     """Read whichever message of the schema starts at `offset`, as its data class.  Raises SbeError when it is none."""
-    return _class_of(buffer, offset, "").decode(buffer, offset)
+    found: _AnyMessage = _class_of(buffer, offset, "").decode(buffer, offset)
+    return found
 
 
-def decoder_of(buffer: _Buffer, offset: int = 0) -> _Any:
+def decoder_of(buffer: _Buffer, offset: int = 0) -> _AnyDecoder:
     """A decoder, wrapped, of whichever message of the schema starts at `offset`.  Raises SbeError when it is none."""
-    return _class_of(buffer, offset, "Decoder")().wrap_and_apply_header(buffer, offset)
+    found: _AnyDecoder = _class_of(buffer, offset, "Decoder")().wrap_and_apply_header(buffer, offset)
+    return found
 
 
 def _header_of(view: memoryview, offset: int) -> tuple[int, ...]:

@@ -116,12 +116,16 @@ def bytes_of(value: str | Buffer, encoding: str, size: int) -> bytes:
 
 
 def check_room(where: str, view: memoryview, offset: int, size: int) -> None:
-    if offset < 0 or len(view) - offset < size:
-        raise SbeError("too few bytes", where, f"{size} bytes at offset {offset}", max(len(view) - max(offset, 0), 0))
+    if offset < 0:
+        raise SbeError("the offset is negative", where, f"at least 0 and {size} bytes from there", offset)
+    if len(view) - offset < size:
+        raise SbeError("too few bytes", where, f"{size} bytes at offset {offset}", max(len(view) - offset, 0))
 
 
 def refused(owner: Place, name: str, expected: str, value: object) -> SbeError:
-    """The error for a value that a field cannot hold."""
+    """The error for a value that a field cannot hold, or for a flyweight that has no buffer."""
+    if not hasattr(owner, "_buffer"):
+        return SbeError("nothing is wrapped", f"{owner._path()}.{name}", "wrap() or wrap_and_apply_header() first", "no buffer")
     return SbeError("the value cannot be written", f"{owner._path()}.{name}", expected, shortened(value))
 
 

@@ -20,7 +20,7 @@ def plain(value: Any) -> Any:
     """A member's value with records as dicts."""
     if isinstance(value, Record):
         return value.to_dict()
-    return [one.to_dict() for one in value] if isinstance(value, list) else value
+    return [plain(one) for one in value] if isinstance(value, list) else value
 
 
 class Record:
@@ -107,7 +107,14 @@ def put(record: Any, kind: type[Record], target: Any, owner: Flyweight, name: st
     """Write the record of a composite with its encoder; `name` is what its owner calls it."""
     if not isinstance(record, kind):
         raise refused(owner, name, f"a {kind.__name__}", record)
-    write_record(record, target)
+    there = slice(target._offset, target._offset + target.ENCODED_LENGTH)
+    kept = bytes(target._buffer[there])
+    try:
+        write_record(record, target)
+    except SbeError as error:
+        target._buffer[there] = kept  # a refused value changes nothing
+        where = f"{owner._path()}.{name}{error.where.removeprefix(target._NAME)}"
+        raise SbeError(error.what, where, error.expected, error.actual) from None
 
 
 def encode_record(record: Any, encoder: type[MessageEncoder]) -> bytes:

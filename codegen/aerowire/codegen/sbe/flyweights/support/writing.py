@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from .errors import SbeError, check_room, contiguous, new, shortened, view_of
 from .flyweight import Flyweight
@@ -51,6 +51,16 @@ class Cursor:
         return at
 
 
+class NoCursor(Cursor):
+    """That of an encoder that wraps nothing."""
+
+    __slots__ = ()
+
+    def claim(self, size: int, block: BlockEncoder, name: str) -> int:
+        wanted = f"wrap() or wrap_and_apply_header() before {size} bytes"
+        raise SbeError("nothing is wrapped", f"{block._path()}.{name}", wanted, "no buffer")
+
+
 class BlockEncoder(Flyweight):
     """Writes a block of fields, then groups, then data in the schema's order."""
 
@@ -65,6 +75,8 @@ class BlockEncoder(Flyweight):
         return begin_group(part, self, count)
 
     def _put_data(self, part: DataPart, _: int, value: str | Buffer) -> None:
+        if isinstance(value, str) and not part.encoding:
+            raise SbeError("the value cannot be written", f"{self._path()}.{part.name}", "bytes", shortened(value))
         try:
             raw = value.encode(part.encoding, part.errors) if isinstance(value, str) else contiguous(memoryview(value))
         except (TypeError, LookupError, ValueError) as error:
@@ -99,6 +111,9 @@ class MessageEncoder(BlockEncoder):
     SBE_SCHEMA_VERSION: ClassVar[int]
     SBE_BLOCK_LENGTH: ClassVar[int]
     _HEADER: ClassVar[Numbers]
+
+    def __init__(self) -> None:
+        self._cursor = NoCursor(0, 0)
 
     def wrap(self, buffer: Buffer, offset: int = 0) -> Self:
         """Write a message whose block starts at `offset`; returns itself."""
@@ -148,7 +163,7 @@ class EntryEncoder(BlockEncoder):
 EntryEncoderT = TypeVar("EntryEncoderT", bound=EntryEncoder)
 
 
-class GroupEncoder(Generic[EntryEncoderT]):
+class GroupEncoder(Iterator[EntryEncoderT]):
     """Gives the entries of a group, one after the other, to be written: by iteration or with `next`."""
 
     __slots__ = ("_count", "_index", "_order", "_owner", "_part")
@@ -163,9 +178,13 @@ class GroupEncoder(Generic[EntryEncoderT]):
     def __len__(self) -> int:
         return self._count
 
-    def __iter__(self) -> Iterator[EntryEncoderT]:
-        while self._index < self._count:
-            yield self.next()
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> EntryEncoderT:
+        if self._index >= self._count:
+            raise StopIteration
+        return self.next()
 
     def next(self) -> EntryEncoderT:
         """The next entry; raises SbeError when all were given."""

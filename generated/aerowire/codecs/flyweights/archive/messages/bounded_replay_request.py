@@ -42,7 +42,9 @@ _UNPACK_44_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<44xi").u
 _UNPACK_48_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<48xi").unpack_from
 _UNPACK_52_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<52xq").unpack_from
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"<\x00\x12\x00e\x00\x0e\x00"
 _READ_1 = _Struct("<8sqqqqqiiiqI").unpack_from
@@ -298,6 +300,7 @@ class BoundedReplayRequestEncoder(_BoundedReplayRequestLayout, _MessageEncoder):
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "controlSessionId", "int64", value) from None
@@ -310,6 +313,7 @@ class BoundedReplayRequestEncoder(_BoundedReplayRequestLayout, _MessageEncoder):
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "correlationId", "int64", value) from None
@@ -322,6 +326,7 @@ class BoundedReplayRequestEncoder(_BoundedReplayRequestLayout, _MessageEncoder):
     @recording_id.setter
     def recording_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 16, value)
         except _FAILURES:
             raise _refused(self, "recordingId", "int64", value) from None
@@ -334,6 +339,7 @@ class BoundedReplayRequestEncoder(_BoundedReplayRequestLayout, _MessageEncoder):
     @position.setter
     def position(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 24, value)
         except _FAILURES:
             raise _refused(self, "position", "int64", value) from None
@@ -346,6 +352,7 @@ class BoundedReplayRequestEncoder(_BoundedReplayRequestLayout, _MessageEncoder):
     @length.setter
     def length(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 32, value)
         except _FAILURES:
             raise _refused(self, "length", "int64", value) from None
@@ -358,6 +365,7 @@ class BoundedReplayRequestEncoder(_BoundedReplayRequestLayout, _MessageEncoder):
     @limit_counter_id.setter
     def limit_counter_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 40, value)
         except _FAILURES:
             raise _refused(self, "limitCounterId", "int32", value) from None
@@ -370,6 +378,7 @@ class BoundedReplayRequestEncoder(_BoundedReplayRequestLayout, _MessageEncoder):
     @replay_stream_id.setter
     def replay_stream_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 44, value)
         except _FAILURES:
             raise _refused(self, "replayStreamId", "int32", value) from None
@@ -385,7 +394,9 @@ class BoundedReplayRequestEncoder(_BoundedReplayRequestLayout, _MessageEncoder):
     @file_io_max_length.setter
     def file_io_max_length(self, value: int | None) -> None:
         try:
-            _PACK_i(self._buffer, self._offset + 48, -2147483648 if value is None else value)
+            raw = -2147483648 if value is None else value
+            _FITS_i(raw)
+            _PACK_i(self._buffer, self._offset + 48, raw)
         except _FAILURES:
             raise _refused(self, "fileIoMaxLength", "int32 or None", value) from None
 
@@ -400,7 +411,9 @@ class BoundedReplayRequestEncoder(_BoundedReplayRequestLayout, _MessageEncoder):
     @replay_token.setter
     def replay_token(self, value: int | None) -> None:
         try:
-            _PACK_q(self._buffer, self._offset + 52, -9223372036854775808 if value is None else value)
+            raw = -9223372036854775808 if value is None else value
+            _FITS_q(raw)
+            _PACK_q(self._buffer, self._offset + 52, raw)
         except _FAILURES:
             raise _refused(self, "replayToken", "int64 or None", value) from None
 

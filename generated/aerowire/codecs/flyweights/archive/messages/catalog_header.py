@@ -36,8 +36,11 @@ _UNPACK_4_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<4xi").unp
 _UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
 _UNPACK_16_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xi").unpack_from
 _UNPACK_31_b: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<31xb").unpack_from
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
+_FITS_b = _CODEC_b.pack
 _PACK_b = _CODEC_b.pack_into
 _HEAD = b" \x00\x14\x00e\x00\x0e\x00"
 _READ_1 = _Struct("<8siiqi11xb").unpack_from
@@ -180,6 +183,7 @@ class CatalogHeaderEncoder(_CatalogHeaderLayout, _MessageEncoder):
     @version.setter
     def version(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "version", "int32", value) from None
@@ -192,6 +196,7 @@ class CatalogHeaderEncoder(_CatalogHeaderLayout, _MessageEncoder):
     @length.setter
     def length(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 4, value)
         except _FAILURES:
             raise _refused(self, "length", "int32", value) from None
@@ -204,6 +209,7 @@ class CatalogHeaderEncoder(_CatalogHeaderLayout, _MessageEncoder):
     @next_recording_id.setter
     def next_recording_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "nextRecordingId", "int64", value) from None
@@ -216,6 +222,7 @@ class CatalogHeaderEncoder(_CatalogHeaderLayout, _MessageEncoder):
     @alignment.setter
     def alignment(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 16, value)
         except _FAILURES:
             raise _refused(self, "alignment", "int32", value) from None
@@ -228,6 +235,7 @@ class CatalogHeaderEncoder(_CatalogHeaderLayout, _MessageEncoder):
     @reserved.setter
     def reserved(self, value: int) -> None:
         try:
+            _FITS_b(value)
             _PACK_b(self._buffer, self._offset + 31, value)
         except _FAILURES:
             raise _refused(self, "reserved", "int8", value) from None

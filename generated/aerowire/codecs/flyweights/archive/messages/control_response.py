@@ -41,7 +41,9 @@ _UNPACK_24_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xi").u
 _ControlResponseCode_of = _EnumLookup(ControlResponseCode)
 _UNPACK_28_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<28xi").unpack_from
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b" \x00\x01\x00e\x00\x0e\x00"
 _READ_1 = _Struct("<8sqqqiiI").unpack_from
@@ -208,6 +210,7 @@ class ControlResponseEncoder(_ControlResponseLayout, _MessageEncoder):
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "controlSessionId", "int64", value) from None
@@ -220,6 +223,7 @@ class ControlResponseEncoder(_ControlResponseLayout, _MessageEncoder):
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "correlationId", "int64", value) from None
@@ -232,6 +236,7 @@ class ControlResponseEncoder(_ControlResponseLayout, _MessageEncoder):
     @relevant_id.setter
     def relevant_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 16, value)
         except _FAILURES:
             raise _refused(self, "relevantId", "int64", value) from None
@@ -244,6 +249,7 @@ class ControlResponseEncoder(_ControlResponseLayout, _MessageEncoder):
     @code.setter
     def code(self, value: ControlResponseCode) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 24, value)
         except _FAILURES:
             raise _refused(self, "code", "ControlResponseCode, int32", value) from None
@@ -260,7 +266,9 @@ class ControlResponseEncoder(_ControlResponseLayout, _MessageEncoder):
     @version.setter
     def version(self, value: int | None) -> None:
         try:
-            _PACK_i(self._buffer, self._offset + 28, 0 if value is None else value)
+            raw = 0 if value is None else value
+            _FITS_i(raw)
+            _PACK_i(self._buffer, self._offset + 28, raw)
         except _FAILURES:
             raise _refused(self, "version", "int32 or None", value) from None
 

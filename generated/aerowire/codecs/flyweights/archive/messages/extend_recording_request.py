@@ -41,7 +41,9 @@ _UNPACK_24_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xi").u
 _UNPACK_28_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<28xi").unpack_from
 _SourceLocation_of = _EnumLookup(SourceLocation)
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b" \x00\x0b\x00e\x00\x0e\x00"
 _READ_1 = _Struct("<8sqqqiiI").unpack_from
@@ -199,6 +201,7 @@ class ExtendRecordingRequestEncoder(_ExtendRecordingRequestLayout, _MessageEncod
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "controlSessionId", "int64", value) from None
@@ -211,6 +214,7 @@ class ExtendRecordingRequestEncoder(_ExtendRecordingRequestLayout, _MessageEncod
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "correlationId", "int64", value) from None
@@ -223,6 +227,7 @@ class ExtendRecordingRequestEncoder(_ExtendRecordingRequestLayout, _MessageEncod
     @recording_id.setter
     def recording_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 16, value)
         except _FAILURES:
             raise _refused(self, "recordingId", "int64", value) from None
@@ -235,6 +240,7 @@ class ExtendRecordingRequestEncoder(_ExtendRecordingRequestLayout, _MessageEncod
     @stream_id.setter
     def stream_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 24, value)
         except _FAILURES:
             raise _refused(self, "streamId", "int32", value) from None
@@ -247,6 +253,7 @@ class ExtendRecordingRequestEncoder(_ExtendRecordingRequestLayout, _MessageEncod
     @source_location.setter
     def source_location(self, value: SourceLocation) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 28, value)
         except _FAILURES:
             raise _refused(self, "sourceLocation", "SourceLocation, int32", value) from None

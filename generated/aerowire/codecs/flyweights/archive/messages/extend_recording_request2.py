@@ -43,7 +43,9 @@ _SourceLocation_of = _EnumLookup(SourceLocation)
 _UNPACK_32_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<32xi").unpack_from
 _BooleanType_of = _EnumLookup(BooleanType)
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"$\x00@\x00e\x00\x0e\x00"
 _READ_1 = _Struct("<8sqqqiiiI").unpack_from
@@ -213,6 +215,7 @@ class ExtendRecordingRequest2Encoder(_ExtendRecordingRequest2Layout, _MessageEnc
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "controlSessionId", "int64", value) from None
@@ -225,6 +228,7 @@ class ExtendRecordingRequest2Encoder(_ExtendRecordingRequest2Layout, _MessageEnc
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "correlationId", "int64", value) from None
@@ -237,6 +241,7 @@ class ExtendRecordingRequest2Encoder(_ExtendRecordingRequest2Layout, _MessageEnc
     @recording_id.setter
     def recording_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 16, value)
         except _FAILURES:
             raise _refused(self, "recordingId", "int64", value) from None
@@ -249,6 +254,7 @@ class ExtendRecordingRequest2Encoder(_ExtendRecordingRequest2Layout, _MessageEnc
     @stream_id.setter
     def stream_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 24, value)
         except _FAILURES:
             raise _refused(self, "streamId", "int32", value) from None
@@ -261,6 +267,7 @@ class ExtendRecordingRequest2Encoder(_ExtendRecordingRequest2Layout, _MessageEnc
     @source_location.setter
     def source_location(self, value: SourceLocation) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 28, value)
         except _FAILURES:
             raise _refused(self, "sourceLocation", "SourceLocation, int32", value) from None
@@ -273,6 +280,7 @@ class ExtendRecordingRequest2Encoder(_ExtendRecordingRequest2Layout, _MessageEnc
     @auto_stop.setter
     def auto_stop(self, value: BooleanType) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 32, value)
         except _FAILURES:
             raise _refused(self, "autoStop", "BooleanType, int32", value) from None

@@ -38,7 +38,9 @@ _UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").u
 _UNPACK_24_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xi").unpack_from
 _UNPACK_28_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<28xi").unpack_from
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b" \x00\x10\x00e\x00\x0e\x00"
 _READ_1 = _Struct("<8sqqqiiI").unpack_from
@@ -191,6 +193,7 @@ class FindLastMatchingRecordingRequestEncoder(_FindLastMatchingRecordingRequestL
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "controlSessionId", "int64", value) from None
@@ -203,6 +206,7 @@ class FindLastMatchingRecordingRequestEncoder(_FindLastMatchingRecordingRequestL
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "correlationId", "int64", value) from None
@@ -215,6 +219,7 @@ class FindLastMatchingRecordingRequestEncoder(_FindLastMatchingRecordingRequestL
     @min_recording_id.setter
     def min_recording_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 16, value)
         except _FAILURES:
             raise _refused(self, "minRecordingId", "int64", value) from None
@@ -227,6 +232,7 @@ class FindLastMatchingRecordingRequestEncoder(_FindLastMatchingRecordingRequestL
     @session_id.setter
     def session_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 24, value)
         except _FAILURES:
             raise _refused(self, "sessionId", "int32", value) from None
@@ -239,6 +245,7 @@ class FindLastMatchingRecordingRequestEncoder(_FindLastMatchingRecordingRequestL
     @stream_id.setter
     def stream_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 28, value)
         except _FAILURES:
             raise _refused(self, "streamId", "int32", value) from None

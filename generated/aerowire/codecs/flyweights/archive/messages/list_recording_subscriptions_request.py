@@ -42,7 +42,9 @@ _UNPACK_24_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xi").u
 _BooleanType_of = _EnumLookup(BooleanType)
 _UNPACK_28_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<28xi").unpack_from
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b" \x00\x11\x00e\x00\x0e\x00"
 _READ_1 = _Struct("<8sqqiiiiI").unpack_from
@@ -214,6 +216,7 @@ class ListRecordingSubscriptionsRequestEncoder(_ListRecordingSubscriptionsReques
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "controlSessionId", "int64", value) from None
@@ -226,6 +229,7 @@ class ListRecordingSubscriptionsRequestEncoder(_ListRecordingSubscriptionsReques
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "correlationId", "int64", value) from None
@@ -238,6 +242,7 @@ class ListRecordingSubscriptionsRequestEncoder(_ListRecordingSubscriptionsReques
     @pseudo_index.setter
     def pseudo_index(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 16, value)
         except _FAILURES:
             raise _refused(self, "pseudoIndex", "int32", value) from None
@@ -250,6 +255,7 @@ class ListRecordingSubscriptionsRequestEncoder(_ListRecordingSubscriptionsReques
     @subscription_count.setter
     def subscription_count(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 20, value)
         except _FAILURES:
             raise _refused(self, "subscriptionCount", "int32", value) from None
@@ -262,6 +268,7 @@ class ListRecordingSubscriptionsRequestEncoder(_ListRecordingSubscriptionsReques
     @apply_stream_id.setter
     def apply_stream_id(self, value: BooleanType) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 24, value)
         except _FAILURES:
             raise _refused(self, "applyStreamId", "BooleanType, int32", value) from None
@@ -274,6 +281,7 @@ class ListRecordingSubscriptionsRequestEncoder(_ListRecordingSubscriptionsReques
     @stream_id.setter
     def stream_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 28, value)
         except _FAILURES:
             raise _refused(self, "streamId", "int32", value) from None

@@ -38,7 +38,9 @@ _UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").u
 _UNPACK_24_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xi").unpack_from
 _UNPACK_28_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<28xi").unpack_from
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b" \x00\x09\x00e\x00\x0e\x00"
 _READ_1 = _Struct("<8sqqqiiI").unpack_from
@@ -198,6 +200,7 @@ class ListRecordingsForUriRequestEncoder(_ListRecordingsForUriRequestLayout, _Me
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "controlSessionId", "int64", value) from None
@@ -210,6 +213,7 @@ class ListRecordingsForUriRequestEncoder(_ListRecordingsForUriRequestLayout, _Me
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "correlationId", "int64", value) from None
@@ -222,6 +226,7 @@ class ListRecordingsForUriRequestEncoder(_ListRecordingsForUriRequestLayout, _Me
     @from_recording_id.setter
     def from_recording_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 16, value)
         except _FAILURES:
             raise _refused(self, "fromRecordingId", "int64", value) from None
@@ -234,6 +239,7 @@ class ListRecordingsForUriRequestEncoder(_ListRecordingsForUriRequestLayout, _Me
     @record_count.setter
     def record_count(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 24, value)
         except _FAILURES:
             raise _refused(self, "recordCount", "int32", value) from None
@@ -246,6 +252,7 @@ class ListRecordingsForUriRequestEncoder(_ListRecordingsForUriRequestLayout, _Me
     @stream_id.setter
     def stream_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 28, value)
         except _FAILURES:
             raise _refused(self, "streamId", "int32", value) from None

@@ -34,7 +34,9 @@ _UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpac
 _UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
 _UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
 _UNPACK_24_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xi").unpack_from
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"\x1c\x00\x08\x00e\x00\x0e\x00"
 _READ_1 = _Struct("<8sqqqi").unpack_from
@@ -154,6 +156,7 @@ class ListRecordingsRequestEncoder(_ListRecordingsRequestLayout, _MessageEncoder
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "controlSessionId", "int64", value) from None
@@ -166,6 +169,7 @@ class ListRecordingsRequestEncoder(_ListRecordingsRequestLayout, _MessageEncoder
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "correlationId", "int64", value) from None
@@ -178,6 +182,7 @@ class ListRecordingsRequestEncoder(_ListRecordingsRequestLayout, _MessageEncoder
     @from_recording_id.setter
     def from_recording_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 16, value)
         except _FAILURES:
             raise _refused(self, "fromRecordingId", "int64", value) from None
@@ -190,6 +195,7 @@ class ListRecordingsRequestEncoder(_ListRecordingsRequestLayout, _MessageEncoder
     @record_count.setter
     def record_count(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 24, value)
         except _FAILURES:
             raise _refused(self, "recordCount", "int32", value) from None

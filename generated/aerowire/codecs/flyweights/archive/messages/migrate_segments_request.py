@@ -33,6 +33,7 @@ _UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpac
 _UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
 _UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
 _UNPACK_24_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xq").unpack_from
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
 _HEAD = b" \x009\x00e\x00\x0e\x00"
 _READ_1 = _Struct("<8sqqqq").unpack_from
@@ -152,6 +153,7 @@ class MigrateSegmentsRequestEncoder(_MigrateSegmentsRequestLayout, _MessageEncod
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "controlSessionId", "int64", value) from None
@@ -164,6 +166,7 @@ class MigrateSegmentsRequestEncoder(_MigrateSegmentsRequestLayout, _MessageEncod
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "correlationId", "int64", value) from None
@@ -176,6 +179,7 @@ class MigrateSegmentsRequestEncoder(_MigrateSegmentsRequestLayout, _MessageEncod
     @src_recording_id.setter
     def src_recording_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 16, value)
         except _FAILURES:
             raise _refused(self, "srcRecordingId", "int64", value) from None
@@ -188,6 +192,7 @@ class MigrateSegmentsRequestEncoder(_MigrateSegmentsRequestLayout, _MessageEncod
     @dst_recording_id.setter
     def dst_recording_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 24, value)
         except _FAILURES:
             raise _refused(self, "dstRecordingId", "int64", value) from None

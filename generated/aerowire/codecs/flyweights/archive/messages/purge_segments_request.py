@@ -33,6 +33,7 @@ _UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpac
 _UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
 _UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
 _UNPACK_24_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xq").unpack_from
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
 _HEAD = b" \x007\x00e\x00\x0e\x00"
 _READ_1 = _Struct("<8sqqqq").unpack_from
@@ -162,6 +163,7 @@ class PurgeSegmentsRequestEncoder(_PurgeSegmentsRequestLayout, _MessageEncoder):
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "controlSessionId", "int64", value) from None
@@ -174,6 +176,7 @@ class PurgeSegmentsRequestEncoder(_PurgeSegmentsRequestLayout, _MessageEncoder):
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "correlationId", "int64", value) from None
@@ -186,6 +189,7 @@ class PurgeSegmentsRequestEncoder(_PurgeSegmentsRequestLayout, _MessageEncoder):
     @recording_id.setter
     def recording_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 16, value)
         except _FAILURES:
             raise _refused(self, "recordingId", "int64", value) from None
@@ -198,6 +202,7 @@ class PurgeSegmentsRequestEncoder(_PurgeSegmentsRequestLayout, _MessageEncoder):
     @new_start_position.setter
     def new_start_position(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 24, value)
         except _FAILURES:
             raise _refused(self, "newStartPosition", "int64", value) from None

@@ -46,7 +46,9 @@ _UNPACK_68_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<68xi").u
 _UNPACK_72_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<72xi").unpack_from
 _UNPACK_76_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<76xi").unpack_from
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"P\x00\x16\x00e\x00\x0e\x00"
 _READ_1 = _Struct("<8sqqqqqqqiiiiiiI").unpack_from
@@ -402,6 +404,7 @@ class RecordingDescriptorEncoder(_RecordingDescriptorLayout, _MessageEncoder):
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "controlSessionId", "int64", value) from None
@@ -414,6 +417,7 @@ class RecordingDescriptorEncoder(_RecordingDescriptorLayout, _MessageEncoder):
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "correlationId", "int64", value) from None
@@ -426,6 +430,7 @@ class RecordingDescriptorEncoder(_RecordingDescriptorLayout, _MessageEncoder):
     @recording_id.setter
     def recording_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 16, value)
         except _FAILURES:
             raise _refused(self, "recordingId", "int64", value) from None
@@ -438,6 +443,7 @@ class RecordingDescriptorEncoder(_RecordingDescriptorLayout, _MessageEncoder):
     @start_timestamp.setter
     def start_timestamp(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 24, value)
         except _FAILURES:
             raise _refused(self, "startTimestamp", "int64", value) from None
@@ -450,6 +456,7 @@ class RecordingDescriptorEncoder(_RecordingDescriptorLayout, _MessageEncoder):
     @stop_timestamp.setter
     def stop_timestamp(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 32, value)
         except _FAILURES:
             raise _refused(self, "stopTimestamp", "int64", value) from None
@@ -462,6 +469,7 @@ class RecordingDescriptorEncoder(_RecordingDescriptorLayout, _MessageEncoder):
     @start_position.setter
     def start_position(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 40, value)
         except _FAILURES:
             raise _refused(self, "startPosition", "int64", value) from None
@@ -474,6 +482,7 @@ class RecordingDescriptorEncoder(_RecordingDescriptorLayout, _MessageEncoder):
     @stop_position.setter
     def stop_position(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 48, value)
         except _FAILURES:
             raise _refused(self, "stopPosition", "int64", value) from None
@@ -486,6 +495,7 @@ class RecordingDescriptorEncoder(_RecordingDescriptorLayout, _MessageEncoder):
     @initial_term_id.setter
     def initial_term_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 56, value)
         except _FAILURES:
             raise _refused(self, "initialTermId", "int32", value) from None
@@ -498,6 +508,7 @@ class RecordingDescriptorEncoder(_RecordingDescriptorLayout, _MessageEncoder):
     @segment_file_length.setter
     def segment_file_length(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 60, value)
         except _FAILURES:
             raise _refused(self, "segmentFileLength", "int32", value) from None
@@ -510,6 +521,7 @@ class RecordingDescriptorEncoder(_RecordingDescriptorLayout, _MessageEncoder):
     @term_buffer_length.setter
     def term_buffer_length(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 64, value)
         except _FAILURES:
             raise _refused(self, "termBufferLength", "int32", value) from None
@@ -522,6 +534,7 @@ class RecordingDescriptorEncoder(_RecordingDescriptorLayout, _MessageEncoder):
     @mtu_length.setter
     def mtu_length(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 68, value)
         except _FAILURES:
             raise _refused(self, "mtuLength", "int32", value) from None
@@ -534,6 +547,7 @@ class RecordingDescriptorEncoder(_RecordingDescriptorLayout, _MessageEncoder):
     @session_id.setter
     def session_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 72, value)
         except _FAILURES:
             raise _refused(self, "sessionId", "int32", value) from None
@@ -546,6 +560,7 @@ class RecordingDescriptorEncoder(_RecordingDescriptorLayout, _MessageEncoder):
     @stream_id.setter
     def stream_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 76, value)
         except _FAILURES:
             raise _refused(self, "streamId", "int32", value) from None

@@ -37,7 +37,9 @@ _UNPACK_4_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<4xi").unp
 _RecordingState_of = _EnumLookup(RecordingState)
 _UNPACK_8_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xi").unpack_from
 _UNPACK_31_b: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<31xb").unpack_from
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
+_FITS_b = _CODEC_b.pack
 _PACK_b = _CODEC_b.pack_into
 _HEAD = b" \x00\x15\x00e\x00\x0e\x00"
 _READ_1 = _Struct("<8siii19xb").unpack_from
@@ -155,6 +157,7 @@ class RecordingDescriptorHeaderEncoder(_RecordingDescriptorHeaderLayout, _Messag
     @length.setter
     def length(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "length", "int32", value) from None
@@ -167,6 +170,7 @@ class RecordingDescriptorHeaderEncoder(_RecordingDescriptorHeaderLayout, _Messag
     @state.setter
     def state(self, value: RecordingState) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 4, value)
         except _FAILURES:
             raise _refused(self, "state", "RecordingState, int32", value) from None
@@ -179,6 +183,7 @@ class RecordingDescriptorHeaderEncoder(_RecordingDescriptorHeaderLayout, _Messag
     @checksum.setter
     def checksum(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "checksum", "int32", value) from None
@@ -191,6 +196,7 @@ class RecordingDescriptorHeaderEncoder(_RecordingDescriptorHeaderLayout, _Messag
     @reserved.setter
     def reserved(self, value: int) -> None:
         try:
+            _FITS_b(value)
             _PACK_b(self._buffer, self._offset + 31, value)
         except _FAILURES:
             raise _refused(self, "reserved", "int8", value) from None

@@ -39,7 +39,9 @@ _UNPACK_24_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xq").u
 _UNPACK_32_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<32xq").unpack_from
 _UNPACK_40_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<40xi").unpack_from
 _RecordingSignal_of = _EnumLookup(RecordingSignal)
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b",\x00\x18\x00e\x00\x0e\x00"
 _READ_1 = _Struct("<8sqqqqqi").unpack_from
@@ -193,6 +195,7 @@ class RecordingSignalEventEncoder(_RecordingSignalEventLayout, _MessageEncoder):
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "controlSessionId", "int64", value) from None
@@ -205,6 +208,7 @@ class RecordingSignalEventEncoder(_RecordingSignalEventLayout, _MessageEncoder):
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "correlationId", "int64", value) from None
@@ -217,6 +221,7 @@ class RecordingSignalEventEncoder(_RecordingSignalEventLayout, _MessageEncoder):
     @recording_id.setter
     def recording_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 16, value)
         except _FAILURES:
             raise _refused(self, "recordingId", "int64", value) from None
@@ -229,6 +234,7 @@ class RecordingSignalEventEncoder(_RecordingSignalEventLayout, _MessageEncoder):
     @subscription_id.setter
     def subscription_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 24, value)
         except _FAILURES:
             raise _refused(self, "subscriptionId", "int64", value) from None
@@ -241,6 +247,7 @@ class RecordingSignalEventEncoder(_RecordingSignalEventLayout, _MessageEncoder):
     @position.setter
     def position(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 32, value)
         except _FAILURES:
             raise _refused(self, "position", "int64", value) from None
@@ -253,6 +260,7 @@ class RecordingSignalEventEncoder(_RecordingSignalEventLayout, _MessageEncoder):
     @signal.setter
     def signal(self, value: RecordingSignal) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 40, value)
         except _FAILURES:
             raise _refused(self, "signal", "RecordingSignal, int32", value) from None

@@ -37,7 +37,9 @@ _UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unp
 _UNPACK_16_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xi").unpack_from
 _UNPACK_20_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<20xi").unpack_from
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"\x18\x00e\x00e\x00\x0e\x00"
 _READ_1 = _Struct("<8sqqiiI").unpack_from
@@ -198,6 +200,7 @@ class RecordingStartedEncoder(_RecordingStartedLayout, _MessageEncoder):
     @recording_id.setter
     def recording_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "recordingId", "int64", value) from None
@@ -210,6 +213,7 @@ class RecordingStartedEncoder(_RecordingStartedLayout, _MessageEncoder):
     @start_position.setter
     def start_position(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "startPosition", "int64", value) from None
@@ -222,6 +226,7 @@ class RecordingStartedEncoder(_RecordingStartedLayout, _MessageEncoder):
     @session_id.setter
     def session_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 16, value)
         except _FAILURES:
             raise _refused(self, "sessionId", "int32", value) from None
@@ -234,6 +239,7 @@ class RecordingStartedEncoder(_RecordingStartedLayout, _MessageEncoder):
     @stream_id.setter
     def stream_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 20, value)
         except _FAILURES:
             raise _refused(self, "streamId", "int32", value) from None

@@ -37,7 +37,9 @@ _UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unp
 _UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
 _UNPACK_24_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xi").unpack_from
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"\x1c\x00\x17\x00e\x00\x0e\x00"
 _READ_1 = _Struct("<8sqqqiI").unpack_from
@@ -187,6 +189,7 @@ class RecordingSubscriptionDescriptorEncoder(_RecordingSubscriptionDescriptorLay
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "controlSessionId", "int64", value) from None
@@ -199,6 +202,7 @@ class RecordingSubscriptionDescriptorEncoder(_RecordingSubscriptionDescriptorLay
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "correlationId", "int64", value) from None
@@ -211,6 +215,7 @@ class RecordingSubscriptionDescriptorEncoder(_RecordingSubscriptionDescriptorLay
     @subscription_id.setter
     def subscription_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 16, value)
         except _FAILURES:
             raise _refused(self, "subscriptionId", "int64", value) from None
@@ -223,6 +228,7 @@ class RecordingSubscriptionDescriptorEncoder(_RecordingSubscriptionDescriptorLay
     @stream_id.setter
     def stream_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 24, value)
         except _FAILURES:
             raise _refused(self, "streamId", "int32", value) from None

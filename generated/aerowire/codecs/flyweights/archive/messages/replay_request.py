@@ -41,7 +41,9 @@ _UNPACK_40_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<40xi").u
 _UNPACK_44_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<44xi").unpack_from
 _UNPACK_48_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<48xq").unpack_from
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"8\x00\x06\x00e\x00\x0e\x00"
 _READ_1 = _Struct("<8sqqqqqiiqI").unpack_from
@@ -283,6 +285,7 @@ class ReplayRequestEncoder(_ReplayRequestLayout, _MessageEncoder):
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "controlSessionId", "int64", value) from None
@@ -295,6 +298,7 @@ class ReplayRequestEncoder(_ReplayRequestLayout, _MessageEncoder):
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "correlationId", "int64", value) from None
@@ -307,6 +311,7 @@ class ReplayRequestEncoder(_ReplayRequestLayout, _MessageEncoder):
     @recording_id.setter
     def recording_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 16, value)
         except _FAILURES:
             raise _refused(self, "recordingId", "int64", value) from None
@@ -319,6 +324,7 @@ class ReplayRequestEncoder(_ReplayRequestLayout, _MessageEncoder):
     @position.setter
     def position(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 24, value)
         except _FAILURES:
             raise _refused(self, "position", "int64", value) from None
@@ -331,6 +337,7 @@ class ReplayRequestEncoder(_ReplayRequestLayout, _MessageEncoder):
     @length.setter
     def length(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 32, value)
         except _FAILURES:
             raise _refused(self, "length", "int64", value) from None
@@ -343,6 +350,7 @@ class ReplayRequestEncoder(_ReplayRequestLayout, _MessageEncoder):
     @replay_stream_id.setter
     def replay_stream_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 40, value)
         except _FAILURES:
             raise _refused(self, "replayStreamId", "int32", value) from None
@@ -358,7 +366,9 @@ class ReplayRequestEncoder(_ReplayRequestLayout, _MessageEncoder):
     @file_io_max_length.setter
     def file_io_max_length(self, value: int | None) -> None:
         try:
-            _PACK_i(self._buffer, self._offset + 44, -2147483648 if value is None else value)
+            raw = -2147483648 if value is None else value
+            _FITS_i(raw)
+            _PACK_i(self._buffer, self._offset + 44, raw)
         except _FAILURES:
             raise _refused(self, "fileIoMaxLength", "int32 or None", value) from None
 
@@ -373,7 +383,9 @@ class ReplayRequestEncoder(_ReplayRequestLayout, _MessageEncoder):
     @replay_token.setter
     def replay_token(self, value: int | None) -> None:
         try:
-            _PACK_q(self._buffer, self._offset + 48, -9223372036854775808 if value is None else value)
+            raw = -9223372036854775808 if value is None else value
+            _FITS_q(raw)
+            _PACK_q(self._buffer, self._offset + 48, raw)
         except _FAILURES:
             raise _refused(self, "replayToken", "int64 or None", value) from None
 

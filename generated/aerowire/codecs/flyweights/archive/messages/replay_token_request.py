@@ -32,6 +32,7 @@ _UNPACK_HEADER = HEADER.unpack
 _UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
 _UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
 _UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
 _HEAD = b"\x18\x00i\x00e\x00\x0e\x00"
 _READ_1 = _Struct("<8sqqq").unpack_from
@@ -144,6 +145,7 @@ class ReplayTokenRequestEncoder(_ReplayTokenRequestLayout, _MessageEncoder):
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "controlSessionId", "int64", value) from None
@@ -156,6 +158,7 @@ class ReplayTokenRequestEncoder(_ReplayTokenRequestLayout, _MessageEncoder):
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "correlationId", "int64", value) from None
@@ -168,6 +171,7 @@ class ReplayTokenRequestEncoder(_ReplayTokenRequestLayout, _MessageEncoder):
     @recording_id.setter
     def recording_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 16, value)
         except _FAILURES:
             raise _refused(self, "recordingId", "int64", value) from None

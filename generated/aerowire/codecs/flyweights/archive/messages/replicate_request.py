@@ -38,7 +38,9 @@ _UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").u
 _UNPACK_24_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xq").unpack_from
 _UNPACK_32_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<32xi").unpack_from
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"$\x002\x00e\x00\x0e\x00"
 _READ_1 = _Struct("<8sqqqqiI").unpack_from
@@ -250,6 +252,7 @@ class ReplicateRequestEncoder(_ReplicateRequestLayout, _MessageEncoder):
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "controlSessionId", "int64", value) from None
@@ -262,6 +265,7 @@ class ReplicateRequestEncoder(_ReplicateRequestLayout, _MessageEncoder):
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "correlationId", "int64", value) from None
@@ -274,6 +278,7 @@ class ReplicateRequestEncoder(_ReplicateRequestLayout, _MessageEncoder):
     @src_recording_id.setter
     def src_recording_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 16, value)
         except _FAILURES:
             raise _refused(self, "srcRecordingId", "int64", value) from None
@@ -286,6 +291,7 @@ class ReplicateRequestEncoder(_ReplicateRequestLayout, _MessageEncoder):
     @dst_recording_id.setter
     def dst_recording_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 24, value)
         except _FAILURES:
             raise _refused(self, "dstRecordingId", "int64", value) from None
@@ -298,6 +304,7 @@ class ReplicateRequestEncoder(_ReplicateRequestLayout, _MessageEncoder):
     @src_control_stream_id.setter
     def src_control_stream_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 32, value)
         except _FAILURES:
             raise _refused(self, "srcControlStreamId", "int32", value) from None

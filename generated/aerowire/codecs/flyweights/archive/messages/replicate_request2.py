@@ -43,7 +43,9 @@ _UNPACK_56_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<56xi").u
 _UNPACK_60_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<60xi").unpack_from
 _UNPACK_64_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<64xi").unpack_from
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"D\x00B\x00e\x00\x0e\x00"
 _READ_1 = _Struct("<8sqqqqqqqiiiI").unpack_from
@@ -473,6 +475,7 @@ class ReplicateRequest2Encoder(_ReplicateRequest2Layout, _MessageEncoder):
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "controlSessionId", "int64", value) from None
@@ -485,6 +488,7 @@ class ReplicateRequest2Encoder(_ReplicateRequest2Layout, _MessageEncoder):
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "correlationId", "int64", value) from None
@@ -497,6 +501,7 @@ class ReplicateRequest2Encoder(_ReplicateRequest2Layout, _MessageEncoder):
     @src_recording_id.setter
     def src_recording_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 16, value)
         except _FAILURES:
             raise _refused(self, "srcRecordingId", "int64", value) from None
@@ -509,6 +514,7 @@ class ReplicateRequest2Encoder(_ReplicateRequest2Layout, _MessageEncoder):
     @dst_recording_id.setter
     def dst_recording_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 24, value)
         except _FAILURES:
             raise _refused(self, "dstRecordingId", "int64", value) from None
@@ -521,6 +527,7 @@ class ReplicateRequest2Encoder(_ReplicateRequest2Layout, _MessageEncoder):
     @stop_position.setter
     def stop_position(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 32, value)
         except _FAILURES:
             raise _refused(self, "stopPosition", "int64", value) from None
@@ -533,6 +540,7 @@ class ReplicateRequest2Encoder(_ReplicateRequest2Layout, _MessageEncoder):
     @channel_tag_id.setter
     def channel_tag_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 40, value)
         except _FAILURES:
             raise _refused(self, "channelTagId", "int64", value) from None
@@ -545,6 +553,7 @@ class ReplicateRequest2Encoder(_ReplicateRequest2Layout, _MessageEncoder):
     @subscription_tag_id.setter
     def subscription_tag_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 48, value)
         except _FAILURES:
             raise _refused(self, "subscriptionTagId", "int64", value) from None
@@ -557,6 +566,7 @@ class ReplicateRequest2Encoder(_ReplicateRequest2Layout, _MessageEncoder):
     @src_control_stream_id.setter
     def src_control_stream_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 56, value)
         except _FAILURES:
             raise _refused(self, "srcControlStreamId", "int32", value) from None
@@ -572,7 +582,9 @@ class ReplicateRequest2Encoder(_ReplicateRequest2Layout, _MessageEncoder):
     @file_io_max_length.setter
     def file_io_max_length(self, value: int | None) -> None:
         try:
-            _PACK_i(self._buffer, self._offset + 60, -2147483648 if value is None else value)
+            raw = -2147483648 if value is None else value
+            _FITS_i(raw)
+            _PACK_i(self._buffer, self._offset + 60, raw)
         except _FAILURES:
             raise _refused(self, "fileIoMaxLength", "int32 or None", value) from None
 
@@ -587,7 +599,9 @@ class ReplicateRequest2Encoder(_ReplicateRequest2Layout, _MessageEncoder):
     @replication_session_id.setter
     def replication_session_id(self, value: int | None) -> None:
         try:
-            _PACK_i(self._buffer, self._offset + 64, -2147483648 if value is None else value)
+            raw = -2147483648 if value is None else value
+            _FITS_i(raw)
+            _PACK_i(self._buffer, self._offset + 64, raw)
         except _FAILURES:
             raise _refused(self, "replicationSessionId", "int32 or None", value) from None
 

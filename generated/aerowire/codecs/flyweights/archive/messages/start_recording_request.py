@@ -40,7 +40,9 @@ _UNPACK_16_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xi").u
 _UNPACK_20_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<20xi").unpack_from
 _SourceLocation_of = _EnumLookup(SourceLocation)
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"\x18\x00\x04\x00e\x00\x0e\x00"
 _READ_1 = _Struct("<8sqqiiI").unpack_from
@@ -178,6 +180,7 @@ class StartRecordingRequestEncoder(_StartRecordingRequestLayout, _MessageEncoder
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "controlSessionId", "int64", value) from None
@@ -190,6 +193,7 @@ class StartRecordingRequestEncoder(_StartRecordingRequestLayout, _MessageEncoder
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "correlationId", "int64", value) from None
@@ -202,6 +206,7 @@ class StartRecordingRequestEncoder(_StartRecordingRequestLayout, _MessageEncoder
     @stream_id.setter
     def stream_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 16, value)
         except _FAILURES:
             raise _refused(self, "streamId", "int32", value) from None
@@ -214,6 +219,7 @@ class StartRecordingRequestEncoder(_StartRecordingRequestLayout, _MessageEncoder
     @source_location.setter
     def source_location(self, value: SourceLocation) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 20, value)
         except _FAILURES:
             raise _refused(self, "sourceLocation", "SourceLocation, int32", value) from None

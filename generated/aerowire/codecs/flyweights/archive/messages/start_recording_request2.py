@@ -42,7 +42,9 @@ _SourceLocation_of = _EnumLookup(SourceLocation)
 _UNPACK_24_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xi").unpack_from
 _BooleanType_of = _EnumLookup(BooleanType)
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"\x1c\x00?\x00e\x00\x0e\x00"
 _READ_1 = _Struct("<8sqqiiiI").unpack_from
@@ -191,6 +193,7 @@ class StartRecordingRequest2Encoder(_StartRecordingRequest2Layout, _MessageEncod
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "controlSessionId", "int64", value) from None
@@ -203,6 +206,7 @@ class StartRecordingRequest2Encoder(_StartRecordingRequest2Layout, _MessageEncod
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "correlationId", "int64", value) from None
@@ -215,6 +219,7 @@ class StartRecordingRequest2Encoder(_StartRecordingRequest2Layout, _MessageEncod
     @stream_id.setter
     def stream_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 16, value)
         except _FAILURES:
             raise _refused(self, "streamId", "int32", value) from None
@@ -227,6 +232,7 @@ class StartRecordingRequest2Encoder(_StartRecordingRequest2Layout, _MessageEncod
     @source_location.setter
     def source_location(self, value: SourceLocation) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 20, value)
         except _FAILURES:
             raise _refused(self, "sourceLocation", "SourceLocation, int32", value) from None
@@ -239,6 +245,7 @@ class StartRecordingRequest2Encoder(_StartRecordingRequest2Layout, _MessageEncod
     @auto_stop.setter
     def auto_stop(self, value: BooleanType) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 24, value)
         except _FAILURES:
             raise _refused(self, "autoStop", "BooleanType, int32", value) from None

@@ -32,6 +32,7 @@ _UNPACK_HEADER = HEADER.unpack
 _UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
 _UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
 _UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
 _HEAD = b"\x18\x00A\x00e\x00\x0e\x00"
 _READ_1 = _Struct("<8sqqq").unpack_from
@@ -138,6 +139,7 @@ class StopRecordingByIdentityRequestEncoder(_StopRecordingByIdentityRequestLayou
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "controlSessionId", "int64", value) from None
@@ -150,6 +152,7 @@ class StopRecordingByIdentityRequestEncoder(_StopRecordingByIdentityRequestLayou
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "correlationId", "int64", value) from None
@@ -162,6 +165,7 @@ class StopRecordingByIdentityRequestEncoder(_StopRecordingByIdentityRequestLayou
     @recording_id.setter
     def recording_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 16, value)
         except _FAILURES:
             raise _refused(self, "recordingId", "int64", value) from None

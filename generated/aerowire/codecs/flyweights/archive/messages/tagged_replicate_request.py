@@ -40,7 +40,9 @@ _UNPACK_32_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<32xq").u
 _UNPACK_40_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<40xq").unpack_from
 _UNPACK_48_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<48xi").unpack_from
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"4\x00>\x00e\x00\x0e\x00"
 _READ_1 = _Struct("<8sqqqqqqiI").unpack_from
@@ -290,6 +292,7 @@ class TaggedReplicateRequestEncoder(_TaggedReplicateRequestLayout, _MessageEncod
     @control_session_id.setter
     def control_session_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "controlSessionId", "int64", value) from None
@@ -302,6 +305,7 @@ class TaggedReplicateRequestEncoder(_TaggedReplicateRequestLayout, _MessageEncod
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "correlationId", "int64", value) from None
@@ -314,6 +318,7 @@ class TaggedReplicateRequestEncoder(_TaggedReplicateRequestLayout, _MessageEncod
     @src_recording_id.setter
     def src_recording_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 16, value)
         except _FAILURES:
             raise _refused(self, "srcRecordingId", "int64", value) from None
@@ -326,6 +331,7 @@ class TaggedReplicateRequestEncoder(_TaggedReplicateRequestLayout, _MessageEncod
     @dst_recording_id.setter
     def dst_recording_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 24, value)
         except _FAILURES:
             raise _refused(self, "dstRecordingId", "int64", value) from None
@@ -338,6 +344,7 @@ class TaggedReplicateRequestEncoder(_TaggedReplicateRequestLayout, _MessageEncod
     @channel_tag_id.setter
     def channel_tag_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 32, value)
         except _FAILURES:
             raise _refused(self, "channelTagId", "int64", value) from None
@@ -350,6 +357,7 @@ class TaggedReplicateRequestEncoder(_TaggedReplicateRequestLayout, _MessageEncod
     @subscription_tag_id.setter
     def subscription_tag_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 40, value)
         except _FAILURES:
             raise _refused(self, "subscriptionTagId", "int64", value) from None
@@ -362,6 +370,7 @@ class TaggedReplicateRequestEncoder(_TaggedReplicateRequestLayout, _MessageEncod
     @src_control_stream_id.setter
     def src_control_stream_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 48, value)
         except _FAILURES:
             raise _refused(self, "srcControlStreamId", "int32", value) from None

@@ -43,7 +43,9 @@ _UNPACK_44_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<44xi").u
 _UNPACK_48_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<48xi").unpack_from
 _UNPACK_56_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<56xq").unpack_from
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
 _HEAD = b"\x80\x00\xc8\x00d\x00\x02\x00"
 _READ_1 = _Struct("<8si4xqqqiiiii4xq64xI").unpack_from
@@ -367,6 +369,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @version.setter
     def version(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "version", "int32", value) from None
@@ -379,6 +382,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @activity_timestamp.setter
     def activity_timestamp(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "activityTimestamp", "int64", value) from None
@@ -391,6 +395,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @start_timestamp.setter
     def start_timestamp(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 16, value)
         except _FAILURES:
             raise _refused(self, "startTimestamp", "int64", value) from None
@@ -403,6 +408,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @pid.setter
     def pid(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 24, value)
         except _FAILURES:
             raise _refused(self, "pid", "int64", value) from None
@@ -415,6 +421,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @control_stream_id.setter
     def control_stream_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 32, value)
         except _FAILURES:
             raise _refused(self, "controlStreamId", "int32", value) from None
@@ -427,6 +434,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @local_control_stream_id.setter
     def local_control_stream_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 36, value)
         except _FAILURES:
             raise _refused(self, "localControlStreamId", "int32", value) from None
@@ -439,6 +447,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @events_stream_id.setter
     def events_stream_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 40, value)
         except _FAILURES:
             raise _refused(self, "eventsStreamId", "int32", value) from None
@@ -455,7 +464,9 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @header_length.setter
     def header_length(self, value: int | None) -> None:
         try:
-            _PACK_i(self._buffer, self._offset + 44, 0 if value is None else value)
+            raw = 0 if value is None else value
+            _FITS_i(raw)
+            _PACK_i(self._buffer, self._offset + 44, raw)
         except _FAILURES:
             raise _refused(self, "headerLength", "int32 or None", value) from None
 
@@ -471,7 +482,9 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @error_buffer_length.setter
     def error_buffer_length(self, value: int | None) -> None:
         try:
-            _PACK_i(self._buffer, self._offset + 48, 0 if value is None else value)
+            raw = 0 if value is None else value
+            _FITS_i(raw)
+            _PACK_i(self._buffer, self._offset + 48, raw)
         except _FAILURES:
             raise _refused(self, "errorBufferLength", "int32 or None", value) from None
 
@@ -487,7 +500,9 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @archive_id.setter
     def archive_id(self, value: int | None) -> None:
         try:
-            _PACK_q(self._buffer, self._offset + 56, -1 if value is None else value)
+            raw = -1 if value is None else value
+            _FITS_q(raw)
+            _PACK_q(self._buffer, self._offset + 56, raw)
         except _FAILURES:
             raise _refused(self, "archiveId", "int64 or None", value) from None
 

@@ -40,7 +40,9 @@ _UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").u
 _UNPACK_24_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xi").unpack_from
 _AdminRequestType_of = _EnumLookup(AdminRequestType)
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"\x1c\x00\x1a\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqqqiI").unpack_from
@@ -178,6 +180,7 @@ class AdminRequestEncoder(_AdminRequestLayout, _MessageEncoder):
     @leadership_term_id.setter
     def leadership_term_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "leadershipTermId", "int64", value) from None
@@ -190,6 +193,7 @@ class AdminRequestEncoder(_AdminRequestLayout, _MessageEncoder):
     @cluster_session_id.setter
     def cluster_session_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "clusterSessionId", "int64", value) from None
@@ -202,6 +206,7 @@ class AdminRequestEncoder(_AdminRequestLayout, _MessageEncoder):
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 16, value)
         except _FAILURES:
             raise _refused(self, "correlationId", "int64", value) from None
@@ -214,6 +219,7 @@ class AdminRequestEncoder(_AdminRequestLayout, _MessageEncoder):
     @request_type.setter
     def request_type(self, value: AdminRequestType) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 24, value)
         except _FAILURES:
             raise _refused(self, "requestType", "AdminRequestType, int32", value) from None

@@ -41,7 +41,9 @@ _AdminRequestType_of = _EnumLookup(AdminRequestType)
 _UNPACK_20_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<20xi").unpack_from
 _AdminResponseCode_of = _EnumLookup(AdminResponseCode)
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"\x18\x00\x1b\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqqiiI").unpack_from
@@ -198,6 +200,7 @@ class AdminResponseEncoder(_AdminResponseLayout, _MessageEncoder):
     @cluster_session_id.setter
     def cluster_session_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "clusterSessionId", "int64", value) from None
@@ -210,6 +213,7 @@ class AdminResponseEncoder(_AdminResponseLayout, _MessageEncoder):
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "correlationId", "int64", value) from None
@@ -222,6 +226,7 @@ class AdminResponseEncoder(_AdminResponseLayout, _MessageEncoder):
     @request_type.setter
     def request_type(self, value: AdminRequestType) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 16, value)
         except _FAILURES:
             raise _refused(self, "requestType", "AdminRequestType, int32", value) from None
@@ -234,6 +239,7 @@ class AdminResponseEncoder(_AdminResponseLayout, _MessageEncoder):
     @response_code.setter
     def response_code(self, value: AdminResponseCode) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 20, value)
         except _FAILURES:
             raise _refused(self, "responseCode", "AdminResponseCode, int32", value) from None

@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 _CODEC_q = _Struct("<q")
 _CODEC_i = _Struct("<i")
-_CODEC_UB = _Struct("<B")
 _UNPACK_HEADER = HEADER.unpack
 _UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
 _UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
 _UNPACK_16_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xi").unpack_from
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
-_PACK_UB = _CODEC_UB.pack_into
 _HEAD = b"\x15\x006\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqqiB").unpack_from
 _WRITE_2 = _Struct("<8sqqiB").pack
@@ -160,6 +160,7 @@ class AppendPositionEncoder(_AppendPositionLayout, _MessageEncoder):
     @leadership_term_id.setter
     def leadership_term_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "leadershipTermId", "int64", value) from None
@@ -172,6 +173,7 @@ class AppendPositionEncoder(_AppendPositionLayout, _MessageEncoder):
     @log_position.setter
     def log_position(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "logPosition", "int64", value) from None
@@ -184,6 +186,7 @@ class AppendPositionEncoder(_AppendPositionLayout, _MessageEncoder):
     @follower_member_id.setter
     def follower_member_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 16, value)
         except _FAILURES:
             raise _refused(self, "followerMemberId", "int32", value) from None
@@ -199,7 +202,7 @@ class AppendPositionEncoder(_AppendPositionLayout, _MessageEncoder):
     @flags.setter
     def flags(self, value: int | None) -> None:
         try:
-            _PACK_UB(self._buffer, self._offset + 20, 255 if value is None else value)
+            self._buffer[self._offset + 20] = 255 if value is None else value
         except _FAILURES:
             raise _refused(self, "flags", "uint8 or None", value) from None
 

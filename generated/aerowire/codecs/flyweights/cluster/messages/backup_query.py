@@ -37,7 +37,9 @@ _UNPACK_8_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xi").unp
 _UNPACK_12_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<12xi").unpack_from
 _UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"\x18\x00M\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqiiqI").unpack_from
@@ -227,6 +229,7 @@ class BackupQueryEncoder(_BackupQueryLayout, _MessageEncoder):
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "correlationId", "int64", value) from None
@@ -239,6 +242,7 @@ class BackupQueryEncoder(_BackupQueryLayout, _MessageEncoder):
     @response_stream_id.setter
     def response_stream_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "responseStreamId", "int32", value) from None
@@ -255,7 +259,9 @@ class BackupQueryEncoder(_BackupQueryLayout, _MessageEncoder):
     @version.setter
     def version(self, value: int | None) -> None:
         try:
-            _PACK_i(self._buffer, self._offset + 12, 0 if value is None else value)
+            raw = 0 if value is None else value
+            _FITS_i(raw)
+            _PACK_i(self._buffer, self._offset + 12, raw)
         except _FAILURES:
             raise _refused(self, "version", "int32 or None", value) from None
 
@@ -271,7 +277,9 @@ class BackupQueryEncoder(_BackupQueryLayout, _MessageEncoder):
     @log_position.setter
     def log_position(self, value: int | None) -> None:
         try:
-            _PACK_q(self._buffer, self._offset + 16, -9223372036854775808 if value is None else value)
+            raw = -9223372036854775808 if value is None else value
+            _FITS_q(raw)
+            _PACK_q(self._buffer, self._offset + 16, raw)
         except _FAILURES:
             raise _refused(self, "logPosition", "int64 or None", value) from None
 

@@ -45,7 +45,9 @@ _UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").u
 _UNPACK_24_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xq").unpack_from
 _UNPACK_32_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<32xq").unpack_from
 _UNPACK_40_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<40xi").unpack_from
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
 _UNPACK_HEADER = HEADER.unpack
 _UNPACK_40_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<40xq").unpack_from
@@ -183,6 +185,7 @@ class BackupResponseSnapshotsEncoder(_BackupResponseSnapshotsLayout, _EntryEncod
     @recording_id.setter
     def recording_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "recordingId", "int64", value) from None
@@ -195,6 +198,7 @@ class BackupResponseSnapshotsEncoder(_BackupResponseSnapshotsLayout, _EntryEncod
     @leadership_term_id.setter
     def leadership_term_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "leadershipTermId", "int64", value) from None
@@ -207,6 +211,7 @@ class BackupResponseSnapshotsEncoder(_BackupResponseSnapshotsLayout, _EntryEncod
     @term_base_log_position.setter
     def term_base_log_position(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 16, value)
         except _FAILURES:
             raise _refused(self, "termBaseLogPosition", "int64", value) from None
@@ -219,6 +224,7 @@ class BackupResponseSnapshotsEncoder(_BackupResponseSnapshotsLayout, _EntryEncod
     @log_position.setter
     def log_position(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 24, value)
         except _FAILURES:
             raise _refused(self, "logPosition", "int64", value) from None
@@ -231,6 +237,7 @@ class BackupResponseSnapshotsEncoder(_BackupResponseSnapshotsLayout, _EntryEncod
     @timestamp.setter
     def timestamp(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 32, value)
         except _FAILURES:
             raise _refused(self, "timestamp", "int64", value) from None
@@ -243,6 +250,7 @@ class BackupResponseSnapshotsEncoder(_BackupResponseSnapshotsLayout, _EntryEncod
     @service_id.setter
     def service_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 40, value)
         except _FAILURES:
             raise _refused(self, "serviceId", "int32", value) from None
@@ -526,6 +534,7 @@ class BackupResponseEncoder(_BackupResponseLayout, _MessageEncoder):
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "correlationId", "int64", value) from None
@@ -538,6 +547,7 @@ class BackupResponseEncoder(_BackupResponseLayout, _MessageEncoder):
     @log_recording_id.setter
     def log_recording_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "logRecordingId", "int64", value) from None
@@ -550,6 +560,7 @@ class BackupResponseEncoder(_BackupResponseLayout, _MessageEncoder):
     @log_leadership_term_id.setter
     def log_leadership_term_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 16, value)
         except _FAILURES:
             raise _refused(self, "logLeadershipTermId", "int64", value) from None
@@ -562,6 +573,7 @@ class BackupResponseEncoder(_BackupResponseLayout, _MessageEncoder):
     @log_term_base_log_position.setter
     def log_term_base_log_position(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 24, value)
         except _FAILURES:
             raise _refused(self, "logTermBaseLogPosition", "int64", value) from None
@@ -574,6 +586,7 @@ class BackupResponseEncoder(_BackupResponseLayout, _MessageEncoder):
     @last_leadership_term_id.setter
     def last_leadership_term_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 32, value)
         except _FAILURES:
             raise _refused(self, "lastLeadershipTermId", "int64", value) from None
@@ -586,6 +599,7 @@ class BackupResponseEncoder(_BackupResponseLayout, _MessageEncoder):
     @last_term_base_log_position.setter
     def last_term_base_log_position(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 40, value)
         except _FAILURES:
             raise _refused(self, "lastTermBaseLogPosition", "int64", value) from None
@@ -598,6 +612,7 @@ class BackupResponseEncoder(_BackupResponseLayout, _MessageEncoder):
     @commit_position_counter_id.setter
     def commit_position_counter_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 48, value)
         except _FAILURES:
             raise _refused(self, "commitPositionCounterId", "int32", value) from None
@@ -610,6 +625,7 @@ class BackupResponseEncoder(_BackupResponseLayout, _MessageEncoder):
     @leader_member_id.setter
     def leader_member_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 52, value)
         except _FAILURES:
             raise _refused(self, "leaderMemberId", "int32", value) from None
@@ -625,7 +641,9 @@ class BackupResponseEncoder(_BackupResponseLayout, _MessageEncoder):
     @member_id.setter
     def member_id(self, value: int | None) -> None:
         try:
-            _PACK_i(self._buffer, self._offset + 56, -2147483648 if value is None else value)
+            raw = -2147483648 if value is None else value
+            _FITS_i(raw)
+            _PACK_i(self._buffer, self._offset + 56, raw)
         except _FAILURES:
             raise _refused(self, "memberId", "int32 or None", value) from None
 

@@ -34,6 +34,7 @@ _UNPACK_HEADER = HEADER.unpack
 _UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
 _UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
 _HEAD = b"\x10\x00\x07\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqqI").unpack_from
@@ -147,6 +148,7 @@ class ChallengeEncoder(_ChallengeLayout, _MessageEncoder):
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "correlationId", "int64", value) from None
@@ -159,6 +161,7 @@ class ChallengeEncoder(_ChallengeLayout, _MessageEncoder):
     @cluster_session_id.setter
     def cluster_session_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "clusterSessionId", "int64", value) from None

@@ -35,7 +35,9 @@ _UNPACK_HEADER = HEADER.unpack
 _UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
 _UNPACK_8_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xi").unpack_from
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"\x0c\x00f\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqiI").unpack_from
@@ -170,6 +172,7 @@ class ClientSessionEncoder(_ClientSessionLayout, _MessageEncoder):
     @cluster_session_id.setter
     def cluster_session_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "clusterSessionId", "int64", value) from None
@@ -182,6 +185,7 @@ class ClientSessionEncoder(_ClientSessionLayout, _MessageEncoder):
     @response_stream_id.setter
     def response_stream_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "responseStreamId", "int32", value) from None

@@ -38,7 +38,9 @@ _UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").u
 _UNPACK_24_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xi").unpack_from
 _ClusterAction_of = _EnumLookup(ClusterAction)
 _UNPACK_28_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<28xi").unpack_from
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b" \x00\x17\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqqqii").unpack_from
@@ -175,6 +177,7 @@ class ClusterActionRequestEncoder(_ClusterActionRequestLayout, _MessageEncoder):
     @leadership_term_id.setter
     def leadership_term_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "leadershipTermId", "int64", value) from None
@@ -187,6 +190,7 @@ class ClusterActionRequestEncoder(_ClusterActionRequestLayout, _MessageEncoder):
     @log_position.setter
     def log_position(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "logPosition", "int64", value) from None
@@ -199,6 +203,7 @@ class ClusterActionRequestEncoder(_ClusterActionRequestLayout, _MessageEncoder):
     @timestamp.setter
     def timestamp(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 16, value)
         except _FAILURES:
             raise _refused(self, "timestamp", "int64", value) from None
@@ -211,6 +216,7 @@ class ClusterActionRequestEncoder(_ClusterActionRequestLayout, _MessageEncoder):
     @action.setter
     def action(self, value: ClusterAction) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 24, value)
         except _FAILURES:
             raise _refused(self, "action", "ClusterAction, int32", value) from None
@@ -227,7 +233,9 @@ class ClusterActionRequestEncoder(_ClusterActionRequestLayout, _MessageEncoder):
     @flags.setter
     def flags(self, value: int | None) -> None:
         try:
-            _PACK_i(self._buffer, self._offset + 28, -2147483648 if value is None else value)
+            raw = -2147483648 if value is None else value
+            _FITS_i(raw)
+            _PACK_i(self._buffer, self._offset + 28, raw)
         except _FAILURES:
             raise _refused(self, "flags", "int32 or None", value) from None
 

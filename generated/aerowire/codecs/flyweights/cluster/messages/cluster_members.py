@@ -34,6 +34,7 @@ _UNPACK_HEADER = HEADER.unpack
 _UNPACK_0_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<i").unpack_from
 _UNPACK_4_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<4xi").unpack_from
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"\x08\x00j\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8siiI").unpack_from
@@ -157,6 +158,7 @@ class ClusterMembersEncoder(_ClusterMembersLayout, _MessageEncoder):
     @member_id.setter
     def member_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "memberId", "int32", value) from None
@@ -169,6 +171,7 @@ class ClusterMembersEncoder(_ClusterMembersLayout, _MessageEncoder):
     @high_member_id.setter
     def high_member_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 4, value)
         except _FAILURES:
             raise _refused(self, "highMemberId", "int32", value) from None

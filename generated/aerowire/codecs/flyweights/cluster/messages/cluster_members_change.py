@@ -35,7 +35,9 @@ _UNPACK_HEADER = HEADER.unpack
 _UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
 _UNPACK_8_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xi").unpack_from
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"\x0c\x00G\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqiI").unpack_from
@@ -176,6 +178,7 @@ class ClusterMembersChangeEncoder(_ClusterMembersChangeLayout, _MessageEncoder):
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "correlationId", "int64", value) from None
@@ -188,6 +191,7 @@ class ClusterMembersChangeEncoder(_ClusterMembersChangeLayout, _MessageEncoder):
     @leader_member_id.setter
     def leader_member_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "leaderMemberId", "int32", value) from None

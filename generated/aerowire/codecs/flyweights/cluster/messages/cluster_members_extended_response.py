@@ -43,7 +43,9 @@ _UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unp
 _UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
 _UNPACK_24_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xi").unpack_from
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
 _UNPACK_HEADER = HEADER.unpack
 _UNPACK_16_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xi").unpack_from
@@ -275,6 +277,7 @@ class ClusterMembersExtendedResponseActiveMembersEncoder(_ClusterMembersExtended
     @leadership_term_id.setter
     def leadership_term_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "leadershipTermId", "int64", value) from None
@@ -287,6 +290,7 @@ class ClusterMembersExtendedResponseActiveMembersEncoder(_ClusterMembersExtended
     @log_position.setter
     def log_position(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "logPosition", "int64", value) from None
@@ -299,6 +303,7 @@ class ClusterMembersExtendedResponseActiveMembersEncoder(_ClusterMembersExtended
     @time_of_last_append_ns.setter
     def time_of_last_append_ns(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 16, value)
         except _FAILURES:
             raise _refused(self, "timeOfLastAppendNs", "int64", value) from None
@@ -311,6 +316,7 @@ class ClusterMembersExtendedResponseActiveMembersEncoder(_ClusterMembersExtended
     @member_id.setter
     def member_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 24, value)
         except _FAILURES:
             raise _refused(self, "memberId", "int32", value) from None
@@ -560,6 +566,7 @@ class ClusterMembersExtendedResponsePassiveMembersEncoder(_ClusterMembersExtende
     @leadership_term_id.setter
     def leadership_term_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "leadershipTermId", "int64", value) from None
@@ -572,6 +579,7 @@ class ClusterMembersExtendedResponsePassiveMembersEncoder(_ClusterMembersExtende
     @log_position.setter
     def log_position(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "logPosition", "int64", value) from None
@@ -584,6 +592,7 @@ class ClusterMembersExtendedResponsePassiveMembersEncoder(_ClusterMembersExtende
     @time_of_last_append_ns.setter
     def time_of_last_append_ns(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 16, value)
         except _FAILURES:
             raise _refused(self, "timeOfLastAppendNs", "int64", value) from None
@@ -596,6 +605,7 @@ class ClusterMembersExtendedResponsePassiveMembersEncoder(_ClusterMembersExtende
     @member_id.setter
     def member_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 24, value)
         except _FAILURES:
             raise _refused(self, "memberId", "int32", value) from None
@@ -833,6 +843,7 @@ class ClusterMembersExtendedResponseEncoder(_ClusterMembersExtendedResponseLayou
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "correlationId", "int64", value) from None
@@ -845,6 +856,7 @@ class ClusterMembersExtendedResponseEncoder(_ClusterMembersExtendedResponseLayou
     @current_time_ns.setter
     def current_time_ns(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "currentTimeNs", "int64", value) from None
@@ -857,6 +869,7 @@ class ClusterMembersExtendedResponseEncoder(_ClusterMembersExtendedResponseLayou
     @leader_member_id.setter
     def leader_member_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 16, value)
         except _FAILURES:
             raise _refused(self, "leaderMemberId", "int32", value) from None
@@ -869,6 +882,7 @@ class ClusterMembersExtendedResponseEncoder(_ClusterMembersExtendedResponseLayou
     @member_id.setter
     def member_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 20, value)
         except _FAILURES:
             raise _refused(self, "memberId", "int32", value) from None

@@ -42,7 +42,9 @@ _UNPACK_32_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<32xi").u
 _CloseReason_of = _EnumLookup(CloseReason)
 _UNPACK_36_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<36xi").unpack_from
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"(\x00g\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqqqqiiI").unpack_from
@@ -214,6 +216,7 @@ class ClusterSessionEncoder(_ClusterSessionLayout, _MessageEncoder):
     @cluster_session_id.setter
     def cluster_session_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "clusterSessionId", "int64", value) from None
@@ -226,6 +229,7 @@ class ClusterSessionEncoder(_ClusterSessionLayout, _MessageEncoder):
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "correlationId", "int64", value) from None
@@ -238,6 +242,7 @@ class ClusterSessionEncoder(_ClusterSessionLayout, _MessageEncoder):
     @opened_log_position.setter
     def opened_log_position(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 16, value)
         except _FAILURES:
             raise _refused(self, "openedLogPosition", "int64", value) from None
@@ -250,6 +255,7 @@ class ClusterSessionEncoder(_ClusterSessionLayout, _MessageEncoder):
     @time_of_last_activity.setter
     def time_of_last_activity(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 24, value)
         except _FAILURES:
             raise _refused(self, "timeOfLastActivity", "int64", value) from None
@@ -262,6 +268,7 @@ class ClusterSessionEncoder(_ClusterSessionLayout, _MessageEncoder):
     @close_reason.setter
     def close_reason(self, value: CloseReason) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 32, value)
         except _FAILURES:
             raise _refused(self, "closeReason", "CloseReason, int32", value) from None
@@ -274,6 +281,7 @@ class ClusterSessionEncoder(_ClusterSessionLayout, _MessageEncoder):
     @response_stream_id.setter
     def response_stream_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 36, value)
         except _FAILURES:
             raise _refused(self, "responseStreamId", "int32", value) from None

@@ -33,7 +33,9 @@ _UNPACK_HEADER = HEADER.unpack
 _UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
 _UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
 _UNPACK_16_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xi").unpack_from
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"\x14\x007\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqqi").unpack_from
@@ -140,6 +142,7 @@ class CommitPositionEncoder(_CommitPositionLayout, _MessageEncoder):
     @leadership_term_id.setter
     def leadership_term_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "leadershipTermId", "int64", value) from None
@@ -152,6 +155,7 @@ class CommitPositionEncoder(_CommitPositionLayout, _MessageEncoder):
     @log_position.setter
     def log_position(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "logPosition", "int64", value) from None
@@ -164,6 +168,7 @@ class CommitPositionEncoder(_CommitPositionLayout, _MessageEncoder):
     @leader_member_id.setter
     def leader_member_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 16, value)
         except _FAILURES:
             raise _refused(self, "leaderMemberId", "int32", value) from None

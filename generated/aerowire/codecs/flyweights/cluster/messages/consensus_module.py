@@ -34,7 +34,9 @@ _UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpac
 _UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
 _UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
 _UNPACK_24_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xi").unpack_from
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"\x1c\x00i\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqqqi").unpack_from
@@ -187,6 +189,7 @@ class ConsensusModuleEncoder(_ConsensusModuleLayout, _MessageEncoder):
     @next_session_id.setter
     def next_session_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "nextSessionId", "int64", value) from None
@@ -203,7 +206,9 @@ class ConsensusModuleEncoder(_ConsensusModuleLayout, _MessageEncoder):
     @next_service_session_id.setter
     def next_service_session_id(self, value: int | None) -> None:
         try:
-            _PACK_q(self._buffer, self._offset + 8, -9223372036854775808 if value is None else value)
+            raw = -9223372036854775808 if value is None else value
+            _FITS_q(raw)
+            _PACK_q(self._buffer, self._offset + 8, raw)
         except _FAILURES:
             raise _refused(self, "nextServiceSessionId", "int64 or None", value) from None
 
@@ -219,7 +224,9 @@ class ConsensusModuleEncoder(_ConsensusModuleLayout, _MessageEncoder):
     @log_service_session_id.setter
     def log_service_session_id(self, value: int | None) -> None:
         try:
-            _PACK_q(self._buffer, self._offset + 16, -9223372036854775808 if value is None else value)
+            raw = -9223372036854775808 if value is None else value
+            _FITS_q(raw)
+            _PACK_q(self._buffer, self._offset + 16, raw)
         except _FAILURES:
             raise _refused(self, "logServiceSessionId", "int64 or None", value) from None
 
@@ -235,7 +242,9 @@ class ConsensusModuleEncoder(_ConsensusModuleLayout, _MessageEncoder):
     @pending_message_capacity.setter
     def pending_message_capacity(self, value: int | None) -> None:
         try:
-            _PACK_i(self._buffer, self._offset + 24, 0 if value is None else value)
+            raw = 0 if value is None else value
+            _FITS_i(raw)
+            _PACK_i(self._buffer, self._offset + 24, raw)
         except _FAILURES:
             raise _refused(self, "pendingMessageCapacity", "int32 or None", value) from None
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 _CODEC_q = _Struct("<q")
 _UNPACK_HEADER = HEADER.unpack
 _UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
 _HEAD = b"\x08\x00P\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sq").unpack_from
@@ -110,6 +111,7 @@ class HeartbeatResponseEncoder(_HeartbeatResponseLayout, _MessageEncoder):
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "correlationId", "int64", value) from None

@@ -46,7 +46,9 @@ _UNPACK_32_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<32xi").u
 _UNPACK_36_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<36xi").unpack_from
 _BooleanType_or_none_of = _OptionalEnumLookup(BooleanType, -2147483648)
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"(\x00(\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqqiiiiiiI").unpack_from
@@ -259,6 +261,7 @@ class JoinLogEncoder(_JoinLogLayout, _MessageEncoder):
     @log_position.setter
     def log_position(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "logPosition", "int64", value) from None
@@ -271,6 +274,7 @@ class JoinLogEncoder(_JoinLogLayout, _MessageEncoder):
     @max_log_position.setter
     def max_log_position(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "maxLogPosition", "int64", value) from None
@@ -283,6 +287,7 @@ class JoinLogEncoder(_JoinLogLayout, _MessageEncoder):
     @member_id.setter
     def member_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 16, value)
         except _FAILURES:
             raise _refused(self, "memberId", "int32", value) from None
@@ -295,6 +300,7 @@ class JoinLogEncoder(_JoinLogLayout, _MessageEncoder):
     @log_session_id.setter
     def log_session_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 20, value)
         except _FAILURES:
             raise _refused(self, "logSessionId", "int32", value) from None
@@ -307,6 +313,7 @@ class JoinLogEncoder(_JoinLogLayout, _MessageEncoder):
     @log_stream_id.setter
     def log_stream_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 24, value)
         except _FAILURES:
             raise _refused(self, "logStreamId", "int32", value) from None
@@ -319,6 +326,7 @@ class JoinLogEncoder(_JoinLogLayout, _MessageEncoder):
     @is_startup.setter
     def is_startup(self, value: BooleanType) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 28, value)
         except _FAILURES:
             raise _refused(self, "isStartup", "BooleanType, int32", value) from None
@@ -331,6 +339,7 @@ class JoinLogEncoder(_JoinLogLayout, _MessageEncoder):
     @role.setter
     def role(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 32, value)
         except _FAILURES:
             raise _refused(self, "role", "int32", value) from None
@@ -346,7 +355,9 @@ class JoinLogEncoder(_JoinLogLayout, _MessageEncoder):
     @is_standby.setter
     def is_standby(self, value: BooleanType | None) -> None:
         try:
-            _PACK_i(self._buffer, self._offset + 36, -2147483648 if value is None else value)
+            raw = -2147483648 if value is None else value
+            _FITS_i(raw)
+            _PACK_i(self._buffer, self._offset + 36, raw)
         except _FAILURES:
             raise _refused(self, "isStandby", "BooleanType, int32 or None", value) from None
 

@@ -43,7 +43,9 @@ _UNPACK_32_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<32xi").u
 _ChangeType_of = _EnumLookup(ChangeType)
 _UNPACK_36_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<36xi").unpack_from
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"(\x00\x19\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqqqiiiiI").unpack_from
@@ -239,6 +241,7 @@ class MembershipChangeEventEncoder(_MembershipChangeEventLayout, _MessageEncoder
     @leadership_term_id.setter
     def leadership_term_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "leadershipTermId", "int64", value) from None
@@ -251,6 +254,7 @@ class MembershipChangeEventEncoder(_MembershipChangeEventLayout, _MessageEncoder
     @log_position.setter
     def log_position(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "logPosition", "int64", value) from None
@@ -263,6 +267,7 @@ class MembershipChangeEventEncoder(_MembershipChangeEventLayout, _MessageEncoder
     @timestamp.setter
     def timestamp(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 16, value)
         except _FAILURES:
             raise _refused(self, "timestamp", "int64", value) from None
@@ -275,6 +280,7 @@ class MembershipChangeEventEncoder(_MembershipChangeEventLayout, _MessageEncoder
     @leader_member_id.setter
     def leader_member_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 24, value)
         except _FAILURES:
             raise _refused(self, "leaderMemberId", "int32", value) from None
@@ -287,6 +293,7 @@ class MembershipChangeEventEncoder(_MembershipChangeEventLayout, _MessageEncoder
     @cluster_size.setter
     def cluster_size(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 28, value)
         except _FAILURES:
             raise _refused(self, "clusterSize", "int32", value) from None
@@ -299,6 +306,7 @@ class MembershipChangeEventEncoder(_MembershipChangeEventLayout, _MessageEncoder
     @change_type.setter
     def change_type(self, value: ChangeType) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 32, value)
         except _FAILURES:
             raise _refused(self, "changeType", "ChangeType, int32", value) from None
@@ -311,6 +319,7 @@ class MembershipChangeEventEncoder(_MembershipChangeEventLayout, _MessageEncoder
     @member_id.setter
     def member_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 36, value)
         except _FAILURES:
             raise _refused(self, "memberId", "int32", value) from None

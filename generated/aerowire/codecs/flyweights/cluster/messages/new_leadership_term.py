@@ -47,7 +47,9 @@ _UNPACK_80_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<80xi").u
 _UNPACK_84_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<84xi").unpack_from
 _BooleanType_of = _EnumLookup(BooleanType)
 _UNPACK_88_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<88xq").unpack_from
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"`\x005\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqqqqqqqqqiiiiq").unpack_from
@@ -356,6 +358,7 @@ class NewLeadershipTermEncoder(_NewLeadershipTermLayout, _MessageEncoder):
     @log_leadership_term_id.setter
     def log_leadership_term_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "logLeadershipTermId", "int64", value) from None
@@ -368,6 +371,7 @@ class NewLeadershipTermEncoder(_NewLeadershipTermLayout, _MessageEncoder):
     @next_leadership_term_id.setter
     def next_leadership_term_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "nextLeadershipTermId", "int64", value) from None
@@ -380,6 +384,7 @@ class NewLeadershipTermEncoder(_NewLeadershipTermLayout, _MessageEncoder):
     @next_term_base_log_position.setter
     def next_term_base_log_position(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 16, value)
         except _FAILURES:
             raise _refused(self, "nextTermBaseLogPosition", "int64", value) from None
@@ -392,6 +397,7 @@ class NewLeadershipTermEncoder(_NewLeadershipTermLayout, _MessageEncoder):
     @next_log_position.setter
     def next_log_position(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 24, value)
         except _FAILURES:
             raise _refused(self, "nextLogPosition", "int64", value) from None
@@ -404,6 +410,7 @@ class NewLeadershipTermEncoder(_NewLeadershipTermLayout, _MessageEncoder):
     @leadership_term_id.setter
     def leadership_term_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 32, value)
         except _FAILURES:
             raise _refused(self, "leadershipTermId", "int64", value) from None
@@ -416,6 +423,7 @@ class NewLeadershipTermEncoder(_NewLeadershipTermLayout, _MessageEncoder):
     @term_base_log_position.setter
     def term_base_log_position(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 40, value)
         except _FAILURES:
             raise _refused(self, "termBaseLogPosition", "int64", value) from None
@@ -428,6 +436,7 @@ class NewLeadershipTermEncoder(_NewLeadershipTermLayout, _MessageEncoder):
     @log_position.setter
     def log_position(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 48, value)
         except _FAILURES:
             raise _refused(self, "logPosition", "int64", value) from None
@@ -440,6 +449,7 @@ class NewLeadershipTermEncoder(_NewLeadershipTermLayout, _MessageEncoder):
     @leader_recording_id.setter
     def leader_recording_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 56, value)
         except _FAILURES:
             raise _refused(self, "leaderRecordingId", "int64", value) from None
@@ -452,6 +462,7 @@ class NewLeadershipTermEncoder(_NewLeadershipTermLayout, _MessageEncoder):
     @timestamp.setter
     def timestamp(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 64, value)
         except _FAILURES:
             raise _refused(self, "timestamp", "int64", value) from None
@@ -464,6 +475,7 @@ class NewLeadershipTermEncoder(_NewLeadershipTermLayout, _MessageEncoder):
     @leader_member_id.setter
     def leader_member_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 72, value)
         except _FAILURES:
             raise _refused(self, "leaderMemberId", "int32", value) from None
@@ -476,6 +488,7 @@ class NewLeadershipTermEncoder(_NewLeadershipTermLayout, _MessageEncoder):
     @log_session_id.setter
     def log_session_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 76, value)
         except _FAILURES:
             raise _refused(self, "logSessionId", "int32", value) from None
@@ -489,7 +502,9 @@ class NewLeadershipTermEncoder(_NewLeadershipTermLayout, _MessageEncoder):
     @app_version.setter
     def app_version(self, value: int | None) -> None:
         try:
-            _PACK_i(self._buffer, self._offset + 80, 0 if value is None else value)
+            raw = 0 if value is None else value
+            _FITS_i(raw)
+            _PACK_i(self._buffer, self._offset + 80, raw)
         except _FAILURES:
             raise _refused(self, "appVersion", "int32 or None", value) from None
 
@@ -501,6 +516,7 @@ class NewLeadershipTermEncoder(_NewLeadershipTermLayout, _MessageEncoder):
     @is_startup.setter
     def is_startup(self, value: BooleanType) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 84, value)
         except _FAILURES:
             raise _refused(self, "isStartup", "BooleanType, int32", value) from None
@@ -516,7 +532,9 @@ class NewLeadershipTermEncoder(_NewLeadershipTermLayout, _MessageEncoder):
     @commit_position.setter
     def commit_position(self, value: int | None) -> None:
         try:
-            _PACK_q(self._buffer, self._offset + 88, -9223372036854775808 if value is None else value)
+            raw = -9223372036854775808 if value is None else value
+            _FITS_q(raw)
+            _PACK_q(self._buffer, self._offset + 88, raw)
         except _FAILURES:
             raise _refused(self, "commitPosition", "int64 or None", value) from None
 

@@ -41,7 +41,9 @@ _UNPACK_36_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<36xi").u
 _UNPACK_40_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<40xi").unpack_from
 _ClusterTimeUnit_or_none_of = _OptionalEnumLookup(ClusterTimeUnit, -2147483648)
 _UNPACK_44_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<44xi").unpack_from
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"0\x00\x18\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqqqqiiii").unpack_from
@@ -231,6 +233,7 @@ class NewLeadershipTermEventEncoder(_NewLeadershipTermEventLayout, _MessageEncod
     @leadership_term_id.setter
     def leadership_term_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "leadershipTermId", "int64", value) from None
@@ -243,6 +246,7 @@ class NewLeadershipTermEventEncoder(_NewLeadershipTermEventLayout, _MessageEncod
     @log_position.setter
     def log_position(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "logPosition", "int64", value) from None
@@ -255,6 +259,7 @@ class NewLeadershipTermEventEncoder(_NewLeadershipTermEventLayout, _MessageEncod
     @timestamp.setter
     def timestamp(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 16, value)
         except _FAILURES:
             raise _refused(self, "timestamp", "int64", value) from None
@@ -267,6 +272,7 @@ class NewLeadershipTermEventEncoder(_NewLeadershipTermEventLayout, _MessageEncod
     @term_base_log_position.setter
     def term_base_log_position(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 24, value)
         except _FAILURES:
             raise _refused(self, "termBaseLogPosition", "int64", value) from None
@@ -279,6 +285,7 @@ class NewLeadershipTermEventEncoder(_NewLeadershipTermEventLayout, _MessageEncod
     @leader_member_id.setter
     def leader_member_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 32, value)
         except _FAILURES:
             raise _refused(self, "leaderMemberId", "int32", value) from None
@@ -291,6 +298,7 @@ class NewLeadershipTermEventEncoder(_NewLeadershipTermEventLayout, _MessageEncod
     @log_session_id.setter
     def log_session_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 36, value)
         except _FAILURES:
             raise _refused(self, "logSessionId", "int32", value) from None
@@ -306,7 +314,9 @@ class NewLeadershipTermEventEncoder(_NewLeadershipTermEventLayout, _MessageEncod
     @time_unit.setter
     def time_unit(self, value: ClusterTimeUnit | None) -> None:
         try:
-            _PACK_i(self._buffer, self._offset + 40, -2147483648 if value is None else value)
+            raw = -2147483648 if value is None else value
+            _FITS_i(raw)
+            _PACK_i(self._buffer, self._offset + 40, raw)
         except _FAILURES:
             raise _refused(self, "timeUnit", "ClusterTimeUnit, int32 or None", value) from None
 
@@ -322,7 +332,9 @@ class NewLeadershipTermEventEncoder(_NewLeadershipTermEventLayout, _MessageEncod
     @app_version.setter
     def app_version(self, value: int | None) -> None:
         try:
-            _PACK_i(self._buffer, self._offset + 44, 0 if value is None else value)
+            raw = 0 if value is None else value
+            _FITS_i(raw)
+            _PACK_i(self._buffer, self._offset + 44, raw)
         except _FAILURES:
             raise _refused(self, "appVersion", "int32 or None", value) from None
 

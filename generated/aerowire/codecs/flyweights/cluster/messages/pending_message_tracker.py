@@ -34,7 +34,9 @@ _UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpac
 _UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
 _UNPACK_16_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xi").unpack_from
 _UNPACK_20_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<20xi").unpack_from
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"\x18\x00k\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqqii").unpack_from
@@ -165,6 +167,7 @@ class PendingMessageTrackerEncoder(_PendingMessageTrackerLayout, _MessageEncoder
     @next_service_session_id.setter
     def next_service_session_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "nextServiceSessionId", "int64", value) from None
@@ -177,6 +180,7 @@ class PendingMessageTrackerEncoder(_PendingMessageTrackerLayout, _MessageEncoder
     @log_service_session_id.setter
     def log_service_session_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "logServiceSessionId", "int64", value) from None
@@ -190,7 +194,9 @@ class PendingMessageTrackerEncoder(_PendingMessageTrackerLayout, _MessageEncoder
     @pending_message_capacity.setter
     def pending_message_capacity(self, value: int | None) -> None:
         try:
-            _PACK_i(self._buffer, self._offset + 16, 0 if value is None else value)
+            raw = 0 if value is None else value
+            _FITS_i(raw)
+            _PACK_i(self._buffer, self._offset + 16, raw)
         except _FAILURES:
             raise _refused(self, "pendingMessageCapacity", "int32 or None", value) from None
 
@@ -202,6 +208,7 @@ class PendingMessageTrackerEncoder(_PendingMessageTrackerLayout, _MessageEncoder
     @service_id.setter
     def service_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 20, value)
         except _FAILURES:
             raise _refused(self, "serviceId", "int32", value) from None

@@ -34,6 +34,7 @@ _UNPACK_HEADER = HEADER.unpack
 _UNPACK_0_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<i").unpack_from
 _UNPACK_4_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<4xi").unpack_from
 _BooleanType_of = _EnumLookup(BooleanType)
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"\x08\x00#\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sii").unpack_from
@@ -131,6 +132,7 @@ class RemoveMemberEncoder(_RemoveMemberLayout, _MessageEncoder):
     @member_id.setter
     def member_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "memberId", "int32", value) from None
@@ -143,6 +145,7 @@ class RemoveMemberEncoder(_RemoveMemberLayout, _MessageEncoder):
     @is_passive.setter
     def is_passive(self, value: BooleanType) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 4, value)
         except _FAILURES:
             raise _refused(self, "isPassive", "BooleanType, int32", value) from None

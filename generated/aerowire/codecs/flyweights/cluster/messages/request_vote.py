@@ -35,7 +35,9 @@ _UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unp
 _UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
 _UNPACK_24_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xi").unpack_from
 _UNPACK_28_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<28xi").unpack_from
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b" \x003\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqqqii").unpack_from
@@ -190,6 +192,7 @@ class RequestVoteEncoder(_RequestVoteLayout, _MessageEncoder):
     @log_leadership_term_id.setter
     def log_leadership_term_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "logLeadershipTermId", "int64", value) from None
@@ -202,6 +205,7 @@ class RequestVoteEncoder(_RequestVoteLayout, _MessageEncoder):
     @log_position.setter
     def log_position(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "logPosition", "int64", value) from None
@@ -214,6 +218,7 @@ class RequestVoteEncoder(_RequestVoteLayout, _MessageEncoder):
     @candidate_term_id.setter
     def candidate_term_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 16, value)
         except _FAILURES:
             raise _refused(self, "candidateTermId", "int64", value) from None
@@ -226,6 +231,7 @@ class RequestVoteEncoder(_RequestVoteLayout, _MessageEncoder):
     @candidate_member_id.setter
     def candidate_member_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 24, value)
         except _FAILURES:
             raise _refused(self, "candidateMemberId", "int32", value) from None
@@ -242,7 +248,9 @@ class RequestVoteEncoder(_RequestVoteLayout, _MessageEncoder):
     @protocol_version.setter
     def protocol_version(self, value: int | None) -> None:
         try:
-            _PACK_i(self._buffer, self._offset + 28, 0 if value is None else value)
+            raw = 0 if value is None else value
+            _FITS_i(raw)
+            _PACK_i(self._buffer, self._offset + 28, raw)
         except _FAILURES:
             raise _refused(self, "protocolVersion", "int32 or None", value) from None
 

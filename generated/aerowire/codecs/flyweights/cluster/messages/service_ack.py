@@ -35,7 +35,9 @@ _UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unp
 _UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
 _UNPACK_24_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xq").unpack_from
 _UNPACK_32_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<32xi").unpack_from
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"$\x00!\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqqqqi").unpack_from
@@ -180,6 +182,7 @@ class ServiceAckEncoder(_ServiceAckLayout, _MessageEncoder):
     @log_position.setter
     def log_position(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "logPosition", "int64", value) from None
@@ -192,6 +195,7 @@ class ServiceAckEncoder(_ServiceAckLayout, _MessageEncoder):
     @timestamp.setter
     def timestamp(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "timestamp", "int64", value) from None
@@ -204,6 +208,7 @@ class ServiceAckEncoder(_ServiceAckLayout, _MessageEncoder):
     @ack_id.setter
     def ack_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 16, value)
         except _FAILURES:
             raise _refused(self, "ackId", "int64", value) from None
@@ -218,6 +223,7 @@ class ServiceAckEncoder(_ServiceAckLayout, _MessageEncoder):
     @relevant_id.setter
     def relevant_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 24, value)
         except _FAILURES:
             raise _refused(self, "relevantId", "int64", value) from None
@@ -230,6 +236,7 @@ class ServiceAckEncoder(_ServiceAckLayout, _MessageEncoder):
     @service_id.setter
     def service_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 32, value)
         except _FAILURES:
             raise _refused(self, "serviceId", "int32", value) from None

@@ -35,7 +35,9 @@ _UNPACK_HEADER = HEADER.unpack
 _UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
 _UNPACK_8_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xi").unpack_from
 _BooleanType_of = _EnumLookup(BooleanType)
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"\x0c\x00*\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqi").unpack_from
@@ -132,6 +134,7 @@ class ServiceTerminationPositionEncoder(_ServiceTerminationPositionLayout, _Mess
     @log_position.setter
     def log_position(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "logPosition", "int64", value) from None
@@ -147,7 +150,9 @@ class ServiceTerminationPositionEncoder(_ServiceTerminationPositionLayout, _Mess
     @ack_required.setter
     def ack_required(self, value: BooleanType | None) -> None:
         try:
-            _PACK_i(self._buffer, self._offset + 8, -2147483648 if value is None else value)
+            raw = -2147483648 if value is None else value
+            _FITS_i(raw)
+            _PACK_i(self._buffer, self._offset + 8, raw)
         except _FAILURES:
             raise _refused(self, "ackRequired", "BooleanType, int32 or None", value) from None
 

@@ -37,7 +37,9 @@ _UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unp
 _UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
 _UNPACK_24_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xi").unpack_from
 _CloseReason_of = _EnumLookup(CloseReason)
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"\x1c\x00\x16\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqqqi").unpack_from
@@ -155,6 +157,7 @@ class SessionCloseEventEncoder(_SessionCloseEventLayout, _MessageEncoder):
     @leadership_term_id.setter
     def leadership_term_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "leadershipTermId", "int64", value) from None
@@ -167,6 +170,7 @@ class SessionCloseEventEncoder(_SessionCloseEventLayout, _MessageEncoder):
     @cluster_session_id.setter
     def cluster_session_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "clusterSessionId", "int64", value) from None
@@ -179,6 +183,7 @@ class SessionCloseEventEncoder(_SessionCloseEventLayout, _MessageEncoder):
     @timestamp.setter
     def timestamp(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 16, value)
         except _FAILURES:
             raise _refused(self, "timestamp", "int64", value) from None
@@ -191,6 +196,7 @@ class SessionCloseEventEncoder(_SessionCloseEventLayout, _MessageEncoder):
     @close_reason.setter
     def close_reason(self, value: CloseReason) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 24, value)
         except _FAILURES:
             raise _refused(self, "closeReason", "CloseReason, int32", value) from None

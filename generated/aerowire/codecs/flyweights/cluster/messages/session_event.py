@@ -43,7 +43,9 @@ _EventCode_of = _EnumLookup(EventCode)
 _UNPACK_32_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<32xi").unpack_from
 _UNPACK_36_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<36xq").unpack_from
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b",\x00\x02\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqqqiiiqI").unpack_from
@@ -251,6 +253,7 @@ class SessionEventEncoder(_SessionEventLayout, _MessageEncoder):
     @cluster_session_id.setter
     def cluster_session_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "clusterSessionId", "int64", value) from None
@@ -263,6 +266,7 @@ class SessionEventEncoder(_SessionEventLayout, _MessageEncoder):
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "correlationId", "int64", value) from None
@@ -275,6 +279,7 @@ class SessionEventEncoder(_SessionEventLayout, _MessageEncoder):
     @leadership_term_id.setter
     def leadership_term_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 16, value)
         except _FAILURES:
             raise _refused(self, "leadershipTermId", "int64", value) from None
@@ -287,6 +292,7 @@ class SessionEventEncoder(_SessionEventLayout, _MessageEncoder):
     @leader_member_id.setter
     def leader_member_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 24, value)
         except _FAILURES:
             raise _refused(self, "leaderMemberId", "int32", value) from None
@@ -299,6 +305,7 @@ class SessionEventEncoder(_SessionEventLayout, _MessageEncoder):
     @code.setter
     def code(self, value: EventCode) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 28, value)
         except _FAILURES:
             raise _refused(self, "code", "EventCode, int32", value) from None
@@ -315,7 +322,9 @@ class SessionEventEncoder(_SessionEventLayout, _MessageEncoder):
     @version.setter
     def version(self, value: int | None) -> None:
         try:
-            _PACK_i(self._buffer, self._offset + 32, 0 if value is None else value)
+            raw = 0 if value is None else value
+            _FITS_i(raw)
+            _PACK_i(self._buffer, self._offset + 32, raw)
         except _FAILURES:
             raise _refused(self, "version", "int32 or None", value) from None
 
@@ -331,7 +340,9 @@ class SessionEventEncoder(_SessionEventLayout, _MessageEncoder):
     @leader_heartbeat_timeout_ns.setter
     def leader_heartbeat_timeout_ns(self, value: int | None) -> None:
         try:
-            _PACK_q(self._buffer, self._offset + 36, -9223372036854775808 if value is None else value)
+            raw = -9223372036854775808 if value is None else value
+            _FITS_q(raw)
+            _PACK_q(self._buffer, self._offset + 36, raw)
         except _FAILURES:
             raise _refused(self, "leaderHeartbeatTimeoutNs", "int64 or None", value) from None
 

@@ -38,7 +38,9 @@ _UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").u
 _UNPACK_24_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xq").unpack_from
 _UNPACK_32_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<32xi").unpack_from
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"$\x00\x15\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqqqqiI").unpack_from
@@ -220,6 +222,7 @@ class SessionOpenEventEncoder(_SessionOpenEventLayout, _MessageEncoder):
     @leadership_term_id.setter
     def leadership_term_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "leadershipTermId", "int64", value) from None
@@ -232,6 +235,7 @@ class SessionOpenEventEncoder(_SessionOpenEventLayout, _MessageEncoder):
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "correlationId", "int64", value) from None
@@ -244,6 +248,7 @@ class SessionOpenEventEncoder(_SessionOpenEventLayout, _MessageEncoder):
     @cluster_session_id.setter
     def cluster_session_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 16, value)
         except _FAILURES:
             raise _refused(self, "clusterSessionId", "int64", value) from None
@@ -256,6 +261,7 @@ class SessionOpenEventEncoder(_SessionOpenEventLayout, _MessageEncoder):
     @timestamp.setter
     def timestamp(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 24, value)
         except _FAILURES:
             raise _refused(self, "timestamp", "int64", value) from None
@@ -268,6 +274,7 @@ class SessionOpenEventEncoder(_SessionOpenEventLayout, _MessageEncoder):
     @response_stream_id.setter
     def response_stream_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 32, value)
         except _FAILURES:
             raise _refused(self, "responseStreamId", "int32", value) from None

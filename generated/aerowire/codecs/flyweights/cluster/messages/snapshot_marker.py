@@ -42,7 +42,9 @@ _SnapshotMark_of = _EnumLookup(SnapshotMark)
 _UNPACK_32_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<32xi").unpack_from
 _ClusterTimeUnit_or_none_of = _OptionalEnumLookup(ClusterTimeUnit, -2147483648)
 _UNPACK_36_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<36xi").unpack_from
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"(\x00d\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqqqiiii").unpack_from
@@ -208,6 +210,7 @@ class SnapshotMarkerEncoder(_SnapshotMarkerLayout, _MessageEncoder):
     @type_id.setter
     def type_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "typeId", "int64", value) from None
@@ -220,6 +223,7 @@ class SnapshotMarkerEncoder(_SnapshotMarkerLayout, _MessageEncoder):
     @log_position.setter
     def log_position(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "logPosition", "int64", value) from None
@@ -232,6 +236,7 @@ class SnapshotMarkerEncoder(_SnapshotMarkerLayout, _MessageEncoder):
     @leadership_term_id.setter
     def leadership_term_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 16, value)
         except _FAILURES:
             raise _refused(self, "leadershipTermId", "int64", value) from None
@@ -244,6 +249,7 @@ class SnapshotMarkerEncoder(_SnapshotMarkerLayout, _MessageEncoder):
     @index.setter
     def index(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 24, value)
         except _FAILURES:
             raise _refused(self, "index", "int32", value) from None
@@ -256,6 +262,7 @@ class SnapshotMarkerEncoder(_SnapshotMarkerLayout, _MessageEncoder):
     @mark.setter
     def mark(self, value: SnapshotMark) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 28, value)
         except _FAILURES:
             raise _refused(self, "mark", "SnapshotMark, int32", value) from None
@@ -271,7 +278,9 @@ class SnapshotMarkerEncoder(_SnapshotMarkerLayout, _MessageEncoder):
     @time_unit.setter
     def time_unit(self, value: ClusterTimeUnit | None) -> None:
         try:
-            _PACK_i(self._buffer, self._offset + 32, -2147483648 if value is None else value)
+            raw = -2147483648 if value is None else value
+            _FITS_i(raw)
+            _PACK_i(self._buffer, self._offset + 32, raw)
         except _FAILURES:
             raise _refused(self, "timeUnit", "ClusterTimeUnit, int32 or None", value) from None
 
@@ -287,7 +296,9 @@ class SnapshotMarkerEncoder(_SnapshotMarkerLayout, _MessageEncoder):
     @app_version.setter
     def app_version(self, value: int | None) -> None:
         try:
-            _PACK_i(self._buffer, self._offset + 36, 0 if value is None else value)
+            raw = 0 if value is None else value
+            _FITS_i(raw)
+            _PACK_i(self._buffer, self._offset + 36, raw)
         except _FAILURES:
             raise _refused(self, "appVersion", "int32 or None", value) from None
 

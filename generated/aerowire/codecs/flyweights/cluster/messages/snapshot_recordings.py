@@ -45,7 +45,9 @@ _UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").u
 _UNPACK_24_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xq").unpack_from
 _UNPACK_32_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<32xq").unpack_from
 _UNPACK_40_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<40xi").unpack_from
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
 _UNPACK_HEADER = HEADER.unpack
 _UNPACK_0_UHH: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<HH").unpack_from
@@ -179,6 +181,7 @@ class SnapshotRecordingsSnapshotsEncoder(_SnapshotRecordingsSnapshotsLayout, _En
     @recording_id.setter
     def recording_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "recordingId", "int64", value) from None
@@ -191,6 +194,7 @@ class SnapshotRecordingsSnapshotsEncoder(_SnapshotRecordingsSnapshotsLayout, _En
     @leadership_term_id.setter
     def leadership_term_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "leadershipTermId", "int64", value) from None
@@ -203,6 +207,7 @@ class SnapshotRecordingsSnapshotsEncoder(_SnapshotRecordingsSnapshotsLayout, _En
     @term_base_log_position.setter
     def term_base_log_position(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 16, value)
         except _FAILURES:
             raise _refused(self, "termBaseLogPosition", "int64", value) from None
@@ -215,6 +220,7 @@ class SnapshotRecordingsSnapshotsEncoder(_SnapshotRecordingsSnapshotsLayout, _En
     @log_position.setter
     def log_position(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 24, value)
         except _FAILURES:
             raise _refused(self, "logPosition", "int64", value) from None
@@ -227,6 +233,7 @@ class SnapshotRecordingsSnapshotsEncoder(_SnapshotRecordingsSnapshotsLayout, _En
     @timestamp.setter
     def timestamp(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 32, value)
         except _FAILURES:
             raise _refused(self, "timestamp", "int64", value) from None
@@ -239,6 +246,7 @@ class SnapshotRecordingsSnapshotsEncoder(_SnapshotRecordingsSnapshotsLayout, _En
     @service_id.setter
     def service_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 40, value)
         except _FAILURES:
             raise _refused(self, "serviceId", "int32", value) from None
@@ -377,6 +385,7 @@ class SnapshotRecordingsEncoder(_SnapshotRecordingsLayout, _MessageEncoder):
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "correlationId", "int64", value) from None

@@ -45,7 +45,9 @@ _UNPACK_24_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xq").u
 _UNPACK_32_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<32xq").unpack_from
 _UNPACK_40_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<40xi").unpack_from
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
 _UNPACK_HEADER = HEADER.unpack
 _UNPACK_8_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xi").unpack_from
@@ -203,6 +205,7 @@ class StandbySnapshotSnapshotsEncoder(_StandbySnapshotSnapshotsLayout, _EntryEnc
     @recording_id.setter
     def recording_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "recordingId", "int64", value) from None
@@ -215,6 +218,7 @@ class StandbySnapshotSnapshotsEncoder(_StandbySnapshotSnapshotsLayout, _EntryEnc
     @leadership_term_id.setter
     def leadership_term_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "leadershipTermId", "int64", value) from None
@@ -227,6 +231,7 @@ class StandbySnapshotSnapshotsEncoder(_StandbySnapshotSnapshotsLayout, _EntryEnc
     @term_base_log_position.setter
     def term_base_log_position(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 16, value)
         except _FAILURES:
             raise _refused(self, "termBaseLogPosition", "int64", value) from None
@@ -239,6 +244,7 @@ class StandbySnapshotSnapshotsEncoder(_StandbySnapshotSnapshotsLayout, _EntryEnc
     @log_position.setter
     def log_position(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 24, value)
         except _FAILURES:
             raise _refused(self, "logPosition", "int64", value) from None
@@ -251,6 +257,7 @@ class StandbySnapshotSnapshotsEncoder(_StandbySnapshotSnapshotsLayout, _EntryEnc
     @timestamp.setter
     def timestamp(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 32, value)
         except _FAILURES:
             raise _refused(self, "timestamp", "int64", value) from None
@@ -263,6 +270,7 @@ class StandbySnapshotSnapshotsEncoder(_StandbySnapshotSnapshotsLayout, _EntryEnc
     @service_id.setter
     def service_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 40, value)
         except _FAILURES:
             raise _refused(self, "serviceId", "int32", value) from None
@@ -461,6 +469,7 @@ class StandbySnapshotEncoder(_StandbySnapshotLayout, _MessageEncoder):
     @correlation_id.setter
     def correlation_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "correlationId", "int64", value) from None
@@ -473,6 +482,7 @@ class StandbySnapshotEncoder(_StandbySnapshotLayout, _MessageEncoder):
     @version.setter
     def version(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "version", "int32", value) from None
@@ -485,6 +495,7 @@ class StandbySnapshotEncoder(_StandbySnapshotLayout, _MessageEncoder):
     @response_stream_id.setter
     def response_stream_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 12, value)
         except _FAILURES:
             raise _refused(self, "responseStreamId", "int32", value) from None

@@ -32,7 +32,9 @@ _CODEC_i = _Struct("<i")
 _UNPACK_HEADER = HEADER.unpack
 _UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
 _UNPACK_8_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xi").unpack_from
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"\x0c\x009\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqi").unpack_from
@@ -126,6 +128,7 @@ class StopCatchupEncoder(_StopCatchupLayout, _MessageEncoder):
     @leadership_term_id.setter
     def leadership_term_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "leadershipTermId", "int64", value) from None
@@ -138,6 +141,7 @@ class StopCatchupEncoder(_StopCatchupLayout, _MessageEncoder):
     @follower_member_id.setter
     def follower_member_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "followerMemberId", "int32", value) from None

@@ -39,7 +39,9 @@ _UNPACK_24_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xi").u
 _UNPACK_28_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<28xi").unpack_from
 _UNPACK_32_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<32xi").unpack_from
 _BooleanType_of = _EnumLookup(BooleanType)
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"$\x004\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqqqiii").unpack_from
@@ -190,6 +192,7 @@ class VoteEncoder(_VoteLayout, _MessageEncoder):
     @candidate_term_id.setter
     def candidate_term_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "candidateTermId", "int64", value) from None
@@ -202,6 +205,7 @@ class VoteEncoder(_VoteLayout, _MessageEncoder):
     @log_leadership_term_id.setter
     def log_leadership_term_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "logLeadershipTermId", "int64", value) from None
@@ -214,6 +218,7 @@ class VoteEncoder(_VoteLayout, _MessageEncoder):
     @log_position.setter
     def log_position(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 16, value)
         except _FAILURES:
             raise _refused(self, "logPosition", "int64", value) from None
@@ -226,6 +231,7 @@ class VoteEncoder(_VoteLayout, _MessageEncoder):
     @candidate_member_id.setter
     def candidate_member_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 24, value)
         except _FAILURES:
             raise _refused(self, "candidateMemberId", "int32", value) from None
@@ -238,6 +244,7 @@ class VoteEncoder(_VoteLayout, _MessageEncoder):
     @follower_member_id.setter
     def follower_member_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 28, value)
         except _FAILURES:
             raise _refused(self, "followerMemberId", "int32", value) from None
@@ -250,6 +257,7 @@ class VoteEncoder(_VoteLayout, _MessageEncoder):
     @vote.setter
     def vote(self, value: BooleanType) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 32, value)
         except _FAILURES:
             raise _refused(self, "vote", "BooleanType, int32", value) from None

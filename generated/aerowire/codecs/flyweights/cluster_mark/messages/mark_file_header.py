@@ -51,7 +51,9 @@ _UNPACK_64_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<64xi").u
 _UNPACK_68_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<68xi").unpack_from
 _UNPACK_72_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<72xi").unpack_from
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
 _HEAD = b"\x80\x00\xc8\x00n\x00\x02\x00"
 _READ_1 = _Struct("<8siiqqqqiiiiiiiii52xI").unpack_from
@@ -502,6 +504,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @version.setter
     def version(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "version", "int32", value) from None
@@ -514,6 +517,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @component_type.setter
     def component_type(self, value: ClusterComponentType) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 4, value)
         except _FAILURES:
             raise _refused(self, "componentType", "ClusterComponentType, int32", value) from None
@@ -526,6 +530,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @activity_timestamp.setter
     def activity_timestamp(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "activityTimestamp", "int64", value) from None
@@ -538,6 +543,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @start_timestamp.setter
     def start_timestamp(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 16, value)
         except _FAILURES:
             raise _refused(self, "startTimestamp", "int64", value) from None
@@ -550,6 +556,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @pid.setter
     def pid(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 24, value)
         except _FAILURES:
             raise _refused(self, "pid", "int64", value) from None
@@ -562,6 +569,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @candidate_term_id.setter
     def candidate_term_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 32, value)
         except _FAILURES:
             raise _refused(self, "candidateTermId", "int64", value) from None
@@ -574,6 +582,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @archive_stream_id.setter
     def archive_stream_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 40, value)
         except _FAILURES:
             raise _refused(self, "archiveStreamId", "int32", value) from None
@@ -586,6 +595,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @service_stream_id.setter
     def service_stream_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 44, value)
         except _FAILURES:
             raise _refused(self, "serviceStreamId", "int32", value) from None
@@ -598,6 +608,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @consensus_module_stream_id.setter
     def consensus_module_stream_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 48, value)
         except _FAILURES:
             raise _refused(self, "consensusModuleStreamId", "int32", value) from None
@@ -610,6 +621,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @ingress_stream_id.setter
     def ingress_stream_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 52, value)
         except _FAILURES:
             raise _refused(self, "ingressStreamId", "int32", value) from None
@@ -622,6 +634,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @member_id.setter
     def member_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 56, value)
         except _FAILURES:
             raise _refused(self, "memberId", "int32", value) from None
@@ -634,6 +647,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @service_id.setter
     def service_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 60, value)
         except _FAILURES:
             raise _refused(self, "serviceId", "int32", value) from None
@@ -646,6 +660,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @header_length.setter
     def header_length(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 64, value)
         except _FAILURES:
             raise _refused(self, "headerLength", "int32", value) from None
@@ -658,6 +673,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @error_buffer_length.setter
     def error_buffer_length(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 68, value)
         except _FAILURES:
             raise _refused(self, "errorBufferLength", "int32", value) from None
@@ -670,6 +686,7 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     @cluster_id.setter
     def cluster_id(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 72, value)
         except _FAILURES:
             raise _refused(self, "clusterId", "int32", value) from None

@@ -32,6 +32,7 @@ _UNPACK_HEADER = HEADER.unpack
 _UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
 _UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
 _UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
+_FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
 _HEAD = b"\x18\x00-\x01p\x00\x0a\x00\x00\x00\x00\x00\x00\x00\x00\x00"
 _READ_1 = _Struct("<16sqqq").unpack_from
@@ -138,6 +139,7 @@ class CandidateTermEncoder(_CandidateTermLayout, _MessageEncoder):
     @candidate_term_id.setter
     def candidate_term_id(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "candidateTermId", "int64", value) from None
@@ -150,6 +152,7 @@ class CandidateTermEncoder(_CandidateTermLayout, _MessageEncoder):
     @timestamp.setter
     def timestamp(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 8, value)
         except _FAILURES:
             raise _refused(self, "timestamp", "int64", value) from None
@@ -162,6 +165,7 @@ class CandidateTermEncoder(_CandidateTermLayout, _MessageEncoder):
     @log_position.setter
     def log_position(self, value: int) -> None:
         try:
+            _FITS_q(value)
             _PACK_q(self._buffer, self._offset + 16, value)
         except _FAILURES:
             raise _refused(self, "logPosition", "int64", value) from None

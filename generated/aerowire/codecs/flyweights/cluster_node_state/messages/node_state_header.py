@@ -31,6 +31,7 @@ _CODEC_i = _Struct("<i")
 _UNPACK_HEADER = HEADER.unpack
 _UNPACK_0_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<i").unpack_from
 _UNPACK_4_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<4xi").unpack_from
+_FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
 _HEAD = b"\x08\x00,\x01p\x00\x0a\x00\x00\x00\x00\x00\x00\x00\x00\x00"
 _READ_1 = _Struct("<16sii").unpack_from
@@ -124,6 +125,7 @@ class NodeStateHeaderEncoder(_NodeStateHeaderLayout, _MessageEncoder):
     @version.setter
     def version(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset, value)
         except _FAILURES:
             raise _refused(self, "version", "int32", value) from None
@@ -136,6 +138,7 @@ class NodeStateHeaderEncoder(_NodeStateHeaderLayout, _MessageEncoder):
     @padding.setter
     def padding(self, value: int) -> None:
         try:
+            _FITS_i(value)
             _PACK_i(self._buffer, self._offset + 4, value)
         except _FAILURES:
             raise _refused(self, "padding", "int32", value) from None
