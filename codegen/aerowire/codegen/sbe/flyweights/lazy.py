@@ -71,7 +71,7 @@ def _unions(model: Model) -> list[str]:
     lines: list[str] = []
     for module in sorted(places, key=lambda one: import_key(one)[1]):
         names = sorted((places[module], f"{places[module]}Decoder"), key=import_key)
-        lines.append(f"    from .messages.{module} import {', '.join(names)}")
+        lines += import_lines(f".messages.{module}", names, 1)
     for alias, suffix in (("_AnyMessage", ""), ("_AnyDecoder", "Decoder")) if places else ():
         kinds = [f"{stem}{suffix}" for stem in places.values()]
         line = f"    {alias} = {' | '.join(kinds)}"

@@ -16,54 +16,162 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer as _Buffer
 
     from .messages.archive_id_request import ArchiveIdRequest, ArchiveIdRequestDecoder
-    from .messages.attach_segments_request import AttachSegmentsRequest, AttachSegmentsRequestDecoder
-    from .messages.auth_connect_request import AuthConnectRequest, AuthConnectRequestDecoder
-    from .messages.bounded_replay_request import BoundedReplayRequest, BoundedReplayRequestDecoder
+    from .messages.attach_segments_request import (
+        AttachSegmentsRequest,
+        AttachSegmentsRequestDecoder,
+    )
+    from .messages.auth_connect_request import (
+        AuthConnectRequest,
+        AuthConnectRequestDecoder,
+    )
+    from .messages.bounded_replay_request import (
+        BoundedReplayRequest,
+        BoundedReplayRequestDecoder,
+    )
     from .messages.catalog_header import CatalogHeader, CatalogHeaderDecoder
     from .messages.challenge import Challenge, ChallengeDecoder
     from .messages.challenge_response import ChallengeResponse, ChallengeResponseDecoder
-    from .messages.close_session_request import CloseSessionRequest, CloseSessionRequestDecoder
+    from .messages.close_session_request import (
+        CloseSessionRequest,
+        CloseSessionRequestDecoder,
+    )
     from .messages.control_response import ControlResponse, ControlResponseDecoder
-    from .messages.delete_detached_segments_request import DeleteDetachedSegmentsRequest, DeleteDetachedSegmentsRequestDecoder
-    from .messages.detach_segments_request import DetachSegmentsRequest, DetachSegmentsRequestDecoder
-    from .messages.extend_recording_request import ExtendRecordingRequest, ExtendRecordingRequestDecoder
-    from .messages.extend_recording_request2 import ExtendRecordingRequest2, ExtendRecordingRequest2Decoder
-    from .messages.find_last_matching_recording_request import FindLastMatchingRecordingRequest, FindLastMatchingRecordingRequestDecoder
+    from .messages.delete_detached_segments_request import (
+        DeleteDetachedSegmentsRequest,
+        DeleteDetachedSegmentsRequestDecoder,
+    )
+    from .messages.detach_segments_request import (
+        DetachSegmentsRequest,
+        DetachSegmentsRequestDecoder,
+    )
+    from .messages.extend_recording_request import (
+        ExtendRecordingRequest,
+        ExtendRecordingRequestDecoder,
+    )
+    from .messages.extend_recording_request2 import (
+        ExtendRecordingRequest2,
+        ExtendRecordingRequest2Decoder,
+    )
+    from .messages.find_last_matching_recording_request import (
+        FindLastMatchingRecordingRequest,
+        FindLastMatchingRecordingRequestDecoder,
+    )
     from .messages.keep_alive_request import KeepAliveRequest, KeepAliveRequestDecoder
-    from .messages.list_recording_request import ListRecordingRequest, ListRecordingRequestDecoder
-    from .messages.list_recording_subscriptions_request import ListRecordingSubscriptionsRequest, ListRecordingSubscriptionsRequestDecoder
-    from .messages.list_recordings_for_uri_request import ListRecordingsForUriRequest, ListRecordingsForUriRequestDecoder
-    from .messages.list_recordings_request import ListRecordingsRequest, ListRecordingsRequestDecoder
-    from .messages.max_recorded_position_request import MaxRecordedPositionRequest, MaxRecordedPositionRequestDecoder
-    from .messages.migrate_segments_request import MigrateSegmentsRequest, MigrateSegmentsRequestDecoder
+    from .messages.list_recording_request import (
+        ListRecordingRequest,
+        ListRecordingRequestDecoder,
+    )
+    from .messages.list_recording_subscriptions_request import (
+        ListRecordingSubscriptionsRequest,
+        ListRecordingSubscriptionsRequestDecoder,
+    )
+    from .messages.list_recordings_for_uri_request import (
+        ListRecordingsForUriRequest,
+        ListRecordingsForUriRequestDecoder,
+    )
+    from .messages.list_recordings_request import (
+        ListRecordingsRequest,
+        ListRecordingsRequestDecoder,
+    )
+    from .messages.max_recorded_position_request import (
+        MaxRecordedPositionRequest,
+        MaxRecordedPositionRequestDecoder,
+    )
+    from .messages.migrate_segments_request import (
+        MigrateSegmentsRequest,
+        MigrateSegmentsRequestDecoder,
+    )
     from .messages.ping import Ping, PingDecoder
-    from .messages.purge_recording_request import PurgeRecordingRequest, PurgeRecordingRequestDecoder
-    from .messages.purge_segments_request import PurgeSegmentsRequest, PurgeSegmentsRequestDecoder
-    from .messages.recording_descriptor import RecordingDescriptor, RecordingDescriptorDecoder
-    from .messages.recording_descriptor_header import RecordingDescriptorHeader, RecordingDescriptorHeaderDecoder
-    from .messages.recording_position_request import RecordingPositionRequest, RecordingPositionRequestDecoder
+    from .messages.purge_recording_request import (
+        PurgeRecordingRequest,
+        PurgeRecordingRequestDecoder,
+    )
+    from .messages.purge_segments_request import (
+        PurgeSegmentsRequest,
+        PurgeSegmentsRequestDecoder,
+    )
+    from .messages.recording_descriptor import (
+        RecordingDescriptor,
+        RecordingDescriptorDecoder,
+    )
+    from .messages.recording_descriptor_header import (
+        RecordingDescriptorHeader,
+        RecordingDescriptorHeaderDecoder,
+    )
+    from .messages.recording_position_request import (
+        RecordingPositionRequest,
+        RecordingPositionRequestDecoder,
+    )
     from .messages.recording_progress import RecordingProgress, RecordingProgressDecoder
-    from .messages.recording_signal_event import RecordingSignalEvent, RecordingSignalEventDecoder
+    from .messages.recording_signal_event import (
+        RecordingSignalEvent,
+        RecordingSignalEventDecoder,
+    )
     from .messages.recording_started import RecordingStarted, RecordingStartedDecoder
     from .messages.recording_stopped import RecordingStopped, RecordingStoppedDecoder
-    from .messages.recording_subscription_descriptor import RecordingSubscriptionDescriptor, RecordingSubscriptionDescriptorDecoder
+    from .messages.recording_subscription_descriptor import (
+        RecordingSubscriptionDescriptor,
+        RecordingSubscriptionDescriptorDecoder,
+    )
     from .messages.replay_request import ReplayRequest, ReplayRequestDecoder
-    from .messages.replay_token_request import ReplayTokenRequest, ReplayTokenRequestDecoder
+    from .messages.replay_token_request import (
+        ReplayTokenRequest,
+        ReplayTokenRequestDecoder,
+    )
     from .messages.replicate_request import ReplicateRequest, ReplicateRequestDecoder
     from .messages.replicate_request2 import ReplicateRequest2, ReplicateRequest2Decoder
-    from .messages.start_position_request import StartPositionRequest, StartPositionRequestDecoder
-    from .messages.start_recording_request import StartRecordingRequest, StartRecordingRequestDecoder
-    from .messages.start_recording_request2 import StartRecordingRequest2, StartRecordingRequest2Decoder
-    from .messages.stop_all_replays_request import StopAllReplaysRequest, StopAllReplaysRequestDecoder
-    from .messages.stop_position_request import StopPositionRequest, StopPositionRequestDecoder
-    from .messages.stop_recording_by_identity_request import StopRecordingByIdentityRequest, StopRecordingByIdentityRequestDecoder
-    from .messages.stop_recording_request import StopRecordingRequest, StopRecordingRequestDecoder
-    from .messages.stop_recording_subscription_request import StopRecordingSubscriptionRequest, StopRecordingSubscriptionRequestDecoder
-    from .messages.stop_replay_request import StopReplayRequest, StopReplayRequestDecoder
-    from .messages.stop_replication_request import StopReplicationRequest, StopReplicationRequestDecoder
-    from .messages.tagged_replicate_request import TaggedReplicateRequest, TaggedReplicateRequestDecoder
-    from .messages.truncate_recording_request import TruncateRecordingRequest, TruncateRecordingRequestDecoder
-    from .messages.update_channel_request import UpdateChannelRequest, UpdateChannelRequestDecoder
+    from .messages.start_position_request import (
+        StartPositionRequest,
+        StartPositionRequestDecoder,
+    )
+    from .messages.start_recording_request import (
+        StartRecordingRequest,
+        StartRecordingRequestDecoder,
+    )
+    from .messages.start_recording_request2 import (
+        StartRecordingRequest2,
+        StartRecordingRequest2Decoder,
+    )
+    from .messages.stop_all_replays_request import (
+        StopAllReplaysRequest,
+        StopAllReplaysRequestDecoder,
+    )
+    from .messages.stop_position_request import (
+        StopPositionRequest,
+        StopPositionRequestDecoder,
+    )
+    from .messages.stop_recording_by_identity_request import (
+        StopRecordingByIdentityRequest,
+        StopRecordingByIdentityRequestDecoder,
+    )
+    from .messages.stop_recording_request import (
+        StopRecordingRequest,
+        StopRecordingRequestDecoder,
+    )
+    from .messages.stop_recording_subscription_request import (
+        StopRecordingSubscriptionRequest,
+        StopRecordingSubscriptionRequestDecoder,
+    )
+    from .messages.stop_replay_request import (
+        StopReplayRequest,
+        StopReplayRequestDecoder,
+    )
+    from .messages.stop_replication_request import (
+        StopReplicationRequest,
+        StopReplicationRequestDecoder,
+    )
+    from .messages.tagged_replicate_request import (
+        TaggedReplicateRequest,
+        TaggedReplicateRequestDecoder,
+    )
+    from .messages.truncate_recording_request import (
+        TruncateRecordingRequest,
+        TruncateRecordingRequestDecoder,
+    )
+    from .messages.update_channel_request import (
+        UpdateChannelRequest,
+        UpdateChannelRequestDecoder,
+    )
 
     _AnyMessage = (
         ControlResponse

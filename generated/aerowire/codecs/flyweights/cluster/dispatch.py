@@ -28,12 +28,27 @@ if TYPE_CHECKING:
     from .messages.challenge_response import ChallengeResponse, ChallengeResponseDecoder
     from .messages.client_session import ClientSession, ClientSessionDecoder
     from .messages.close_session import CloseSession, CloseSessionDecoder
-    from .messages.cluster_action_request import ClusterActionRequest, ClusterActionRequestDecoder
+    from .messages.cluster_action_request import (
+        ClusterActionRequest,
+        ClusterActionRequestDecoder,
+    )
     from .messages.cluster_members import ClusterMembers, ClusterMembersDecoder
-    from .messages.cluster_members_change import ClusterMembersChange, ClusterMembersChangeDecoder
-    from .messages.cluster_members_extended_response import ClusterMembersExtendedResponse, ClusterMembersExtendedResponseDecoder
-    from .messages.cluster_members_query import ClusterMembersQuery, ClusterMembersQueryDecoder
-    from .messages.cluster_members_response import ClusterMembersResponse, ClusterMembersResponseDecoder
+    from .messages.cluster_members_change import (
+        ClusterMembersChange,
+        ClusterMembersChangeDecoder,
+    )
+    from .messages.cluster_members_extended_response import (
+        ClusterMembersExtendedResponse,
+        ClusterMembersExtendedResponseDecoder,
+    )
+    from .messages.cluster_members_query import (
+        ClusterMembersQuery,
+        ClusterMembersQueryDecoder,
+    )
+    from .messages.cluster_members_response import (
+        ClusterMembersResponse,
+        ClusterMembersResponseDecoder,
+    )
     from .messages.cluster_session import ClusterSession, ClusterSessionDecoder
     from .messages.commit_position import CommitPosition, CommitPositionDecoder
     from .messages.consensus_module import ConsensusModule, ConsensusModuleDecoder
@@ -41,31 +56,70 @@ if TYPE_CHECKING:
     from .messages.heartbeat_response import HeartbeatResponse, HeartbeatResponseDecoder
     from .messages.join_cluster import JoinCluster, JoinClusterDecoder
     from .messages.join_log import JoinLog, JoinLogDecoder
-    from .messages.membership_change_event import MembershipChangeEvent, MembershipChangeEventDecoder
+    from .messages.membership_change_event import (
+        MembershipChangeEvent,
+        MembershipChangeEventDecoder,
+    )
     from .messages.new_leader_event import NewLeaderEvent, NewLeaderEventDecoder
-    from .messages.new_leadership_term import NewLeadershipTerm, NewLeadershipTermDecoder
-    from .messages.new_leadership_term_event import NewLeadershipTermEvent, NewLeadershipTermEventDecoder
-    from .messages.pending_message_tracker import PendingMessageTracker, PendingMessageTrackerDecoder
+    from .messages.new_leadership_term import (
+        NewLeadershipTerm,
+        NewLeadershipTermDecoder,
+    )
+    from .messages.new_leadership_term_event import (
+        NewLeadershipTermEvent,
+        NewLeadershipTermEventDecoder,
+    )
+    from .messages.pending_message_tracker import (
+        PendingMessageTracker,
+        PendingMessageTrackerDecoder,
+    )
     from .messages.remove_member import RemoveMember, RemoveMemberDecoder
-    from .messages.request_service_ack import RequestServiceAck, RequestServiceAckDecoder
+    from .messages.request_service_ack import (
+        RequestServiceAck,
+        RequestServiceAckDecoder,
+    )
     from .messages.request_vote import RequestVote, RequestVoteDecoder
     from .messages.schedule_timer import ScheduleTimer, ScheduleTimerDecoder
     from .messages.service_ack import ServiceAck, ServiceAckDecoder
-    from .messages.service_termination_position import ServiceTerminationPosition, ServiceTerminationPositionDecoder
-    from .messages.session_close_event import SessionCloseEvent, SessionCloseEventDecoder
-    from .messages.session_close_request import SessionCloseRequest, SessionCloseRequestDecoder
-    from .messages.session_connect_request import SessionConnectRequest, SessionConnectRequestDecoder
+    from .messages.service_termination_position import (
+        ServiceTerminationPosition,
+        ServiceTerminationPositionDecoder,
+    )
+    from .messages.session_close_event import (
+        SessionCloseEvent,
+        SessionCloseEventDecoder,
+    )
+    from .messages.session_close_request import (
+        SessionCloseRequest,
+        SessionCloseRequestDecoder,
+    )
+    from .messages.session_connect_request import (
+        SessionConnectRequest,
+        SessionConnectRequestDecoder,
+    )
     from .messages.session_event import SessionEvent, SessionEventDecoder
     from .messages.session_keep_alive import SessionKeepAlive, SessionKeepAliveDecoder
-    from .messages.session_message_header import SessionMessageHeader, SessionMessageHeaderDecoder
+    from .messages.session_message_header import (
+        SessionMessageHeader,
+        SessionMessageHeaderDecoder,
+    )
     from .messages.session_open_event import SessionOpenEvent, SessionOpenEventDecoder
     from .messages.snapshot_marker import SnapshotMarker, SnapshotMarkerDecoder
-    from .messages.snapshot_recording_query import SnapshotRecordingQuery, SnapshotRecordingQueryDecoder
-    from .messages.snapshot_recordings import SnapshotRecordings, SnapshotRecordingsDecoder
+    from .messages.snapshot_recording_query import (
+        SnapshotRecordingQuery,
+        SnapshotRecordingQueryDecoder,
+    )
+    from .messages.snapshot_recordings import (
+        SnapshotRecordings,
+        SnapshotRecordingsDecoder,
+    )
     from .messages.standby_snapshot import StandbySnapshot, StandbySnapshotDecoder
     from .messages.stop_catchup import StopCatchup, StopCatchupDecoder
     from .messages.termination_ack import TerminationAck, TerminationAckDecoder
-    from .messages.termination_position import TerminationPosition, TerminationPositionDecoder
+    from .messages.termination_position import (
+        TerminationPosition,
+        TerminationPositionDecoder,
+    )
     from .messages.timer import Timer, TimerDecoder
     from .messages.timer_event import TimerEvent, TimerEventDecoder
     from .messages.vote import Vote, VoteDecoder
