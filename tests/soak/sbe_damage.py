@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -14,6 +15,7 @@ from tests.interop.sbe.agreement import Drawn, explained
 from tests.interop.sbe.ours import KINDS, Codec, Package, Read, generated
 from tests.soak.bars import Part, Size
 
+Kinds = Sequence[Callable[[Package], Codec]]
 # Each part draws so many schemas; of each so many messages are damaged so many times.
 SCHEMAS = {Size.FULL: 150, Size.SMALL: 2}
 MESSAGES = {Size.FULL: 12, Size.SMALL: 4}
@@ -31,18 +33,21 @@ def run(size: Size, seed: int, scratch: Path) -> str:
         drawn = Drawn.of(seed * 10_000 + index, folder)
         newest = drawn.schema.version
         with generated({newest: drawn.path(newest)}) as packages:
-            check(drawn, packages[newest], MESSAGES[size], told)
+            check(drawn, packages[newest], KINDS, MESSAGES[size], told)
     assert told["read"]
     assert told["refused"]
     return f"{told.total()} damaged messages: {told['read']} read alike, {told['refused']} refused by all"
 
 
-def check(drawn: Drawn, package: Package, messages: int, told: Counter[str]) -> None:
-    """Damage messages of one schema."""
-    codecs = [kind(package) for kind in KINDS]
+def check(drawn: Drawn, package: Package, kinds: Kinds, messages: int, told: Counter[str]) -> None:
+    """Write messages of one schema, and damage them: codecs of all kinds make the same of values and of bytes."""
+    codecs = [kind(package) for kind in kinds]
     random = Random(drawn.seed)
     for block, values in drawn.values(drawn.schema.version, messages):
         whole = codecs[0].encode(block.name, values)
+        with explained(drawn, message=block.name, values=values):
+            for codec in codecs:
+                assert codec.encode(block.name, values) == whole, codec.name
         for _ in range(DAMAGES):
             data = damaged(random, whole)
             with explained(drawn, message=block.name, bytes=data):

@@ -1,4 +1,4 @@
-"""Our ways to read and write a schema's messages, each asked in the same way: the interpreter, and generated flyweights."""
+"""Our ways to read and write a schema's messages, each asked in the same way: the interpreter, and generated codecs, compiled or not."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
+from unittest.mock import patch
 
 from aerowire.codegen.sbe.interpreter import MessageCodec
 from aerowire.codegen.sbe.ir import Block, Composite, Field, Member, Message, Named, Presence
 from aerowire.codegen.sbe.naming import class_names, property_names
+from aerowire.codegen.sbe.native.build import compile_module
+from aerowire.codegen.sbe.native.package import MODULE, native_files
 from aerowire.codegen.sbe.placement import Placement
 from aerowire.codegen.sbe.reader import load_message_schema
-from aerowire.codegen.sbe.targets.flyweights import MessageFlyweightsTarget
+from aerowire.codegen.sbe.targets.flyweights import MessageFlyweightsTarget, support_name
 from tests.support.sbe_values import Values
 
 
@@ -41,20 +44,28 @@ class Codec(Protocol):
 
 
 class Package:
-    """A schema and the package that was generated for it, imported."""
+    """A schema and the package that was generated for it, imported; on request with compiled codecs."""
 
     _count = itertools.count()
 
-    def __init__(self, schema: Path) -> None:
+    def __init__(self, schema: Path, *, is_compiled: bool = False) -> None:
         self.schema = load_message_schema(schema)
         self.names = class_names(self.schema)
         self.name = f"drawn_{os.getpid()}_{next(self._count)}"
-        for path, text in MessageFlyweightsTarget().render(self.schema, Placement(self.name)).items():
+        place = Placement(self.name)
+        files = MessageFlyweightsTarget().render(self.schema, place)
+        if is_compiled:
+            files |= {f"{self.name}/{name}": text for name, text in native_files(self.schema, support_name(place)).items()}
+        for path, text in files.items():
             file = schema.parent / path
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, encoding="utf-8")
+        if is_compiled:
+            with patch.dict(os.environ, CFLAGS="-O0"):
+                compile_module(schema.parent / self.name / f"{MODULE}.pyx", f"{self.name}.{MODULE}")
         importlib.invalidate_caches()
         self.module: Any = importlib.import_module(self.name)
+        self.compiled: Any = importlib.import_module(f"{self.name}.{MODULE}") if is_compiled else None
 
     def forget(self) -> None:
         """Leave nothing of it in the interpreter."""
@@ -71,14 +82,14 @@ class Package:
 
 
 @contextmanager
-def generated(schemas: Mapping[int, Path]) -> Iterator[dict[int, Package]]:
+def generated(schemas: Mapping[int, Path], *, is_compiled: bool = False) -> Iterator[dict[int, Package]]:
     """Generate packages beside the schemas of several versions, and forget them with the block."""
     folders = {str(schema.parent) for schema in schemas.values()}
     sys.path[:0] = folders
     packages: dict[int, Package] = {}
     try:
         for version, schema in schemas.items():
-            packages[version] = Package(schema)
+            packages[version] = Package(schema, is_compiled=is_compiled)
         yield packages
     finally:
         for package in packages.values():
@@ -109,15 +120,16 @@ class Records:
 
     def __init__(self, package: Package) -> None:
         self._package = package
+        self._module = package.module
 
     def encode(self, message: str, values: Values) -> bytes:
-        kind = getattr(self._package.module, self._package.names.messages[message])
+        kind = getattr(self._module, self._package.names.messages[message])
         data: bytes = kind.from_dict(_python(self._package.message(message), values)).encode()
         return data
 
     def decode(self, message: bytes) -> Read:
-        record = self._package.module.decode(message)
-        found = self._package.numbered(self._package.module.decoder_of(message).SBE_TEMPLATE_ID)
+        record = self._module.decode(message)
+        found = self._package.numbered(self._module.decoder_of(message).SBE_TEMPLATE_ID)
         return Read(found.name, _schema(found, record.to_dict()), None)
 
 
@@ -128,16 +140,17 @@ class Flyweights:
 
     def __init__(self, package: Package) -> None:
         self._package = package
+        self._module = package.module
 
     def encode(self, message: str, values: Values) -> bytes:
-        encoder = getattr(self._package.module, self._package.names.messages[message] + "Encoder")()
+        encoder = getattr(self._module, self._package.names.messages[message] + "Encoder")()
         buffer = bytearray(1 << 20)
         encoder.wrap_and_apply_header(buffer)
         _write(self._package.message(message), encoder, values)
         return bytes(buffer[: encoder.sbe_limit])
 
     def decode(self, message: bytes) -> Read:
-        decoder = self._package.module.decoder_of(message)
+        decoder = self._module.decoder_of(message)
         found = self._package.numbered(decoder.SBE_TEMPLATE_ID)
         header = self._package.schema.header.size
         length = header + decoder.sbe_decoded_length
@@ -146,7 +159,29 @@ class Flyweights:
         return Read(found.name, values, length)
 
 
+class CompiledRecords(Records):
+    """The data classes of compiled codecs."""
+
+    name = "compiled data classes"
+
+    def __init__(self, package: Package) -> None:
+        super().__init__(package)
+        self._module = package.compiled
+
+
+class CompiledFlyweights(Flyweights):
+    """The decoders and encoders of compiled codecs, property by property."""
+
+    name = "compiled flyweights"
+
+    def __init__(self, package: Package) -> None:
+        super().__init__(package)
+        self._module = package.compiled
+
+
 KINDS: tuple[Callable[[Package], Codec], ...] = (Interpreter, Records, Flyweights)
+
+COMPILED_KINDS: tuple[Callable[[Package], Codec], ...] = (CompiledRecords, CompiledFlyweights)
 
 
 def _python(block: Block | Composite, values: Values) -> Values:
