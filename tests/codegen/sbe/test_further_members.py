@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
@@ -79,6 +80,41 @@ def test_data_classes_clear_further_members_and_read_over_them(codecs: ModuleTyp
     assert record == codecs.Sent(x=5, rows=[codecs.SentRows(y=6)], raw=b"ab")
     assert record.encode() == CLEARED
     assert set(record.to_dict()) == {"x", "rows", "raw"}
+
+
+CONSTANT = SCHEMA.replace(
+    '<type name="schemaId" primitiveType="uint16"/>', '<type name="schemaId" primitiveType="uint16" presence="constant">9</type>'
+)
+TOLD = struct.pack("<HHHBHI B HBBH HB", 0, 1, 1, 0, 3, 0, 5, 1, 0, 0, 0, 0, 0)
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[ModuleType, ModuleType]:
+    """Codecs of a schema of id 7 whose headers have the constant 9, and take no bytes for it."""
+    folder: Path = tmp_path_factory.mktemp("told")
+    (folder / "told.xml").write_text(CONSTANT)
+    return import_native(folder / "told.xml", folder, "flyweights,native,dtypes,scapy,wireshark")
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_constant_schema_id_is_any_schema_s(told: tuple[ModuleType, ModuleType], which: int) -> None:
+    codecs = told[which]
+    record = codecs.Sent(x=5)
+    assert record.encode() == TOLD
+    assert [codecs.decode(TOLD), codecs.Sent.decode(TOLD)] == [record, record]
+    assert codecs.SentDecoder().wrap_and_apply_header(TOLD).x == codecs.decoder_of(TOLD).x == 5
+    assert codecs.SentDecoder.SBE_SCHEMA_ID == 7
+
+
+def test_the_other_readers_take_it_too(told: tuple[ModuleType, ModuleType], tmp_path: Path) -> None:
+    name = told[0].__name__
+    layers, dtypes = import_module(f"{name}.scapy"), import_module(f"{name}.dtypes")
+    assert layers.dissect(TOLD + TOLD).layers() == [layers.MessageHeader, layers.Sent] * 2
+    assert layers.dissect(TOLD)[layers.Sent].x == 5
+    assert list(dtypes.SCHEMA.decode(TOLD)["Sent"]["x"]) == [5]
+    (tmp_path / "told.xml").write_text(CONSTANT)
+    codec = JsonCodec(load_message_schema(tmp_path / "told.xml"))
+    assert codec.encode(codec.decode(TOLD)[0]) == TOLD
 
 
 def test_json_keeps_them(schema: MessageSchema) -> None:

@@ -349,6 +349,12 @@ class MessageSchema:
         """What generated files say that they were made from: a folder would be that of one machine."""
         return re.split(r"[/\\]", self.source)[-1]
 
+    @property
+    def told_id(self) -> int:
+        """The schema id that headers tell: the schema's own, or what the header has as a constant, which may be another."""
+        constant = self.header.encoded("schemaId").constant
+        return self.id if constant is None else int(constant)
+
     def message(self, template_id: int) -> Message | None:
         return next((message for message in self.messages if message.id == template_id), None)
 

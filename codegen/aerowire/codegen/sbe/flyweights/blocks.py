@@ -192,8 +192,8 @@ def add_parts(module: Module, stem: str, owner: Block, path: tuple[str, ...]) ->
     module.lines += spread(f"_{stem}_PARTS = (", names, ")", 0) if len(names) > 1 else [f"_{stem}_PARTS = ({names[0]},)"]
 
 
-def numbers(model: Model, composite: Composite, names: Sequence[str]) -> list[str]:
-    """The arguments of `Numbers` for some members of a composite: a format, their order, and those that are constants."""
+def numbers(model: Model, composite: Composite, names: Sequence[str], told: dict[str, int] | None = None) -> list[str]:
+    """The arguments of `Numbers` for some members of a composite: a format, their order, and those that are constants, as `told`."""
     members = {name: composite.member(name) for name in names}
     types = {name: one.type for name, one in members.items() if isinstance(one.type, EncodedType)}
     standing = sorted((name for name in names if types[name].size), key=lambda name: members[name].offset)
@@ -202,7 +202,7 @@ def numbers(model: Model, composite: Composite, names: Sequence[str]) -> list[st
         row.put(members[name].offset, FORMATS[types[name].primitive.name], types[name].size, name)
     row.pad(composite.size)
     order = joined([str(standing.index(name)) for name in names if name in standing])
-    constants = {place: types[name].constant for place, name in enumerate(names) if name not in standing}
+    constants = {place: (told or {}).get(name, types[name].constant) for place, name in enumerate(names) if name not in standing}
     return [literal(model.order + row.code), f"({order})", *([repr(constants)] if constants else [])]
 
 

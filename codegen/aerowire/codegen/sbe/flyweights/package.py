@@ -64,7 +64,10 @@ class _ComposesModule(Module):
 
 def _header(model: Model) -> str:
     module = Module(model, 1, "The header in front of every message.")
-    items = numbers(model, model.schema.header.type, ("blockLength", "templateId", "schemaId", "version"))
+    schema = model.schema
+    # A schema id that is a constant tells nothing: whatever it is, the message is taken for one of this schema.
+    told = {"schemaId": schema.id}
+    items = numbers(model, schema.header.type, ("blockLength", "templateId", "schemaId", "version"), told)
     module.lines += ["", *spread(f"HEADER = {module.use('_Numbers')}(", items, ")", 0)]
     return module.text()
 

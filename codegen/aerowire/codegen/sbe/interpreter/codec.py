@@ -78,8 +78,7 @@ class Envelope:
         self.by_id: dict[int, MessagePlans] = {
             one.id: MessagePlans(forms, schema, one, self.own("blockLength", one.block_length)) for one in schema.messages
         }
-        # A header may have it as a constant, which need not be the schema's.
-        self._schema_id = self.own("schemaId", schema.id)
+        self._schema_id = schema.told_id
         self.version = self.own("version", schema.version)
         self.by_name = {plans.message.name: plans for plans in self.by_id.values()}
 

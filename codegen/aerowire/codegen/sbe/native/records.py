@@ -113,8 +113,9 @@ class _Record:
             "version": model.schema.version,
         }
         numbers = {name: (header.encoded(name), header.offset(name)) for name in expected}
+        constants = {"schemaId": str(model.schema.id)}
         raw = {
-            name: f"_load_{c_type(one.primitive)}(data + offset + {at})" if one.size else str(one.constant)
+            name: f"_load_{c_type(one.primitive)}(data + offset + {at})" if one.size else constants.get(name, str(one.constant))
             for name, (one, at) in numbers.items()
         }
         name = literal(message.name)

@@ -127,15 +127,10 @@ class Tables:
             "MessageLayout",
             quoted(message.name),
             str(message.id),
-            self._schema_id(),
+            str(self.schema_read.told_id),
             "HEADER_LAYOUT",
             self._block(message, message.name),
         )
-
-    def _schema_id(self) -> str:
-        """The one that messages have: the header's, where that is a constant."""
-        encoded = self.schema_read.header.encoded("schemaId")
-        return str(self.schema_read.id if encoded.size else encoded.constant)
 
     def _integer(self, composite: Composite, name: str) -> Listing:
         member = composite.member(name)

@@ -199,7 +199,7 @@ class _Module:
             header=header.name,
             example=next(iter(self.names.messages.values()), "Message"),
             version=schema.version,
-            schema_id=schema.id,
+            schema_id=schema.told_id,
             names={name: names[name] for name in ("blockLength", "templateId", "schemaId", "version")},
             enums=list(self._tables()),
             parts=list({part.name: part for part in self.parts.values()}.values()),

@@ -98,7 +98,7 @@ class _View:
         return {
             "protocol": protocol,
             "title": title,
-            "id": tree.id,
+            "id": tree.told_id,
             "version": tree.version,
             "little": tree.byte_order is ByteOrder.LITTLE_ENDIAN,
             "header": {"type": header_type, "numbers": header},
