@@ -67,6 +67,9 @@ MODULE_NAMES = frozenset({"ClassVar", "HEADER", "TYPE_CHECKING", "FieldMeta", "S
 CLASS_RESERVED = frozenset({*keyword.kwlist, *dir(builtins), *MODULE_NAMES})
 ENUM_RESERVED = frozenset({*dir(enum.IntFlag), *dir(enum.IntEnum), "name", "value", "mro", "NULL_VALUE"})
 
+# Every target spells every name; more different ones than this are spelt again.
+NAMES_KEPT = 1 << 14
+
 NamedT = TypeVar("NamedT", bound=Named)
 
 
@@ -76,17 +79,21 @@ def identifier(name: str) -> str:
     Python compares identifiers in the form NFKC, so that is what comes out.  Underscores at the ends are left out, since
     names that start with them mean something to Python or to the generated classes.
     """
+    if name.isascii() and name.isidentifier() and "__" not in name and "_" not in (name[0], name[-1]):
+        return name
     normal = unicodedata.normalize("NFKC", name)
     kept = "".join(one if f"_{one}".isidentifier() else "_" for one in normal)
     plain = re.sub("_+", "_", kept).strip("_") or "unnamed"
     return plain if plain.isidentifier() else f"n{plain}"
 
 
+@functools.lru_cache(maxsize=NAMES_KEPT)
 def snake_name(name: str) -> str:
     """`fuelFigures` -> `fuel_figures`; a valid identifier, which may be a keyword."""
     return _settled(re.sub("_+", "_", snake(identifier(name))))
 
 
+@functools.lru_cache(maxsize=NAMES_KEPT)
 def upper_name(name: str) -> str:
     """`sunRoof` -> `SUN_ROOF`."""
     return _settled(snake_name(name).upper())

@@ -46,4 +46,4 @@ CIMPORT = "from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, 
 
 def c_name(name: str) -> str:
     """A name with ASCII letters only, which every C compiler takes."""
-    return "".join(one if one.isascii() else f"u{ord(one):x}" for one in name)
+    return name if name.isascii() else "".join(one if one.isascii() else f"u{ord(one):x}" for one in name)

@@ -146,7 +146,8 @@ def _export_order(name: str) -> tuple[bool, str]:
 
 
 def _used(names: Sequence[str], text: str) -> list[str]:
-    return [name for name in names if re.search(rf"\b{name}\(", text)]
+    called = set(re.findall(r"\w+(?=\()", text))
+    return [name for name in names if name in called]
 
 
 def _schema(message: Message, shapes: list[Shape]) -> Listing:

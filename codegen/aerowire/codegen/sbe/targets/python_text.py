@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 WIDTH = 140
 INDENT = "    "
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Listing:
     """Items between brackets, each with what stands in front of it (`name=`, `"key": `)."""
 
@@ -17,8 +18,9 @@ class Listing:
     items: Sequence[tuple[str, str | Listing]]
     closing: str
 
+    @cached_property
     def on_one_line(self) -> str:
-        inner = ", ".join(prefix + (one if isinstance(one, str) else one.on_one_line()) for prefix, one in self.items)
+        inner = ", ".join(prefix + (one if isinstance(one, str) else one.on_one_line) for prefix, one in self.items)
         is_single = self.opening == "(" and len(self.items) == 1
         return f"{self.opening}{inner}{',' if is_single else ''}{self.closing}"
 
@@ -54,7 +56,7 @@ def laid_out(prefix: str, node: str | Listing, suffix: str = "", depth: int = 0)
     margin = INDENT * depth
     if isinstance(node, str):
         return f"{margin}{prefix}{node}{suffix}"
-    line = f"{margin}{prefix}{node.on_one_line()}{suffix}"
+    line = f"{margin}{prefix}{node.on_one_line}{suffix}"
     if len(line) <= WIDTH or not node.items:
         return line
     inner = [laid_out(before, one, ",", depth + 1) for before, one in node.items]
