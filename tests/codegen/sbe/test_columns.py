@@ -158,12 +158,12 @@ def test_damage_names_message_and_place(trading: MessageSchema, dtypes: ModuleTy
     struct.pack_into(f"{prefix}H", ticks[3], 2, 20)
     data, offsets = stream([(bytes(raw), Plain()) for raw in ticks])
     with pytest.raises(
-        dtypes.ColumnsError, match=r"message 3 at offset \d+: Tick: block length of version 2: expected at least 36, actual 20"
+        dtypes.ColumnsError, match=r"message 3 at offset \d+: Tick: block length of version 2: expected at least 36, found 20"
     ):
         dtypes.MESSAGES["Tick"].decode(data, offsets)
     struct.pack_into(f"{prefix}H", ticks[3], 2, 40)
     struct.pack_into(f"{prefix}H", ticks[1], 8, 1)
-    with pytest.raises(dtypes.ColumnsError, match=r"message 1 .*template id: expected 2, actual 1"):
+    with pytest.raises(dtypes.ColumnsError, match=r"message 1 .*template id: expected 2, found 1"):
         dtypes.MESSAGES["Tick"].decode(b"".join(ticks), offsets)
     with pytest.raises(dtypes.ColumnsError, match=r"message 2 .*header beyond the end"):
         dtypes.MESSAGES["Tick"].decode(data[: offsets[2] + 3], offsets[:3])
@@ -266,7 +266,7 @@ def test_block_lengths_of_64_bits_are_beyond_the_end(generate: Generate, tmp_pat
     (layout,) = generate(load_message_schema(file), "dtypes").SCHEMA.messages
     good, bad = struct.pack("<QHHHB", 1, 9, 1, 1, 7), struct.pack("<QHHHB", length, 9, 1, version, 8)
     assert layout.decode(good + good, [0, len(good)])["a"].tolist() == [7, 7]
-    with pytest.raises(ValueError, match=f"block beyond the end.*expected {length} bytes, actual 1") as caught:
+    with pytest.raises(ValueError, match=f"block beyond the end.*expected {length} bytes, found 1") as caught:
         layout.decode(good + bad, [0, len(good)])
     assert caught.value.message == 1
 

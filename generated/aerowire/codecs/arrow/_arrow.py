@@ -17,7 +17,7 @@ import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 import pyarrow.compute as pc  # type: ignore[import-untyped, unused-ignore]
 from numpy.typing import ArrayLike, NDArray
 
-from ._columns import Columns, ColumnsError, DataColumn, Ints, MessageLayout
+from ._columns import Columns, ColumnsError, DataColumn, Ints, MessageLayout, SchemaLayout
 
 TextErrors = Literal["strict", "replace"]
 
@@ -204,23 +204,48 @@ class MessageTable:
         return pa.schema([_for_spark(one) for one in self.schema], self.schema.metadata)
 
     def decode(
-        self, buffer: Any, offsets: ArrayLike, *, ends: ArrayLike | None = None, for_spark: bool = False, errors: TextErrors = "strict"
+        self,
+        buffer: Any,
+        offsets: ArrayLike | None = None,
+        *,
+        ends: ArrayLike | None = None,
+        index_column: str = "",
+        offset_column: str = "",
+        for_spark: bool = False,
+        errors: TextErrors = "strict",
     ) -> Any:
         """Decode the messages whose headers start at `offsets` of a buffer to a RecordBatch.
 
-        Each ends by its own of `ends`, or by the buffer's end.  Raises ColumnsError for damaged messages, and for text that its
-        encoding does not have unless `errors` is "replace".
+        Each ends by its own of `ends`, or by the buffer's end.  Without offsets, they follow each other without a gap, and there
+        are none of another kind.  Raises ColumnsError for damaged messages, and for text that its encoding does not have unless
+        `errors` is "replace".  The other arguments are those of `batch`.
         """
         columns = self.layout.decode(buffer, offsets, ends=ends)
+        return self.batch(columns, index_column=index_column, offset_column=offset_column, for_spark=for_spark, errors=errors)
+
+    def batch(
+        self, columns: Columns, *, index_column: str = "", offset_column: str = "", for_spark: bool = False, errors: TextErrors = "strict"
+    ) -> Any:
+        """Make a RecordBatch of NumPy columns.  Raises ColumnsError for text that its encoding does not have.
+
+        With names for them, two columns stand in front of the schema's: the number of each message in its stream, and the offset
+        of its header.
+        """
+        places = [(name, of) for name, of in ((index_column, columns.indices), (offset_column, columns.offsets)) if name]
+        for name, _ in places:
+            if name in self.schema.names or index_column == offset_column:
+                raise ValueError(f"{self.layout.name}: name of a column of places: expected one that no column has, actual {name!r}")
         try:
-            arrays = self.table.build(columns, errors)
+            arrays = [*((name, pa.array(of)) for name, of in places), *self.table.build(columns, errors)]
         except _TextError as error:
-            where = f"{self.layout.name}{error.path}"
-            at = int(np.asarray(offsets)[error.row])
-            raise ColumnsError("is no text of its encoding", where, error.encoding, repr(error.raw), error.row, at) from None
-        batch = pa.RecordBatch.from_struct_array(_struct(arrays, columns.count, None)) if arrays else _no_columns(columns.count)
-        batch = pa.RecordBatch.from_arrays(batch.columns, schema=self.schema) if arrays else batch
-        return batch.cast(self.spark_schema) if for_spark else batch
+            where, index, offset = f"{self.layout.name}{error.path}", int(columns.indices[error.row]), int(columns.offsets[error.row])
+            raise ColumnsError("is no text of its encoding", where, error.encoding, repr(error.raw), index, offset) from None
+        if not arrays:
+            return _no_columns(columns.count)
+        first = [pa.field(name, pa.int64()) for name, _ in places]
+        schema = pa.schema([*first, *self.schema], self.schema.metadata)
+        batch = pa.RecordBatch.from_arrays([array for _, array in arrays], schema=schema)
+        return batch.cast(pa.schema([*first, *self.spark_schema], self.schema.metadata)) if for_spark else batch
 
     def decode_each(self, messages: Iterable[Any], *, for_spark: bool = False, errors: TextErrors = "strict") -> Any:
         """Decode messages that are a buffer each to a RecordBatch."""
@@ -228,6 +253,37 @@ class MessageTable:
         ends = np.cumsum(np.array([len(one) for one in parts], np.int64), dtype=np.int64)
         starts = np.concatenate([np.zeros(min(len(parts), 1), np.int64), ends[:-1]])
         return self.decode(b"".join(parts), starts, ends=ends, for_spark=for_spark, errors=errors)
+
+
+@dataclass(frozen=True)
+class SchemaTable:
+    """The messages of a schema as tables: decodes mixed streams."""
+
+    layout: SchemaLayout
+    tables: tuple[MessageTable, ...]
+
+    def find(self, buffer: Any, start: int = 0, end: int | None = None) -> Ints:
+        """Return the offsets of messages that follow each other without a gap from `start` to `end`.  Raises ColumnsError."""
+        return self.layout.find(buffer, start, end)
+
+    def decode(
+        self,
+        buffer: Any,
+        offsets: ArrayLike | None = None,
+        *,
+        index_column: str = "",
+        offset_column: str = "",
+        for_spark: bool = False,
+        errors: TextErrors = "strict",
+    ) -> dict[str, Any]:
+        """Decode a mixed stream: a RecordBatch of each message that is in it, by its name.
+
+        Without offsets the messages follow each other without a gap.  Raises ColumnsError.  The other arguments are those of
+        MessageTable.batch: with them, the order of the whole stream can be had again.
+        """
+        found = self.layout.decode(buffer, offsets)
+        options: dict[str, Any] = {"index_column": index_column, "offset_column": offset_column, "for_spark": for_spark, "errors": errors}
+        return {table.layout.name: table.batch(found[table.layout.name], **options) for table in self.tables if table.layout.name in found}
 
 
 def _for_spark(field: Any) -> Any:

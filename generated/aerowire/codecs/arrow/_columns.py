@@ -12,13 +12,16 @@ import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ._errors import SbeError
+
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+PartT = TypeVar("PartT")
 
 # Messages gathered at once: with usual blocks, their bytes and columns stay in the second-level cache.
 _CHUNK: Final = 8192
@@ -30,17 +33,19 @@ _EMPTY_ENTRIES_MAX: Final = 1 << 24
 _COUNT_MAX: Final = (1 << 31) - 1
 
 
-class ColumnsError(ValueError):
-    """Bytes that are not what the schema says: what, where (path in the message), expected, actual, and which message."""
+class ColumnsError(SbeError):
+    """An SbeError that also says which message of those decoded at once is damaged, and at what offset it starts."""
 
     def __init__(self, what: str, where: str, expected: object, actual: object, message: int = 0, offset: int = 0) -> None:
-        super().__init__(f"message {message} at offset {offset}: {where}: {what}: expected {expected}, actual {actual}")
-        self.what = what
-        self.where = where
-        self.expected = expected
-        self.actual = actual
+        super().__init__(what, where, expected, actual)
         self.message = message
         self.offset = offset
+
+    def __str__(self) -> str:
+        return f"message {self.message} at offset {self.offset}: {super().__str__()}"
+
+    def __reduce__(self) -> tuple[type[ColumnsError], tuple[object, ...]]:
+        return type(self), (self.what, self.where, self.expected, self.actual, self.message, self.offset)
 
 
 class _DamagedError(Exception):
@@ -196,26 +201,58 @@ class HeaderLayout:
         )
 
 
+class Parts(dict[str, PartT]):
+    """What follows a block, by name."""
+
+    def __missing__(self, name: str) -> PartT:
+        raise KeyError(f"there is no {name!r}, only {', '.join(self) or 'nothing'}")
+
+
 class Columns(Mapping[str, NDArray[Any]]):
     """The columns of a message or of the entries of a group, by the path of the schema's own names.
 
     Numbers are in the machine's byte order, enums and sets are their numbers, arrays of characters `S` (NumPy drops the NULs at
     their end), other arrays two-dimensional.  A value that is null still stands in its column; `nulls` says where.  Of a float
     it is NaN.  `groups` and `data` have what follows the block.
+
+    Of messages, `offsets` says where in the buffer each starts, and `indices` its number in the stream, so that the order of messages
+    of several kinds can be had again; of entries, `offsets` is empty.
     """
 
-    __slots__ = ("count", "data", "groups", "layout", "values_by_name", "versions")
+    __slots__ = ("_indices", "count", "data", "groups", "layout", "offsets", "values_by_name", "versions")
 
     def __init__(self, layout: BlockLayout, count: int, values: dict[str, NDArray[Any]], versions: Ints | int) -> None:
         self.layout = layout
         self.count = count
         self.values_by_name = values
         self.versions = versions
-        self.groups: dict[str, GroupColumns] = {}
-        self.data: dict[str, DataColumn] = {}
+        self.groups: Parts[GroupColumns] = Parts()
+        self.data: Parts[DataColumn] = Parts()
+        self.offsets: Ints = np.empty(0, np.int64)
+        self._indices: Ints | None = None
+
+    @property
+    def indices(self) -> Ints:
+        """The number of each row in the stream it was found in."""
+        return np.arange(self.count, dtype=np.int64) if self._indices is None else self._indices
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        return self.values_by_name[name]
+        try:
+            return self.values_by_name[name]
+        except KeyError:
+            raise KeyError(self._explained(name)) from None
+
+    def _explained(self, name: str) -> str:
+        """What a name is that is no column's, or what there is."""
+        within = [one for one in self if one.startswith(f"{name}.")]
+        if within:
+            return f"{self.layout.name}: {name!r} is a composite, whose columns are {', '.join(within)}"
+        for kind, names in (("groups", self.groups), ("data", self.data)):
+            if name in names:
+                return f"{self.layout.name}: {name!r} is in .{kind}, not a column"
+        found = [("columns", list(self)), (".groups", list(self.groups)), (".data", list(self.data))]
+        known = "; ".join(f"{kind}: {', '.join(names)}" for kind, names in found if names)
+        return f"{self.layout.name} has no {name!r}, only {known or 'nothing'}"
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.values_by_name)
@@ -225,8 +262,9 @@ class Columns(Mapping[str, NDArray[Any]]):
 
     def nulls(self, name: str) -> Bools | None:
         """Return where a column has no value (of arrays: for each element), None when no row can be without."""
+        values = self[name]
         layout = next(one for one in self.layout.fields if one.name == name)
-        values, absent = self.values_by_name[name], self.older_than(layout.since_version)
+        absent = self.older_than(layout.since_version)
         if absent is not None and layout.shape:
             absent = np.broadcast_to(absent[:, None], values.shape)
         if layout.null is None:
@@ -244,7 +282,7 @@ class Columns(Mapping[str, NDArray[Any]]):
     def masked(self, name: str) -> np.ma.MaskedArray[Any, Any]:
         """Return a column as a masked array."""
         nulls = self.nulls(name)
-        return np.ma.MaskedArray(self.values_by_name[name], np.ma.nomask if nulls is None else nulls)
+        return np.ma.MaskedArray(self[name], np.ma.nomask if nulls is None else nulls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,16 +320,30 @@ class MessageLayout:
     header: HeaderLayout
     block: BlockLayout
 
-    def decode(self, buffer: Any, offsets: ArrayLike, *, ends: ArrayLike | None = None) -> Columns:
+    def find(self, buffer: Any, start: int = 0, end: int | None = None) -> Ints:
+        """Return the offsets of messages of this kind alone that follow each other without a gap.  Raises ColumnsError."""
+        return SchemaLayout(self.header, (self,)).find(buffer, start, end)
+
+    def decode(self, buffer: Any, offsets: ArrayLike | None = None, *, ends: ArrayLike | None = None) -> Columns:
         """Decode messages whose headers start at `offsets` (any order); each ends by its own of `ends`, or by the buffer's end.
 
-        Returns copies.  Raises ColumnsError with the index of a message that is damaged, or is one of another template or
-        schema.  All are read side by side, so that of several such messages it need not be the first.
+        Without offsets, they follow each other without a gap, and there are none of another kind.  Returns copies.  Raises
+        ColumnsError with the index of a message that is damaged, or is one of another template or schema.  All are read side by
+        side, so that of several such messages it need not be the first.
         """
+        if offsets is None:
+            if ends is not None:
+                raise ValueError("ends: expected offsets too, actual None")
+            offsets = self.find(buffer)
         data, starts = as_bytes(buffer), np.ascontiguousarray(offsets, np.int64)
         limits: Ints | int = len(data) if ends is None else np.minimum(np.ascontiguousarray(ends, np.int64), len(data))
         if starts.ndim != 1 or (not isinstance(limits, int) and limits.shape != starts.shape):
             raise ValueError(f"offsets and ends: expected one dimension and equal lengths, actual {starts.shape} and {np.shape(limits)}")
+        columns = self._decode(data, starts, limits)
+        columns.offsets = starts
+        return columns
+
+    def _decode(self, data: NDArray[np.uint8], starts: Ints, limits: Ints | int) -> Columns:
         if not len(starts):
             return _decode_block(self.block, data, starts, 0, 0, 0)[0]
         try:
@@ -384,11 +436,14 @@ class SchemaLayout:
                 index = len(loose) + sum(map(len, found))
                 raise ColumnsError("header beyond the end", "header", f"{size} bytes", limit - position, index, position)
             head = bytes(view[position : position + size])
-            length, template_id, _, version = self.header.read(view, position)
+            length, template_id, schema_id, version = self.header.read(view, position)
             message = self.by_template.get(template_id)
             if message is None:
                 index = len(loose) + sum(map(len, found))
                 raise ColumnsError("template id", "header", sorted(self.by_template), template_id, index, position)
+            if schema_id != message.schema_id:
+                index = len(loose) + sum(map(len, found))
+                raise ColumnsError("schema id", "header", message.schema_id, schema_id, index, position)
             try:
                 following = _walk(message.block, view, position + size, limit, length, version)
             except _WrongError as error:
@@ -419,7 +474,10 @@ class SchemaLayout:
         return dict(zip(each.tolist(), np.split(order, first[1:]), strict=True)) if len(each) else {}
 
     def decode(self, buffer: Any, offsets: ArrayLike | None = None) -> dict[str, Columns]:
-        """Decode a mixed stream: the columns of each message by its name.  Without offsets the messages follow each other."""
+        """Decode a mixed stream: the columns of each message that is in it by its name, with its `indices` in the stream.
+
+        Without offsets the messages follow each other without a gap.  Raises ColumnsError.
+        """
         starts = self.find(buffer) if offsets is None else np.ascontiguousarray(offsets, np.int64)
         found: dict[str, Columns] = {}
         for template_id, indices in self.split(buffer, starts).items():
@@ -428,10 +486,11 @@ class SchemaLayout:
                 index = int(indices[0])
                 raise ColumnsError("template id", "header", sorted(self.by_template), template_id, index, int(starts[index]))
             try:
-                found[message.name] = message.decode(buffer, starts[indices])
+                found[message.name] = columns = message.decode(buffer, starts[indices])
             except ColumnsError as error:
                 index = int(indices[error.message])
                 raise ColumnsError(error.what, error.where, error.expected, error.actual, index, error.offset) from None
+            columns._indices = indices
         return found
 
 

@@ -19,6 +19,7 @@ from ._arrow import (
     EnumColumn,
     MessageTable,
     NumberColumn,
+    SchemaTable,
     VariableColumn,
 )
 from ._columns import (
@@ -31,6 +32,7 @@ from ._columns import (
     MessageLayout,
     SchemaLayout,
 )
+from ._errors import SbeError
 
 __all__ = [
     "HEADER",
@@ -38,6 +40,8 @@ __all__ = [
     "SCHEMA",
     "ColumnsError",
     "MessageTable",
+    "SbeError",
+    "SchemaTable",
 ]
 
 # The header of every message.
@@ -541,7 +545,7 @@ UPDATE_CHANNEL_REQUEST: Final[np.dtype[np.void]] = np.dtype(
 )
 
 HEADER_LAYOUT: Final = HeaderLayout(8, Integer(0, "<u2"), Integer(2, "<u2"), Integer(4, "<u2"), Integer(6, "<u2"))
-SCHEMA: Final = SchemaLayout(
+SCHEMA_LAYOUT: Final = SchemaLayout(
     HEADER_LAYOUT,
     (
         MessageLayout(
@@ -1455,7 +1459,7 @@ CONTROL_RESPONSE_DDL: Final = (
     "archive.', `errorMessage` STRING COMMENT 'What went wrong; empty when nothing did.'"
 )
 CONTROL_RESPONSE_TABLE: Final = MessageTable(
-    SCHEMA.messages[0],
+    SCHEMA_LAYOUT.messages[0],
     BlockTable(
         (
             NumberColumn("controlSessionId", "controlSessionId"),
@@ -1481,7 +1485,7 @@ CLOSE_SESSION_REQUEST_SCHEMA: Final[pa.Schema] = pa.schema(
 )
 CLOSE_SESSION_REQUEST_DDL: Final = "`controlSessionId` BIGINT COMMENT 'Control session that ends.'"
 CLOSE_SESSION_REQUEST_TABLE: Final = MessageTable(
-    SCHEMA.messages[1],
+    SCHEMA_LAYOUT.messages[1],
     BlockTable((NumberColumn("controlSessionId", "controlSessionId"),)),
     CLOSE_SESSION_REQUEST_SCHEMA,
     CLOSE_SESSION_REQUEST_DDL,
@@ -1504,7 +1508,7 @@ START_RECORDING_REQUEST_DDL: Final = (
     "COMMENT 'URI of the channel.'"
 )
 START_RECORDING_REQUEST_TABLE: Final = MessageTable(
-    SCHEMA.messages[2],
+    SCHEMA_LAYOUT.messages[2],
     BlockTable(
         (
             NumberColumn("controlSessionId", "controlSessionId"),
@@ -1533,7 +1537,7 @@ STOP_RECORDING_REQUEST_DDL: Final = (
     "`streamId` INT COMMENT 'Stream within the channel.', `channel` STRING COMMENT 'URI of the channel.'"
 )
 STOP_RECORDING_REQUEST_TABLE: Final = MessageTable(
-    SCHEMA.messages[3],
+    SCHEMA_LAYOUT.messages[3],
     BlockTable(
         (
             NumberColumn("controlSessionId", "controlSessionId"),
@@ -1590,7 +1594,7 @@ REPLAY_REQUEST_DDL: Final = (
     "session\\'s; else -1.', `replayChannel` STRING COMMENT 'URI of the channel that the replay is published to.'"
 )
 REPLAY_REQUEST_TABLE: Final = MessageTable(
-    SCHEMA.messages[4],
+    SCHEMA_LAYOUT.messages[4],
     BlockTable(
         (
             NumberColumn("controlSessionId", "controlSessionId"),
@@ -1622,7 +1626,7 @@ STOP_REPLAY_REQUEST_DDL: Final = (
     "`replaySessionId` BIGINT COMMENT 'Replay to end.'"
 )
 STOP_REPLAY_REQUEST_TABLE: Final = MessageTable(
-    SCHEMA.messages[5],
+    SCHEMA_LAYOUT.messages[5],
     BlockTable(
         (
             NumberColumn("controlSessionId", "controlSessionId"),
@@ -1649,7 +1653,7 @@ LIST_RECORDINGS_REQUEST_DDL: Final = (
     "`fromRecordingId` BIGINT COMMENT 'Least id of a recording to list.', `recordCount` INT COMMENT 'Most descriptors to send.'"
 )
 LIST_RECORDINGS_REQUEST_TABLE: Final = MessageTable(
-    SCHEMA.messages[6],
+    SCHEMA_LAYOUT.messages[6],
     BlockTable(
         (
             NumberColumn("controlSessionId", "controlSessionId"),
@@ -1685,7 +1689,7 @@ LIST_RECORDINGS_FOR_URI_REQUEST_DDL: Final = (
     "recording must have.'"
 )
 LIST_RECORDINGS_FOR_URI_REQUEST_TABLE: Final = MessageTable(
-    SCHEMA.messages[7],
+    SCHEMA_LAYOUT.messages[7],
     BlockTable(
         (
             NumberColumn("controlSessionId", "controlSessionId"),
@@ -1714,7 +1718,7 @@ LIST_RECORDING_REQUEST_DDL: Final = (
     "`recordingId` BIGINT COMMENT 'Recording to describe.'"
 )
 LIST_RECORDING_REQUEST_TABLE: Final = MessageTable(
-    SCHEMA.messages[8],
+    SCHEMA_LAYOUT.messages[8],
     BlockTable(
         (
             NumberColumn("controlSessionId", "controlSessionId"),
@@ -1744,7 +1748,7 @@ EXTEND_RECORDING_REQUEST_DDL: Final = (
     "COMMENT 'Where the publication is.', `channel` STRING COMMENT 'URI of the channel.'"
 )
 EXTEND_RECORDING_REQUEST_TABLE: Final = MessageTable(
-    SCHEMA.messages[9],
+    SCHEMA_LAYOUT.messages[9],
     BlockTable(
         (
             NumberColumn("controlSessionId", "controlSessionId"),
@@ -1775,7 +1779,7 @@ RECORDING_POSITION_REQUEST_DDL: Final = (
     "`recordingId` BIGINT COMMENT 'The recording.'"
 )
 RECORDING_POSITION_REQUEST_TABLE: Final = MessageTable(
-    SCHEMA.messages[10],
+    SCHEMA_LAYOUT.messages[10],
     BlockTable(
         (
             NumberColumn("controlSessionId", "controlSessionId"),
@@ -1807,7 +1811,7 @@ TRUNCATE_RECORDING_REQUEST_DDL: Final = (
     "it.'"
 )
 TRUNCATE_RECORDING_REQUEST_TABLE: Final = MessageTable(
-    SCHEMA.messages[11],
+    SCHEMA_LAYOUT.messages[11],
     BlockTable(
         (
             NumberColumn("controlSessionId", "controlSessionId"),
@@ -1834,7 +1838,7 @@ STOP_RECORDING_SUBSCRIPTION_REQUEST_DDL: Final = (
     "`subscriptionId` BIGINT COMMENT 'Recording subscription to end.'"
 )
 STOP_RECORDING_SUBSCRIPTION_REQUEST_TABLE: Final = MessageTable(
-    SCHEMA.messages[12],
+    SCHEMA_LAYOUT.messages[12],
     BlockTable(
         (
             NumberColumn("controlSessionId", "controlSessionId"),
@@ -1860,7 +1864,7 @@ STOP_POSITION_REQUEST_DDL: Final = (
     "`recordingId` BIGINT COMMENT 'The recording.'"
 )
 STOP_POSITION_REQUEST_TABLE: Final = MessageTable(
-    SCHEMA.messages[13],
+    SCHEMA_LAYOUT.messages[13],
     BlockTable(
         (
             NumberColumn("controlSessionId", "controlSessionId"),
@@ -1895,7 +1899,7 @@ FIND_LAST_MATCHING_RECORDING_REQUEST_DDL: Final = (
     "stripped, that the recording must have.'"
 )
 FIND_LAST_MATCHING_RECORDING_REQUEST_TABLE: Final = MessageTable(
-    SCHEMA.messages[14],
+    SCHEMA_LAYOUT.messages[14],
     BlockTable(
         (
             NumberColumn("controlSessionId", "controlSessionId"),
@@ -1943,7 +1947,7 @@ LIST_RECORDING_SUBSCRIPTIONS_REQUEST_DDL: Final = (
     "must have.'"
 )
 LIST_RECORDING_SUBSCRIPTIONS_REQUEST_TABLE: Final = MessageTable(
-    SCHEMA.messages[15],
+    SCHEMA_LAYOUT.messages[15],
     BlockTable(
         (
             NumberColumn("controlSessionId", "controlSessionId"),
@@ -2005,7 +2009,7 @@ BOUNDED_REPLAY_REQUEST_DDL: Final = (
     "`replayChannel` STRING COMMENT 'URI of the channel that the replay is published to.'"
 )
 BOUNDED_REPLAY_REQUEST_TABLE: Final = MessageTable(
-    SCHEMA.messages[16],
+    SCHEMA_LAYOUT.messages[16],
     BlockTable(
         (
             NumberColumn("controlSessionId", "controlSessionId"),
@@ -2038,7 +2042,7 @@ STOP_ALL_REPLAYS_REQUEST_DDL: Final = (
     "`recordingId` BIGINT COMMENT 'Recording whose replays end; -1 for all recordings.'"
 )
 STOP_ALL_REPLAYS_REQUEST_TABLE: Final = MessageTable(
-    SCHEMA.messages[17],
+    SCHEMA_LAYOUT.messages[17],
     BlockTable(
         (
             NumberColumn("controlSessionId", "controlSessionId"),
@@ -2071,7 +2075,7 @@ CATALOG_HEADER_DDL: Final = (
     "1024-byte slots.', `reserved` TINYINT COMMENT 'Last byte of the header; 0.'"
 )
 CATALOG_HEADER_TABLE: Final = MessageTable(
-    SCHEMA.messages[18],
+    SCHEMA_LAYOUT.messages[18],
     BlockTable(
         (
             NumberColumn("version", "version"),
@@ -2105,7 +2109,7 @@ RECORDING_DESCRIPTOR_HEADER_DDL: Final = (
     "0.'"
 )
 RECORDING_DESCRIPTOR_HEADER_TABLE: Final = MessageTable(
-    SCHEMA.messages[19],
+    SCHEMA_LAYOUT.messages[19],
     BlockTable(
         (
             NumberColumn("length", "length"),
@@ -2169,7 +2173,7 @@ RECORDING_DESCRIPTOR_DDL: Final = (
     "STRING COMMENT 'Where the recorded stream came from.'"
 )
 RECORDING_DESCRIPTOR_TABLE: Final = MessageTable(
-    SCHEMA.messages[20],
+    SCHEMA_LAYOUT.messages[20],
     BlockTable(
         (
             NumberColumn("controlSessionId", "controlSessionId"),
@@ -2217,7 +2221,7 @@ RECORDING_SUBSCRIPTION_DESCRIPTOR_DDL: Final = (
     "`strippedChannel` STRING COMMENT 'The channel without what only its publisher needs, such as the term length.'"
 )
 RECORDING_SUBSCRIPTION_DESCRIPTOR_TABLE: Final = MessageTable(
-    SCHEMA.messages[21],
+    SCHEMA_LAYOUT.messages[21],
     BlockTable(
         (
             NumberColumn("controlSessionId", "controlSessionId"),
@@ -2254,7 +2258,7 @@ RECORDING_SIGNAL_EVENT_DDL: Final = (
     "moment.', `signal` STRING COMMENT 'What happened.'"
 )
 RECORDING_SIGNAL_EVENT_TABLE: Final = MessageTable(
-    SCHEMA.messages[22],
+    SCHEMA_LAYOUT.messages[22],
     BlockTable(
         (
             NumberColumn("controlSessionId", "controlSessionId"),
@@ -2320,7 +2324,7 @@ REPLICATE_REQUEST_DDL: Final = (
     "'Destination of the live stream to merge with at the end; empty for none.'"
 )
 REPLICATE_REQUEST_TABLE: Final = MessageTable(
-    SCHEMA.messages[23],
+    SCHEMA_LAYOUT.messages[23],
     BlockTable(
         (
             NumberColumn("controlSessionId", "controlSessionId"),
@@ -2349,7 +2353,7 @@ STOP_REPLICATION_REQUEST_DDL: Final = (
     "`replicationId` BIGINT COMMENT 'Replication to end.'"
 )
 STOP_REPLICATION_REQUEST_TABLE: Final = MessageTable(
-    SCHEMA.messages[24],
+    SCHEMA_LAYOUT.messages[24],
     BlockTable(
         (
             NumberColumn("controlSessionId", "controlSessionId"),
@@ -2375,7 +2379,7 @@ START_POSITION_REQUEST_DDL: Final = (
     "`recordingId` BIGINT COMMENT 'The recording.'"
 )
 START_POSITION_REQUEST_TABLE: Final = MessageTable(
-    SCHEMA.messages[25],
+    SCHEMA_LAYOUT.messages[25],
     BlockTable(
         (
             NumberColumn("controlSessionId", "controlSessionId"),
@@ -2407,7 +2411,7 @@ DETACH_SEGMENTS_REQUEST_DDL: Final = (
     "byte of a segment.'"
 )
 DETACH_SEGMENTS_REQUEST_TABLE: Final = MessageTable(
-    SCHEMA.messages[26],
+    SCHEMA_LAYOUT.messages[26],
     BlockTable(
         (
             NumberColumn("controlSessionId", "controlSessionId"),
@@ -2434,7 +2438,7 @@ DELETE_DETACHED_SEGMENTS_REQUEST_DDL: Final = (
     "`recordingId` BIGINT COMMENT 'Recording that the segments were part of.'"
 )
 DELETE_DETACHED_SEGMENTS_REQUEST_TABLE: Final = MessageTable(
-    SCHEMA.messages[27],
+    SCHEMA_LAYOUT.messages[27],
     BlockTable(
         (
             NumberColumn("controlSessionId", "controlSessionId"),
@@ -2466,7 +2470,7 @@ PURGE_SEGMENTS_REQUEST_DDL: Final = (
     "byte of a segment.'"
 )
 PURGE_SEGMENTS_REQUEST_TABLE: Final = MessageTable(
-    SCHEMA.messages[28],
+    SCHEMA_LAYOUT.messages[28],
     BlockTable(
         (
             NumberColumn("controlSessionId", "controlSessionId"),
@@ -2493,7 +2497,7 @@ ATTACH_SEGMENTS_REQUEST_DDL: Final = (
     "`recordingId` BIGINT COMMENT 'Recording that the segments adjoin.'"
 )
 ATTACH_SEGMENTS_REQUEST_TABLE: Final = MessageTable(
-    SCHEMA.messages[29],
+    SCHEMA_LAYOUT.messages[29],
     BlockTable(
         (
             NumberColumn("controlSessionId", "controlSessionId"),
@@ -2520,7 +2524,7 @@ MIGRATE_SEGMENTS_REQUEST_DDL: Final = (
     "`srcRecordingId` BIGINT COMMENT 'Recording that gives its segments.', `dstRecordingId` BIGINT COMMENT 'Recording that gets them.'"
 )
 MIGRATE_SEGMENTS_REQUEST_TABLE: Final = MessageTable(
-    SCHEMA.messages[30],
+    SCHEMA_LAYOUT.messages[30],
     BlockTable(
         (
             NumberColumn("controlSessionId", "controlSessionId"),
@@ -2556,7 +2560,7 @@ AUTH_CONNECT_REQUEST_DDL: Final = (
     "version of the client, for people.'"
 )
 AUTH_CONNECT_REQUEST_TABLE: Final = MessageTable(
-    SCHEMA.messages[31],
+    SCHEMA_LAYOUT.messages[31],
     BlockTable(
         (
             NumberColumn("correlationId", "correlationId"),
@@ -2588,7 +2592,7 @@ CHALLENGE_DDL: Final = (
     "connect.', `version` INT COMMENT 'Protocol version of the archive.', `encodedChallenge` BINARY COMMENT 'What the client is to answer.'"
 )
 CHALLENGE_TABLE: Final = MessageTable(
-    SCHEMA.messages[32],
+    SCHEMA_LAYOUT.messages[32],
     BlockTable(
         (
             NumberColumn("controlSessionId", "controlSessionId"),
@@ -2615,7 +2619,7 @@ CHALLENGE_RESPONSE_DDL: Final = (
     "`encodedCredentials` BINARY COMMENT 'The answer to the challenge.'"
 )
 CHALLENGE_RESPONSE_TABLE: Final = MessageTable(
-    SCHEMA.messages[33],
+    SCHEMA_LAYOUT.messages[33],
     BlockTable(
         (NumberColumn("controlSessionId", "controlSessionId"), NumberColumn("correlationId", "correlationId")),
         data=(VariableColumn("encodedCredentials", ""),),
@@ -2637,7 +2641,7 @@ KEEP_ALIVE_REQUEST_DDL: Final = (
     "repeats it.'"
 )
 KEEP_ALIVE_REQUEST_TABLE: Final = MessageTable(
-    SCHEMA.messages[34],
+    SCHEMA_LAYOUT.messages[34],
     BlockTable((NumberColumn("controlSessionId", "controlSessionId"), NumberColumn("correlationId", "correlationId"))),
     KEEP_ALIVE_REQUEST_SCHEMA,
     KEEP_ALIVE_REQUEST_DDL,
@@ -2687,7 +2691,7 @@ TAGGED_REPLICATE_REQUEST_DDL: Final = (
     "is copied from.', `liveDestination` STRING COMMENT 'Destination of the live stream to merge with at the end; empty for none.'"
 )
 TAGGED_REPLICATE_REQUEST_TABLE: Final = MessageTable(
-    SCHEMA.messages[35],
+    SCHEMA_LAYOUT.messages[35],
     BlockTable(
         (
             NumberColumn("controlSessionId", "controlSessionId"),
@@ -2726,7 +2730,7 @@ START_RECORDING_REQUEST2_DDL: Final = (
     "COMMENT 'Whether recording ends for good when the first image does.', `channel` STRING COMMENT 'URI of the channel.'"
 )
 START_RECORDING_REQUEST2_TABLE: Final = MessageTable(
-    SCHEMA.messages[36],
+    SCHEMA_LAYOUT.messages[36],
     BlockTable(
         (
             NumberColumn("controlSessionId", "controlSessionId"),
@@ -2765,7 +2769,7 @@ EXTEND_RECORDING_REQUEST2_DDL: Final = (
     "`channel` STRING COMMENT 'URI of the channel.'"
 )
 EXTEND_RECORDING_REQUEST2_TABLE: Final = MessageTable(
-    SCHEMA.messages[37],
+    SCHEMA_LAYOUT.messages[37],
     BlockTable(
         (
             NumberColumn("controlSessionId", "controlSessionId"),
@@ -2795,7 +2799,7 @@ STOP_RECORDING_BY_IDENTITY_REQUEST_DDL: Final = (
     "`recordingId` BIGINT COMMENT 'Recording to end.'"
 )
 STOP_RECORDING_BY_IDENTITY_REQUEST_TABLE: Final = MessageTable(
-    SCHEMA.messages[38],
+    SCHEMA_LAYOUT.messages[38],
     BlockTable(
         (
             NumberColumn("controlSessionId", "controlSessionId"),
@@ -2894,7 +2898,7 @@ REPLICATE_REQUEST2_DDL: Final = (
     "`srcResponseChannel` STRING COMMENT 'Response channel for the answers of the source archive; empty for the archive\\'s own.'"
 )
 REPLICATE_REQUEST2_TABLE: Final = MessageTable(
-    SCHEMA.messages[39],
+    SCHEMA_LAYOUT.messages[39],
     BlockTable(
         (
             NumberColumn("controlSessionId", "controlSessionId"),
@@ -2934,7 +2938,7 @@ MAX_RECORDED_POSITION_REQUEST_DDL: Final = (
     "`recordingId` BIGINT COMMENT 'The recording.'"
 )
 MAX_RECORDED_POSITION_REQUEST_TABLE: Final = MessageTable(
-    SCHEMA.messages[40],
+    SCHEMA_LAYOUT.messages[40],
     BlockTable(
         (
             NumberColumn("controlSessionId", "controlSessionId"),
@@ -2958,7 +2962,7 @@ ARCHIVE_ID_REQUEST_DDL: Final = (
     "`controlSessionId` BIGINT COMMENT 'Control session that asks.', `correlationId` BIGINT COMMENT 'Number that the answer repeats.'"
 )
 ARCHIVE_ID_REQUEST_TABLE: Final = MessageTable(
-    SCHEMA.messages[41],
+    SCHEMA_LAYOUT.messages[41],
     BlockTable((NumberColumn("controlSessionId", "controlSessionId"), NumberColumn("correlationId", "correlationId"))),
     ARCHIVE_ID_REQUEST_SCHEMA,
     ARCHIVE_ID_REQUEST_DDL,
@@ -2982,7 +2986,7 @@ RECORDING_STARTED_DDL: Final = (
     "of the channel that is recorded.', `sourceIdentity` STRING COMMENT 'Where the recorded stream came from.'"
 )
 RECORDING_STARTED_TABLE: Final = MessageTable(
-    SCHEMA.messages[42],
+    SCHEMA_LAYOUT.messages[42],
     BlockTable(
         (
             NumberColumn("recordingId", "recordingId"),
@@ -3010,7 +3014,7 @@ RECORDING_PROGRESS_DDL: Final = (
     "byte.', `position` BIGINT COMMENT 'Position that it is written to.'"
 )
 RECORDING_PROGRESS_TABLE: Final = MessageTable(
-    SCHEMA.messages[43],
+    SCHEMA_LAYOUT.messages[43],
     BlockTable(
         (NumberColumn("recordingId", "recordingId"), NumberColumn("startPosition", "startPosition"), NumberColumn("position", "position")),
     ),
@@ -3032,7 +3036,7 @@ RECORDING_STOPPED_DDL: Final = (
     "`stopPosition` BIGINT COMMENT 'Position that it was written to.'"
 )
 RECORDING_STOPPED_TABLE: Final = MessageTable(
-    SCHEMA.messages[44],
+    SCHEMA_LAYOUT.messages[44],
     BlockTable(
         (
             NumberColumn("recordingId", "recordingId"),
@@ -3058,7 +3062,7 @@ PURGE_RECORDING_REQUEST_DDL: Final = (
     "`recordingId` BIGINT COMMENT 'Recording to delete.'"
 )
 PURGE_RECORDING_REQUEST_TABLE: Final = MessageTable(
-    SCHEMA.messages[45],
+    SCHEMA_LAYOUT.messages[45],
     BlockTable(
         (
             NumberColumn("controlSessionId", "controlSessionId"),
@@ -3086,7 +3090,7 @@ REPLAY_TOKEN_REQUEST_DDL: Final = (
     "`recordingId` BIGINT COMMENT 'Recording that is to be replayed.'"
 )
 REPLAY_TOKEN_REQUEST_TABLE: Final = MessageTable(
-    SCHEMA.messages[46],
+    SCHEMA_LAYOUT.messages[46],
     BlockTable(
         (
             NumberColumn("controlSessionId", "controlSessionId"),
@@ -3105,7 +3109,7 @@ PING_SCHEMA: Final[pa.Schema] = pa.schema(
 )
 PING_DDL: Final = "`controlSessionId` BIGINT COMMENT 'Control session that is served.'"
 PING_TABLE: Final = MessageTable(
-    SCHEMA.messages[47],
+    SCHEMA_LAYOUT.messages[47],
     BlockTable((NumberColumn("controlSessionId", "controlSessionId"),)),
     PING_SCHEMA,
     PING_DDL,
@@ -3126,7 +3130,7 @@ UPDATE_CHANNEL_REQUEST_DDL: Final = (
     "`recordingId` BIGINT COMMENT 'Recording to change.', `channel` STRING COMMENT 'URI that the recording is to have.'"
 )
 UPDATE_CHANNEL_REQUEST_TABLE: Final = MessageTable(
-    SCHEMA.messages[48],
+    SCHEMA_LAYOUT.messages[48],
     BlockTable(
         (
             NumberColumn("controlSessionId", "controlSessionId"),
@@ -3190,3 +3194,4 @@ MESSAGES: Final[dict[str, MessageTable]] = {
     "Ping": PING_TABLE,
     "UpdateChannelRequest": UPDATE_CHANNEL_REQUEST_TABLE,
 }
+SCHEMA: Final = SchemaTable(SCHEMA_LAYOUT, tuple(MESSAGES.values()))

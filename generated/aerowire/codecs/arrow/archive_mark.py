@@ -18,6 +18,7 @@ from ._arrow import (
     BlockTable,
     MessageTable,
     NumberColumn,
+    SchemaTable,
     VariableColumn,
 )
 from ._columns import (
@@ -30,6 +31,7 @@ from ._columns import (
     MessageLayout,
     SchemaLayout,
 )
+from ._errors import SbeError
 
 __all__ = [
     "HEADER",
@@ -37,6 +39,8 @@ __all__ = [
     "SCHEMA",
     "ColumnsError",
     "MessageTable",
+    "SbeError",
+    "SchemaTable",
 ]
 
 # The header of every message.
@@ -71,7 +75,7 @@ MARK_FILE_HEADER: Final[np.dtype[np.void]] = np.dtype(
 )
 
 HEADER_LAYOUT: Final = HeaderLayout(8, Integer(0, "<u2"), Integer(2, "<u2"), Integer(4, "<u2"), Integer(6, "<u2"))
-SCHEMA: Final = SchemaLayout(
+SCHEMA_LAYOUT: Final = SchemaLayout(
     HEADER_LAYOUT,
     (
         MessageLayout(
@@ -141,7 +145,7 @@ MARK_FILE_HEADER_DDL: Final = (
     "STRING COMMENT 'Directory of the driver that the archive uses.'"
 )
 MARK_FILE_HEADER_TABLE: Final = MessageTable(
-    SCHEMA.messages[0],
+    SCHEMA_LAYOUT.messages[0],
     BlockTable(
         (
             NumberColumn("version", "version"),
@@ -169,3 +173,4 @@ MARK_FILE_HEADER_TABLE: Final = MessageTable(
 MESSAGES: Final[dict[str, MessageTable]] = {
     "MarkFileHeader": MARK_FILE_HEADER_TABLE,
 }
+SCHEMA: Final = SchemaTable(SCHEMA_LAYOUT, tuple(MESSAGES.values()))

@@ -20,6 +20,7 @@ from ._arrow import (
     GroupColumn,
     MessageTable,
     NumberColumn,
+    SchemaTable,
     VariableColumn,
 )
 from ._columns import (
@@ -33,6 +34,7 @@ from ._columns import (
     MessageLayout,
     SchemaLayout,
 )
+from ._errors import SbeError
 
 __all__ = [
     "HEADER",
@@ -40,6 +42,8 @@ __all__ = [
     "SCHEMA",
     "ColumnsError",
     "MessageTable",
+    "SbeError",
+    "SchemaTable",
 ]
 
 # The header of every message.
@@ -525,7 +529,7 @@ PENDING_MESSAGE_TRACKER: Final[np.dtype[np.void]] = np.dtype(
 REQUEST_SERVICE_ACK: Final[np.dtype[np.void]] = np.dtype({"names": ["logPosition"], "formats": ["<i8"], "offsets": [0], "itemsize": 8})
 
 HEADER_LAYOUT: Final = HeaderLayout(8, Integer(0, "<u2"), Integer(2, "<u2"), Integer(4, "<u2"), Integer(6, "<u2"))
-SCHEMA: Final = SchemaLayout(
+SCHEMA_LAYOUT: Final = SchemaLayout(
     HEADER_LAYOUT,
     (
         MessageLayout(
@@ -1615,7 +1619,7 @@ SESSION_MESSAGE_HEADER_DDL: Final = (
     "'The cluster\\'s time when the message was put into the log; what a client writes has no meaning.'"
 )
 SESSION_MESSAGE_HEADER_TABLE: Final = MessageTable(
-    SCHEMA.messages[0],
+    SCHEMA_LAYOUT.messages[0],
     BlockTable(
         (
             NumberColumn("leadershipTermId", "leadershipTermId"),
@@ -1657,7 +1661,7 @@ SESSION_EVENT_DDL: Final = (
     "members\\' endpoints for clients.'"
 )
 SESSION_EVENT_TABLE: Final = MessageTable(
-    SCHEMA.messages[1],
+    SCHEMA_LAYOUT.messages[1],
     BlockTable(
         (
             NumberColumn("clusterSessionId", "clusterSessionId"),
@@ -1701,7 +1705,7 @@ SESSION_CONNECT_REQUEST_DDL: Final = (
     "version of the client, for people.'"
 )
 SESSION_CONNECT_REQUEST_TABLE: Final = MessageTable(
-    SCHEMA.messages[2],
+    SCHEMA_LAYOUT.messages[2],
     BlockTable(
         (
             NumberColumn("correlationId", "correlationId"),
@@ -1730,7 +1734,7 @@ SESSION_CLOSE_REQUEST_DDL: Final = (
     "`leadershipTermId` BIGINT COMMENT 'Term of the leader.', `clusterSessionId` BIGINT COMMENT 'The client\\'s session.'"
 )
 SESSION_CLOSE_REQUEST_TABLE: Final = MessageTable(
-    SCHEMA.messages[3],
+    SCHEMA_LAYOUT.messages[3],
     BlockTable((NumberColumn("leadershipTermId", "leadershipTermId"), NumberColumn("clusterSessionId", "clusterSessionId"))),
     SESSION_CLOSE_REQUEST_SCHEMA,
     SESSION_CLOSE_REQUEST_DDL,
@@ -1748,7 +1752,7 @@ SESSION_KEEP_ALIVE_DDL: Final = (
     "`leadershipTermId` BIGINT COMMENT 'Term of the leader.', `clusterSessionId` BIGINT COMMENT 'The client\\'s session.'"
 )
 SESSION_KEEP_ALIVE_TABLE: Final = MessageTable(
-    SCHEMA.messages[4],
+    SCHEMA_LAYOUT.messages[4],
     BlockTable((NumberColumn("leadershipTermId", "leadershipTermId"), NumberColumn("clusterSessionId", "clusterSessionId"))),
     SESSION_KEEP_ALIVE_SCHEMA,
     SESSION_KEEP_ALIVE_DDL,
@@ -1774,7 +1778,7 @@ NEW_LEADER_EVENT_DDL: Final = (
     "id=host:port, separated by commas.'"
 )
 NEW_LEADER_EVENT_TABLE: Final = MessageTable(
-    SCHEMA.messages[5],
+    SCHEMA_LAYOUT.messages[5],
     BlockTable(
         (
             NumberColumn("leadershipTermId", "leadershipTermId"),
@@ -1801,7 +1805,7 @@ CHALLENGE_DDL: Final = (
     "opened.', `encodedChallenge` BINARY COMMENT 'What the client is to answer.'"
 )
 CHALLENGE_TABLE: Final = MessageTable(
-    SCHEMA.messages[6],
+    SCHEMA_LAYOUT.messages[6],
     BlockTable(
         (NumberColumn("correlationId", "correlationId"), NumberColumn("clusterSessionId", "clusterSessionId")),
         data=(VariableColumn("encodedChallenge", ""),),
@@ -1824,7 +1828,7 @@ CHALLENGE_RESPONSE_DDL: Final = (
     "`encodedCredentials` BINARY COMMENT 'The answer to the challenge.'"
 )
 CHALLENGE_RESPONSE_TABLE: Final = MessageTable(
-    SCHEMA.messages[7],
+    SCHEMA_LAYOUT.messages[7],
     BlockTable(
         (NumberColumn("correlationId", "correlationId"), NumberColumn("clusterSessionId", "clusterSessionId")),
         data=(VariableColumn("encodedCredentials", ""),),
@@ -1847,7 +1851,7 @@ TIMER_EVENT_DDL: Final = (
     "it.', `timestamp` BIGINT COMMENT 'The cluster\\'s time.'"
 )
 TIMER_EVENT_TABLE: Final = MessageTable(
-    SCHEMA.messages[8],
+    SCHEMA_LAYOUT.messages[8],
     BlockTable(
         (
             NumberColumn("leadershipTermId", "leadershipTermId"),
@@ -1879,7 +1883,7 @@ SESSION_OPEN_EVENT_DDL: Final = (
     "'Whom the authenticator took the client for.'"
 )
 SESSION_OPEN_EVENT_TABLE: Final = MessageTable(
-    SCHEMA.messages[9],
+    SCHEMA_LAYOUT.messages[9],
     BlockTable(
         (
             NumberColumn("leadershipTermId", "leadershipTermId"),
@@ -1909,7 +1913,7 @@ SESSION_CLOSE_EVENT_DDL: Final = (
     "BIGINT COMMENT 'The cluster\\'s time.', `closeReason` STRING COMMENT 'Why it ended.'"
 )
 SESSION_CLOSE_EVENT_TABLE: Final = MessageTable(
-    SCHEMA.messages[10],
+    SCHEMA_LAYOUT.messages[10],
     BlockTable(
         (
             NumberColumn("leadershipTermId", "leadershipTermId"),
@@ -1951,7 +1955,7 @@ CLUSTER_ACTION_REQUEST_DDL: Final = (
     "all nodes, 1 when only standby nodes take the snapshot.'"
 )
 CLUSTER_ACTION_REQUEST_TABLE: Final = MessageTable(
-    SCHEMA.messages[11],
+    SCHEMA_LAYOUT.messages[11],
     BlockTable(
         (
             NumberColumn("leadershipTermId", "leadershipTermId"),
@@ -1986,7 +1990,7 @@ NEW_LEADERSHIP_TERM_EVENT_DDL: Final = (
     "STRING COMMENT 'Unit of the timestamps.', `appVersion` INT COMMENT 'Version of the application.'"
 )
 NEW_LEADERSHIP_TERM_EVENT_TABLE: Final = MessageTable(
-    SCHEMA.messages[12],
+    SCHEMA_LAYOUT.messages[12],
     BlockTable(
         (
             NumberColumn("leadershipTermId", "leadershipTermId"),
@@ -2028,7 +2032,7 @@ MEMBERSHIP_CHANGE_EVENT_DDL: Final = (
     "`clusterMembers` STRING COMMENT 'The members with their endpoints, as the option for them has it.'"
 )
 MEMBERSHIP_CHANGE_EVENT_TABLE: Final = MessageTable(
-    SCHEMA.messages[13],
+    SCHEMA_LAYOUT.messages[13],
     BlockTable(
         (
             NumberColumn("leadershipTermId", "leadershipTermId"),
@@ -2062,7 +2066,7 @@ ADMIN_REQUEST_DDL: Final = (
     "COMMENT 'What the request needs beyond its type; may be empty.'"
 )
 ADMIN_REQUEST_TABLE: Final = MessageTable(
-    SCHEMA.messages[14],
+    SCHEMA_LAYOUT.messages[14],
     BlockTable(
         (
             NumberColumn("leadershipTermId", "leadershipTermId"),
@@ -2094,7 +2098,7 @@ ADMIN_RESPONSE_DDL: Final = (
     "COMMENT 'What went wrong, or a remark.', `payload` BINARY COMMENT 'What the answer holds beyond its code; may be empty.'"
 )
 ADMIN_RESPONSE_TABLE: Final = MessageTable(
-    SCHEMA.messages[15],
+    SCHEMA_LAYOUT.messages[15],
     BlockTable(
         (
             NumberColumn("clusterSessionId", "clusterSessionId"),
@@ -2115,7 +2119,7 @@ CLOSE_SESSION_SCHEMA: Final[pa.Schema] = pa.schema(
 )
 CLOSE_SESSION_DDL: Final = "`clusterSessionId` BIGINT COMMENT 'Session to end.'"
 CLOSE_SESSION_TABLE: Final = MessageTable(
-    SCHEMA.messages[16],
+    SCHEMA_LAYOUT.messages[16],
     BlockTable((NumberColumn("clusterSessionId", "clusterSessionId"),)),
     CLOSE_SESSION_SCHEMA,
     CLOSE_SESSION_DDL,
@@ -2133,7 +2137,7 @@ SCHEDULE_TIMER_DDL: Final = (
     "`correlationId` BIGINT COMMENT 'Number that the service gives the timer.', `deadline` BIGINT COMMENT 'When it is due.'"
 )
 SCHEDULE_TIMER_TABLE: Final = MessageTable(
-    SCHEMA.messages[17],
+    SCHEMA_LAYOUT.messages[17],
     BlockTable((NumberColumn("correlationId", "correlationId"), NumberColumn("deadline", "deadline"))),
     SCHEDULE_TIMER_SCHEMA,
     SCHEDULE_TIMER_DDL,
@@ -2146,7 +2150,7 @@ CANCEL_TIMER_SCHEMA: Final[pa.Schema] = pa.schema(
 )
 CANCEL_TIMER_DDL: Final = "`correlationId` BIGINT COMMENT 'The timer, by the number its service gave it.'"
 CANCEL_TIMER_TABLE: Final = MessageTable(
-    SCHEMA.messages[18],
+    SCHEMA_LAYOUT.messages[18],
     BlockTable((NumberColumn("correlationId", "correlationId"),)),
     CANCEL_TIMER_SCHEMA,
     CANCEL_TIMER_DDL,
@@ -2177,7 +2181,7 @@ SERVICE_ACK_DDL: Final = (
     "'Service that acknowledges.'"
 )
 SERVICE_ACK_TABLE: Final = MessageTable(
-    SCHEMA.messages[19],
+    SCHEMA_LAYOUT.messages[19],
     BlockTable(
         (
             NumberColumn("logPosition", "logPosition"),
@@ -2207,7 +2211,7 @@ CLUSTER_MEMBERS_QUERY_DDL: Final = (
     "`correlationId` BIGINT COMMENT 'Number that the answer repeats.', `extended` STRING COMMENT 'Whether the extended answer is wanted.'"
 )
 CLUSTER_MEMBERS_QUERY_TABLE: Final = MessageTable(
-    SCHEMA.messages[20],
+    SCHEMA_LAYOUT.messages[20],
     BlockTable(
         (
             NumberColumn("correlationId", "correlationId"),
@@ -2228,7 +2232,7 @@ REMOVE_MEMBER_SCHEMA: Final[pa.Schema] = pa.schema(
 )
 REMOVE_MEMBER_DDL: Final = "`memberId` INT COMMENT 'Member to remove.', `isPassive` STRING COMMENT 'Whether it only follows.'"
 REMOVE_MEMBER_TABLE: Final = MessageTable(
-    SCHEMA.messages[21],
+    SCHEMA_LAYOUT.messages[21],
     BlockTable(
         (
             NumberColumn("memberId", "memberId"),
@@ -2270,7 +2274,7 @@ JOIN_LOG_DDL: Final = (
     "is a standby node.', `logChannel` STRING COMMENT 'Channel of the log.'"
 )
 JOIN_LOG_TABLE: Final = MessageTable(
-    SCHEMA.messages[22],
+    SCHEMA_LAYOUT.messages[22],
     BlockTable(
         (
             NumberColumn("logPosition", "logPosition"),
@@ -2308,7 +2312,7 @@ CLUSTER_MEMBERS_RESPONSE_DDL: Final = (
     "'Nodes that only follow; always empty by now.'"
 )
 CLUSTER_MEMBERS_RESPONSE_TABLE: Final = MessageTable(
-    SCHEMA.messages[23],
+    SCHEMA_LAYOUT.messages[23],
     BlockTable(
         (NumberColumn("correlationId", "correlationId"), NumberColumn("leaderMemberId", "leaderMemberId")),
         data=(VariableColumn("activeMembers", "US-ASCII"), VariableColumn("passiveFollowers", "US-ASCII")),
@@ -2334,7 +2338,7 @@ SERVICE_TERMINATION_POSITION_DDL: Final = (
     "ServiceAck before it ends.'"
 )
 SERVICE_TERMINATION_POSITION_TABLE: Final = MessageTable(
-    SCHEMA.messages[24],
+    SCHEMA_LAYOUT.messages[24],
     BlockTable(
         (
             NumberColumn("logPosition", "logPosition"),
@@ -2433,7 +2437,7 @@ CLUSTER_MEMBERS_EXTENDED_RESPONSE_DDL: Final = (
     "follow; always empty by now.'"
 )
 CLUSTER_MEMBERS_EXTENDED_RESPONSE_TABLE: Final = MessageTable(
-    SCHEMA.messages[25],
+    SCHEMA_LAYOUT.messages[25],
     BlockTable(
         (
             NumberColumn("correlationId", "correlationId"),
@@ -2505,7 +2509,7 @@ CANVASS_POSITION_DDL: Final = (
     "'Member that sends it.', `protocolVersion` INT COMMENT 'Version of the members\\' protocol that the sender speaks.'"
 )
 CANVASS_POSITION_TABLE: Final = MessageTable(
-    SCHEMA.messages[26],
+    SCHEMA_LAYOUT.messages[26],
     BlockTable(
         (
             NumberColumn("logLeadershipTermId", "logLeadershipTermId"),
@@ -2540,7 +2544,7 @@ REQUEST_VOTE_DDL: Final = (
     "candidate.', `protocolVersion` INT COMMENT 'Version of the members\\' protocol that the sender speaks.'"
 )
 REQUEST_VOTE_TABLE: Final = MessageTable(
-    SCHEMA.messages[27],
+    SCHEMA_LAYOUT.messages[27],
     BlockTable(
         (
             NumberColumn("logLeadershipTermId", "logLeadershipTermId"),
@@ -2572,7 +2576,7 @@ VOTE_DDL: Final = (
     "candidate.', `followerMemberId` INT COMMENT 'The voter.', `vote` STRING COMMENT 'Whether the vote is for the candidate.'"
 )
 VOTE_TABLE: Final = MessageTable(
-    SCHEMA.messages[28],
+    SCHEMA_LAYOUT.messages[28],
     BlockTable(
         (
             NumberColumn("candidateTermId", "candidateTermId"),
@@ -2639,7 +2643,7 @@ NEW_LEADERSHIP_TERM_DDL: Final = (
     "the leader knows the log to be committed.'"
 )
 NEW_LEADERSHIP_TERM_TABLE: Final = MessageTable(
-    SCHEMA.messages[29],
+    SCHEMA_LAYOUT.messages[29],
     BlockTable(
         (
             NumberColumn("logLeadershipTermId", "logLeadershipTermId"),
@@ -2677,7 +2681,7 @@ APPEND_POSITION_DDL: Final = (
     "`followerMemberId` INT COMMENT 'Member that sends it.', `flags` SMALLINT COMMENT '1 while it catches up, else 0.'"
 )
 APPEND_POSITION_TABLE: Final = MessageTable(
-    SCHEMA.messages[30],
+    SCHEMA_LAYOUT.messages[30],
     BlockTable(
         (
             NumberColumn("leadershipTermId", "leadershipTermId"),
@@ -2704,7 +2708,7 @@ COMMIT_POSITION_DDL: Final = (
     "`leaderMemberId` INT COMMENT 'Member that leads.'"
 )
 COMMIT_POSITION_TABLE: Final = MessageTable(
-    SCHEMA.messages[31],
+    SCHEMA_LAYOUT.messages[31],
     BlockTable(
         (
             NumberColumn("leadershipTermId", "leadershipTermId"),
@@ -2731,7 +2735,7 @@ CATCHUP_POSITION_DDL: Final = (
     "`followerMemberId` INT COMMENT 'Member that sends it.', `catchupEndpoint` STRING COMMENT 'Where the replay is to be sent.'"
 )
 CATCHUP_POSITION_TABLE: Final = MessageTable(
-    SCHEMA.messages[32],
+    SCHEMA_LAYOUT.messages[32],
     BlockTable(
         (
             NumberColumn("leadershipTermId", "leadershipTermId"),
@@ -2756,7 +2760,7 @@ STOP_CATCHUP_DDL: Final = (
     "`leadershipTermId` BIGINT COMMENT 'Term of the leader.', `followerMemberId` INT COMMENT 'Member that has caught up.'"
 )
 STOP_CATCHUP_TABLE: Final = MessageTable(
-    SCHEMA.messages[33],
+    SCHEMA_LAYOUT.messages[33],
     BlockTable((NumberColumn("leadershipTermId", "leadershipTermId"), NumberColumn("followerMemberId", "followerMemberId"))),
     STOP_CATCHUP_SCHEMA,
     STOP_CATCHUP_DDL,
@@ -2774,7 +2778,7 @@ ADD_PASSIVE_MEMBER_DDL: Final = (
     "`correlationId` BIGINT COMMENT 'Number that the answer repeats.', `memberEndpoints` STRING COMMENT 'Endpoints of the node.'"
 )
 ADD_PASSIVE_MEMBER_TABLE: Final = MessageTable(
-    SCHEMA.messages[34],
+    SCHEMA_LAYOUT.messages[34],
     BlockTable((NumberColumn("correlationId", "correlationId"),), data=(VariableColumn("memberEndpoints", "US-ASCII"),)),
     ADD_PASSIVE_MEMBER_SCHEMA,
     ADD_PASSIVE_MEMBER_DDL,
@@ -2796,7 +2800,7 @@ CLUSTER_MEMBERS_CHANGE_DDL: Final = (
     "their endpoints.'"
 )
 CLUSTER_MEMBERS_CHANGE_TABLE: Final = MessageTable(
-    SCHEMA.messages[35],
+    SCHEMA_LAYOUT.messages[35],
     BlockTable(
         (NumberColumn("correlationId", "correlationId"), NumberColumn("leaderMemberId", "leaderMemberId")),
         data=(VariableColumn("activeMembers", "US-ASCII"), VariableColumn("passiveMembers", "US-ASCII")),
@@ -2817,7 +2821,7 @@ SNAPSHOT_RECORDING_QUERY_DDL: Final = (
     "`correlationId` BIGINT COMMENT 'Number that the answer repeats.', `requestMemberId` INT COMMENT 'Member that asks.'"
 )
 SNAPSHOT_RECORDING_QUERY_TABLE: Final = MessageTable(
-    SCHEMA.messages[36],
+    SCHEMA_LAYOUT.messages[36],
     BlockTable((NumberColumn("correlationId", "correlationId"), NumberColumn("requestMemberId", "requestMemberId"))),
     SNAPSHOT_RECORDING_QUERY_SCHEMA,
     SNAPSHOT_RECORDING_QUERY_DDL,
@@ -2871,7 +2875,7 @@ SNAPSHOT_RECORDINGS_DDL: Final = (
     "COMMENT 'One entry for the consensus module and each service.', `memberEndpoints` STRING COMMENT 'The members with their endpoints.'"
 )
 SNAPSHOT_RECORDINGS_TABLE: Final = MessageTable(
-    SCHEMA.messages[37],
+    SCHEMA_LAYOUT.messages[37],
     BlockTable(
         (NumberColumn("correlationId", "correlationId"),),
         groups=(
@@ -2905,7 +2909,7 @@ JOIN_CLUSTER_SCHEMA: Final[pa.Schema] = pa.schema(
 )
 JOIN_CLUSTER_DDL: Final = "`leadershipTermId` BIGINT COMMENT 'Term of the leader.', `memberId` INT COMMENT 'Node that becomes a member.'"
 JOIN_CLUSTER_TABLE: Final = MessageTable(
-    SCHEMA.messages[38],
+    SCHEMA_LAYOUT.messages[38],
     BlockTable((NumberColumn("leadershipTermId", "leadershipTermId"), NumberColumn("memberId", "memberId"))),
     JOIN_CLUSTER_SCHEMA,
     JOIN_CLUSTER_DDL,
@@ -2923,7 +2927,7 @@ TERMINATION_POSITION_DDL: Final = (
     "`leadershipTermId` BIGINT COMMENT 'Term of the leader.', `logPosition` BIGINT COMMENT 'Position in the log to end at.'"
 )
 TERMINATION_POSITION_TABLE: Final = MessageTable(
-    SCHEMA.messages[39],
+    SCHEMA_LAYOUT.messages[39],
     BlockTable((NumberColumn("leadershipTermId", "leadershipTermId"), NumberColumn("logPosition", "logPosition"))),
     TERMINATION_POSITION_SCHEMA,
     TERMINATION_POSITION_DDL,
@@ -2943,7 +2947,7 @@ TERMINATION_ACK_DDL: Final = (
     "to.', `memberId` INT COMMENT 'The follower.'"
 )
 TERMINATION_ACK_TABLE: Final = MessageTable(
-    SCHEMA.messages[40],
+    SCHEMA_LAYOUT.messages[40],
     BlockTable(
         (
             NumberColumn("leadershipTermId", "leadershipTermId"),
@@ -2982,7 +2986,7 @@ BACKUP_QUERY_DDL: Final = (
     "`encodedCredentials` BINARY COMMENT 'What proves who the sender is; empty for none.'"
 )
 BACKUP_QUERY_TABLE: Final = MessageTable(
-    SCHEMA.messages[41],
+    SCHEMA_LAYOUT.messages[41],
     BlockTable(
         (
             NumberColumn("correlationId", "correlationId"),
@@ -3065,7 +3069,7 @@ BACKUP_RESPONSE_DDL: Final = (
     "members with their endpoints, as the option for them has it.'"
 )
 BACKUP_RESPONSE_TABLE: Final = MessageTable(
-    SCHEMA.messages[42],
+    SCHEMA_LAYOUT.messages[42],
     BlockTable(
         (
             NumberColumn("correlationId", "correlationId"),
@@ -3115,7 +3119,7 @@ HEARTBEAT_REQUEST_DDL: Final = (
     "the sender is; empty for none.'"
 )
 HEARTBEAT_REQUEST_TABLE: Final = MessageTable(
-    SCHEMA.messages[43],
+    SCHEMA_LAYOUT.messages[43],
     BlockTable(
         (NumberColumn("correlationId", "correlationId"), NumberColumn("responseStreamId", "responseStreamId")),
         data=(VariableColumn("responseChannel", "US-ASCII"), VariableColumn("encodedCredentials", "")),
@@ -3131,7 +3135,7 @@ HEARTBEAT_RESPONSE_SCHEMA: Final[pa.Schema] = pa.schema(
 )
 HEARTBEAT_RESPONSE_DDL: Final = "`correlationId` BIGINT COMMENT 'Number of the request that is answered.'"
 HEARTBEAT_RESPONSE_TABLE: Final = MessageTable(
-    SCHEMA.messages[44],
+    SCHEMA_LAYOUT.messages[44],
     BlockTable((NumberColumn("correlationId", "correlationId"),)),
     HEARTBEAT_RESPONSE_SCHEMA,
     HEARTBEAT_RESPONSE_DDL,
@@ -3196,7 +3200,7 @@ STANDBY_SNAPSHOT_DDL: Final = (
     "proves who the sender is; empty for none.'"
 )
 STANDBY_SNAPSHOT_TABLE: Final = MessageTable(
-    SCHEMA.messages[45],
+    SCHEMA_LAYOUT.messages[45],
     BlockTable(
         (
             NumberColumn("correlationId", "correlationId"),
@@ -3249,7 +3253,7 @@ SNAPSHOT_MARKER_DDL: Final = (
     "`appVersion` INT COMMENT 'Version of the application.'"
 )
 SNAPSHOT_MARKER_TABLE: Final = MessageTable(
-    SCHEMA.messages[46],
+    SCHEMA_LAYOUT.messages[46],
     BlockTable(
         (
             NumberColumn("typeId", "typeId"),
@@ -3281,7 +3285,7 @@ CLIENT_SESSION_DDL: Final = (
     "for.'"
 )
 CLIENT_SESSION_TABLE: Final = MessageTable(
-    SCHEMA.messages[47],
+    SCHEMA_LAYOUT.messages[47],
     BlockTable(
         (NumberColumn("clusterSessionId", "clusterSessionId"), NumberColumn("responseStreamId", "responseStreamId")),
         data=(VariableColumn("responseChannel", "US-ASCII"), VariableColumn("encodedPrincipal", "")),
@@ -3310,7 +3314,7 @@ CLUSTER_SESSION_DDL: Final = (
     "the client.', `responseChannel` STRING COMMENT 'Channel to the client.'"
 )
 CLUSTER_SESSION_TABLE: Final = MessageTable(
-    SCHEMA.messages[48],
+    SCHEMA_LAYOUT.messages[48],
     BlockTable(
         (
             NumberColumn("clusterSessionId", "clusterSessionId"),
@@ -3342,7 +3346,7 @@ TIMER_DDL: Final = (
     "`correlationId` BIGINT COMMENT 'The timer, by the number its service gave it.', `deadline` BIGINT COMMENT 'When it is due.'"
 )
 TIMER_TABLE: Final = MessageTable(
-    SCHEMA.messages[49],
+    SCHEMA_LAYOUT.messages[49],
     BlockTable((NumberColumn("correlationId", "correlationId"), NumberColumn("deadline", "deadline"))),
     TIMER_SCHEMA,
     TIMER_DDL,
@@ -3376,7 +3380,7 @@ CONSENSUS_MODULE_DDL: Final = (
     "`pendingMessageCapacity` INT COMMENT 'Bytes kept ready for such messages.'"
 )
 CONSENSUS_MODULE_TABLE: Final = MessageTable(
-    SCHEMA.messages[50],
+    SCHEMA_LAYOUT.messages[50],
     BlockTable(
         (
             NumberColumn("nextSessionId", "nextSessionId"),
@@ -3407,7 +3411,7 @@ CLUSTER_MEMBERS_DDL: Final = (
     "STRING COMMENT 'The members with their endpoints, as the option for them has it.'"
 )
 CLUSTER_MEMBERS_TABLE: Final = MessageTable(
-    SCHEMA.messages[51],
+    SCHEMA_LAYOUT.messages[51],
     BlockTable(
         (NumberColumn("memberId", "memberId"), NumberColumn("highMemberId", "highMemberId")),
         data=(VariableColumn("clusterMembers", "US-ASCII"),),
@@ -3436,7 +3440,7 @@ PENDING_MESSAGE_TRACKER_DDL: Final = (
     "`serviceId` INT COMMENT 'Service whose messages they are.'"
 )
 PENDING_MESSAGE_TRACKER_TABLE: Final = MessageTable(
-    SCHEMA.messages[52],
+    SCHEMA_LAYOUT.messages[52],
     BlockTable(
         (
             NumberColumn("nextServiceSessionId", "nextServiceSessionId"),
@@ -3456,7 +3460,7 @@ REQUEST_SERVICE_ACK_SCHEMA: Final[pa.Schema] = pa.schema(
 )
 REQUEST_SERVICE_ACK_DDL: Final = "`logPosition` BIGINT COMMENT 'Position in the log to acknowledge.'"
 REQUEST_SERVICE_ACK_TABLE: Final = MessageTable(
-    SCHEMA.messages[53],
+    SCHEMA_LAYOUT.messages[53],
     BlockTable((NumberColumn("logPosition", "logPosition"),)),
     REQUEST_SERVICE_ACK_SCHEMA,
     REQUEST_SERVICE_ACK_DDL,
@@ -3518,3 +3522,4 @@ MESSAGES: Final[dict[str, MessageTable]] = {
     "PendingMessageTracker": PENDING_MESSAGE_TRACKER_TABLE,
     "requestServiceAck": REQUEST_SERVICE_ACK_TABLE,
 }
+SCHEMA: Final = SchemaTable(SCHEMA_LAYOUT, tuple(MESSAGES.values()))

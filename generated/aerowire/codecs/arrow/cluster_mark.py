@@ -19,6 +19,7 @@ from ._arrow import (
     EnumColumn,
     MessageTable,
     NumberColumn,
+    SchemaTable,
     VariableColumn,
 )
 from ._columns import (
@@ -31,6 +32,7 @@ from ._columns import (
     MessageLayout,
     SchemaLayout,
 )
+from ._errors import SbeError
 
 __all__ = [
     "HEADER",
@@ -38,6 +40,8 @@ __all__ = [
     "SCHEMA",
     "ColumnsError",
     "MessageTable",
+    "SbeError",
+    "SchemaTable",
 ]
 
 # The header of every message.
@@ -77,7 +81,7 @@ MARK_FILE_HEADER: Final[np.dtype[np.void]] = np.dtype(
 )
 
 HEADER_LAYOUT: Final = HeaderLayout(8, Integer(0, "<u2"), Integer(2, "<u2"), Integer(4, "<u2"), Integer(6, "<u2"))
-SCHEMA: Final = SchemaLayout(
+SCHEMA_LAYOUT: Final = SchemaLayout(
     HEADER_LAYOUT,
     (
         MessageLayout(
@@ -185,7 +189,7 @@ MARK_FILE_HEADER_DDL: Final = (
     "services\\' mark files, when it is another.'"
 )
 MARK_FILE_HEADER_TABLE: Final = MessageTable(
-    SCHEMA.messages[0],
+    SCHEMA_LAYOUT.messages[0],
     BlockTable(
         (
             NumberColumn("version", "version"),
@@ -224,3 +228,4 @@ MARK_FILE_HEADER_TABLE: Final = MessageTable(
 MESSAGES: Final[dict[str, MessageTable]] = {
     "MarkFileHeader": MARK_FILE_HEADER_TABLE,
 }
+SCHEMA: Final = SchemaTable(SCHEMA_LAYOUT, tuple(MESSAGES.values()))

@@ -18,6 +18,7 @@ from ._arrow import (
     BlockTable,
     MessageTable,
     NumberColumn,
+    SchemaTable,
     VariableColumn,
 )
 from ._columns import (
@@ -30,6 +31,7 @@ from ._columns import (
     MessageLayout,
     SchemaLayout,
 )
+from ._errors import SbeError
 
 __all__ = [
     "HEADER",
@@ -37,6 +39,8 @@ __all__ = [
     "SCHEMA",
     "ColumnsError",
     "MessageTable",
+    "SbeError",
+    "SchemaTable",
 ]
 
 # The header of every message.
@@ -68,7 +72,7 @@ CLUSTER_MEMBERS: Final[np.dtype[np.void]] = np.dtype(
 NODE_STATE_FOOTER: Final[np.dtype[np.void]] = np.dtype({"names": [], "formats": [], "offsets": [], "itemsize": 0})
 
 HEADER_LAYOUT: Final = HeaderLayout(16, Integer(0, "<u2"), Integer(2, "<u2"), Integer(4, "<u2"), Integer(6, "<u2"))
-SCHEMA: Final = SchemaLayout(
+SCHEMA_LAYOUT: Final = SchemaLayout(
     HEADER_LAYOUT,
     (
         MessageLayout(
@@ -139,7 +143,7 @@ NODE_STATE_HEADER_SCHEMA: Final[pa.Schema] = pa.schema(
 )
 NODE_STATE_HEADER_DDL: Final = "`version` INT COMMENT 'Version of the file.', `padding` INT COMMENT 'Fills the record up to eight bytes.'"
 NODE_STATE_HEADER_TABLE: Final = MessageTable(
-    SCHEMA.messages[0],
+    SCHEMA_LAYOUT.messages[0],
     BlockTable((NumberColumn("version", "version"), NumberColumn("padding", "padding"))),
     NODE_STATE_HEADER_SCHEMA,
     NODE_STATE_HEADER_DDL,
@@ -159,7 +163,7 @@ CANDIDATE_TERM_DDL: Final = (
     "'Position of the node\\'s log at that time.'"
 )
 CANDIDATE_TERM_TABLE: Final = MessageTable(
-    SCHEMA.messages[1],
+    SCHEMA_LAYOUT.messages[1],
     BlockTable(
         (
             NumberColumn("candidateTermId", "candidateTermId"),
@@ -190,7 +194,7 @@ CLUSTER_MEMBERS_DDL: Final = (
     "'Greatest member id so far.', `clusterMembers` STRING COMMENT 'The members with their endpoints, as the option for them has it.'"
 )
 CLUSTER_MEMBERS_TABLE: Final = MessageTable(
-    SCHEMA.messages[2],
+    SCHEMA_LAYOUT.messages[2],
     BlockTable(
         (
             NumberColumn("leadershipTermId", "leadershipTermId"),
@@ -206,7 +210,7 @@ CLUSTER_MEMBERS_TABLE: Final = MessageTable(
 # nodeStateFooter: Ends the records.
 NODE_STATE_FOOTER_SCHEMA: Final[pa.Schema] = pa.schema([], metadata={"description": "Ends the records."})
 NODE_STATE_FOOTER_DDL: Final = ""
-NODE_STATE_FOOTER_TABLE: Final = MessageTable(SCHEMA.messages[3], BlockTable(()), NODE_STATE_FOOTER_SCHEMA, NODE_STATE_FOOTER_DDL)
+NODE_STATE_FOOTER_TABLE: Final = MessageTable(SCHEMA_LAYOUT.messages[3], BlockTable(()), NODE_STATE_FOOTER_SCHEMA, NODE_STATE_FOOTER_DDL)
 
 MESSAGES: Final[dict[str, MessageTable]] = {
     "nodeStateHeader": NODE_STATE_HEADER_TABLE,
@@ -214,3 +218,4 @@ MESSAGES: Final[dict[str, MessageTable]] = {
     "ClusterMembers": CLUSTER_MEMBERS_TABLE,
     "nodeStateFooter": NODE_STATE_FOOTER_TABLE,
 }
+SCHEMA: Final = SchemaTable(SCHEMA_LAYOUT, tuple(MESSAGES.values()))

@@ -24,6 +24,7 @@ from ._columns import (
     MessageLayout,
     SchemaLayout,
 )
+from ._errors import SbeError
 
 __all__ = [
     "HEADER",
@@ -40,6 +41,7 @@ __all__ = [
     "HeaderLayout",
     "Integer",
     "MessageLayout",
+    "SbeError",
     "SchemaLayout",
 ]
 

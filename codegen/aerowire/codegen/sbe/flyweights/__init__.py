@@ -1,4 +1,4 @@
 """Python flyweights of a message schema: the parts that the target `flyweights` puts together.
 
-`support` is not used here: it is copied to where generated packages find it.
+`support` and `_errors` are not used here: they are copied to where generated packages find them.
 """

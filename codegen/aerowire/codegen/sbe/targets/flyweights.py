@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aerowire.codegen.sbe.flyweights.package import package_files, support_files
+from aerowire.codegen.sbe.flyweights.package import errors_file, package_files, support_files
 from aerowire.codegen.sbe.ir import MessageSchema
 from aerowire.codegen.sbe.placement import Placement, dots
 
@@ -18,6 +18,8 @@ class MessageFlyweightsTarget:
         folder, shared = placement.folder(self.name), placement.shared_folder(self.name)
         files = {f"{folder}/{path}": text for path, text in package_files(schema, support_name(placement)).items()}
         files |= {f"{shared}/{SUPPORT}/{path}": text for path, text in support_files().items()}
+        path, text = errors_file(shared)
+        files[path] = text
         if placement.is_grouped:
             files[f"{shared}/{SUPPORT}/py.typed"] = ""
         return files

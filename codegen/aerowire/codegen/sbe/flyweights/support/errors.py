@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
+from .. import _errors
 from .text import MARKED, marked_bytes_of, marked_text_of, until_nul
 
 if TYPE_CHECKING:
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+SbeError = _errors.SbeError
 
 if TYPE_CHECKING:
 
@@ -19,20 +21,6 @@ if TYPE_CHECKING:
         """An object that is not initialised."""
 else:
     new = object.__new__
-
-
-class SbeError(ValueError):
-    """Bytes that are no valid message, or a value that cannot be written: what is wrong, where, expected and actual."""
-
-    def __init__(self, what: str, where: str, expected: object, actual: object) -> None:
-        super().__init__(f"{where}: {what}: expected {expected}, found {actual}")
-        self.what = what
-        self.where = where
-        self.expected = expected
-        self.actual = actual
-
-    def __reduce__(self) -> tuple[type[SbeError], tuple[str, str, object, object]]:
-        return type(self), (self.what, self.where, self.expected, self.actual)
 
 
 class IrregularError(Exception):
