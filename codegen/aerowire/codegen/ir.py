@@ -45,6 +45,20 @@ PRIMITIVES = {
         Primitive("double", 8, is_float=True),
     )
 }
+# What `struct` calls a primitive; a char is a number.
+FORMATS = {
+    "char": "B",
+    "int8": "b",
+    "uint8": "B",
+    "int16": "h",
+    "uint16": "H",
+    "int32": "i",
+    "uint32": "I",
+    "int64": "q",
+    "uint64": "Q",
+    "float": "f",
+    "double": "d",
+}
 
 
 @dataclass(frozen=True, slots=True)

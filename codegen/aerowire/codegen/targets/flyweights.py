@@ -5,24 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from aerowire.codegen.ir import Constant, Dynamic, Field, Primitive, Region, Repeat, Schema, Struct, Var, Variant
+from aerowire.codegen.ir import FORMATS, Constant, Dynamic, Field, Primitive, Region, Repeat, Schema, Struct, Var, Variant
 from aerowire.codegen.names import snake, upper
 from aerowire.codegen.project import Project
 from aerowire.codegen.targets.base import header, module_path, package_files, render
-
-FORMATS = {
-    "int8": "b",
-    "uint8": "B",
-    "char": "B",
-    "int16": "h",
-    "uint16": "H",
-    "int32": "i",
-    "uint32": "I",
-    "int64": "q",
-    "uint64": "Q",
-    "float": "f",
-    "double": "d",
-}
 
 
 @dataclass(frozen=True)

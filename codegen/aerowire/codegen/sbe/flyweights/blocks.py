@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from aerowire.codegen.ir import FORMATS
 from aerowire.codegen.sbe.flyweights.docs import class_doc
 from aerowire.codegen.sbe.flyweights.module import Module
 from aerowire.codegen.sbe.flyweights.part_properties import data_encoding, part_readers, part_writers
 from aerowire.codegen.sbe.flyweights.rows import Row
 from aerowire.codegen.sbe.flyweights.text import WIDTH, byte_literal, joined, literal, spread, spread_flat
-from aerowire.codegen.sbe.flyweights.values import FORMATS, Model, Value, errors_of, limits
+from aerowire.codegen.sbe.flyweights.values import Model, Value, errors_of, limits
 from aerowire.codegen.sbe.ir import Block, Composite, Data, EncodedType, Field, Group, Message, Named
 from aerowire.codegen.sbe.naming import constant_names, property_names
 

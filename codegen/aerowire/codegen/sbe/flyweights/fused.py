@@ -10,11 +10,12 @@ import re
 import struct
 from collections.abc import Sequence
 
+from aerowire.codegen.ir import FORMATS
 from aerowire.codegen.sbe.flyweights.module import Module
 from aerowire.codegen.sbe.flyweights.part_properties import data_encoding, group_stem
 from aerowire.codegen.sbe.flyweights.rows import Row
 from aerowire.codegen.sbe.flyweights.text import INDENT, byte_literal, joined, literal, spread_flat
-from aerowire.codegen.sbe.flyweights.values import FORMATS, Value, errors_of, is_marked
+from aerowire.codegen.sbe.flyweights.values import Value, errors_of, is_marked
 from aerowire.codegen.sbe.ir import Block, Composite, Data, Group, Message, Presence, walk_blocks
 from aerowire.codegen.sbe.naming import property_names
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from importlib.resources import files
 
-from aerowire.codegen.sbe.flyweights.blocks import add_decoder, add_encoder, add_layout, add_parts, numbers
+from aerowire.codegen.sbe.flyweights.blocks import numbers
+from aerowire.codegen.sbe.flyweights.classes import ModuleOfComposites, add_composite, add_flyweights
 from aerowire.codegen.sbe.flyweights.enums import enums_module
 from aerowire.codegen.sbe.flyweights.fused import Fused
 from aerowire.codegen.sbe.flyweights.lazy import dispatch_module, init_module
@@ -53,22 +54,13 @@ def _copied(*path: str) -> str:
 
 
 def _composites(model: Model) -> str:
-    module = _ComposesModule(model, 1, "Composites: of each a decoder, an encoder and a data class.")
+    module = ModuleOfComposites(model, 1, "Composites: of each a decoder, an encoder and a data class.")
     for one in types_with_class(model.schema):
         if isinstance(one, Composite):
             stem = model.names.types[one]
-            add_layout(module, stem, one)
-            add_decoder(module, stem, one, "_CompositeDecoder")
-            add_encoder(module, stem, one, "_CompositeEncoder")
+            add_composite(module, stem, one)
             add_record(module, stem, one, [])
     return module.text()
-
-
-class _ComposesModule(Module):
-    """The module of the composites does not import from itself."""
-
-    def use_class(self, name: str, module: str) -> str:
-        return name if module == "composites" else super().use_class(name, module)
 
 
 def _header(model: Model) -> str:
@@ -84,24 +76,13 @@ def _header(model: Model) -> str:
 def _message(model: Model, message: Message) -> str:
     stem = model.names.messages[message.name]
     module = Module(model, 2, f"The message {message.name}: its decoder, its encoder and its data class.")
-    _add_flyweights(module, stem, message, (message.name,))
+    add_flyweights(module, stem, message, (message.name,))
     fused = Fused(module, stem, message)
     _add_entries(module, stem, message)
     methods = fused.methods()
     module.lines += [line for line in fused.functions if line is not None]
     add_record(module, stem, message, methods)
     return module.text()
-
-
-def _add_flyweights(module: Module, stem: str, block: Block, path: tuple[str, ...]) -> None:
-    """Decoders and encoders, those of groups before what holds them."""
-    for group in block.groups:
-        _add_flyweights(module, group_stem(module.model, stem, group), group, (*path, group.name))
-    is_message = isinstance(block, Message)
-    add_layout(module, stem, block)
-    add_parts(module, stem, block, path)
-    add_decoder(module, stem, block, "_MessageDecoder" if is_message else "_EntryDecoder")
-    add_encoder(module, stem, block, "_MessageEncoder" if is_message else "_EntryEncoder")
 
 
 def _add_entries(module: Module, stem: str, block: Block) -> None:

@@ -6,11 +6,12 @@ errors among it, goes to the methods of the support package, which check all the
 
 from __future__ import annotations
 
+from aerowire.codegen.ir import FORMATS
 from aerowire.codegen.sbe.flyweights.docs import class_doc
 from aerowire.codegen.sbe.flyweights.module import Module
 from aerowire.codegen.sbe.flyweights.rows import Row
 from aerowire.codegen.sbe.flyweights.text import literal
-from aerowire.codegen.sbe.flyweights.values import FORMATS, Model, errors_of, is_marked, python_encoding
+from aerowire.codegen.sbe.flyweights.values import Model, errors_of, is_marked, python_encoding
 from aerowire.codegen.sbe.ir import Block, Data, Group
 from aerowire.codegen.sbe.naming import property_names
 

@@ -8,6 +8,7 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from aerowire.codegen.ir import FORMATS
 from aerowire.codegen.sbe.flyweights.text import literal, number
 from aerowire.codegen.sbe.ir import (
     Block,
@@ -23,20 +24,6 @@ from aerowire.codegen.sbe.ir import (
     Type,
 )
 from aerowire.codegen.sbe.naming import ClassNames, class_names, enum_member_names, property_names
-
-FORMATS = {
-    "char": "B",
-    "int8": "b",
-    "uint8": "B",
-    "int16": "h",
-    "uint16": "H",
-    "int32": "i",
-    "uint32": "I",
-    "int64": "q",
-    "uint64": "Q",
-    "float": "f",
-    "double": "d",
-}
 
 
 def python_encoding(name: str) -> str | None:

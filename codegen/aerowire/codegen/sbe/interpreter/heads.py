@@ -10,10 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
+from aerowire.codegen.ir import FORMATS
 from aerowire.codegen.sbe.interpreter.cursor import Cursor
 from aerowire.codegen.sbe.interpreter.errors import MessageError, shown
 from aerowire.codegen.sbe.interpreter.json_forms import hex_of
-from aerowire.codegen.sbe.interpreter.leaf import CODES, Forms, Slot, integer
+from aerowire.codegen.sbe.interpreter.leaf import Forms, Slot, integer
 from aerowire.codegen.sbe.interpreter.names import free_name
 from aerowire.codegen.sbe.interpreter.section import MISSING, Section, Slots
 from aerowire.codegen.sbe.ir import ByteOrder, Composite, EncodedType, Member, Presence
@@ -112,7 +113,7 @@ class _HeadSection(Section):
     def add_role(self, member: Member) -> None:
         assert isinstance(member.type, EncodedType)
         self.places[member.name] = self.slot_at(member.offset, member.size)
-        self.add_slot(CODES[member.type.primitive.name], 0)
+        self.add_slot(FORMATS[member.type.primitive.name], 0)
 
 
 def _check(type: EncodedType) -> Callable[[Any], int]:

@@ -11,8 +11,9 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
+from aerowire.codegen.ir import FORMATS
 from aerowire.codegen.sbe.interpreter.errors import MessageError, shown
-from aerowire.codegen.sbe.interpreter.leaf import CODES, DataForm, Extended, Leaf, Slot, array, integer
+from aerowire.codegen.sbe.interpreter.leaf import DataForm, Extended, Leaf, Slot, array, integer
 from aerowire.codegen.sbe.interpreter.text import TextCodec, array_codec, text_codec
 from aerowire.codegen.sbe.interpreter.values import char_check, encoded, float_check, text_check
 from aerowire.codegen.sbe.ir import ByteOrder, Data, EncodedType, Enum, FlagSet, Number, Presence
@@ -33,7 +34,7 @@ class JsonForms:
         primitive = type.primitive
         null = int(type.null) if presence is Presence.OPTIONAL else None
         check = integer(primitive.name, primitive.minimum, primitive.maximum)
-        leaf = Leaf(code=CODES[primitive.name], encode=check, default=null, absent=null)
+        leaf = Leaf(code=FORMATS[primitive.name], encode=check, default=null, absent=null)
         return leaf if type.length == 1 else array(leaf, type.length)
 
     def char(self, type: EncodedType, presence: Presence) -> Leaf:
@@ -83,7 +84,7 @@ class JsonForms:
 
         is_optional = presence is Presence.OPTIONAL
         return Leaf(
-            code=CODES[type.primitive.name],
+            code=FORMATS[type.primitive.name],
             encode=encode,
             decode=lambda slot: names.get(slot) or Extended(NULL_NAME, slot),
             default=type.null if is_optional else None,
@@ -102,7 +103,7 @@ class JsonForms:
             return Extended(plain, slot) if slot & unknown else plain
 
         return Leaf(
-            code=CODES[type.primitive.name],
+            code=FORMATS[type.primitive.name],
             encode=_flags_check(masks),
             decode=decode,
             default=0 if presence is Presence.OPTIONAL else None,
@@ -194,7 +195,7 @@ def _flags_check(masks: dict[str, int]) -> Callable[[Any], int]:
 
 def _floats(type: EncodedType, presence: Presence, order: ByteOrder) -> Leaf:
     """Floats are taken as bytes: a NaN has more of them than a Python float tells."""
-    code, length = CODES[type.primitive.name], type.length
+    code, length = FORMATS[type.primitive.name], type.length
     one = struct.Struct(order.struct_prefix + code)
     row = struct.Struct(f"{order.struct_prefix}{length}{code}")
     nan = one.pack(math.nan)

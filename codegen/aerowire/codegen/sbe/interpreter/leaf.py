@@ -9,21 +9,6 @@ from typing import Any, Protocol
 from aerowire.codegen.sbe.interpreter.errors import MessageError, shown
 from aerowire.codegen.sbe.ir import ByteOrder, Data, EncodedType, Enum, FlagSet, Number, Presence
 
-# The codes of `struct`; a char is read as a number only as the base of an enum.
-CODES = {
-    "char": "B",
-    "int8": "b",
-    "uint8": "B",
-    "int16": "h",
-    "uint16": "H",
-    "int32": "i",
-    "uint32": "I",
-    "int64": "q",
-    "uint64": "Q",
-    "float": "f",
-    "double": "d",
-}
-
 Slot = Any  # what struct packs and unpacks: a number or bytes
 
 

@@ -6,8 +6,9 @@ import math
 import struct
 from typing import Any
 
+from aerowire.codegen.ir import FORMATS
 from aerowire.codegen.sbe.interpreter.errors import MessageError, shown
-from aerowire.codegen.sbe.interpreter.leaf import CODES, DataForm, Leaf, array, integer
+from aerowire.codegen.sbe.interpreter.leaf import DataForm, Leaf, array, integer
 from aerowire.codegen.sbe.interpreter.text import TextCodec, array_codec, text_codec
 from aerowire.codegen.sbe.ir import ByteOrder, Data, EncodedType, Enum, FlagSet, Number, Presence
 
@@ -70,7 +71,7 @@ class ValueForms:
         return leaf if type.length == 1 else array(_without_null(leaf), type.length)
 
     def _one_number(self, type: EncodedType, presence: Presence, order: ByteOrder) -> Leaf:
-        name, code = type.primitive.name, CODES[type.primitive.name]
+        name, code = type.primitive.name, FORMATS[type.primitive.name]
         encode: Any
         if type.primitive.is_float:
             layout = struct.Struct(order.struct_prefix + code)
@@ -122,12 +123,12 @@ class ValueForms:
             return check(value)
 
         default = type.null if presence is Presence.OPTIONAL else None
-        return Leaf(code=CODES[type.primitive.name], encode=encode, decode=decode, default=default)
+        return Leaf(code=FORMATS[type.primitive.name], encode=encode, decode=decode, default=default)
 
     def flags(self, type: FlagSet, presence: Presence) -> Leaf:
         choices = {one.name: one.bit for one in type.choices}
         return Leaf(
-            code=CODES[type.primitive.name],
+            code=FORMATS[type.primitive.name],
             encode=integer(type.primitive.name, 0, type.primitive.maximum),
             decode=lambda slot: SetValue(slot, choices),
             default=0 if presence is Presence.OPTIONAL else None,

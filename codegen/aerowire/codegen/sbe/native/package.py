@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 
-from aerowire.codegen.sbe.flyweights.blocks import add_decoder, add_encoder, add_layout, add_parts
+from aerowire.codegen.sbe.flyweights.classes import ModuleOfComposites, add_composite, add_flyweights
 from aerowire.codegen.sbe.flyweights.fused import Fused
 from aerowire.codegen.sbe.flyweights.module import MARK, Module
 from aerowire.codegen.sbe.flyweights.part_properties import group_stem
@@ -51,15 +51,8 @@ def native_files(schema: MessageSchema, support: str) -> dict[str, str]:
     return {f"{MODULE}.pyx": _source(model), f"{MODULE}.pyi": _stub(model)}
 
 
-class _NativeModule(Module):
-    """The one module has the composites too."""
-
-    def use_class(self, name: str, module: str) -> str:
-        return name if module == "composites" else super().use_class(name, module)
-
-
 def _source(model: Model) -> str:
-    module = _NativeModule(model, 1, DESCRIPTION)
+    module = ModuleOfComposites(model, 1, DESCRIPTION)
     template = environment().get_template("sbe_native_support.pyx.j2")
     support = template.render(c_lines=helpers(PREFIX, model.schema.byte_order), types=TYPES, prefix=PREFIX)
     module.lines += ["", *CIMPORTS, "", "", *support.rstrip().split("\n")]
@@ -85,22 +78,9 @@ def _add_flyweights(module: Module) -> None:
     model = module.model
     for one in types_with_class(model.schema):
         if isinstance(one, Composite):
-            stem = model.names.types[one]
-            add_layout(module, stem, one)
-            add_decoder(module, stem, one, "_CompositeDecoder")
-            add_encoder(module, stem, one, "_CompositeEncoder")
+            add_composite(module, model.names.types[one], one)
     for message in model.schema.messages:
-        _add_block(module, model.names.messages[message.name], message, (message.name,))
-
-
-def _add_block(module: Module, stem: str, block: Block, path: tuple[str, ...]) -> None:
-    for group in block.groups:
-        _add_block(module, group_stem(module.model, stem, group), group, (*path, group.name))
-    is_message = isinstance(block, Message)
-    add_layout(module, stem, block)
-    add_parts(module, stem, block, path)
-    add_decoder(module, stem, block, "_MessageDecoder" if is_message else "_EntryDecoder")
-    add_encoder(module, stem, block, "_MessageEncoder" if is_message else "_EntryEncoder")
+        add_flyweights(module, model.names.messages[message.name], message, (message.name,))
 
 
 def _add_records(module: Module, stem: str, block: Block) -> None:
@@ -144,7 +124,7 @@ def _dispatch(model: Model) -> list[str]:
 
 def _stub(model: Model) -> str:
     """What type checkers see: the same as of the Python modules, without the bodies."""
-    module = _NativeModule(model, 1, DESCRIPTION)
+    module = ModuleOfComposites(model, 1, DESCRIPTION)
     _add_flyweights(module)
     for one in types_with_class(model.schema):
         if isinstance(one, Composite):

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from aerowire.codegen.ir import FORMATS
 from aerowire.codegen.sbe.ir import (
     Block,
     ByteOrder,
@@ -29,7 +30,6 @@ from aerowire.codegen.sbe.naming import ClassNames, class_names, free_name, null
 from aerowire.codegen.sbe.placement import Placement
 from aerowire.codegen.sbe.targets.python_text import quoted
 from aerowire.codegen.targets.base import render
-from aerowire.codegen.targets.flyweights import FORMATS
 
 # Encodings whose every byte survives decoding and encoding.
 ENCODINGS = {"us-ascii": "ascii", "ascii": "ascii", "utf-8": "utf-8", "utf8": "utf-8", "iso-8859-1": "latin-1", "latin1": "latin-1"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import struct
 
-from aerowire.codegen.ir import Primitive
+from aerowire.codegen.ir import FORMATS, Primitive
 from aerowire.codegen.sbe.ir import (
     Block,
     ByteOrder,
@@ -26,7 +26,6 @@ from aerowire.codegen.sbe.ir import (
 from aerowire.codegen.sbe.naming import null_member_name
 from aerowire.codegen.sbe.placement import Placement
 from aerowire.codegen.targets.base import render
-from aerowire.codegen.targets.flyweights import FORMATS
 from aerowire.codegen.targets.lua import Value, filter_name, lua_comment, lua_value
 
 HEADER_NUMBERS = ("blockLength", "templateId", "schemaId", "version")
