@@ -279,6 +279,22 @@ def test_header_may_have_constants(tmp_path: Path) -> None:
         codec.encode({"a": 7, "b": 8, "_header": {"version": 2}})
 
 
+def test_arrays_without_elements_are_lists(tmp_path: Path) -> None:
+    file = tmp_path / "own.xml"
+    types = "".join(f'<type name="{name.title()}" primitiveType="{name}" length="0"/>' for name in ("char", "float", "uint8"))
+    types += '<type name="Maybe" primitiveType="char" length="0" presence="optional"/>'
+    fields = "".join(f'<field name="{name}" id="{id}" type="{name}"/>' for id, name in enumerate(("Char", "Float", "Uint8", "Maybe"), 1))
+    file.write_text(schema(types, f'<message name="M" id="5">{fields}<field name="a" id="9" type="uint8"/></message>'), encoding="utf-8")
+    codec = JsonCodec(load_message_schema(file))
+    raw = struct.pack("<HHHHB", 1, 5, 1, 0, 7)
+    values = {"Char": [], "Float": [], "Uint8": [], "Maybe": [], "a": 7}
+    assert codec.decode(raw) == (values, 9)
+    assert codec.encode(values) == codec.encode(values | {"Char": "", "Maybe": None}) == raw
+    for wrong in ([65], "A", {}):
+        with pytest.raises(MessageError, match=r"M\.Char: is "):
+            codec.encode(values | {"Char": wrong})
+
+
 def test_values_of_enums_and_sets_know_their_names() -> None:
     codec = MessageCodec(own_schema("orders"))
     values = codec.decode(put(put(order_bytes(), 73, b"\x4d"), 74, b"\x09\x10")).values

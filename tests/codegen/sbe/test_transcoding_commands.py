@@ -90,9 +90,17 @@ def test_damaged_line_of_hex_is_told_and_the_rest_decoded(run: Run, tmp_path: Pa
         "expected": "28 bytes",
         "actual": "12 bytes",
     }
-    assert (no_hex["error"]["message"], no_hex["error"]["line"]) == ("the line is no hex", 2)
+    assert (no_hex["error"]["message"], no_hex["error"]["line"], no_hex["error"]["actual"]) == ("the line is no hex", 2, "0g")
     assert good == tick_json(2)
     assert (unknown["error"]["line"], unknown["error"]["actual"]) == (4, 99)
+
+
+@pytest.mark.parametrize(
+    ("line", "told"), [(b"'zz'", "'zz'"), (b"\xff\x00\x1b", "0xff001b"), (b"0g" * 50, "0g" * 28 + "0..."), (b"\xff" * 99, f"0x{'ff' * 27}f...")]
+)
+def test_line_that_is_no_hex_is_shown_as_text_or_hex(run: Run, tmp_path: Path, line: bytes, told: str) -> None:
+    code, out, _ = run("decode", ORDERS, "--hex", saved(tmp_path, line))
+    assert (code, lines(out)[0]["error"]["actual"]) == (1, told)
 
 
 def test_stream_ends_where_a_message_is_damaged(run: Run, tmp_path: Path) -> None:

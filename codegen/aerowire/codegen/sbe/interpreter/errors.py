@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+SHOWN_MAX = 60
+
 
 class MessageError(ValueError):
     """A message that cannot be read or written: what, where, expected, actual.
@@ -43,5 +45,15 @@ def shown(value: object) -> str:
     """A value as an error names it: short, whatever it is."""
     if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 200:
         return f"a number of {value.bit_length()} bits"
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return _cut(repr(value))
+
+
+def shown_bytes(raw: bytes) -> str:
+    """Bytes of an input as an error names them: the characters where all are visible ones of ASCII, else hex."""
+    start = raw[: SHOWN_MAX + 1]
+    text = start.decode("latin-1")
+    return _cut(text if text.isascii() and text.isprintable() else f"0x{start.hex()}")
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= SHOWN_MAX else f"{text[: SHOWN_MAX - 3]}..."

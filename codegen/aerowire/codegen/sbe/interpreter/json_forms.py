@@ -48,6 +48,11 @@ class JsonForms:
 
     def text(self, type: EncodedType, presence: Presence) -> Leaf:
         codec, length = array_codec(type.character_encoding), type.length
+        check = text_check(codec, length)
+
+        def encode(value: Any) -> bytes:
+            # The official printer has an array without characters as a list, not as a text.
+            return b"" if not length and value == [] else check(value)
 
         def decode(slot: bytes) -> object:
             text = codec.until_nul(slot)
@@ -59,7 +64,7 @@ class JsonForms:
         is_optional = presence is Presence.OPTIONAL
         return Leaf(
             code=f"{length}s",
-            encode=text_check(codec, length),
+            encode=encode if not length else check,
             decode=decode if length else lambda _slot: [],
             default=b"" if is_optional or not length else None,
             absent=chr(int(type.null)).rstrip("\0") if is_optional else None,

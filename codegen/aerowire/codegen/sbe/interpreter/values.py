@@ -7,7 +7,7 @@ import struct
 from typing import Any
 
 from aerowire.codegen.ir import FORMATS
-from aerowire.codegen.sbe.interpreter.errors import MessageError, shown
+from aerowire.codegen.sbe.interpreter.errors import MessageError, shown, shown_bytes
 from aerowire.codegen.sbe.interpreter.leaf import DataForm, Leaf, array, integer
 from aerowire.codegen.sbe.interpreter.text import TextCodec, array_codec, text_codec
 from aerowire.codegen.sbe.ir import ByteOrder, Data, EncodedType, Enum, FlagSet, Number, Presence
@@ -218,7 +218,7 @@ def decoded(codec: TextCodec, raw: bytes, errors: str) -> str:
     try:
         return codec.decode(raw, errors)
     except UnicodeError as error:
-        raise MessageError("is no text of its encoding", expected=codec.name, actual=shown(raw)) from error
+        raise MessageError("is no text of its encoding", expected=codec.name, actual=shown_bytes(raw)) from error
 
 
 def _bytes_check(value: Any) -> bytes:

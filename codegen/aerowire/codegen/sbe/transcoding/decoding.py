@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from aerowire.codegen.sbe.interpreter.errors import MessageError, shown
+from aerowire.codegen.sbe.interpreter.errors import MessageError, shown_bytes
 from aerowire.codegen.sbe.interpreter.json_codec import JsonCodec
 from aerowire.codegen.sbe.transcoding.framing import HEADER, check_encoding, frame_length
 from aerowire.codegen.sbe.transcoding.window import HELD_MAX, LINE_MAX, Window
@@ -94,7 +94,7 @@ def parse_hex(line: bytes) -> bytes:
     try:
         return bytes.fromhex(line.decode("ascii"))
     except ValueError:
-        raise MessageError("the line is no hex", expected="two hex digits for each byte", actual=shown(line)) from None
+        raise MessageError("the line is no hex", expected="two hex digits for each byte", actual=shown_bytes(line)) from None
 
 
 def numbered(window: Window) -> Iterator[tuple[int, bytes]]:
