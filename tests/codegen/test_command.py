@@ -11,6 +11,7 @@ import pytest
 
 from aerowire.codegen.load import default_spec
 from aerowire.codegen.main import main
+from tests.codegen.sbe.writing import schema
 
 ROOT = Path(__file__).resolve().parents[2]
 GENERATED = ROOT / "generated"
@@ -125,6 +126,30 @@ def test_help_has_examples(capsys: pytest.CaptureFixture[str]) -> None:
             main([*arguments, "--help"])
         assert caught.value.code == 0
         assert example in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["generate", "validate", "compare", "decode", "encode"])
+def test_every_command_that_reads_messages_takes_the_same_options(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        main([command, "--help"])
+    text = " ".join(capsys.readouterr().out.split())
+    assert "--lenient read schemas in which a value of an enum equals its null value, with a warning" in text
+    assert "--xinclude, --no-xinclude replace xi:include by the files that it names, or leave it alone (default: replace)" in text
+
+
+def test_includes_are_left_alone_when_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    include = '<xi:include href="types.xml" xmlns:xi="http://www.w3.org/2001/XInclude"/>'
+    Path("types.xml").write_text('<types><type name="There" primitiveType="uint8"/></types>')
+    field = '<message name="M" id="1"><field name="a" id="1" type="There"/></message>'
+    Path("own.xml").write_text(schema("", include + field))
+    Path("empty").write_text("")
+    for arguments in (["compare", "own.xml", "own.xml"], ["decode", "own.xml", "empty"], ["encode", "own.xml", "--hex", "empty"]):
+        assert main([*arguments, "--xinclude"]) == 0
+        assert main([*arguments, "--no-xinclude"]) == 2
+        assert "type 'There' of field 'a' is unknown" in capsys.readouterr().err
 
 
 def test_invalid_schema_changes_nothing(tmp_path: Path, spec_copy: Path) -> None:

@@ -28,6 +28,14 @@ def add_command(
     return parser
 
 
+def add_reading_arguments(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
+    """Add how a message schema is read: `lenient` and `xinclude`, alike in every command."""
+    help_text = "read schemas in which a value of an enum equals its null value, with a warning"
+    parser.add_argument("--lenient", action="store_true", help=help_text)
+    help_text = "replace xi:include by the files that it names, or leave it alone (default: replace)"
+    parser.add_argument("--xinclude", action=argparse.BooleanOptionalAction, default=True, help=help_text)
+
+
 def shown(path: Path) -> str:
     """A folder as short as it can be from here."""
     try:

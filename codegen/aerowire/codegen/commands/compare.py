@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from aerowire.codegen.commands.common import DONE, FINDING, Commands, add_command
+from aerowire.codegen.commands.common import DONE, FINDING, Commands, add_command, add_reading_arguments
 from aerowire.codegen.load import Source, default_spec, find_sources, is_message_schema
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     )
     parser.add_argument("old", metavar="OLD", help="the schema as it was: a file, or aerowire:NAME")
     parser.add_argument("new", metavar="NEW", help="the schema as it is")
-    parser.add_argument("--lenient", action="store_true", help="read values of enums that equal the null value")
+    add_reading_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
@@ -41,8 +41,9 @@ def _run(arguments: argparse.Namespace) -> int:
     from aerowire.codegen.sbe.reader import ReadOptions
 
     problems: list[Problem] = []
+    options = ReadOptions(lenient=arguments.lenient, xinclude=arguments.xinclude)
     sources = find_sources([arguments.old, arguments.new], default_spec())
-    schemas = [_read(source, ReadOptions(lenient=arguments.lenient), problems) for source in sources]
+    schemas = [_read(source, options, problems) for source in sources]
     old, new = schemas
     if old is None or new is None:
         raise SchemaError(problems)

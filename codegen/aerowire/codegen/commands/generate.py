@@ -7,7 +7,7 @@ import dataclasses
 import sys
 from pathlib import Path
 
-from aerowire.codegen.commands.common import DONE, FINDING, USAGE, Commands, add_command
+from aerowire.codegen.commands.common import DONE, FINDING, USAGE, Commands, add_command, add_reading_arguments
 from aerowire.codegen.commands.freshness import add_arguments, output_folder
 from aerowire.codegen.load import default_spec, find_sources, load_project
 from aerowire.codegen.output import write_files
@@ -49,10 +49,7 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
         metavar="NAME",
         help="dotted name of the Python package, with several schemas of the package around theirs (default: the schema's package)",
     )
-    messages.add_argument("--lenient", action="store_true", help="a value of an enum that equals its null value is a warning only")
-    messages.add_argument(
-        "--xinclude", action=argparse.BooleanOptionalAction, default=True, help="replace xi:include by the files that it names"
-    )
+    add_reading_arguments(messages)
     messages.add_argument(
         "--native", action="store_true", help="compile codecs of the same interface too, PACKAGE.native (needs Cython and a C compiler)"
     )

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from aerowire.codegen.commands.common import add_reading_arguments
+
 if TYPE_CHECKING:
     from aerowire.codegen.sbe.ir import MessageSchema
     from aerowire.codegen.sbe.transcoding.window import Window
@@ -27,8 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser, file: str, hex: str) -> None:
     parser.add_argument("--hex", action="store_true", help=hex)
     help_text = "what is around a message: nothing, or FIX's Simple Open Framing Header (default: none)"
     parser.add_argument("--framing", choices=FRAMINGS, default="none", help=help_text)
-    parser.add_argument("--lenient", action="store_true", help="read schemas that break rules which live schemas break")
-    parser.add_argument("--no-xinclude", action="store_true", help="leave xi:include elements alone")
+    add_reading_arguments(parser)
 
 
 def read_schema(arguments: argparse.Namespace) -> MessageSchema:
@@ -37,7 +38,7 @@ def read_schema(arguments: argparse.Namespace) -> MessageSchema:
     from aerowire.codegen.sbe.reader import ReadOptions, load_message_schema
 
     (source,) = find_sources([arguments.schema], default_spec())
-    options = ReadOptions(lenient=arguments.lenient, xinclude=not arguments.no_xinclude)
+    options = ReadOptions(lenient=arguments.lenient, xinclude=arguments.xinclude)
     return load_message_schema(source.path, source.name, options)
 
 
