@@ -21,7 +21,7 @@ class Location:
 class Problem:
     """One thing wrong with a schema, worded for the person who wrote it.
 
-    `severity` is `error` or `warning`; `rule` is the name of what it breaks, where rules have names.
+    `severity` is `error`, `warning` or, of what may well be meant so, `note`; `rule` is the name of what it breaks, where rules have names.
     """
 
     location: Location

@@ -15,11 +15,15 @@ VALID, INVALID, UNREADABLE_FILE = "valid", "invalid", "unreadable"
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What is wrong with one file; `texts` are the bytes of it and of what it includes, by the names in locations."""
+    """What is wrong with one file; `texts` are the bytes of it and of what it includes, by the names in locations.
+
+    `unchecked` are the steps of reading a message schema that were not taken, since one before them has errors.
+    """
 
     file: str
     problems: tuple[Problem, ...]
     texts: dict[str, bytes] = field(default_factory=dict, compare=False, repr=False)
+    unchecked: tuple[str, ...] = ()
 
     @property
     def errors(self) -> int:
@@ -27,11 +31,15 @@ class Finding:
 
     @property
     def warnings(self) -> int:
-        return len(self.problems) - self.errors
+        return sum(problem.severity == "warning" for problem in self.problems)
+
+    @property
+    def notes(self) -> int:
+        return sum(problem.severity == "note" for problem in self.problems)
 
     def verdict(self, *, are_warnings_errors: bool = False) -> str:
-        """`valid`, `invalid`, or `unreadable` when the file itself is no XML or cannot be read."""
-        if any(one.location.file == self.file and one.rule in (UNREADABLE, MALFORMED) for one in self.problems):
+        """`valid`, `invalid`, or `unreadable` when the file, or one that it includes, is no XML or cannot be read."""
+        if any(one.rule in (UNREADABLE, MALFORMED) for one in self.problems):
             return UNREADABLE_FILE
         return INVALID if self.errors or (are_warnings_errors and self.warnings) else VALID
 
@@ -48,7 +56,7 @@ def validate(sources: Sequence[Source], options: ReadOptions) -> list[Finding]:
             continue
         if is_message_schema(document):
             reading = read_message_document(source.path, document, options)
-            findings[index] = Finding(source.name, reading.problems, reading.texts)
+            findings[index] = Finding(source.name, reading.problems, reading.texts, reading.unchecked)
         else:
             others[index] = (source, document)
     findings |= _validate_others(others)

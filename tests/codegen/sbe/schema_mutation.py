@@ -46,7 +46,14 @@ def mutated(seed: int, count: int, scratch: Path) -> Told:
         text = _change_bytes(source, chance) if chance.random() < 0.25 else change_tree(source, chance)
         file.write_bytes(text)
         try:
-            _check(read_message_schema(file, "mutated.xml", ReadOptions(lenient=chance.random() < 0.2)), text, told)
+            lenient = chance.random() < 0.2
+            reading = read_message_schema(file, "mutated.xml", ReadOptions(lenient=lenient))
+            _check(reading, text, told)
+            everything = read_message_schema(file, "mutated.xml", ReadOptions(lenient=lenient, all_steps=True))
+            _check(everything, text, Told())
+            less = {one for one in reading.problems if one.rule != "newer-than-schema"} - set(everything.problems)
+            assert not less, f"not told when all is wanted: {less}"
+            assert everything.unchecked == ()
         except Exception as error:
             error.add_note(f"seed {seed}, mutation {index}, schema {text!r}")
             raise

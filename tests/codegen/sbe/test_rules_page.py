@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = (ROOT / "docs" / "codegen-validate.md").read_text()
 SOURCES = sorted((ROOT / "codegen/aerowire/codegen/sbe/reader").glob("*.py"))
-REPORTED = re.compile(r'(?:error|warning|fault|_refuse|"error",) ?\(?\s*(?:\w+, )?"([a-z]+(?:-[a-z]+)+)"')
+REPORTED = re.compile(r'(?:error|warning|fault|_refuse|_lacks|_note|"error",) ?\(?\s*(?:\w+, )?"([a-z]+(?:-[a-z]+)+)"')
 OF_FILES = {"unreadable", "not-well-formed"}
 
 

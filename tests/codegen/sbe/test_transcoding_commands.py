@@ -96,7 +96,8 @@ def test_damaged_line_of_hex_is_told_and_the_rest_decoded(run: Run, tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("line", "told"), [(b"'zz'", "'zz'"), (b"\xff\x00\x1b", "0xff001b"), (b"0g" * 50, "0g" * 28 + "0..."), (b"\xff" * 99, f"0x{'ff' * 27}f...")]
+    ("line", "told"),
+    [(b"'zz'", "'zz'"), (b"\xff\x00\x1b", "0xff001b"), (b"0g" * 50, "0g" * 28 + "0..."), (b"\xff" * 99, f"0x{'ff' * 27}f...")],
 )
 def test_line_that_is_no_hex_is_shown_as_text_or_hex(run: Run, tmp_path: Path, line: bytes, told: str) -> None:
     code, out, _ = run("decode", ORDERS, "--hex", saved(tmp_path, line))

@@ -42,6 +42,7 @@ def test_shows_the_source_line_and_a_caret(capsys: pytest.CaptureFixture[str]) -
         "own.xml:15:2: error: enum 'E': value 'A' is 255, which is the null value (value-is-null)\n"
         '        <validValue name="A">255</validValue></enum>\n'
         "        ^\n"
+        "own.xml: messages, header and versions were not checked, because the types have errors; --all checks them too\n"
         "1 error, 0 warnings in 1 file\n",
     )
 
@@ -87,8 +88,9 @@ def test_json_has_an_object_for_each_file(capsys: pytest.CaptureFixture[str]) ->
     code, out = validate(capsys, "--json", *names)
     good, bad, broken = (json.loads(line) for line in out.splitlines())
     assert code == 2
-    assert good == {"file": "good.xml", "verdict": "valid", "errors": 0, "warnings": 0, "problems": []}
+    assert good == {"file": "good.xml", "verdict": "valid", "errors": 0, "warnings": 0, "notes": 0, "unchecked": [], "problems": []}
     assert (bad["verdict"], bad["errors"], bad["warnings"]) == ("invalid", 1, 1)
+    assert bad["unchecked"] == ["messages", "header", "code"]
     assert bad["problems"][1] == {
         "file": "bad.xml",
         "line": 15,
@@ -98,6 +100,103 @@ def test_json_has_an_object_for_each_file(capsys: pytest.CaptureFixture[str]) ->
         "message": "enum 'E': value 'A' is 255, which is the null value",
     }
     assert broken["verdict"] == "unreadable"
+
+
+ERRORS_OF_EACH_STEP = (
+    schema(
+        '<type name="Odd" primitiveType="uint7"/><composite name="Dim"><type name="blockLength" primitiveType="uint7"/></composite>'
+        '<enum name="E" encodingType="uint8"><validValue name="A">x</validValue></enum>'
+        '<type name="Long" primitiveType="int8" length="-1"/>',
+        '<message name="M" id="1"><field name="a" id="1" type="Odd"/><field name="a" id="2" type="Long"/>'
+        '<field name="c" id="3" type="E" presence="constant" valueRef="E.A"/><field name="d" id="4" type="Old"/>'
+        '<group name="g" id="9" dimensionType="Dim"/></message>',
+        'version="-1" byteOrder="middle"',
+    )
+    .replace('id="1" ', 'id="x" ', 1)
+    .replace('<type name="blockLength" primitiveType="uint16"/>', '<type name="blockLength" primitiveType="int16"/>', 1)
+    .replace('<type name="version" primitiveType="uint16"/>', "")
+)
+
+
+def test_all_goes_on_behind_errors_and_tells_nothing_that_follows_from_them(capsys: pytest.CaptureFixture[str]) -> None:
+    name = write("own.xml", ERRORS_OF_EACH_STEP)
+    code, out = validate(capsys, "--all", name)
+    told = [line.partition("error: ")[2] for line in out.splitlines() if ": error: " in line]
+    assert code == 1
+    assert sorted(told) == [
+        "composite 'Dim' of group 'g' lacks 'numInGroup' (bad-dimension)",
+        "composite 'messageHeader' of messageSchema has blockLength of int16, which is not unsigned (bad-header)",
+        "composite 'messageHeader' of messageSchema lacks 'version' (bad-header)",
+        "field 'a' has the name of an earlier one (duplicate-field)",
+        "id of messageSchema: 'x' is no number (bad-number)",
+        "primitiveType 'uint7' of type 'Odd' is no primitive; did you mean \"uint8\"? (unknown-primitive)",
+        "primitiveType 'uint7' of type 'blockLength' is no primitive; did you mean \"uint8\"? (unknown-primitive)",
+        "type 'Long' has length -1 (bad-length)",
+        "type 'Old' of field 'd' is unknown (unknown-type)",
+        "value of validValue 'A': 'x' is no number (bad-number)",
+        "version of messageSchema: -1 is negative (bad-number)",
+    ]
+    assert "own.xml:2:97: note: byteOrder 'middle' is neither of littleEndian, bigEndian" in out
+    assert "not checked" not in out
+
+
+def test_step_with_errors_is_the_last_one_and_what_is_left_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    types, field = '<type name="Odd" primitiveType="{}"/>', '<message name="M" id="1"><field name="a" id="1" type="{}"/></message>'
+    variable = '<type name="Many" primitiveType="uint8" variableLength="true"/>'
+    cases = (
+        (schema("", '<xi:include href="own.xml"/>', INCLUDE), "types, messages, header and versions were", "an include has"),
+        (schema(types.format("uint7"), field.format("Odd")), "messages, header and versions were", "the types have"),
+        (schema(types.format("uint8"), field.format("Old")), "header and versions were", "the messages have"),
+        (schema(variable, field.format("Many"), 'version="x"'), "whether code can be made of it was", "header or versions have"),
+    )
+    for text, left, cause in cases:
+        name = write("own.xml", text)
+        code, out = validate(capsys, name)
+        assert (code, f"own.xml: {left} not checked, because {cause} errors; --all checks th" in out) == (1, True), out
+        assert "not checked" not in validate(capsys, "--all", name)[1]
+    assert "(variable-field)" not in out
+    assert "(variable-field)" in validate(capsys, "--all", name)[1]
+
+
+def test_what_an_unreadable_include_may_have_is_not_missed(capsys: pytest.CaptureFixture[str]) -> None:
+    fields = '<field name="a" id="1" type="There"/><field name="a" id="2" type="uint8"/>'
+    name = write("own.xml", schema("", f'<xi:include href="nope.xml"/><message name="M" id="1">{fields}</message>', INCLUDE))
+    code, out = validate(capsys, "--all", name)
+    told = re.findall(r"\((\S+)\)$", out, re.MULTILINE)
+    assert (code, told) == (2, ["unreadable", "duplicate-field"])
+    write("nope.xml", "<types>")
+    assert validate(capsys, name)[0] == 2
+    write("nope.xml", '<types><type name="There" primitiveType="uint8"/></types>')
+    assert validate(capsys, name)[0] == 1
+
+
+def test_misspelt_names_are_noted_and_count_nowhere(capsys: pytest.CaptureFixture[str]) -> None:
+    name = write(
+        "own.xml",
+        schema(
+            '<type name="T" primitiveType="uint8" lenght="2" vendor="x" fixVersion="4" x:presense="no" xmlns:x="urn:x"/>',
+            '<sbe:mesage name="N" id="2"><feild name="a" id="1"/></sbe:mesage><message name="M" id="1">'
+            '<field name="f" id="1" type="T" presense="optional" sinceVersoin="0" presence="required"/><note/></message>',
+        ),
+    )
+    code, out = validate(capsys, "--warnings-as-errors", name)
+    assert code == 0
+    assert [line for line in out.splitlines() if not line.startswith("    ")] == [
+        "own.xml:14:38: note: unknown attribute 'lenght'; did you mean 'length'? (unknown-attribute)",
+        "own.xml:16:1: note: unknown element 'mesage'; did you mean 'message'? (unknown-element)",
+        "own.xml:16:29: note: unknown element 'feild'; did you mean 'field'? (unknown-element)",
+        "own.xml:16:143: note: unknown attribute 'sinceVersoin'; did you mean 'sinceVersion'? (unknown-attribute)",
+        "0 errors, 0 warnings, 4 notes in 1 file",
+    ]
+    found = json.loads(validate(capsys, "--json", name)[1])
+    assert (found["verdict"], found["errors"], found["warnings"], found["notes"]) == ("valid", 0, 0, 4)
+    assert {problem["severity"] for problem in found["problems"]} == {"note"}
+
+
+def test_notes_have_an_end(capsys: pytest.CaptureFixture[str]) -> None:
+    fields = "".join(f'<field name="f{id}" id="{id}" type="uint8" presense{id % 7}="x"/>' for id in range(5_000))
+    out = validate(capsys, write("own.xml", schema("", f'<message name="M" id="1">{fields}</message>')))[1]
+    assert out.endswith("\n0 errors, 0 warnings, 100 notes in 1 file\n")
 
 
 def test_names_of_other_languages_are_checked_when_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
@@ -201,9 +300,9 @@ HOSTILE: tuple[tuple[str, str | bytes, int, str], ...] = (
     ),
     ("a huge array", schema('<type name="T" primitiveType="int64" length="2147483647"/>', MESSAGE), 1, "has length 2147483647"),
     ("an include of itself", schema("", '<xi:include href="own.xml"/>', INCLUDE), 1, "circular include: own.xml -> own.xml (bad-include)"),
-    ("an include of nothing", schema("", '<xi:include href="nope.xml"/>', INCLUDE), 1, "No such file"),
-    ("an include of a folder", schema("", '<xi:include href="."/>', INCLUDE), 1, "Is a directory"),
-    ("an include of a device", schema("", '<xi:include href="/dev/zero"/>', INCLUDE), 1, "longer than 16777216 bytes"),
+    ("an include of nothing", schema("", '<xi:include href="nope.xml"/>', INCLUDE), 2, "No such file"),
+    ("an include of a folder", schema("", '<xi:include href="."/>', INCLUDE), 2, "Is a directory"),
+    ("an include of a device", schema("", '<xi:include href="/dev/zero"/>', INCLUDE), 2, "longer than 16777216 bytes"),
     ("an include from the net", schema("", '<xi:include href="http://example.com/a.xml"/>', INCLUDE), 1, "only local files are included"),
     ("an include without a name", schema("", "<xi:include/>", INCLUDE), 1, "lacks attribute 'href' (bad-include)"),
 )

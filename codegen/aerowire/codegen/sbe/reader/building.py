@@ -24,6 +24,7 @@ from aerowire.codegen.sbe.ir import (
 from aerowire.codegen.sbe.reader.declared import (
     VARIABLE_LENGTH,
     Declared,
+    DeclaredEncoding,
     DeclaredEnum,
     DeclaredField,
     DeclaredMessage,
@@ -129,7 +130,10 @@ class _Builder:
 
     def _check_integer(self, composite: Composite, name: str, user: Declared) -> None:
         """A length, count or id must be one number."""
-        found = composite.member(name).type
+        member = next((one for one in composite.members if one.name == name), None)
+        if member is None:
+            return  # told already
+        found = member.type
         is_number = isinstance(found, EncodedType) and not found.primitive.is_float and found.primitive.name != "char" and found.length == 1
         if not is_number:
             self._refuse(user, "bad-member", f"composite {composite.name!r} of {shown(user.element)}: {name} is not one integer")
@@ -139,7 +143,8 @@ class _Builder:
         if field.type is None or built is None:
             raise UnreadableError
         presence = field.presence
-        if field.type.encoded_length == VARIABLE_LENGTH:
+        is_negative = isinstance(field.type, DeclaredEncoding) and field.type.length < 0  # told as such
+        if field.type.encoded_length == VARIABLE_LENGTH and not is_negative:
             self._refuse(field, "variable-field", f"{shown(field.element)} has a type of variable length; declare it as data")
         if presence is Presence.CONSTANT and isinstance(built, Composite | FlagSet):
             if built.size:

@@ -10,7 +10,7 @@ from lxml import etree
 from aerowire.codegen.ir import Primitive
 from aerowire.codegen.sbe.ir import RANGES, Number
 from aerowire.codegen.sbe.reader.declared import DeclaredComposite, DeclaredEncoding
-from aerowire.codegen.sbe.reader.elements import shown
+from aerowire.codegen.sbe.reader.elements import MEMBER_KINDS, children, shown
 from aerowire.codegen.sbe.reader.numerals import INT32_MAX, as_long
 from aerowire.codegen.sbe.reader.report import Report, UnreadableError
 
@@ -34,20 +34,20 @@ class CompositeRules:
     def check_header(self) -> None:
         block_length = self._member("blockLength")
         if block_length is None:
-            self._error("bad-header", "does not tell the length of a block")
+            self._lacks("bad-header", "blockLength", "does not tell the length of a block")
         elif not _is_unsigned(block_length.primitive):
             self._error("bad-header", f"has blockLength of {block_length.primitive.name}, which is not unsigned")
         for name in HEADER_MEMBERS:
             member = self._member(name)
             if member is None:
-                self._error("bad-header", f"lacks {name!r}")
+                self._lacks("bad-header", name)
             elif member.primitive.name != "uint16":
                 self._warning("unusual-header", f"has {name} of {member.primitive.name}; uint16 is usual")
 
     def check_dimension(self) -> None:
         block_length, count = self._member("blockLength"), self._member("numInGroup")
         if block_length is None:
-            self._error("bad-dimension", "lacks 'blockLength'")
+            self._lacks("bad-dimension", "blockLength")
         elif not _is_unsigned(block_length.primitive):
             self._error("bad-dimension", f"has blockLength of {block_length.primitive.name}, which is not unsigned")
         else:
@@ -55,7 +55,7 @@ class CompositeRules:
                 self._warning("unusual-dimension", f"has blockLength of {block_length.primitive.name}; uint8 or uint16 is usual")
             self._check_maximum("blockLength", block_length.primitive, block_length.max_value)
         if count is None:
-            self._error("bad-dimension", "lacks 'numInGroup'")
+            self._lacks("bad-dimension", "numInGroup")
         elif not _is_unsigned(count.primitive):
             self._check_signed_count(count)
         else:
@@ -81,7 +81,7 @@ class CompositeRules:
     def check_data(self) -> None:
         length = self._member("length")
         if length is None:
-            self._error("bad-data", "lacks 'length'")
+            self._lacks("bad-data", "length")
         else:
             kind = length.primitive
             if not _is_unsigned(kind):
@@ -92,7 +92,7 @@ class CompositeRules:
         if self._element.get("presence") == "optional":
             self._report.error("optional-data", self._element, f"{shown(self._element)} is optional; data is always there", "presence")
         if self._member("varData") is None:
-            self._error("bad-data", "lacks 'varData'")
+            self._lacks("bad-data", "varData")
 
     def _check_maximum(self, name: str, kind: Primitive, value: Number | None) -> None:
         """A length or count of 32 bits needs a maximum that the official tool's signed numbers can hold."""
@@ -121,6 +121,11 @@ class CompositeRules:
     def _fault(self, text: str) -> UnreadableError:
         self._report.fault("bad-member", self._element, self._message(text), self._attribute)
         return UnreadableError()
+
+    def _lacks(self, rule: str, name: str, text: str = "") -> None:
+        """A member is not there; of one that is declared, what is wrong with it is told already."""
+        if all(one.get("name") != name for one in children(self._composite.element, *MEMBER_KINDS)):
+            self._error(rule, text or f"lacks {name!r}")
 
     def _error(self, rule: str, text: str) -> None:
         self._report.error(rule, self._element, self._message(text), self._attribute)

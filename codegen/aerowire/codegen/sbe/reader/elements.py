@@ -16,6 +16,7 @@ from aerowire.codegen.sbe.reader.report import Report, UnreadableError
 
 SBE_NAMESPACE_PART = "fixprotocol"
 MESSAGE_SCHEMA = "messageSchema"
+MEMBER_KINDS = ("type", "enum", "set", "composite", "ref", "data", "group")  # what stands within a composite
 
 
 def split(element: etree._Element) -> tuple[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from aerowire.codegen.sbe.ir import Presence
 from aerowire.codegen.sbe.reader.declared import DeclaredEncoding, DeclaredEnum, DeclaredField, DeclaredType
-from aerowire.codegen.sbe.reader.elements import shown
+from aerowire.codegen.sbe.reader.elements import children, shown
 from aerowire.codegen.sbe.reader.language_names import check_name
 from aerowire.codegen.sbe.reader.numerals import shorten
 from aerowire.codegen.sbe.reader.report import UnreadableError
@@ -38,12 +38,14 @@ def _check_value_ref(scope: Scope, field: DeclaredField, value_ref: str, types: 
     if not enum_name or not value_name:
         report.error("bad-value-ref", element, f"valueRef {shorten(value_ref)!r} is not of the form {VALUE_REF_FORM}", "valueRef")
     found = types.get(enum_name)
+    if found is None and scope.is_told(enum_name):
+        raise UnreadableError
     if found is None:
         hint = report.suggest(enum_name, (name for name, one in types.items() if isinstance(one, DeclaredEnum)))
         report.error("unknown-enum", element, f"valueRef to unknown enum {shorten(enum_name)!r}{hint}", "valueRef")
     if not isinstance(found, DeclaredEnum):
         report.error("not-an-enum", element, f"valueRef to {shorten(enum_name)!r}, which is no enum", "valueRef")
-    elif value_name not in found.values:
+    elif value_name not in found.values and all(one.get("name") != value_name for one in children(found.element, "validValue")):
         hint = report.suggest(value_name, found.values)
         report.error("unknown-value", element, f"enum {enum_name!r} has no value {shorten(value_name)!r}{hint}", "valueRef")
 

@@ -148,6 +148,8 @@ class _MessageReader:
         name = element.get("dimensionType", DEFAULT_DIMENSION)
         attribute = "dimensionType" if "dimensionType" in element.attrib else ""
         found = self._types.get(name)
+        if found is None and self._scope.is_told(name):
+            return None
         if found is None:
             hint = self._report.suggest(name, self._types)
             self._report.error("unknown-type", element, f"dimensionType {shorten(name)!r} of {shown(element)} is unknown{hint}", attribute)
@@ -188,7 +190,7 @@ class _MessageReader:
     def _find_type(self, element: etree._Element) -> DeclaredType | None:
         name = required(self._report, element, "type")
         found = self._types.get(name)
-        if found is None:
+        if found is None and not self._scope.is_told(name):
             hint = self._report.suggest(name, self._types)
             self._report.error("unknown-type", element, f"type {shorten(name)!r} of {shown(element)} is unknown{hint}", "type")
         return found

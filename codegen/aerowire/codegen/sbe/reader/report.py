@@ -52,6 +52,10 @@ class Report:
     def warning(self, rule: str, element: etree._Element, message: str, attribute: str = "") -> None:
         self._add(rule, element, message, attribute, "warning")
 
+    def note(self, rule: str, element: etree._Element, message: str, attribute: str = "") -> None:
+        """Note what is likely to be a mistake, though no rule forbids it; it counts nowhere."""
+        self._append(Problem(self.locate(element, attribute), message, "note", rule))
+
     def fault(self, rule: str, element: etree._Element, message: str, attribute: str = "") -> None:
         """Note an error at which the official tool ends with an exception."""
         key = (self.locate(element, attribute), message)

@@ -38,13 +38,14 @@ class Common(TypedDict):
 class Scope:
     """`named` finds the first element of a name, as references do; `elements` has all of a kind in their order.
 
-    `weight` measures the members of composites, each reference expanded.
+    `weight` measures the members of composites, each reference expanded.  `is_partial`: a file that is included could not be read.
     """
 
     root: etree._Element
     report: Report
     languages: tuple[str, ...] = ()
     lenient: bool = False
+    is_partial: bool = False
     elements: dict[str, list[etree._Element]] = field(default_factory=dict)
     named: dict[str, etree._Element] = field(default_factory=dict)
     first: dict[tuple[str, str], etree._Element] = field(default_factory=dict)
@@ -82,6 +83,11 @@ class Scope:
         made = copy.copy(cast("T", found))
         made.name, made.reference = name or found.name, reference
         return made
+
+    def is_told(self, name: str) -> bool:
+        """Whether it is told already why there is no type of that name: it could not be read, or the file that may have it."""
+        element = self.named.get(name)
+        return self.is_partial or (element is not None and local_name(element) in TYPE_KINDS)
 
     def _add(self, element: etree._Element) -> None:
         kind = local_name(element)

@@ -17,7 +17,7 @@ from aerowire.codegen.sbe.reader.declared import (
     DeclaredSet,
     DeclaredType,
 )
-from aerowire.codegen.sbe.reader.elements import children, local_name, required, shown
+from aerowire.codegen.sbe.reader.elements import MEMBER_KINDS, children, local_name, required, shown
 from aerowire.codegen.sbe.reader.encodings import read_encoding, read_enum
 from aerowire.codegen.sbe.reader.language_names import check_name
 from aerowire.codegen.sbe.reader.numerals import NumeralError, parse_int32, shorten
@@ -26,7 +26,6 @@ from aerowire.codegen.sbe.reader.scope import Scope, common
 from aerowire.codegen.sbe.reader.sets import read_set
 
 KINDS = ("type", "composite", "enum", "set")
-MEMBER_KINDS = ("type", "enum", "set", "composite", "ref", "data", "group")
 REFERENCE_DEPTH_MAX = 64  # composites in composites: a schema has two or three
 # References that double at every step must not fill the memory: 100,000 members in all, and a value of an enum is a tenth of one.
 WEIGHT_MAX, MEMBER_WEIGHT = 1_000_000, 10

@@ -6,11 +6,12 @@ Elements of an included file keep their places, so that what is wrong with them 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from lxml import etree
 
-from aerowire.codegen.document import FILE_LENGTH_MAX, Document, read_document
+from aerowire.codegen.document import FILE_LENGTH_MAX, UNREADABLE, Document, read_document
 from aerowire.codegen.problems import SchemaError
 from aerowire.codegen.sbe.reader.elements import split
 from aerowire.codegen.sbe.reader.numerals import shorten
@@ -28,6 +29,13 @@ def expand(path: Path, report: Report) -> etree._Element:
     return document.root
 
 
+class Hindrance(NamedTuple):
+    """Why a file is not included; `is_unreadable` when it is there or should be, and cannot be read."""
+
+    message: str
+    is_unreadable: bool = False
+
+
 class _Expansion:
     def __init__(self, report: Report) -> None:
         self._report = report
@@ -41,51 +49,52 @@ class _Expansion:
         problem = self._insert(element, path, chain)
         if problem is None:
             return
+        message, is_unreadable = problem
         fallback = next((child for child in element.iterchildren(etree.Element) if split(child)[1] == "fallback"), None)
         if fallback is None:
-            self._report.fault("bad-include", element, problem, "href")
+            self._report.fault("bad-include" if not is_unreadable else UNREADABLE, element, message, "href")
             return
         _replace(element, list(fallback.iterchildren(etree.Element)))
 
-    def _insert(self, element: etree._Element, path: Path, chain: tuple[Path, ...]) -> str | None:
+    def _insert(self, element: etree._Element, path: Path, chain: tuple[Path, ...]) -> Hindrance | None:
         """Put the file in the element's place; return what hindered it."""
         href, kind = element.get("href") or "", element.get("parse", "xml")
         problem = _problem(element, href, kind)
         if problem is not None:
-            return problem
+            return Hindrance(problem)
         target = path.parent / unquote(urlsplit(href).path)
         return self._insert_text(element, target) if kind == "text" else self._insert_tree(element, target, chain)
 
-    def _insert_text(self, element: etree._Element, target: Path) -> str | None:
+    def _insert_text(self, element: etree._Element, target: Path) -> Hindrance | None:
         try:
             with target.open("rb") as file:
                 data = file.read(FILE_LENGTH_MAX + 1)
             text = data.decode(element.get("encoding") or "utf-8")
             _replace(element, [], text.removeprefix("\ufeff"))
         except OSError as error:
-            return f"include of {shorten(str(target))!r}: cannot be read: {error.strerror}"
+            return Hindrance(f"include of {shorten(str(target))!r}: cannot be read: {error.strerror}", is_unreadable=True)
         except (LookupError, ValueError) as error:
-            return f"include of {shorten(str(target))!r}: {error}"
+            return Hindrance(f"include of {shorten(str(target))!r}: {error}", is_unreadable=True)
         return None
 
-    def _insert_tree(self, element: etree._Element, target: Path, chain: tuple[Path, ...]) -> str | None:
+    def _insert_tree(self, element: etree._Element, target: Path, chain: tuple[Path, ...]) -> Hindrance | None:
         try:
             resolved = target.resolve()
         except (OSError, ValueError, RuntimeError) as error:
-            return f"include of {shorten(str(target))!r}: cannot be read: {error}"
+            return Hindrance(f"include of {shorten(str(target))!r}: cannot be read: {error}", is_unreadable=True)
         if resolved in chain:
             route = " -> ".join(one.name for one in (*chain[chain.index(resolved) :], resolved))
-            return f"circular include: {route}"
+            return Hindrance(f"circular include: {route}")
         if len(chain) > DEPTH_MAX or len(self._report.documents) >= FILES_MAX:
-            return f"include of {shorten(str(target))!r}: more than {DEPTH_MAX} files deep or {FILES_MAX} files in all"
+            return Hindrance(f"include of {shorten(str(target))!r}: more than {DEPTH_MAX} files deep or {FILES_MAX} files in all")
         try:
             document = read_document(target)
         except SchemaError as error:
             first = error.problems[0]
             if target.is_file():
                 self._report.problems.extend(error.problems)
-                return f"include of {shorten(str(target))!r}, which is not well-formed"
-            return f"include of {shorten(str(target))!r}: {first.message}"
+                return Hindrance(f"include of {shorten(str(target))!r}, which cannot be used")
+            return Hindrance(f"include of {shorten(str(target))!r}: {first.message}", is_unreadable=True)
         self._report.documents.append(document)
         self.expand(document, target, (*chain, resolved))
         _replace(element, [document.root])
