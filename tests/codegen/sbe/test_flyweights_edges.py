@@ -131,6 +131,20 @@ def test_constants_that_come_to_one_name_stay_apart(edges: ModuleType) -> None:
         edges.SizedEncoder().wrap(bytearray(3))
 
 
+@pytest.mark.parametrize("of_items", [lambda view: view.cast("b"), lambda view: view.cast("c"), lambda view: view.cast("H")])
+def test_a_buffer_of_other_items_is_read_byte_by_byte(edges: ModuleType, of_items: Callable[[memoryview], memoryview]) -> None:
+    data = edges.Raw(x=1, bytes_=b"acd").encode()
+    view = of_items(memoryview(data + bytes(len(data) % 2)))
+    assert edges.Raw.decode(view) == edges.Raw.decode(data)
+    assert edges.RawDecoder().wrap_and_apply_header(view).to_dict() == edges.Raw.decode(data).to_dict()
+
+
+def test_a_buffer_of_rows_is_read_byte_by_byte(edges: ModuleType) -> None:
+    data = edges.Raw(x=1, bytes_=b"acd").encode()
+    rows = memoryview(data + bytes(len(data) % 2)).cast("B", (2, (len(data) + 1) // 2))
+    assert edges.Raw.decode(rows) == edges.Raw.decode(data)
+
+
 def test_a_buffer_with_gaps_is_refused_and_data_with_gaps_is_joined(edges: ModuleType, edge_schema: MessageSchema) -> None:
     data = edges.Raw(x=1, bytes_=b"ac").encode()
     gaps = memoryview(bytes(byte for one in data for byte in (one, 0)))[::2]

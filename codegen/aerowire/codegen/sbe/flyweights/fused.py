@@ -51,9 +51,10 @@ class Fused:
         row = Row()
         row.put(0, f"{header.size}s", header.size, "head")
         expected = f"{self.message.block_length}, {self.message.id}, {module.model.schema.id}, {newest_version(self.message)}"
-        check = f"{module.use('_check_head')}({module.use_class('HEADER', 'header')}, head, offset, {expected})"
+        check = f"{module.use('_check_head')}({module.use_class('HEADER', 'header')}, head, offset, view, {expected})"
+        irregular = f'head != {self._head()} or offset < 0 or not (is_bytes or view.format == "B")'
         body = Reading(self)
-        body.block(self.message, self.stem, "self", row, "offset", [f"if head != {self._head()} or offset < 0:", f"{INDENT}{check}"])
+        body.block(self.message, self.stem, "self", row, "offset", [f"if {irregular}:", f"{INDENT}{check}"])
         stem = self.stem
         buffer = module.use("_Buffer")
         module.use("_read_record")
@@ -63,8 +64,8 @@ class Fused:
             '        """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""',
             f"        self = {module.use('_new')}(cls)",
             "        is_bytes = type(buffer) is bytes",
-            f"        view: {module.use('_Any')} = buffer if is_bytes else {module.use('_view_of')}(buffer, {literal(self.message.name)})",
             "        try:",
+            f"            view: {module.use('_Any')} = buffer if is_bytes else memoryview(buffer)",
             *(f"        {line}" if line else "" for line in indented(body.lines)),
             f"        except {module.use('_FAILURES')}:",
             f"            return _read_record(cls, {stem}Decoder().wrap_and_apply_header(buffer, offset))",
@@ -226,7 +227,7 @@ class Reading:
         read = (
             f"str(view[at:end], {literal(encoding)}, {literal(errors_of(encoding))})"
             if encoding
-            else "view[at:end] if is_bytes else bytes(view[at:end])"
+            else "view[at:end] if is_bytes else view[at:end].tobytes()"
         )
         if is_marked(encoding):
             read = f"{self.module.use('_marked_text_of')}(view[at:end], {literal(encoding)})"

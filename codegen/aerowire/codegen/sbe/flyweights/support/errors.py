@@ -28,7 +28,17 @@ class IrregularError(Exception):
 
 
 # What the quick way may stumble over; the thorough one then says what it is, or does it.
-FAILURES = (struct.error, ValueError, TypeError, AttributeError, OverflowError, LookupError, IrregularError)
+FAILURES = (
+    struct.error,
+    ValueError,
+    TypeError,
+    AttributeError,
+    OverflowError,
+    LookupError,
+    BufferError,  # a view with gaps
+    NotImplementedError,  # one of more than one dimension
+    IrregularError,
+)
 
 
 class Place(Protocol):

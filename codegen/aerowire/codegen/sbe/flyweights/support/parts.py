@@ -130,8 +130,15 @@ def packer(codec: Struct) -> Callable[..., None]:
     return pack
 
 
-def check_head(header: Numbers, head: bytes, offset: int, block_length: int, template_id: int, schema_id: int, version: int) -> None:
-    """Raise IrregularError unless a header announces a block of that length, of that message, that is not older than a version."""
+def check_head(
+    header: Numbers, head: bytes, offset: int, view: bytes | memoryview, block_length: int, template_id: int, schema_id: int, version: int
+) -> None:
+    """Raise IrregularError unless a header announces a block of that length, of that message, that is not older than a version.
+
+    Nor is a buffer regular whose items are no bytes.
+    """
     found = header.unpack(memoryview(head), 0)
     if offset < 0 or found[:3] != (block_length, template_id, schema_id) or found[3] < version:
+        raise IrregularError
+    if isinstance(view, memoryview) and view.format != "B":
         raise IrregularError

@@ -460,8 +460,8 @@ class BoundedReplayRequest(_Record):
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
         is_bytes = type(buffer) is bytes
-        view: _Any = buffer if is_bytes else _view_of(buffer, "BoundedReplayRequest")
         try:
+            view: _Any = buffer if is_bytes else memoryview(buffer)
             (
                 head,
                 self.control_session_id,
@@ -475,8 +475,8 @@ class BoundedReplayRequest(_Record):
                 self.replay_token,
                 n10,
             ) = _READ_1(view, offset)
-            if head != _HEAD or offset < 0:
-                _check_head(HEADER, head, offset, 60, 18, 101, 10)
+            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+                _check_head(HEADER, head, offset, view, 60, 18, 101, 10)
             at = offset + 72
             end = at + n10
             if end > len(view):

@@ -225,17 +225,17 @@ class Challenge(_Record):
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
         is_bytes = type(buffer) is bytes
-        view: _Any = buffer if is_bytes else _view_of(buffer, "Challenge")
         try:
+            view: _Any = buffer if is_bytes else memoryview(buffer)
             head, self.control_session_id, self.correlation_id, v3, n4 = _READ_1(view, offset)
-            if head != _HEAD or offset < 0:
-                _check_head(HEADER, head, offset, 20, 59, 101, 0)
+            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+                _check_head(HEADER, head, offset, view, 20, 59, 101, 0)
             self.version = None if v3 == 0 else v3
             at = offset + 32
             end = at + n4
             if end > len(view):
                 raise _IrregularError
-            self.encoded_challenge = view[at:end] if is_bytes else bytes(view[at:end])
+            self.encoded_challenge = view[at:end] if is_bytes else view[at:end].tobytes()
         except _FAILURES:
             return _read_record(cls, ChallengeDecoder().wrap_and_apply_header(buffer, offset))
         return self

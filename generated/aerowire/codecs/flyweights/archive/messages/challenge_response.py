@@ -191,16 +191,16 @@ class ChallengeResponse(_Record):
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
         is_bytes = type(buffer) is bytes
-        view: _Any = buffer if is_bytes else _view_of(buffer, "ChallengeResponse")
         try:
+            view: _Any = buffer if is_bytes else memoryview(buffer)
             head, self.control_session_id, self.correlation_id, n3 = _READ_1(view, offset)
-            if head != _HEAD or offset < 0:
-                _check_head(HEADER, head, offset, 16, 60, 101, 0)
+            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+                _check_head(HEADER, head, offset, view, 16, 60, 101, 0)
             at = offset + 28
             end = at + n3
             if end > len(view):
                 raise _IrregularError
-            self.encoded_credentials = view[at:end] if is_bytes else bytes(view[at:end])
+            self.encoded_credentials = view[at:end] if is_bytes else view[at:end].tobytes()
         except _FAILURES:
             return _read_record(cls, ChallengeResponseDecoder().wrap_and_apply_header(buffer, offset))
         return self

@@ -307,11 +307,11 @@ class ControlResponse(_Record):
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
         is_bytes = type(buffer) is bytes
-        view: _Any = buffer if is_bytes else _view_of(buffer, "ControlResponse")
         try:
+            view: _Any = buffer if is_bytes else memoryview(buffer)
             head, self.control_session_id, self.correlation_id, self.relevant_id, v4, v5, n6 = _READ_1(view, offset)
-            if head != _HEAD or offset < 0:
-                _check_head(HEADER, head, offset, 32, 1, 101, 4)
+            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+                _check_head(HEADER, head, offset, view, 32, 1, 101, 4)
             self.code = _ControlResponseCode_of[v4]
             self.version = None if v5 == 0 else v5
             at = offset + 44

@@ -322,8 +322,8 @@ class ExtendRecordingRequest2(_Record):
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
         is_bytes = type(buffer) is bytes
-        view: _Any = buffer if is_bytes else _view_of(buffer, "ExtendRecordingRequest2")
         try:
+            view: _Any = buffer if is_bytes else memoryview(buffer)
             (
                 head,
                 self.control_session_id,
@@ -334,8 +334,8 @@ class ExtendRecordingRequest2(_Record):
                 v6,
                 n7,
             ) = _READ_1(view, offset)
-            if head != _HEAD or offset < 0:
-                _check_head(HEADER, head, offset, 36, 64, 101, 0)
+            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+                _check_head(HEADER, head, offset, view, 36, 64, 101, 0)
             self.source_location = _SourceLocation_of[v5]
             self.auto_stop = _BooleanType_of[v6]
             at = offset + 48

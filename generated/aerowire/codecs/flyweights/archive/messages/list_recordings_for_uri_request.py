@@ -292,8 +292,8 @@ class ListRecordingsForUriRequest(_Record):
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
         is_bytes = type(buffer) is bytes
-        view: _Any = buffer if is_bytes else _view_of(buffer, "ListRecordingsForUriRequest")
         try:
+            view: _Any = buffer if is_bytes else memoryview(buffer)
             (
                 head,
                 self.control_session_id,
@@ -303,8 +303,8 @@ class ListRecordingsForUriRequest(_Record):
                 self.stream_id,
                 n6,
             ) = _READ_1(view, offset)
-            if head != _HEAD or offset < 0:
-                _check_head(HEADER, head, offset, 32, 9, 101, 0)
+            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+                _check_head(HEADER, head, offset, view, 32, 9, 101, 0)
             at = offset + 44
             end = at + n6
             if end > len(view):

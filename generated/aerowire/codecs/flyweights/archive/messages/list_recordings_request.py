@@ -222,8 +222,8 @@ class ListRecordingsRequest(_Record):
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
         is_bytes = type(buffer) is bytes
-        view: _Any = buffer if is_bytes else _view_of(buffer, "ListRecordingsRequest")
         try:
+            view: _Any = buffer if is_bytes else memoryview(buffer)
             (
                 head,
                 self.control_session_id,
@@ -231,8 +231,8 @@ class ListRecordingsRequest(_Record):
                 self.from_recording_id,
                 self.record_count,
             ) = _READ_1(view, offset)
-            if head != _HEAD or offset < 0:
-                _check_head(HEADER, head, offset, 28, 8, 101, 0)
+            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+                _check_head(HEADER, head, offset, view, 28, 8, 101, 0)
         except _FAILURES:
             return _read_record(cls, ListRecordingsRequestDecoder().wrap_and_apply_header(buffer, offset))
         return self

@@ -219,8 +219,8 @@ class MigrateSegmentsRequest(_Record):
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
         is_bytes = type(buffer) is bytes
-        view: _Any = buffer if is_bytes else _view_of(buffer, "MigrateSegmentsRequest")
         try:
+            view: _Any = buffer if is_bytes else memoryview(buffer)
             (
                 head,
                 self.control_session_id,
@@ -228,8 +228,8 @@ class MigrateSegmentsRequest(_Record):
                 self.src_recording_id,
                 self.dst_recording_id,
             ) = _READ_1(view, offset)
-            if head != _HEAD or offset < 0:
-                _check_head(HEADER, head, offset, 32, 57, 101, 0)
+            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+                _check_head(HEADER, head, offset, view, 32, 57, 101, 0)
         except _FAILURES:
             return _read_record(cls, MigrateSegmentsRequestDecoder().wrap_and_apply_header(buffer, offset))
         return self

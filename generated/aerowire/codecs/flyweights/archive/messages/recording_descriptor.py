@@ -638,8 +638,8 @@ class RecordingDescriptor(_Record):
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
         is_bytes = type(buffer) is bytes
-        view: _Any = buffer if is_bytes else _view_of(buffer, "RecordingDescriptor")
         try:
+            view: _Any = buffer if is_bytes else memoryview(buffer)
             (
                 head,
                 self.control_session_id,
@@ -657,8 +657,8 @@ class RecordingDescriptor(_Record):
                 self.stream_id,
                 n14,
             ) = _READ_1(view, offset)
-            if head != _HEAD or offset < 0:
-                _check_head(HEADER, head, offset, 80, 22, 101, 0)
+            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+                _check_head(HEADER, head, offset, view, 80, 22, 101, 0)
             at = offset + 92
             end = at + n14
             if end > len(view):

@@ -218,11 +218,11 @@ class RecordingDescriptorHeader(_Record):
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
         is_bytes = type(buffer) is bytes
-        view: _Any = buffer if is_bytes else _view_of(buffer, "RecordingDescriptorHeader")
         try:
+            view: _Any = buffer if is_bytes else memoryview(buffer)
             head, self.length, v2, self.checksum, self.reserved = _READ_1(view, offset)
-            if head != _HEAD or offset < 0:
-                _check_head(HEADER, head, offset, 32, 21, 101, 0)
+            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+                _check_head(HEADER, head, offset, view, 32, 21, 101, 0)
             self.state = _RecordingState_of[v2]
         except _FAILURES:
             return _read_record(cls, RecordingDescriptorHeaderDecoder().wrap_and_apply_header(buffer, offset))

@@ -291,8 +291,8 @@ class RecordingSignalEvent(_Record):
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
         is_bytes = type(buffer) is bytes
-        view: _Any = buffer if is_bytes else _view_of(buffer, "RecordingSignalEvent")
         try:
+            view: _Any = buffer if is_bytes else memoryview(buffer)
             (
                 head,
                 self.control_session_id,
@@ -302,8 +302,8 @@ class RecordingSignalEvent(_Record):
                 self.position,
                 v6,
             ) = _READ_1(view, offset)
-            if head != _HEAD or offset < 0:
-                _check_head(HEADER, head, offset, 44, 24, 101, 0)
+            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+                _check_head(HEADER, head, offset, view, 44, 24, 101, 0)
             self.signal = _RecordingSignal_of[v6]
         except _FAILURES:
             return _read_record(cls, RecordingSignalEventDecoder().wrap_and_apply_header(buffer, offset))

@@ -288,11 +288,11 @@ class RecordingStarted(_Record):
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
         is_bytes = type(buffer) is bytes
-        view: _Any = buffer if is_bytes else _view_of(buffer, "RecordingStarted")
         try:
+            view: _Any = buffer if is_bytes else memoryview(buffer)
             head, self.recording_id, self.start_position, self.session_id, self.stream_id, n5 = _READ_1(view, offset)
-            if head != _HEAD or offset < 0:
-                _check_head(HEADER, head, offset, 24, 101, 101, 0)
+            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+                _check_head(HEADER, head, offset, view, 24, 101, 101, 0)
             at = offset + 36
             end = at + n5
             if end > len(view):

@@ -266,8 +266,8 @@ class RecordingSubscriptionDescriptor(_Record):
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
         is_bytes = type(buffer) is bytes
-        view: _Any = buffer if is_bytes else _view_of(buffer, "RecordingSubscriptionDescriptor")
         try:
+            view: _Any = buffer if is_bytes else memoryview(buffer)
             (
                 head,
                 self.control_session_id,
@@ -276,8 +276,8 @@ class RecordingSubscriptionDescriptor(_Record):
                 self.stream_id,
                 n5,
             ) = _READ_1(view, offset)
-            if head != _HEAD or offset < 0:
-                _check_head(HEADER, head, offset, 28, 23, 101, 0)
+            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+                _check_head(HEADER, head, offset, view, 28, 23, 101, 0)
             at = offset + 40
             end = at + n5
             if end > len(view):

@@ -355,8 +355,8 @@ class ReplicateRequest(_Record):
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
         is_bytes = type(buffer) is bytes
-        view: _Any = buffer if is_bytes else _view_of(buffer, "ReplicateRequest")
         try:
+            view: _Any = buffer if is_bytes else memoryview(buffer)
             (
                 head,
                 self.control_session_id,
@@ -366,8 +366,8 @@ class ReplicateRequest(_Record):
                 self.src_control_stream_id,
                 n6,
             ) = _READ_1(view, offset)
-            if head != _HEAD or offset < 0:
-                _check_head(HEADER, head, offset, 36, 50, 101, 0)
+            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+                _check_head(HEADER, head, offset, view, 36, 50, 101, 0)
             at = offset + 48
             end = at + n6
             if end > len(view):

@@ -703,8 +703,8 @@ class ReplicateRequest2(_Record):
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
         is_bytes = type(buffer) is bytes
-        view: _Any = buffer if is_bytes else _view_of(buffer, "ReplicateRequest2")
         try:
+            view: _Any = buffer if is_bytes else memoryview(buffer)
             (
                 head,
                 self.control_session_id,
@@ -719,8 +719,8 @@ class ReplicateRequest2(_Record):
                 self.replication_session_id,
                 n11,
             ) = _READ_1(view, offset)
-            if head != _HEAD or offset < 0:
-                _check_head(HEADER, head, offset, 68, 66, 101, 10)
+            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+                _check_head(HEADER, head, offset, view, 68, 66, 101, 10)
             at = offset + 80
             end = at + n11
             if end > len(view):
@@ -746,7 +746,7 @@ class ReplicateRequest2(_Record):
             end = at + n14
             if end > len(view):
                 raise _IrregularError
-            self.encoded_credentials = view[at:end] if is_bytes else bytes(view[at:end])
+            self.encoded_credentials = view[at:end] if is_bytes else view[at:end].tobytes()
             at = end
             (n15,) = _READ_5(view, at)
             at += 4

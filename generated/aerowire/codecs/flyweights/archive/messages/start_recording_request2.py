@@ -285,11 +285,11 @@ class StartRecordingRequest2(_Record):
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
         is_bytes = type(buffer) is bytes
-        view: _Any = buffer if is_bytes else _view_of(buffer, "StartRecordingRequest2")
         try:
+            view: _Any = buffer if is_bytes else memoryview(buffer)
             head, self.control_session_id, self.correlation_id, self.stream_id, v4, v5, n6 = _READ_1(view, offset)
-            if head != _HEAD or offset < 0:
-                _check_head(HEADER, head, offset, 28, 63, 101, 0)
+            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+                _check_head(HEADER, head, offset, view, 28, 63, 101, 0)
             self.source_location = _SourceLocation_of[v4]
             self.auto_stop = _BooleanType_of[v5]
             at = offset + 40

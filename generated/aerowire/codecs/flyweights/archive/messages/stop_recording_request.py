@@ -222,11 +222,11 @@ class StopRecordingRequest(_Record):
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
         is_bytes = type(buffer) is bytes
-        view: _Any = buffer if is_bytes else _view_of(buffer, "StopRecordingRequest")
         try:
+            view: _Any = buffer if is_bytes else memoryview(buffer)
             head, self.control_session_id, self.correlation_id, self.stream_id, n4 = _READ_1(view, offset)
-            if head != _HEAD or offset < 0:
-                _check_head(HEADER, head, offset, 20, 5, 101, 0)
+            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+                _check_head(HEADER, head, offset, view, 20, 5, 101, 0)
             at = offset + 32
             end = at + n4
             if end > len(view):

@@ -425,8 +425,8 @@ class TaggedReplicateRequest(_Record):
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
         is_bytes = type(buffer) is bytes
-        view: _Any = buffer if is_bytes else _view_of(buffer, "TaggedReplicateRequest")
         try:
+            view: _Any = buffer if is_bytes else memoryview(buffer)
             (
                 head,
                 self.control_session_id,
@@ -438,8 +438,8 @@ class TaggedReplicateRequest(_Record):
                 self.src_control_stream_id,
                 n8,
             ) = _READ_1(view, offset)
-            if head != _HEAD or offset < 0:
-                _check_head(HEADER, head, offset, 52, 62, 101, 0)
+            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+                _check_head(HEADER, head, offset, view, 52, 62, 101, 0)
             at = offset + 64
             end = at + n8
             if end > len(view):

@@ -584,8 +584,8 @@ class MarkFileHeader(_Record):
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
         is_bytes = type(buffer) is bytes
-        view: _Any = buffer if is_bytes else _view_of(buffer, "MarkFileHeader")
         try:
+            view: _Any = buffer if is_bytes else memoryview(buffer)
             (
                 head,
                 self.version,
@@ -600,8 +600,8 @@ class MarkFileHeader(_Record):
                 v10,
                 n11,
             ) = _READ_1(view, offset)
-            if head != _HEAD or offset < 0:
-                _check_head(HEADER, head, offset, 128, 200, 100, 2)
+            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+                _check_head(HEADER, head, offset, view, 128, 200, 100, 2)
             self.header_length = None if v8 == 0 else v8
             self.error_buffer_length = None if v9 == 0 else v9
             self.archive_id = None if v10 == -1 else v10

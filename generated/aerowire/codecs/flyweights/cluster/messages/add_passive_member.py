@@ -172,11 +172,11 @@ class AddPassiveMember(_Record):
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
         is_bytes = type(buffer) is bytes
-        view: _Any = buffer if is_bytes else _view_of(buffer, "AddPassiveMember")
         try:
+            view: _Any = buffer if is_bytes else memoryview(buffer)
             head, self.correlation_id, n2 = _READ_1(view, offset)
-            if head != _HEAD or offset < 0:
-                _check_head(HEADER, head, offset, 8, 70, 111, 0)
+            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+                _check_head(HEADER, head, offset, view, 8, 70, 111, 0)
             at = offset + 20
             end = at + n2
             if end > len(view):

@@ -257,17 +257,17 @@ class AdminRequest(_Record):
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
         is_bytes = type(buffer) is bytes
-        view: _Any = buffer if is_bytes else _view_of(buffer, "AdminRequest")
         try:
+            view: _Any = buffer if is_bytes else memoryview(buffer)
             head, self.leadership_term_id, self.cluster_session_id, self.correlation_id, v4, n5 = _READ_1(view, offset)
-            if head != _HEAD or offset < 0:
-                _check_head(HEADER, head, offset, 28, 26, 111, 0)
+            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+                _check_head(HEADER, head, offset, view, 28, 26, 111, 0)
             self.request_type = _AdminRequestType_of[v4]
             at = offset + 40
             end = at + n5
             if end > len(view):
                 raise _IrregularError
-            self.payload = view[at:end] if is_bytes else bytes(view[at:end])
+            self.payload = view[at:end] if is_bytes else view[at:end].tobytes()
         except _FAILURES:
             return _read_record(cls, AdminRequestDecoder().wrap_and_apply_header(buffer, offset))
         return self

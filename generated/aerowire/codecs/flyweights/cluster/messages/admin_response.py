@@ -288,11 +288,11 @@ class AdminResponse(_Record):
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
         is_bytes = type(buffer) is bytes
-        view: _Any = buffer if is_bytes else _view_of(buffer, "AdminResponse")
         try:
+            view: _Any = buffer if is_bytes else memoryview(buffer)
             head, self.cluster_session_id, self.correlation_id, v3, v4, n5 = _READ_1(view, offset)
-            if head != _HEAD or offset < 0:
-                _check_head(HEADER, head, offset, 24, 27, 111, 0)
+            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+                _check_head(HEADER, head, offset, view, 24, 27, 111, 0)
             self.request_type = _AdminRequestType_of[v3]
             self.response_code = _AdminResponseCode_of[v4]
             at = offset + 36
@@ -306,7 +306,7 @@ class AdminResponse(_Record):
             end = at + n6
             if end > len(view):
                 raise _IrregularError
-            self.payload = view[at:end] if is_bytes else bytes(view[at:end])
+            self.payload = view[at:end] if is_bytes else view[at:end].tobytes()
         except _FAILURES:
             return _read_record(cls, AdminResponseDecoder().wrap_and_apply_header(buffer, offset))
         return self

@@ -223,11 +223,11 @@ class AppendPosition(_Record):
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
         is_bytes = type(buffer) is bytes
-        view: _Any = buffer if is_bytes else _view_of(buffer, "AppendPosition")
         try:
+            view: _Any = buffer if is_bytes else memoryview(buffer)
             head, self.leadership_term_id, self.log_position, self.follower_member_id, self.flags = _READ_1(view, offset)
-            if head != _HEAD or offset < 0:
-                _check_head(HEADER, head, offset, 21, 54, 111, 8)
+            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+                _check_head(HEADER, head, offset, view, 21, 54, 111, 8)
         except _FAILURES:
             return _read_record(cls, AppendPositionDecoder().wrap_and_apply_header(buffer, offset))
         return self

@@ -327,11 +327,11 @@ class BackupQuery(_Record):
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
         is_bytes = type(buffer) is bytes
-        view: _Any = buffer if is_bytes else _view_of(buffer, "BackupQuery")
         try:
+            view: _Any = buffer if is_bytes else memoryview(buffer)
             head, self.correlation_id, self.response_stream_id, v3, v4, n5 = _READ_1(view, offset)
-            if head != _HEAD or offset < 0:
-                _check_head(HEADER, head, offset, 24, 77, 111, 16)
+            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+                _check_head(HEADER, head, offset, view, 24, 77, 111, 16)
             self.version = None if v3 == 0 else v3
             self.log_position = None if v4 == -9223372036854775808 else v4
             at = offset + 36
@@ -345,7 +345,7 @@ class BackupQuery(_Record):
             end = at + n6
             if end > len(view):
                 raise _IrregularError
-            self.encoded_credentials = view[at:end] if is_bytes else bytes(view[at:end])
+            self.encoded_credentials = view[at:end] if is_bytes else view[at:end].tobytes()
         except _FAILURES:
             return _read_record(cls, BackupQueryDecoder().wrap_and_apply_header(buffer, offset))
         return self

@@ -717,8 +717,8 @@ class BackupResponse(_Record):
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
         is_bytes = type(buffer) is bytes
-        view: _Any = buffer if is_bytes else _view_of(buffer, "BackupResponse")
         try:
+            view: _Any = buffer if is_bytes else memoryview(buffer)
             (
                 head,
                 self.correlation_id,
@@ -733,8 +733,8 @@ class BackupResponse(_Record):
                 b10,
                 n11,
             ) = _READ_1(view, offset)
-            if head != _HEAD or offset < 0:
-                _check_head(HEADER, head, offset, 60, 78, 111, 10)
+            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+                _check_head(HEADER, head, offset, view, 60, 78, 111, 10)
             at = offset + 72
             end = at + n11 * 44
             if b10 != 44 or end > len(view):

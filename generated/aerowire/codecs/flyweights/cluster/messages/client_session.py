@@ -230,11 +230,11 @@ class ClientSession(_Record):
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
         is_bytes = type(buffer) is bytes
-        view: _Any = buffer if is_bytes else _view_of(buffer, "ClientSession")
         try:
+            view: _Any = buffer if is_bytes else memoryview(buffer)
             head, self.cluster_session_id, self.response_stream_id, n3 = _READ_1(view, offset)
-            if head != _HEAD or offset < 0:
-                _check_head(HEADER, head, offset, 12, 102, 111, 0)
+            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+                _check_head(HEADER, head, offset, view, 12, 102, 111, 0)
             at = offset + 24
             end = at + n3
             if end > len(view):
@@ -246,7 +246,7 @@ class ClientSession(_Record):
             end = at + n4
             if end > len(view):
                 raise _IrregularError
-            self.encoded_principal = view[at:end] if is_bytes else bytes(view[at:end])
+            self.encoded_principal = view[at:end] if is_bytes else view[at:end].tobytes()
         except _FAILURES:
             return _read_record(cls, ClientSessionDecoder().wrap_and_apply_header(buffer, offset))
         return self

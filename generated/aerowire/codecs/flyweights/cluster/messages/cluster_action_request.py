@@ -263,11 +263,11 @@ class ClusterActionRequest(_Record):
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
         is_bytes = type(buffer) is bytes
-        view: _Any = buffer if is_bytes else _view_of(buffer, "ClusterActionRequest")
         try:
+            view: _Any = buffer if is_bytes else memoryview(buffer)
             head, self.leadership_term_id, self.log_position, self.timestamp, v4, v5 = _READ_1(view, offset)
-            if head != _HEAD or offset < 0:
-                _check_head(HEADER, head, offset, 32, 23, 111, 11)
+            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+                _check_head(HEADER, head, offset, view, 32, 23, 111, 11)
             self.action = _ClusterAction_of[v4]
             self.flags = None if v5 == -2147483648 else v5
         except _FAILURES:

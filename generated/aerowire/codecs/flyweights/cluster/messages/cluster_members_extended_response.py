@@ -1139,8 +1139,8 @@ class ClusterMembersExtendedResponse(_Record):
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
         is_bytes = type(buffer) is bytes
-        view: _Any = buffer if is_bytes else _view_of(buffer, "ClusterMembersExtendedResponse")
         try:
+            view: _Any = buffer if is_bytes else memoryview(buffer)
             (
                 head,
                 self.correlation_id,
@@ -1150,8 +1150,8 @@ class ClusterMembersExtendedResponse(_Record):
                 b5,
                 n6,
             ) = _READ_1(view, offset)
-            if head != _HEAD or offset < 0:
-                _check_head(HEADER, head, offset, 24, 43, 111, 0)
+            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+                _check_head(HEADER, head, offset, view, 24, 43, 111, 0)
             at = offset + 36
             if b5 != 28:
                 raise _IrregularError

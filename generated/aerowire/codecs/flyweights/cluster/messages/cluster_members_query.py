@@ -171,11 +171,11 @@ class ClusterMembersQuery(_Record):
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
         is_bytes = type(buffer) is bytes
-        view: _Any = buffer if is_bytes else _view_of(buffer, "ClusterMembersQuery")
         try:
+            view: _Any = buffer if is_bytes else memoryview(buffer)
             head, self.correlation_id, v2 = _READ_1(view, offset)
-            if head != _HEAD or offset < 0:
-                _check_head(HEADER, head, offset, 12, 34, 111, 5)
+            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+                _check_head(HEADER, head, offset, view, 12, 34, 111, 5)
             self.extended = _BooleanType_or_none_of[v2]
         except _FAILURES:
             return _read_record(cls, ClusterMembersQueryDecoder().wrap_and_apply_header(buffer, offset))

@@ -323,8 +323,8 @@ class ClusterSession(_Record):
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
         is_bytes = type(buffer) is bytes
-        view: _Any = buffer if is_bytes else _view_of(buffer, "ClusterSession")
         try:
+            view: _Any = buffer if is_bytes else memoryview(buffer)
             (
                 head,
                 self.cluster_session_id,
@@ -335,8 +335,8 @@ class ClusterSession(_Record):
                 self.response_stream_id,
                 n7,
             ) = _READ_1(view, offset)
-            if head != _HEAD or offset < 0:
-                _check_head(HEADER, head, offset, 40, 103, 111, 0)
+            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+                _check_head(HEADER, head, offset, view, 40, 103, 111, 0)
             self.close_reason = _CloseReason_of[v5]
             at = offset + 52
             end = at + n7

@@ -270,11 +270,11 @@ class ConsensusModule(_Record):
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
         is_bytes = type(buffer) is bytes
-        view: _Any = buffer if is_bytes else _view_of(buffer, "ConsensusModule")
         try:
+            view: _Any = buffer if is_bytes else memoryview(buffer)
             head, self.next_session_id, v2, v3, v4 = _READ_1(view, offset)
-            if head != _HEAD or offset < 0:
-                _check_head(HEADER, head, offset, 28, 105, 111, 3)
+            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+                _check_head(HEADER, head, offset, view, 28, 105, 111, 3)
             self.next_service_session_id = None if v2 == -9223372036854775808 else v2
             self.log_service_session_id = None if v3 == -9223372036854775808 else v3
             self.pending_message_capacity = None if v4 == 0 else v4

@@ -170,11 +170,11 @@ class JoinCluster(_Record):
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
         is_bytes = type(buffer) is bytes
-        view: _Any = buffer if is_bytes else _view_of(buffer, "JoinCluster")
         try:
+            view: _Any = buffer if is_bytes else memoryview(buffer)
             head, self.leadership_term_id, self.member_id = _READ_1(view, offset)
-            if head != _HEAD or offset < 0:
-                _check_head(HEADER, head, offset, 12, 74, 111, 0)
+            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+                _check_head(HEADER, head, offset, view, 12, 74, 111, 0)
         except _FAILURES:
             return _read_record(cls, JoinClusterDecoder().wrap_and_apply_header(buffer, offset))
         return self

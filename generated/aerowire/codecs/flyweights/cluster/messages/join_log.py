@@ -402,8 +402,8 @@ class JoinLog(_Record):
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
         is_bytes = type(buffer) is bytes
-        view: _Any = buffer if is_bytes else _view_of(buffer, "JoinLog")
         try:
+            view: _Any = buffer if is_bytes else memoryview(buffer)
             (
                 head,
                 self.log_position,
@@ -416,8 +416,8 @@ class JoinLog(_Record):
                 v8,
                 n9,
             ) = _READ_1(view, offset)
-            if head != _HEAD or offset < 0:
-                _check_head(HEADER, head, offset, 40, 40, 111, 16)
+            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+                _check_head(HEADER, head, offset, view, 40, 40, 111, 16)
             self.is_startup = _BooleanType_of[v6]
             self.is_standby = _BooleanType_or_none_of[v8]
             at = offset + 52

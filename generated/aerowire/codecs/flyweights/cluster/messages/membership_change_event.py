@@ -363,8 +363,8 @@ class MembershipChangeEvent(_Record):
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
         is_bytes = type(buffer) is bytes
-        view: _Any = buffer if is_bytes else _view_of(buffer, "MembershipChangeEvent")
         try:
+            view: _Any = buffer if is_bytes else memoryview(buffer)
             (
                 head,
                 self.leadership_term_id,
@@ -376,8 +376,8 @@ class MembershipChangeEvent(_Record):
                 self.member_id,
                 n8,
             ) = _READ_1(view, offset)
-            if head != _HEAD or offset < 0:
-                _check_head(HEADER, head, offset, 40, 25, 111, 0)
+            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+                _check_head(HEADER, head, offset, view, 40, 25, 111, 0)
             self.change_type = _ChangeType_of[v6]
             at = offset + 52
             end = at + n8

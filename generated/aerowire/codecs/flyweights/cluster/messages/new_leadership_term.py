@@ -580,8 +580,8 @@ class NewLeadershipTerm(_Record):
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
         is_bytes = type(buffer) is bytes
-        view: _Any = buffer if is_bytes else _view_of(buffer, "NewLeadershipTerm")
         try:
+            view: _Any = buffer if is_bytes else memoryview(buffer)
             (
                 head,
                 self.log_leadership_term_id,
@@ -599,8 +599,8 @@ class NewLeadershipTerm(_Record):
                 v13,
                 self.commit_position,
             ) = _READ_1(view, offset)
-            if head != _HEAD or offset < 0:
-                _check_head(HEADER, head, offset, 96, 53, 111, 15)
+            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+                _check_head(HEADER, head, offset, view, 96, 53, 111, 15)
             self.app_version = None if v12 == 0 else v12
             self.is_startup = _BooleanType_of[v13]
         except _FAILURES:

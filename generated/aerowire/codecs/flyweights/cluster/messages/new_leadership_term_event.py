@@ -368,8 +368,8 @@ class NewLeadershipTermEvent(_Record):
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
         is_bytes = type(buffer) is bytes
-        view: _Any = buffer if is_bytes else _view_of(buffer, "NewLeadershipTermEvent")
         try:
+            view: _Any = buffer if is_bytes else memoryview(buffer)
             (
                 head,
                 self.leadership_term_id,
@@ -381,8 +381,8 @@ class NewLeadershipTermEvent(_Record):
                 v7,
                 v8,
             ) = _READ_1(view, offset)
-            if head != _HEAD or offset < 0:
-                _check_head(HEADER, head, offset, 48, 24, 111, 4)
+            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+                _check_head(HEADER, head, offset, view, 48, 24, 111, 4)
             self.time_unit = _ClusterTimeUnit_or_none_of[v7]
             self.app_version = None if v8 == 0 else v8
         except _FAILURES:

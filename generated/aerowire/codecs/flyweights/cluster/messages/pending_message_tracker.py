@@ -235,11 +235,11 @@ class PendingMessageTracker(_Record):
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
         is_bytes = type(buffer) is bytes
-        view: _Any = buffer if is_bytes else _view_of(buffer, "PendingMessageTracker")
         try:
+            view: _Any = buffer if is_bytes else memoryview(buffer)
             head, self.next_service_session_id, self.log_service_session_id, v3, self.service_id = _READ_1(view, offset)
-            if head != _HEAD or offset < 0:
-                _check_head(HEADER, head, offset, 24, 107, 111, 0)
+            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+                _check_head(HEADER, head, offset, view, 24, 107, 111, 0)
             self.pending_message_capacity = None if v3 == 0 else v3
         except _FAILURES:
             return _read_record(cls, PendingMessageTrackerDecoder().wrap_and_apply_header(buffer, offset))

@@ -278,8 +278,8 @@ class RequestVote(_Record):
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
         is_bytes = type(buffer) is bytes
-        view: _Any = buffer if is_bytes else _view_of(buffer, "RequestVote")
         try:
+            view: _Any = buffer if is_bytes else memoryview(buffer)
             (
                 head,
                 self.log_leadership_term_id,
@@ -288,8 +288,8 @@ class RequestVote(_Record):
                 self.candidate_member_id,
                 v5,
             ) = _READ_1(view, offset)
-            if head != _HEAD or offset < 0:
-                _check_head(HEADER, head, offset, 32, 51, 111, 9)
+            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+                _check_head(HEADER, head, offset, view, 32, 51, 111, 9)
             self.protocol_version = None if v5 == 0 else v5
         except _FAILURES:
             return _read_record(cls, RequestVoteDecoder().wrap_and_apply_header(buffer, offset))

@@ -259,8 +259,8 @@ class ServiceAck(_Record):
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
         is_bytes = type(buffer) is bytes
-        view: _Any = buffer if is_bytes else _view_of(buffer, "ServiceAck")
         try:
+            view: _Any = buffer if is_bytes else memoryview(buffer)
             (
                 head,
                 self.log_position,
@@ -269,8 +269,8 @@ class ServiceAck(_Record):
                 self.relevant_id,
                 self.service_id,
             ) = _READ_1(view, offset)
-            if head != _HEAD or offset < 0:
-                _check_head(HEADER, head, offset, 36, 33, 111, 0)
+            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+                _check_head(HEADER, head, offset, view, 36, 33, 111, 0)
         except _FAILURES:
             return _read_record(cls, ServiceAckDecoder().wrap_and_apply_header(buffer, offset))
         return self

@@ -171,11 +171,11 @@ class ServiceTerminationPosition(_Record):
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
         is_bytes = type(buffer) is bytes
-        view: _Any = buffer if is_bytes else _view_of(buffer, "ServiceTerminationPosition")
         try:
+            view: _Any = buffer if is_bytes else memoryview(buffer)
             head, self.log_position, v2 = _READ_1(view, offset)
-            if head != _HEAD or offset < 0:
-                _check_head(HEADER, head, offset, 12, 42, 111, 17)
+            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+                _check_head(HEADER, head, offset, view, 12, 42, 111, 17)
             self.ack_required = _BooleanType_of[v2]
         except _FAILURES:
             return _read_record(cls, ServiceTerminationPositionDecoder().wrap_and_apply_header(buffer, offset))

@@ -218,11 +218,11 @@ class SessionCloseEvent(_Record):
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
         is_bytes = type(buffer) is bytes
-        view: _Any = buffer if is_bytes else _view_of(buffer, "SessionCloseEvent")
         try:
+            view: _Any = buffer if is_bytes else memoryview(buffer)
             head, self.leadership_term_id, self.cluster_session_id, self.timestamp, v4 = _READ_1(view, offset)
-            if head != _HEAD or offset < 0:
-                _check_head(HEADER, head, offset, 28, 22, 111, 0)
+            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+                _check_head(HEADER, head, offset, view, 28, 22, 111, 0)
             self.close_reason = _CloseReason_of[v4]
         except _FAILURES:
             return _read_record(cls, SessionCloseEventDecoder().wrap_and_apply_header(buffer, offset))

@@ -315,11 +315,11 @@ class SessionConnectRequest(_Record):
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
         is_bytes = type(buffer) is bytes
-        view: _Any = buffer if is_bytes else _view_of(buffer, "SessionConnectRequest")
         try:
+            view: _Any = buffer if is_bytes else memoryview(buffer)
             head, self.correlation_id, self.response_stream_id, v3, n4 = _READ_1(view, offset)
-            if head != _HEAD or offset < 0:
-                _check_head(HEADER, head, offset, 16, 3, 111, 14)
+            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+                _check_head(HEADER, head, offset, view, 16, 3, 111, 14)
             self.version = None if v3 == 0 else v3
             at = offset + 28
             end = at + n4
@@ -332,7 +332,7 @@ class SessionConnectRequest(_Record):
             end = at + n5
             if end > len(view):
                 raise _IrregularError
-            self.encoded_credentials = view[at:end] if is_bytes else bytes(view[at:end])
+            self.encoded_credentials = view[at:end] if is_bytes else view[at:end].tobytes()
             at = end
             (n6,) = _READ_3(view, at)
             at += 4

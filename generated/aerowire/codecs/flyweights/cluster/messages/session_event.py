@@ -385,8 +385,8 @@ class SessionEvent(_Record):
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
         is_bytes = type(buffer) is bytes
-        view: _Any = buffer if is_bytes else _view_of(buffer, "SessionEvent")
         try:
+            view: _Any = buffer if is_bytes else memoryview(buffer)
             (
                 head,
                 self.cluster_session_id,
@@ -398,8 +398,8 @@ class SessionEvent(_Record):
                 v7,
                 n8,
             ) = _READ_1(view, offset)
-            if head != _HEAD or offset < 0:
-                _check_head(HEADER, head, offset, 44, 2, 111, 13)
+            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+                _check_head(HEADER, head, offset, view, 44, 2, 111, 13)
             self.code = _EventCode_of[v5]
             self.version = None if v6 == 0 else v6
             self.leader_heartbeat_timeout_ns = None if v7 == -9223372036854775808 else v7

@@ -325,8 +325,8 @@ class SessionOpenEvent(_Record):
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
         is_bytes = type(buffer) is bytes
-        view: _Any = buffer if is_bytes else _view_of(buffer, "SessionOpenEvent")
         try:
+            view: _Any = buffer if is_bytes else memoryview(buffer)
             (
                 head,
                 self.leadership_term_id,
@@ -336,8 +336,8 @@ class SessionOpenEvent(_Record):
                 self.response_stream_id,
                 n6,
             ) = _READ_1(view, offset)
-            if head != _HEAD or offset < 0:
-                _check_head(HEADER, head, offset, 36, 21, 111, 0)
+            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+                _check_head(HEADER, head, offset, view, 36, 21, 111, 0)
             at = offset + 48
             end = at + n6
             if end > len(view):
@@ -349,7 +349,7 @@ class SessionOpenEvent(_Record):
             end = at + n7
             if end > len(view):
                 raise _IrregularError
-            self.encoded_principal = view[at:end] if is_bytes else bytes(view[at:end])
+            self.encoded_principal = view[at:end] if is_bytes else view[at:end].tobytes()
         except _FAILURES:
             return _read_record(cls, SessionOpenEventDecoder().wrap_and_apply_header(buffer, offset))
         return self

@@ -330,11 +330,11 @@ class SnapshotMarker(_Record):
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
         is_bytes = type(buffer) is bytes
-        view: _Any = buffer if is_bytes else _view_of(buffer, "SnapshotMarker")
         try:
+            view: _Any = buffer if is_bytes else memoryview(buffer)
             head, self.type_id, self.log_position, self.leadership_term_id, self.index, v5, v6, v7 = _READ_1(view, offset)
-            if head != _HEAD or offset < 0:
-                _check_head(HEADER, head, offset, 40, 100, 111, 4)
+            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+                _check_head(HEADER, head, offset, view, 40, 100, 111, 4)
             self.mark = _SnapshotMark_of[v5]
             self.time_unit = _ClusterTimeUnit_or_none_of[v6]
             self.app_version = None if v7 == 0 else v7

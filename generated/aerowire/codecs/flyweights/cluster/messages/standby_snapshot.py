@@ -616,11 +616,11 @@ class StandbySnapshot(_Record):
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
         is_bytes = type(buffer) is bytes
-        view: _Any = buffer if is_bytes else _view_of(buffer, "StandbySnapshot")
         try:
+            view: _Any = buffer if is_bytes else memoryview(buffer)
             head, self.correlation_id, self.version, self.response_stream_id, b4, n5 = _READ_1(view, offset)
-            if head != _HEAD or offset < 0:
-                _check_head(HEADER, head, offset, 16, 81, 111, 0)
+            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+                _check_head(HEADER, head, offset, view, 16, 81, 111, 0)
             at = offset + 28
             if b4 != 44:
                 raise _IrregularError
@@ -637,7 +637,7 @@ class StandbySnapshot(_Record):
             end = at + n15
             if end > len(view):
                 raise _IrregularError
-            self.encoded_credentials = view[at:end] if is_bytes else bytes(view[at:end])
+            self.encoded_credentials = view[at:end] if is_bytes else view[at:end].tobytes()
         except _FAILURES:
             return _read_record(cls, StandbySnapshotDecoder().wrap_and_apply_header(buffer, offset))
         return self

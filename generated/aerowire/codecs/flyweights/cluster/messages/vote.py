@@ -288,8 +288,8 @@ class Vote(_Record):
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
         is_bytes = type(buffer) is bytes
-        view: _Any = buffer if is_bytes else _view_of(buffer, "Vote")
         try:
+            view: _Any = buffer if is_bytes else memoryview(buffer)
             (
                 head,
                 self.candidate_term_id,
@@ -299,8 +299,8 @@ class Vote(_Record):
                 self.follower_member_id,
                 v6,
             ) = _READ_1(view, offset)
-            if head != _HEAD or offset < 0:
-                _check_head(HEADER, head, offset, 36, 52, 111, 0)
+            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+                _check_head(HEADER, head, offset, view, 36, 52, 111, 0)
             self.vote = _BooleanType_of[v6]
         except _FAILURES:
             return _read_record(cls, VoteDecoder().wrap_and_apply_header(buffer, offset))

@@ -804,8 +804,8 @@ class MarkFileHeader(_Record):
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
         is_bytes = type(buffer) is bytes
-        view: _Any = buffer if is_bytes else _view_of(buffer, "MarkFileHeader")
         try:
+            view: _Any = buffer if is_bytes else memoryview(buffer)
             (
                 head,
                 self.version,
@@ -825,8 +825,8 @@ class MarkFileHeader(_Record):
                 self.cluster_id,
                 n16,
             ) = _READ_1(view, offset)
-            if head != _HEAD or offset < 0:
-                _check_head(HEADER, head, offset, 128, 200, 110, 1)
+            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+                _check_head(HEADER, head, offset, view, 128, 200, 110, 1)
             self.component_type = _ClusterComponentType_of[v2]
             at = offset + 140
             end = at + n16

@@ -232,11 +232,11 @@ class ClusterMembers(_Record):
         """Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""
         self = _new(cls)
         is_bytes = type(buffer) is bytes
-        view: _Any = buffer if is_bytes else _view_of(buffer, "ClusterMembers")
         try:
+            view: _Any = buffer if is_bytes else memoryview(buffer)
             head, self.leadership_term_id, self.member_id, self.high_member_id, n4 = _READ_1(view, offset)
-            if head != _HEAD or offset < 0:
-                _check_head(HEADER, head, offset, 16, 303, 112, 0)
+            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+                _check_head(HEADER, head, offset, view, 16, 303, 112, 0)
             at = offset + 36
             end = at + n4
             if end > len(view):
