@@ -1163,7 +1163,8 @@ protocol.fields = all_fields
 
 -- Numbers
 
--- A number (which may be a constant that takes no bytes) as a Lua number: exact up to 2^53, from Lua 5.3 on up to 2^63 (above that negative, as no length or count may be).
+-- A number (which may be a constant that takes no bytes) as a Lua number: exact up to 2^53, from Lua 5.3 on up to 2^63
+-- (above that negative, as no length or count may be).
 local function number_at(tvb, at, type)
   if type.constant then
     return type.constant
@@ -1178,6 +1179,7 @@ local function number_at(tvb, at, type)
   return value
 end
 
+-- A number as text, every digit of it.
 local function text_at(tvb, at, type)
   local range = tvb:range(at, type.size)
   if type.kind == "float" then
@@ -1192,15 +1194,6 @@ local function text_at(tvb, at, type)
   return string.format("%d", number_at(tvb, at, type))
 end
 
-local function is_null(tvb, at, type)
-  if type.kind == "float" and type.null_is_nan then
-    local range = tvb:range(at, type.size)
-    local value = little and range:le_float() or range:float()
-    return value ~= value
-  end
-  return type.null ~= nil and tvb:range(at, type.size):raw() == type.null
-end
-
 -- The tree
 
 local function complain(tree, what, ...)
@@ -1213,6 +1206,15 @@ local function add(state, tree, item, range)
     return tree:add_le(item, range)
   end
   return tree:add(item, range)
+end
+
+local function is_null(tvb, at, type)
+  if type.kind == "float" and type.null_is_nan then
+    local range = tvb:range(at, type.size)
+    local value = little and range:le_float() or range:float()
+    return value ~= value
+  end
+  return type.null ~= nil and tvb:range(at, type.size):raw() == type.null
 end
 
 local adders = {}

@@ -1229,42 +1229,42 @@ protocol.fields = all_fields
 
 -- Numbers
 
--- A number of up to four bytes as a Lua number; one of eight is exact up to 2^53, or to 2^63 from Lua 5.3 on.
-local function number_at(tvb, at, node)
-  local raw, value = tvb:range(at, node.size):raw(), 0
-  for index = 1, node.size do
-    value = value * 256 + raw:byte(little and node.size + 1 - index or index)
+-- A number (which may be a constant that takes no bytes) as a Lua number: exact up to 2^53, from Lua 5.3 on up to 2^63
+-- (above that negative, as no length or count may be).
+local function number_at(tvb, at, type)
+  if type.constant then
+    return type.constant
   end
-  if node.kind == "int" and node.size < 8 and raw:byte(little and node.size or 1) > 127 then
-    value = value - 256 ^ node.size
+  local raw, value = tvb:range(at, type.size):raw(), 0
+  for index = 1, type.size do
+    value = value * 256 + raw:byte(little and type.size + 1 - index or index)
+  end
+  if type.kind == "int" and type.size < 8 and raw:byte(little and type.size or 1) > 127 then
+    value = value - 256 ^ type.size
   end
   return value
 end
 
 -- A number as text, every digit of it.
-local function text_at(tvb, at, node)
-  local range = tvb:range(at, node.size)
-  if node.kind == "float" then
-    return string.format("%g", little and range:le_float() or range:float())
+local function text_at(tvb, at, type)
+  local range = tvb:range(at, type.size)
+  if type.kind == "float" then
+    return string.format("%.9g", little and range:le_float() or range:float())
   end
-  if node.size == 8 then
-    if node.kind == "int" then
+  if type.size == 8 then
+    if type.kind == "int" then
       return tostring(little and range:le_int64() or range:int64())
     end
     return tostring(little and range:le_uint64() or range:uint64())
   end
-  return string.format("%d", number_at(tvb, at, node))
-end
-
-local function has_bit(value, bit)
-  return math.floor(value / 2 ^ bit) % 2 == 1
-end
-
-local function align(value, to)
-  return math.floor((value + to - 1) / to) * to
+  return string.format("%d", number_at(tvb, at, type))
 end
 
 -- The tree
+
+local function complain(tree, what, ...)
+  tree:add_proto_expert_info(what, string.format(...))
+end
 
 local function add(state, tree, item, range)
   state.items = state.items + 1
@@ -1274,8 +1274,12 @@ local function add(state, tree, item, range)
   return tree:add(item, range)
 end
 
-local function complain(tree, what, ...)
-  tree:add_proto_expert_info(what, string.format(...))
+local function has_bit(value, bit)
+  return math.floor(value / 2 ^ bit) % 2 == 1
+end
+
+local function align(value, to)
+  return math.floor((value + to - 1) / to) * to
 end
 
 -- The names of the flags that are set, in the order of the schema, and the set of them.
