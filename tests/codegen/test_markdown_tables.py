@@ -98,6 +98,21 @@ def test_key_of_a_struct_that_is_not_rendered_is_no_link(rendered: Callable[[str
     assert row_with(text, "PUB_LMT")[-2:] == ["`StreamCounterKey`", "How far it may."]
 
 
+def test_descriptions_that_speak_of_a_table_lead_to_it(pages: dict[str, str], spec_copy: Path) -> None:
+    assert "| `error_code` | `int32` |  | Why; see [the table of error codes](errors.md). |" in pages["transport.md"]
+    assert "Counter type; see [the table of counters](counters.md)." in pages["cnc.md"]
+    assert "[the table of counter types](counters.md#types) names each key." in pages["cnc.md"]
+    alone = MarkdownTarget().render(load_project(find_sources(["aerowire:transport"], spec_copy)))["docs/protocol/transport.md"]
+    assert "Why; see the table of error codes." in alone
+
+
+def test_a_choice_of_layouts_names_each_once(pages: dict[str, str]) -> None:
+    (key,) = re.findall(r"^\| 16 \| 112 \| `key` \|.*$", pages["cnc.md"], re.MULTILINE)
+    assert key.count("[`StreamCounterKey`](#struct-StreamCounterKey) for `PUB_LMT`, `SND_POS`,") == 1
+    assert key.count("StreamCounterKey)") == 1
+    assert "4 bytes for `NAME_TO_IP4_MD`; 16 bytes for `NAME_TO_IP6_MD`" in pages["transport.md"]
+
+
 def test_sections_of_the_options_are_headings_in_their_order(pages: dict[str, str]) -> None:
     headings = re.findall(r"^## (.*)$", pages["options.md"], re.MULTILINE)
     assert headings[:3] == ["The driver's directory and files", "Terms, windows and datagrams", "Streams"]

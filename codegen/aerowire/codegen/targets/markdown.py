@@ -9,7 +9,7 @@ from aerowire.codegen.project import Project
 from aerowire.codegen.targets.base import DOCUMENTS
 from aerowire.codegen.targets.drawing import Cell, draw
 from aerowire.codegen.targets.markdown_index import index_page
-from aerowire.codegen.targets.markdown_tables import table_pages
+from aerowire.codegen.targets.markdown_tables import linked, table_pages
 from aerowire.codegen.targets.markdown_text import anchor, code, drawing, heading, link, page, prose, table
 
 FIELD_TITLES = ("offset", "length", "field", "type", "written unasked", "description")
@@ -21,7 +21,10 @@ class MarkdownTarget:
     name = "markdown"
 
     def render(self, project: Project) -> dict[str, str]:
-        files = {f"{DOCUMENTS}/{schema.package}.md": page(f"spec/{schema.package}.xml", list(_page(schema))) for schema in project.schemas}
+        files = {
+            f"{DOCUMENTS}/{schema.package}.md": linked(page(f"spec/{schema.package}.xml", list(_page(schema))), project.tables)
+            for schema in project.schemas
+        }
         return files | table_pages(project) | index_page(project)
 
 
@@ -118,7 +121,7 @@ def _default(kind: Enum | FlagSet | None, default: int) -> str:
 
 
 def _chosen(variant: Variant) -> list[str]:
-    arms = ", ".join(f"{code(one.value_name)} {_arm(one.struct, one.length)}" for one in variant.cases)
+    arms = _arms(variant)
     about = f"{prose(variant.description)} Chosen by {code(variant.discriminator)}{f': {arms}' if arms else ''}."
     return [str(variant.offset), str(variant.length), code(variant.name), "", "", about]
 
@@ -146,8 +149,15 @@ def _kind(member: Dynamic) -> str:
     if isinstance(member, Repeat):
         count = f"as many as {code(member.count_field)}" if member.count_field else "until the end"
         return f"{link(member.struct, anchor('struct', member.struct))}, {count}"
-    arms = ", ".join(f"{code(one.value_name)} {_arm(one.struct, one.length)}" for one in member.cases)
-    return f"by {code(member.discriminator)}: {arms}"
+    return f"by {code(member.discriminator)}: {_arms(member)}"
+
+
+def _arms(variant: Variant) -> str:
+    """Each layout once, with the types that have it."""
+    types: dict[str, list[str]] = {}
+    for one in variant.cases:
+        types.setdefault(_arm(one.struct, one.length), []).append(code(one.value_name))
+    return "; ".join(f"{layout or 'nothing'} for {', '.join(names)}" for layout, names in types.items())
 
 
 def _enum(enum: Enum) -> Iterator[str]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from aerowire.codegen.ir import Schema
 from aerowire.codegen.project import Project
-from aerowire.codegen.tables import CounterTable, CounterTypeRow, ErrorTable, OptionRow, OptionTable, SystemCounterRow
+from aerowire.codegen.tables import CounterTable, CounterTypeRow, ErrorTable, OptionRow, OptionTable, SystemCounterRow, Tables
 from aerowire.codegen.targets.base import DOCUMENTS
 from aerowire.codegen.targets.markdown_text import anchor, code, heading, link, literal, page, place, prose, table
 
@@ -40,6 +41,18 @@ def table_pages(project: Project) -> dict[str, str]:
     if tables.errors is not None:
         found["errors"] = page("spec/errors.xml", list(_errors(tables.errors)))
     return {f"{DOCUMENTS}/{name}.md": text for name, text in found.items()}
+
+
+def linked(text: str, tables: Tables) -> str:
+    """A page in which descriptions that speak of a table lead to it, as far as the project has it."""
+    there = {
+        "the table of error codes": tables.errors and "errors.md",
+        "the table of counter types": tables.counters and "counters.md#types",
+        "the table of counters": tables.counters and "counters.md",
+    }
+    for words, target in there.items():
+        text = re.sub(rf"\b{words}\b", f"[{words}]({target})", text) if target else text
+    return text
 
 
 def _options(options: OptionTable) -> Iterator[str]:
