@@ -74,9 +74,9 @@ def _unions(model: Model) -> list[str]:
         lines += import_lines(f".messages.{module}", names, 1)
     for alias, suffix in (("_AnyMessage", ""), ("_AnyDecoder", "Decoder")) if places else ():
         kinds = [f"{stem}{suffix}" for stem in places.values()]
-        line = f"    {alias} = {' | '.join(kinds)}"
+        line = f"    {alias}: _TypeAlias = {' | '.join(kinds)}"
         rest = [f"        | {kind}" for kind in kinds[1:]]
-        lines += ["", line] if len(line) <= WIDTH else ["", f"    {alias} = (", f"        {kinds[0]}", *rest, "    )"]
+        lines += ["", line] if len(line) <= WIDTH else ["", f"    {alias}: _TypeAlias = (", f"        {kinds[0]}", *rest, "    )"]
     return lines
 
 
@@ -86,6 +86,8 @@ def dispatch_module(model: Model) -> str:
     buffer = module.use("_Buffer")
     any_name = module.use("_Any")
     stems = list(model.names.messages.values())
+    if stems:
+        module.use("_TypeAlias")
     module.typing_lines += _unions(model)
     view_of = module.use("_view_of")
     module.use_class("HEADER", "header")

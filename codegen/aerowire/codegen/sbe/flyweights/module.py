@@ -65,6 +65,7 @@ STANDARD = {
 TYPES_ONLY = {
     "_Callable": ("collections.abc", "Callable"),
     "_Iterable": ("collections.abc", "Iterable"),
+    "_TypeAlias": ("typing", "TypeAlias"),
     "_Buffer": ("typing_extensions", "Buffer"),
 }
 

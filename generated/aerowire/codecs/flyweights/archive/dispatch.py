@@ -13,6 +13,8 @@ from ..support.errors import view_of as _view_of
 from .header import HEADER
 
 if TYPE_CHECKING:
+    from typing import TypeAlias as _TypeAlias
+
     from typing_extensions import Buffer as _Buffer
 
     from .messages.archive_id_request import ArchiveIdRequest, ArchiveIdRequestDecoder
@@ -173,7 +175,7 @@ if TYPE_CHECKING:
         UpdateChannelRequestDecoder,
     )
 
-    _AnyMessage = (
+    _AnyMessage: _TypeAlias = (
         ControlResponse
         | CloseSessionRequest
         | StartRecordingRequest
@@ -225,7 +227,7 @@ if TYPE_CHECKING:
         | UpdateChannelRequest
     )
 
-    _AnyDecoder = (
+    _AnyDecoder: _TypeAlias = (
         ControlResponseDecoder
         | CloseSessionRequestDecoder
         | StartRecordingRequestDecoder

@@ -13,13 +13,15 @@ from ..support.errors import view_of as _view_of
 from .header import HEADER
 
 if TYPE_CHECKING:
+    from typing import TypeAlias as _TypeAlias
+
     from typing_extensions import Buffer as _Buffer
 
     from .messages.mark_file_header import MarkFileHeader, MarkFileHeaderDecoder
 
-    _AnyMessage = MarkFileHeader
+    _AnyMessage: _TypeAlias = MarkFileHeader
 
-    _AnyDecoder = MarkFileHeaderDecoder
+    _AnyDecoder: _TypeAlias = MarkFileHeaderDecoder
 
 SCHEMA_ID = 100
 _MESSAGES = {

@@ -13,6 +13,8 @@ from ..support.errors import view_of as _view_of
 from .header import HEADER
 
 if TYPE_CHECKING:
+    from typing import TypeAlias as _TypeAlias
+
     from typing_extensions import Buffer as _Buffer
 
     from .messages.add_passive_member import AddPassiveMember, AddPassiveMemberDecoder
@@ -124,7 +126,7 @@ if TYPE_CHECKING:
     from .messages.timer_event import TimerEvent, TimerEventDecoder
     from .messages.vote import Vote, VoteDecoder
 
-    _AnyMessage = (
+    _AnyMessage: _TypeAlias = (
         SessionMessageHeader
         | SessionEvent
         | SessionConnectRequest
@@ -181,7 +183,7 @@ if TYPE_CHECKING:
         | StandbySnapshot
     )
 
-    _AnyDecoder = (
+    _AnyDecoder: _TypeAlias = (
         SessionMessageHeaderDecoder
         | SessionEventDecoder
         | SessionConnectRequestDecoder

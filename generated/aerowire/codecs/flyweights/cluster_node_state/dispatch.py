@@ -13,6 +13,8 @@ from ..support.errors import view_of as _view_of
 from .header import HEADER
 
 if TYPE_CHECKING:
+    from typing import TypeAlias as _TypeAlias
+
     from typing_extensions import Buffer as _Buffer
 
     from .messages.candidate_term import CandidateTerm, CandidateTermDecoder
@@ -20,9 +22,9 @@ if TYPE_CHECKING:
     from .messages.node_state_footer import NodeStateFooter, NodeStateFooterDecoder
     from .messages.node_state_header import NodeStateHeader, NodeStateHeaderDecoder
 
-    _AnyMessage = NodeStateHeader | CandidateTerm | ClusterMembers | NodeStateFooter
+    _AnyMessage: _TypeAlias = NodeStateHeader | CandidateTerm | ClusterMembers | NodeStateFooter
 
-    _AnyDecoder = NodeStateHeaderDecoder | CandidateTermDecoder | ClusterMembersDecoder | NodeStateFooterDecoder
+    _AnyDecoder: _TypeAlias = NodeStateHeaderDecoder | CandidateTermDecoder | ClusterMembersDecoder | NodeStateFooterDecoder
 
 SCHEMA_ID = 112
 _MESSAGES = {
