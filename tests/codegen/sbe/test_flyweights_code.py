@@ -12,6 +12,7 @@ import pytest
 
 from aerowire.codegen.main import main
 from tests.codegen.sbe.packages import SCHEMAS, garage, write_package
+from tests.codegen.sbe.writing import schema
 
 ROOT = Path(__file__).resolve().parents[3]
 USER = """
@@ -157,6 +158,17 @@ def test_the_code_is_formatted_and_has_no_findings(folder: Path) -> None:
     # A reader of a whole message has a statement or more for each field.
     run(folder, "-m", "ruff", "check", "--no-cache", "--ignore-noqa", *ours, "--extend-ignore=PLR0912,PLR0915", "garage")
     run(folder, "-m", "ruff", "check", "--no-cache", "--ignore-noqa", "--isolated", "garage")
+
+
+def test_long_names_are_wrapped_as_the_formatter_does(tmp_path: Path) -> None:
+    long = "underlyingFinancialInstrumentFullNameInItsWholeLength"
+    types = '<type name="Text" primitiveType="char" length="35" presence="optional"/>'
+    fields = "".join(f'<field name="{long}{one}" id="{one}" type="Text"/>' for one in range(1, 5))
+    message = f'<message name="WarehouseReconciliationList" id="1">{fields}<group name="warehouseReconciliationSections" id="9">{fields}</group></message>'
+    (tmp_path / "long.xml").write_text(schema(types, message))
+    assert main(["generate", str(tmp_path / "long.xml"), "--out", str(tmp_path), "--package", "long", "--target", "flyweights"]) == 0
+    ours = (f"--config={ROOT / 'pyproject.toml'}", "--config=extend-exclude=[]")
+    run(tmp_path, "-m", "ruff", "format", "--check", *ours, "long")
 
 
 def test_the_project_s_own_code_has_no_findings() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from aerowire.codegen.sbe.flyweights.text import INDENT, definition, docstring, literal
+from aerowire.codegen.sbe.flyweights.text import choices_apart, INDENT, definition, docstring, literal
 from aerowire.codegen.sbe.flyweights.values import Model, Value, is_nan
 from aerowire.codegen.sbe.ir import EncodedType, Enum
 from aerowire.codegen.sbe.naming import null_member_name
@@ -178,7 +178,7 @@ class Module:
         definitions = {**self._structs, **self._definitions}
         if definitions:
             out += [line for name, expression in definitions.items() for line in definition(self._annotated(name), expression)]
-        return "\n".join([*_without_blank_end(out), *self.lines]) + "\n"
+        return "\n".join([*_without_blank_end(out), *choices_apart(self.lines)]) + "\n"
 
     def _annotated(self, name: str) -> str:
         return f"{name}: {self._annotations[name]}" if name in self._annotations else name

@@ -10,7 +10,7 @@ from aerowire.codegen.ir import FORMATS
 from aerowire.codegen.sbe.flyweights.docs import class_doc
 from aerowire.codegen.sbe.flyweights.module import Module
 from aerowire.codegen.sbe.flyweights.rows import Row
-from aerowire.codegen.sbe.flyweights.text import literal
+from aerowire.codegen.sbe.flyweights.text import literal, spread_flat
 from aerowire.codegen.sbe.flyweights.values import Model, errors_of, is_marked, python_encoding
 from aerowire.codegen.sbe.ir import Block, Data, Group
 from aerowire.codegen.sbe.naming import property_names
@@ -110,7 +110,7 @@ def part_writers(module: Module, owner: Block, stem: str) -> list[str]:
         entry = f"{group_stem(module.model, stem, group)}Encoder"
         kind = f"{module.use('_GroupEncoder')}[{entry}]"
         more = class_doc(group, 2, f"Begin {group.name}: its entries come out of what is returned.")
-        lines += ["", f"    def {names[group.name]}(self, count: int) -> {kind}:", *more]
+        lines += ["", *spread_flat(f"def {names[group.name]}(", "self, count: int", f") -> {kind}:", 1), *more]
         lines.append(f"        return self._put_group(_{stem}_{index}, {index}, count)")
         index += 1
     for data in owner.data:

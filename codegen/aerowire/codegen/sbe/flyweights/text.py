@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 WIDTH = 140
 INDENT = "    "
+_CHOICE = re.compile(r"( +)([^* ].*?) if (\S+ is None) else (.+),")
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
 
 
@@ -77,6 +79,17 @@ def spread_flat(before: str, inside: str, after: str, level: int) -> list[str]:
     indent = INDENT * level
     line = f"{indent}{before}{inside}{after}"
     return [line] if len(line) <= WIDTH else [f"{indent}{before}", f"{indent}{INDENT}{inside}", f"{indent}{after}"]
+
+
+def choices_apart(lines: Iterable[str]) -> Iterator[str]:
+    """The lines with each argument `a if b is None else c` that is too long for one on three."""
+    for line in lines:
+        found = _CHOICE.fullmatch(line) if len(line) > WIDTH else None
+        if found is None:
+            yield line
+        else:
+            indent, one, test, other = found.groups()
+            yield from (f"{indent}{one}", f"{indent}if {test}", f"{indent}else {other},")
 
 
 def joined(items: Sequence[str]) -> str:
