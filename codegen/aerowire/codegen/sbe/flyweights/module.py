@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from aerowire.codegen.sbe.flyweights.text import choices_apart, INDENT, definition, docstring, literal
+from aerowire.codegen.sbe.flyweights.text import INDENT, choices_apart, definition, docstring, literal
 from aerowire.codegen.sbe.flyweights.values import Model, Value, is_nan
 from aerowire.codegen.sbe.ir import EncodedType, Enum
 from aerowire.codegen.sbe.naming import null_member_name
