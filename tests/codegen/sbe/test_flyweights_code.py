@@ -220,7 +220,7 @@ def test_what_is_in_order_and_what_is_only_shown_passes_the_checks(folder: Path,
 
 def test_generate_says_how_to_import(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     schema = str(SCHEMAS / "garage.xml")
-    arguments = ["generate", schema, "--out", str(tmp_path), "--target", "flyweights", "--package", "my-codecs.class"]
+    arguments = ["generate", schema, "--out", str(tmp_path), "--target", "flyweights", "--package", "my_codecs.class_"]
     assert main(arguments) == 0
     assert f"with {tmp_path} on the path: import my_codecs.class_\n" in capsys.readouterr().out
     assert run(tmp_path, "-c", "from my_codecs.class_ import Car; print(Car.__name__)") == "Car\n"

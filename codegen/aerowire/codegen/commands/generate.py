@@ -5,10 +5,13 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import sys
+from collections.abc import Collection
 from pathlib import Path
 
 from aerowire.codegen.commands.common import DONE, FINDING, USAGE, Commands, add_command, add_reading_arguments
 from aerowire.codegen.commands.freshness import add_arguments, output_folder
+from aerowire.codegen.commands.package_names import package_argument, shadowing
+from aerowire.codegen.leftovers import leftovers, remove
 from aerowire.codegen.load import default_spec, find_sources, load_project
 from aerowire.codegen.output import write_files
 from aerowire.codegen.problems import Location, Problem, SchemaError
@@ -17,7 +20,8 @@ from aerowire.codegen.sbe.ir import MessageSchema
 from aerowire.codegen.sbe.naming import package_name
 from aerowire.codegen.sbe.placement import SHARED, Placement
 from aerowire.codegen.sbe.reader import ReadOptions
-from aerowire.codegen.targets.registry import render_all
+from aerowire.codegen.sbe.reader.numerals import shorten
+from aerowire.codegen.targets.registry import DEFAULT_TARGETS, render_all
 
 EXAMPLES = """examples:
   codegen generate                                      all of spec/ to generated/, every target
@@ -32,13 +36,17 @@ EXAMPLES = """examples:
   codegen generate --spec copy-of-spec --out build/code another set of schemas"""
 
 
+VERSION_DIGITS_MAX = 10
+
+
 def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     parser = add_command(
         commands,
         "generate",
         _run,
         help="write code",
-        description="Write code; files that would not change are left alone.",
+        description="Write code; files that would not change are left alone, and generated modules of messages that a schema no longer "
+        "has are removed.",
         examples=EXAMPLES,
     )
     add_arguments(parser)
@@ -46,6 +54,7 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     messages = parser.add_argument_group("message schemas (SBE)")
     messages.add_argument(
         "--package",
+        type=package_argument,
         metavar="NAME",
         help="dotted name of the Python package, with several schemas of the package around theirs (default: the schema's package)",
     )
@@ -53,40 +62,70 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     messages.add_argument(
         "--native", action="store_true", help="compile codecs of the same interface too, PACKAGE.native (needs Cython and a C compiler)"
     )
-    messages.add_argument("--since-version", type=int, metavar="N", help="the schema as it was in version N, without what is newer")
+    messages.add_argument("--since-version", type=_version, metavar="N", help="the schema as it was in version N, without what is newer")
+
+
+def _version(text: str) -> int:
+    if not text.isdecimal() or len(text) > VERSION_DIGITS_MAX:
+        raise argparse.ArgumentTypeError(f"expected a version of the schema, from 0 on; it is {shorten(text)!r}")
+    return int(text)
 
 
 def _run(arguments: argparse.Namespace) -> int:
     sources = find_sources(arguments.schemas, arguments.spec or default_spec())
     options = ReadOptions(lenient=arguments.lenient, xinclude=arguments.xinclude, since_version=arguments.since_version)
     project = load_project(sources, options)
-    own = [place for _, place in project.messages if not place.is_project]
-    if arguments.package is not None and not own:
-        print("codegen: --package names the package of message schemas; there are none", file=sys.stderr)
-        return USAGE
-    if own and arguments.out is None:
-        print("codegen: --out DIR is needed: the package is made in that folder", file=sys.stderr)
+    wrong = _usage(arguments, project)
+    if wrong:
+        print(f"codegen: {wrong}", file=sys.stderr)
         return USAGE
     out = output_folder(arguments)
     if out is None:
-        return USAGE
-    if arguments.native and (not own or (arguments.target and "flyweights" not in arguments.target)):
-        print("codegen: --native compiles the flyweights of message schemas; there are none to be written", file=sys.stderr)
         return USAGE
     project = _placed(project, arguments.package)
     files = render_all(project, arguments.target)
     if arguments.native:
         files |= _native_files(project)
     written = write_files(out, files, is_complete=not arguments.schemas and not arguments.target)
-    for name in written.removed:
+    removed = [*written.removed, *_remove_leftovers(project, out, files, arguments.target)]
+    for name in removed:
         print(f"removed {out / name}")
-    print(f"{out}: {len(written.changed)} files written, {len(written.unchanged)} unchanged")
+    gone = f", {len(removed)} removed" if removed else ""
+    print(f"{out}: {len(written.changed)} files written, {len(written.unchanged)} unchanged{gone}")
     if arguments.native and not _compile(project, out):
         return FINDING
     for _, place in project.messages:
         if not place.is_project and f"{place.folder('flyweights')}/__init__.py" in files:
             print(f"with {out} on the path: import {place.package}")
+            hidden = shadowing(place.package, out)
+            if hidden:
+                print(f"note: {hidden}")
     return DONE
+
+
+def _usage(arguments: argparse.Namespace, project: Project) -> str:
+    """What is wrong with the arguments, now that it is known what the schemas are; nothing if nothing is."""
+    own = [place for _, place in project.messages if not place.is_project]
+    if arguments.package is not None and not own:
+        return "--package names the package of message schemas; there are none"
+    version = arguments.since_version
+    if version is not None and all(schema.version < version for schema, _ in project.messages):
+        there = "; ".join(f"{schema.source} has versions 0 to {schema.version}" for schema, _ in project.messages)
+        return f"--since-version {version}: {there or 'there are no message schemas'}"
+    if own and arguments.out is None:
+        return "--out DIR is needed: the package is made in that folder"
+    if arguments.native and (not own or (arguments.target and "flyweights" not in arguments.target)):
+        return "--native compiles the flyweights of message schemas; there are none to be written"
+    return ""
+
+
+def _remove_leftovers(project: Project, out: Path, files: Collection[str], targets: Collection[str]) -> list[str]:
+    """Remove what earlier runs wrote into the packages of message schemas and nothing writes any more; returns the paths below `out`."""
+    all_targets = set(targets or DEFAULT_TARGETS) >= set(DEFAULT_TARGETS)
+    folders = [place.folder("flyweights") for _, place in project.messages if not place.is_project]
+    names = [name for folder in folders for name in leftovers(out, folder, files, all_targets=all_targets)]
+    remove(out, names)
+    return names
 
 
 def _native_files(project: Project) -> dict[str, str]:
@@ -125,12 +164,12 @@ def _placed(project: Project, package: str | None) -> Project:
     is_grouped = package is not None and sum(not place.is_project for _, place in project.messages) > 1
     messages = []
     problems: list[Problem] = []
-    taken = {package_name(f"{package}.{name}").casefold(): "what the schemas share" for name in SHARED} if is_grouped else {}
+    taken = {f"{package}.{name}".casefold(): "what the schemas share" for name in SHARED} if is_grouped else {}
     for schema, place in project.messages:
         if place.is_project:
             messages.append((schema, place))
             continue
-        name = package_name(_dotted(schema, place, package, is_grouped=is_grouped))
+        name = _package(schema, place, package, is_grouped=is_grouped)
         if name.casefold() in taken:
             message = f"package {name!r} is also that of {taken[name.casefold()]}; generate it with a --package of its own"
             problems.append(Problem(Location(schema.source, 1, 1), message))
@@ -141,8 +180,11 @@ def _placed(project: Project, package: str | None) -> Project:
     return dataclasses.replace(project, messages=tuple(messages))
 
 
-def _dotted(schema: MessageSchema, place: Placement, package: str | None, *, is_grouped: bool) -> str:
+def _package(schema: MessageSchema, place: Placement, package: str | None, *, is_grouped: bool) -> str:
+    """The package of a schema; one that was named is taken as it is."""
     own = place.package or Path(schema.source).stem
     if package is None:
-        return own
-    return f"{package}.{own.rpartition('.')[2]}" if is_grouped else package
+        return package_name(own)
+    if not is_grouped:
+        return package
+    return f"{package}.{package_name('within.' + (own.rpartition('.')[2] or own)).partition('.')[2] or 'messages'}"
