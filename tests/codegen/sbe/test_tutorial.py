@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import doctest
+import os
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -36,7 +38,62 @@ def test_python_examples_print_what_the_page_says() -> None:
         for name in [name for name in sys.modules if name == "market" or name.startswith("market.")]:
             del sys.modules[name]
     assert result.failed == 0, "".join(found)
-    assert result.attempted > 15
+    assert result.attempted > 60
+
+
+def shown(start: str) -> list[tuple[str, list[str]]]:
+    """The commands of the page that start like this, each with what the page says that it prints."""
+    found: list[tuple[str, list[str]]] = []
+    is_open = False
+    for line in PAGE.read_text().splitlines():
+        if line.startswith("    $ "):
+            is_open = line.startswith(f"    $ {start}")
+            if is_open:
+                found.append((line.removeprefix("    $ "), []))
+        elif is_open and line.startswith("    "):
+            found[-1][1].append(line.removeprefix("    "))
+        else:
+            is_open = False
+    return found
+
+
+def test_commands_print_what_the_page_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    (tmp_path / "market.xml").symlink_to(SCHEMA)
+    (tmp_path / "orders.xml").write_text(SCHEMA.read_text().replace('package="market"', 'package="orders"'))
+    commands = [one for one in shown("codegen generate ") + shown("codegen validate ") if "--native" not in one[0] and "…" not in one[0]]
+    assert len(commands) >= 4
+    for command, says in commands:
+        assert main(command.split()[1:]) == 0
+        printed = capsys.readouterr().out.splitlines()
+        assert printed[-len(says) :] == says, command
+
+
+def test_cython_example_adds_up(package: Path) -> None:
+    page, code = PAGE.read_text(), package / "build/code"
+    source = page[page.index("    # sums.pyx\n") : page.index("    $ cd build/code && cythonize")]
+    (code / "sums.pyx").write_text(textwrap.dedent(source))
+    make = "from market import *; import sys; sys.stdout.buffer.write(Trade(instrument='', time=1, price=Price(mantissa=2), quantity=10, "
+    make += "side=Side.BUY, conditions=Conditions(0)).encode() * 3)"
+    (package / "trades.sbe").write_bytes(subprocess.run([sys.executable, "-c", make], capture_output=True, check=True, cwd=code).stdout)
+    compile_it = [sys.executable, "-m", "Cython.Build.Cythonize", "-i", "-q", "sums.pyx"]
+    subprocess.run(compile_it, check=True, cwd=code, env={**os.environ, "CFLAGS": "-O0"}, capture_output=True)
+    ((command, says),) = shown('python -c "import sums')
+    assert command.endswith('"')
+    run = command.removeprefix('python -c "').removesuffix('"')
+    assert subprocess.run([sys.executable, "-c", run], capture_output=True, check=True, cwd=code, text=True).stdout.splitlines() == says
+
+
+def test_checks_of_the_order_refuse_what_the_page_says(package: Path) -> None:
+    ((command, lines),) = shown("AEROWIRE_SBE_PRECEDENCE_CHECKS=1")
+    assert command.endswith(' python -c "')
+    code = "\n".join(lines[: lines.index("…")]).removesuffix('"')
+    environment = {**os.environ, "AEROWIRE_SBE_PRECEDENCE_CHECKS": "1"}
+    command_line = [sys.executable, "-c", code]
+    done = subprocess.run(command_line, capture_output=True, check=False, cwd=package / "build/code", text=True, env=environment)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == lines[-1]
 
 
 def test_decode_then_encode_gives_the_same_bytes(package: Path) -> None:
