@@ -72,6 +72,9 @@ def test_the_cases_have_every_kind_of_change() -> None:
     found = {change.kind for case in CASES for change in compare_schemas(*loaded(case)).changes}
     source = "".join(path.read_text() for path in sorted(Path(compare_schemas.__code__.co_filename).parent.glob("*.py")))
     kinds = set(re.findall(r'(?:add|note)\(\s*"([a-z-]+)"', source))
+    numbered = re.findall(r'(?:add|note)\(\s*f"\{noun\}(-[a-z]+)"', source)
+    assert len(numbered) > 3
+    kinds |= {noun + what for noun in ("value", "choice") for what in numbered}
     assert len(kinds) > 30
     assert sorted(kinds - found) == []
 

@@ -7,8 +7,9 @@ value is.  Knows nothing of blocks and messages, except which types they use.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
 
 from aerowire.codegen.sbe.comparison.changes import BOTH, NEW, OLD, Change, Changes, match_items
 from aerowire.codegen.sbe.ir import (
@@ -19,12 +20,14 @@ from aerowire.codegen.sbe.ir import (
     FlagSet,
     Member,
     MessageSchema,
+    Named,
     Number,
     Presence,
     Type,
     walk_blocks,
 )
 
+NamedT = TypeVar("NamedT", bound=Named)
 # Encodings whose every text has the same bytes in the others.
 _NARROW = ("ASCII", "US-ASCII")
 _WIDE = ("UTF-8", "ISO-8859-1", "WINDOWS-1252")
@@ -157,45 +160,44 @@ def compare_encodings(changes: Changes, subject: str, old: str, new: str) -> Non
 
 
 def _compare_enums(changes: Changes, old: Enum, new: Enum, subject: str) -> None:
-    matched = match_items(old.values, new.values, lambda one: one.value)
-    for one, other in matched.pairs:
-        part = changes.at(one, other)
-        if one.value != other.value:
-            what = f"{subject}value {one.name} {one.value} became {other.value}"
-            part.add("value-renumbered", what, "each side takes it for another value", BOTH)
-        if one.name != other.name:
-            part.note("value-renamed", f"{subject}value {one.name} ({one.value}) became {other.name}")
-        if one.since_version != other.since_version:
-            part.note("since-changed", f"{subject}value {one.name}: since version {one.since_version} became {other.since_version}")
-        part.metadata(f"{subject}value {one.name}", one, other)
-    for one in matched.removed:
-        why = "old messages may hold it, and new readers have no name for it"
-        changes.at(one, None).add("value-removed", f"{subject}value {one.name} ({one.value}) was removed", why, NEW)
-    for one in matched.added:
-        why = "old readers get a number that they have no name for"
-        changes.at(None, one).add("value-added", f"{subject}value {one.name} ({one.value}) was added", why)
+    _compare_numbered(changes, old.values, new.values, subject, _Numbered("value", "", "number", lambda one: one.value))
     if old.null != new.null:
         changes.note("null-changed", f"{subject}null value {old.null} became {new.null}")
 
 
 def _compare_sets(changes: Changes, old: FlagSet, new: FlagSet, subject: str) -> None:
-    matched = match_items(old.choices, new.choices, lambda one: one.bit)
+    _compare_numbered(changes, old.choices, new.choices, subject, _Numbered("choice", "bit ", "bit", lambda one: one.bit))
+
+
+@dataclass(frozen=True, slots=True)
+class _Numbered(Generic[NamedT]):
+    """What names a number: what it is called, what stands before its number, and what readers get."""
+
+    noun: str
+    before: str
+    got: str
+    number: Callable[[NamedT], int]
+
+
+def _compare_numbered(changes: Changes, old: Sequence[NamedT], new: Sequence[NamedT], subject: str, kind: _Numbered[NamedT]) -> None:
+    noun, before, number = kind.noun, kind.before, kind.number
+    matched = match_items(old, new, number)
     for one, other in matched.pairs:
-        part = changes.at(one, other)
-        if one.bit != other.bit:
-            what = f"{subject}choice {one.name} bit {one.bit} became {other.bit}"
-            part.add("choice-renumbered", what, "each side takes it for another choice", BOTH)
+        part, what = changes.at(one, other), f"{subject}{noun} {one.name}"
+        if number(one) != number(other):
+            changed = f"{what} {before}{number(one)} became {number(other)}"
+            part.add(f"{noun}-renumbered", changed, f"each side takes it for another {noun}", BOTH)
         if one.name != other.name:
-            part.note("choice-renamed", f"{subject}choice {one.name} (bit {one.bit}) became {other.name}")
+            part.note(f"{noun}-renamed", f"{what} ({before}{number(one)}) became {other.name}")
         if one.since_version != other.since_version:
-            part.note("since-changed", f"{subject}choice {one.name}: since version {one.since_version} became {other.since_version}")
-        part.metadata(f"{subject}choice {one.name}", one, other)
+            part.note("since-changed", f"{what}: since version {one.since_version} became {other.since_version}")
+        part.metadata(what, one, other)
     for one in matched.removed:
         why = "old messages may hold it, and new readers have no name for it"
-        changes.at(one, None).add("choice-removed", f"{subject}choice {one.name} (bit {one.bit}) was removed", why, NEW)
+        changes.at(one, None).add(f"{noun}-removed", f"{subject}{noun} {one.name} ({before}{number(one)}) was removed", why, NEW)
     for one in matched.added:
-        why = "old readers get a bit that they have no name for"
-        changes.at(None, one).add("choice-added", f"{subject}choice {one.name} (bit {one.bit}) was added", why)
+        why = f"old readers get a {kind.got} that they have no name for"
+        changes.at(None, one).add(f"{noun}-added", f"{subject}{noun} {one.name} ({before}{number(one)}) was added", why)
 
 
 def compare_composites(changes: Changes, old: Composite, new: Composite, old_version: int | None, subject: str = "") -> None:
