@@ -18,7 +18,7 @@ import pytest
 
 from aerowire.codegen.main import main
 from aerowire.codegen.sbe.interpreter import JsonCodec, MessageCodec
-from aerowire.codegen.sbe.transcoding import progress
+from aerowire.codegen.sbe.transcoding import decoding, progress
 from tests.codegen.sbe.example_messages import order_bytes, order_json, order_values
 from tests.codegen.sbe.random_messages import SCHEMAS, own_schema
 
@@ -104,13 +104,59 @@ def test_line_that_is_no_hex_is_shown_as_text_or_hex(run: Run, tmp_path: Path, l
     assert (code, lines(out)[0]["error"]["actual"]) == (1, told)
 
 
-def test_stream_ends_where_a_message_is_damaged(run: Run, tmp_path: Path) -> None:
-    stream = tick(1) + tick(2)[:4] + b"\0\0" + tick(2)[6:] + tick(3)
+def changed(message: bytes, at: int, number: int) -> bytes:
+    return message[:at] + struct.pack("<H", number) + message[at + 2 :]
+
+
+BLOCK, TEMPLATE, SCHEMA = 0, 2, 4
+
+
+@pytest.mark.parametrize(
+    ("damaged", "told"),
+    [
+        (changed(tick(2), SCHEMA, 0), {"message": "a message of another schema", "expected": "schemaId 901", "actual": 0}),
+        (changed(tick(2), TEMPLATE, 99), {"message": "a message that the schema does not have", "actual": 99}),
+        (changed(tick(2)[:20], BLOCK, 12), {"message": "the block is too short for its version", "path": "Tick", "actual": 12}),
+    ],
+)
+def test_stream_goes_on_behind_a_block_that_a_message_or_the_end_follows(
+    run: Run, tmp_path: Path, damaged: bytes, told: dict[str, Any]
+) -> None:
+    code, out, _ = run("decode", ORDERS, saved(tmp_path, tick(1) + damaged + tick(3) + damaged))
+    good, first, other, last = lines(out)
+    assert (code, good, other) == (1, tick_json(1), tick_json(3))
+    assert told.items() <= first["error"].items()
+    assert told.items() <= last["error"].items()
+    assert (first["error"]["offset"] // 36, last["error"]["offset"] - first["error"]["offset"]) == (1, len(damaged) + 36)
+
+
+def test_stream_goes_on_behind_several_unknown_messages(run: Run, tmp_path: Path) -> None:
+    unknown = changed(tick(2), TEMPLATE, 99) * 5_000
+    code, out, _ = run("decode", ORDERS, saved(tmp_path, tick(1) + unknown + tick(3) + unknown))
+    assert (code, [one.get("at") for one in lines(out)]) == (1, [1, *[None] * 5_000, 3, *[None] * 5_000])
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        changed(tick(2), SCHEMA, 0) + b"\1\0\0\0data",
+        changed(tick(2), TEMPLATE, 99) + changed(tick(3), SCHEMA, 0),
+        changed(tick(2), TEMPLATE, 99) * 70,
+        changed(tick(2), TEMPLATE, 99)[:35],
+        changed(tick(2), TEMPLATE, 99) + b"\0",
+    ],
+)
+def test_stream_ends_where_no_message_follows_a_damaged_one(
+    run: Run, tmp_path: Path, damaged: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(decoding, "UNKNOWN_MAX", 64)
+    stream = tick(1) + damaged + (b"" if len(damaged) < 40 else tick(4))
     code, out, _ = run("decode", ORDERS, saved(tmp_path, stream))
-    good, damaged, rest = lines(out)
+    good, *errors, rest = lines(out)
     assert (code, good) == (1, tick_json(1))
-    assert damaged["error"] == {"message": "a message of another schema", "offset": 36, "expected": "schemaId 901", "actual": 0}
-    assert (rest["error"]["offset"], rest["error"]["remaining"]) == (36, 72)
+    assert errors[0]["error"]["offset"] == 36
+    assert "nothing from here on was decoded" in rest["error"]["message"]
+    assert rest["error"]["offset"] + rest["error"]["remaining"] == len(stream)
 
 
 @pytest.mark.parametrize("length", [1, 7, 8, 9, 35])

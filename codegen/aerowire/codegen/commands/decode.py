@@ -14,6 +14,12 @@ EXAMPLES = """examples:
   codegen decode my-schema.xml messages.bin            messages one after the other, a line of JSON for each
   codegen decode my-schema.xml --hex < messages.txt    one message a line, in hex"""
 
+DESCRIPTION = """Print each message, header first, as a line of JSON in the shape of the official printer.
+
+A damaged message is an object with the key error; exit code 1 tells that there was one. With --hex and --framing the messages behind it
+are decoded. Otherwise nobody knows where it ends, and nothing behind it is decoded, which a last object tells; but an unknown message,
+another schema's or one whose block is too short is passed over if its block ends where a message of the schema starts, or the input."""
+
 TO_TEXT = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode
 # Characters that JSON lets through and that a terminal may obey.
 CONTROLS = re.compile("[\\x7f-\\x9f]")
@@ -25,8 +31,7 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
         "decode",
         _run,
         help="print messages as JSON",
-        description="Print each message, header first, as a line of JSON in the shape of the official printer. A damaged message is an "
-        "object with the key error; exit code 1 tells that there was one.",
+        description=DESCRIPTION,
         examples=EXAMPLES,
     )
     add_arguments(parser, "messages one after the other", "one message a line, in hex")

@@ -87,26 +87,28 @@ class Envelope:
         start = cursor.position
         slots = self.header.read(cursor)
         block_length, template_id, schema_id, version = self.header.numbers(slots)
-        if schema_id != self._schema_id:
-            raise MessageError("a message of another schema", expected=f"schemaId {self._schema_id}", actual=schema_id, offset=start)
         plans = self.by_id.get(template_id)
-        if plans is None:
-            raise MessageError(
-                "a message that the schema does not have",
-                expected="the templateId of one of its messages",
-                actual=template_id,
-                offset=start,
-            )
-        return Framed(plans, slots, block_length, version)
+        if schema_id != self._schema_id:
+            error = MessageError("a message of another schema", expected=f"schemaId {self._schema_id}", actual=schema_id, offset=start)
+        elif plans is None:
+            expected = "the templateId of one of its messages"
+            error = MessageError("a message that the schema does not have", expected=expected, actual=template_id, offset=start)
+        else:
+            return Framed(plans, slots, block_length, version)
+        error.block_end = cursor.position + max(block_length, 0)
+        raise error
 
     def read(self, cursor: Cursor, framed: Framed) -> dict[str, object]:
         """Read what follows the header."""
         message = framed.plans.message
+        start = cursor.position
         try:
             return framed.plans.at(framed.version).read(cursor, framed.block_length)
         except MessageError as error:
             if error.offset is None:
                 error.offset = cursor.position
+            if not error.path and error.needed is None:
+                error.block_end = start + max(framed.block_length, 0)
             raise error.within(message.name) from None
 
     def write(self, plans: MessagePlans, values: Mapping[str, Any], numbers: Mapping[str, int], more: Mapping[str, Any]) -> bytearray:

@@ -9,7 +9,8 @@ class MessageError(ValueError):
     """A message that cannot be read or written: what, where, expected, actual.
 
     `path` is like `Car.fuelFigures[2].usageDescription`; `offset` is a position in the buffer that was given, None when values were
-    written.  `needed` is there when the bytes ended too soon: the least length of the buffer with which it could go on.
+    written.  `needed` is there when the bytes ended too soon: the least length of the buffer with which it could go on.  `block_end` is
+    there when the header could be read and what follows its block is not known: where that block ends in the buffer.
     """
 
     def __init__(
@@ -22,6 +23,7 @@ class MessageError(ValueError):
         self.actual = actual
         self.offset = offset
         self.needed = needed
+        self.block_end: int | None = None
 
     def within(self, step: str) -> MessageError:
         """The same error one level up: `step` is a name or an index such as `[2]`."""

@@ -50,6 +50,19 @@ class JsonCodec:
             values[self.header_key] = header
         return values, cursor.position - offset
 
+    @property
+    def header_size(self) -> int:
+        """Bytes of the header in front of each message."""
+        return self._envelope.header.size
+
+    def unknown_length(self, buffer: Buffer, offset: int) -> int | None:
+        """How long header and block of a message are of which the schema has the id only; 0 if it has the message, None if neither."""
+        view, head = as_view(buffer), self._envelope.header
+        block_length, template_id, schema_id, _ = head.numbers(head.read(Cursor(view, offset, len(view))))
+        if schema_id != self.schema.told_id:
+            return None
+        return 0 if template_id in self._envelope.by_id else head.size + max(block_length, 0)
+
     def decode_whole(self, buffer: Buffer) -> dict[str, object]:
         """Read a message that is alone in its buffer; what follows it, as of a newer version, is kept as `_rest`."""
         values, length = self.decode(buffer)

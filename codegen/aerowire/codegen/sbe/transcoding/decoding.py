@@ -12,6 +12,8 @@ from aerowire.codegen.sbe.interpreter.json_codec import JsonCodec
 from aerowire.codegen.sbe.transcoding.framing import HEADER, check_encoding, frame_length
 from aerowire.codegen.sbe.transcoding.window import HELD_MAX, LINE_MAX, Window
 
+UNKNOWN_MAX = 65_536  # unknown messages in a row that are looked behind
+
 
 @dataclass(frozen=True, slots=True)
 class Result:
@@ -28,7 +30,12 @@ def error_object(error: MessageError, **where: object) -> dict[str, object]:
 
 
 def decode_stream(codec: JsonCodec, window: Window) -> Iterator[Result]:
-    """Messages without anything between them.  Where one is damaged, nobody knows where the next one starts: it is the last one told."""
+    """Messages without anything between them.
+
+    Where one is damaged, nobody knows where the next one starts.  If a message of the schema, or the end, follows the block of one that
+    is unknown, or too short, it goes on there; else what is damaged is the last one told.
+    """
+    confirmed = 0  # a message, or the end, is known to be here, with nothing but unknown messages in front
     while window.start < len(window.data) or window.fill(1):
         start, offset, began_s = window.start, window.offset, time.monotonic()
         try:
@@ -38,17 +45,43 @@ def decode_stream(codec: JsonCodec, window: Window) -> Iterator[Result]:
             # As long as this try took may be waited for more, so that trying never takes more than half of the time.
             if 0 < wanted <= HELD_MAX and window.fill(wanted, time.monotonic() - began_s):
                 continue
-            yield from _given_up(window, error, offset + (start if error.offset is None else error.offset))
-            return
+            told = error_object(error, offset=offset + (start if error.offset is None else error.offset))
+            yield Result(told, is_damaged=True)
+            length = 0 if error.block_end is None else error.block_end - start
+            if length and window.position + length > confirmed:
+                confirmed = _next_message(codec, window, length)
+            if not length or not confirmed:
+                yield _given_up(window)
+                return
+            window.start += length
+            continue
         window.start += length
         yield Result(values, is_damaged=False)
 
 
-def _given_up(window: Window, error: MessageError, at: int) -> Iterator[Result]:
-    start = window.position
-    yield Result(error_object(error, offset=at), is_damaged=True)
+def _next_message(codec: JsonCodec, window: Window, length: int) -> int:
+    """Where in the stream a message of the schema starts, so many bytes from here and behind others of its id, or where the stream ends
+    there; 0 if neither."""
+    for _ in range(UNKNOWN_MAX):
+        wanted = length + codec.header_size
+        if wanted > HELD_MAX:
+            return 0
+        held = len(window.data) - window.start
+        while held < wanted and window.fill(wanted):
+            held = len(window.data) - window.start
+        if held < wanted:
+            return window.position + length if held == length else 0
+        unknown = codec.unknown_length(window.data, window.start + length)
+        if not unknown:
+            return 0 if unknown is None else window.position + length
+        length += unknown
+    return 0
+
+
+def _given_up(window: Window) -> Result:
     told = MessageError("where the next message starts is not known: nothing from here on was decoded")
-    yield Result(error_object(told, offset=start, remaining=window.drop()), is_damaged=True)
+    start = window.position
+    return Result(error_object(told, offset=start, remaining=window.drop()), is_damaged=True)
 
 
 def decode_frames(codec: JsonCodec, window: Window) -> Iterator[Result]:
@@ -60,7 +93,8 @@ def decode_frames(codec: JsonCodec, window: Window) -> Iterator[Result]:
             length = frame_length(window.data, window.start)
             _hold(window, length, "the frame")
         except MessageError as error:
-            yield from _given_up(window, error, window.position)
+            yield Result(error_object(error, offset=window.position), is_damaged=True)
+            yield _given_up(window)
             return
         start = window.start + HEADER.size
         window.start += length
