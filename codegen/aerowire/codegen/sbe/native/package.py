@@ -7,6 +7,7 @@ are extension types with a reader and a writer of their own.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from aerowire.codegen.sbe.flyweights.classes import ModuleOfComposites, add_composite, add_flyweights
 from aerowire.codegen.sbe.flyweights.fused import Fused
@@ -15,9 +16,10 @@ from aerowire.codegen.sbe.flyweights.part_properties import group_stem
 from aerowire.codegen.sbe.flyweights.records import add_record as add_data_class
 from aerowire.codegen.sbe.flyweights.values import Model
 from aerowire.codegen.sbe.ir import Block, Composite, Message, MessageSchema
-from aerowire.codegen.sbe.naming import types_with_class
+from aerowire.codegen.sbe.naming import property_names, types_with_class
 from aerowire.codegen.sbe.native.c_text import CIMPORT, TYPES, helpers
 from aerowire.codegen.sbe.native.records import add_record
+from aerowire.codegen.sbe.native.words import WORDS, given_back, plain, respelt, spelt
 from aerowire.codegen.targets.base import environment
 
 MODULE = "native"
@@ -51,8 +53,22 @@ def native_files(schema: MessageSchema, support: str) -> dict[str, str]:
     return {f"{MODULE}.pyx": _source(model), f"{MODULE}.pyi": _stub(model)}
 
 
+class _CythonModule(ModuleOfComposites):
+    """The module as Cython reads it."""
+
+    def use_class(self, name: str, module: str) -> str:
+        own = plain(name)
+        if own in WORDS and module != "composites":
+            # It cannot be imported by its name.
+            return super().define(spelt(own), f'getattr(__import__("{module}", globals(), None, ["{own}"], 1), "{own}")')
+        return super().use_class(name, module)
+
+    def define(self, name: str, expression: str) -> str:
+        return super().define(name, respelt([expression])[0])
+
+
 def _source(model: Model) -> str:
-    module = ModuleOfComposites(model, 1, DESCRIPTION)
+    module = _CythonModule(model, 1, DESCRIPTION)
     template = environment().get_template("sbe_native_support.pyx.j2")
     support = template.render(c_lines=helpers(PREFIX, model.schema.byte_order), types=TYPES, prefix=PREFIX)
     module.lines += ["", *CIMPORTS, "", "", *support.rstrip().split("\n")]
@@ -60,7 +76,16 @@ def _source(model: Model) -> str:
         module.use(name)
     module.use("SbeError")
     module.lines += ["", "", "_SbeError = SbeError"]
+    enums = [model.names.types[one] for one in types_with_class(model.schema) if not isinstance(one, Composite)]
+    enums = [name for name in enums if name in WORDS]
+    start = len(module.lines)
     _add_flyweights(module)
+    for enum in enums:
+        module.use_class(enum, "enums")
+    module.lines[start:] = respelt(module.lines[start:])
+    names = [line for stem, owner in _owners(model) for line in _given_back(stem, owner)]
+    names += [f'globals()["{one}"] = {spelt(one)}' for one in enums]
+    module.lines += ["", "", *names] if names else []
     for one in types_with_class(model.schema):
         if isinstance(one, Composite):
             add_record(module, model.names.types[one], one)
@@ -90,13 +115,31 @@ def _add_records(module: Module, stem: str, block: Block) -> None:
     add_record(module, stem, block)
 
 
+def _owners(model: Model) -> Iterator[tuple[str, Block | Composite]]:
+    """Every block and composite that has classes, with what they are called after."""
+    yield from ((model.names.types[one], one) for one in types_with_class(model.schema) if isinstance(one, Composite))
+    for message in model.schema.messages:
+        yield from _blocks(model, model.names.messages[message.name], message)
+
+
+def _blocks(model: Model, stem: str, block: Block) -> Iterator[tuple[str, Block]]:
+    yield stem, block
+    for group in block.groups:
+        yield from _blocks(model, group_stem(model, stem, group), group)
+
+
+def _given_back(stem: str, owner: Block | Composite) -> list[str]:
+    names = list(property_names(owner).values())
+    return [line for kind in (f"_{stem}Layout", f"{stem}Decoder", f"{stem}Encoder") for line in given_back(kind, names)]
+
+
 def _dispatch(model: Model) -> list[str]:
     schema = model.schema
-    stems = [(message.id, model.names.messages[message.name]) for message in schema.messages]
+    stems = [(message.id, spelt(model.names.messages[message.name]), model.names.messages[message.name]) for message in schema.messages]
     return [
         "",
         "",
-        f"_MESSAGES = {{{', '.join(f'{number}: ({stem}, {stem}Decoder)' for number, stem in stems)}}}",
+        f"_MESSAGES = {{{', '.join(f'{number}: ({kind}, {stem}Decoder)' for number, kind, stem in stems)}}}",
         "",
         "",
         "def decode(buffer, offset=0):",

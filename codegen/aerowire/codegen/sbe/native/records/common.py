@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from aerowire.codegen.ir import Primitive
 from aerowire.codegen.sbe.flyweights.module import Module
+from aerowire.codegen.sbe.flyweights.part_properties import group_stem
+from aerowire.codegen.sbe.flyweights.text import literal
 from aerowire.codegen.sbe.flyweights.values import Value, is_nan
-from aerowire.codegen.sbe.ir import Block, Composite
+from aerowire.codegen.sbe.ir import Block, Composite, Group
 from aerowire.codegen.sbe.naming import property_names
+from aerowire.codegen.sbe.native.words import plain, spelt
 
 Owner = Block | Composite
 INDENT = "    "
@@ -17,17 +22,32 @@ PLAIN_ENCODINGS = {"ascii": 0, "utf-8": 1, "iso8859-1": 2, "latin-1": 2}
 
 
 class RecordText:
-    """The data class of a message, an entry or a composite: what its text is made from."""
+    """The data class of a message, an entry or a composite: what its text is made from.
+
+    `kind` is the class, `names` and those of `values` are its members, all as Cython spells them.
+    """
 
     def __init__(self, module: Module, stem: str, owner: Owner) -> None:
         self.module = module
         self.stem = stem
         self.owner = owner
-        self.values = module.model.values(owner)
+        self.kind = spelt(stem)
+        self.values = [
+            dataclasses.replace(value, name=spelt(value.name), class_name=spelt(value.class_name)) for value in module.model.values(owner)
+        ]
         self.stored = [value for value in self.values if not value.is_constant]
-        self.names = property_names(owner)
+        self.names = {name: spelt(own) for name, own in property_names(owner).items()}
         self.groups = owner.groups if isinstance(owner, Block) else ()
         self.data = owner.data if isinstance(owner, Block) else ()
+
+    def entry(self, group: Group) -> str:
+        """The class of a group's entries."""
+        return spelt(group_stem(self.module.model, self.stem, group))
+
+
+def told(name: str) -> str:
+    """A literal of a name, as it is in Python."""
+    return literal(plain(name))
 
 
 def primitive(value: Value) -> Primitive:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 
-from aerowire.codegen.sbe.flyweights.part_properties import data_encoding, group_stem
+from aerowire.codegen.sbe.flyweights.part_properties import data_encoding
 from aerowire.codegen.sbe.flyweights.text import literal
 from aerowire.codegen.sbe.ir import Message
 from aerowire.codegen.sbe.native.c_text import c_type
-from aerowire.codegen.sbe.native.records.common import INDENT, RecordText
+from aerowire.codegen.sbe.native.records.common import INDENT, RecordText, told
+from aerowire.codegen.sbe.native.words import plain, respelt
 
 NEAR = 1024  # bytes of a message that are written without asking for memory
 
@@ -18,31 +20,33 @@ class Declaration(RecordText):
 
     def body(self) -> Iterator[str]:
         members = [*(value.name for value in self.stored), *(self.names[one.name] for one in (*self.groups, *self.data))]
-        for name in members:
-            yield f"{INDENT}cdef public object {name}"
+        for index, name in enumerate(members):
+            # C has keywords and macros of its own.
+            yield f'{INDENT}cdef public object {name} "sbe_member_{index}"'
         for value in self.values:
             if value.is_constant:
                 if value.class_name:
-                    self.module.use_class(value.class_name, "enums")
-                yield f"{INDENT}{value.name} = {self.module.model.constant(value)}"
+                    self.module.use_class(plain(value.class_name), "enums")
+                unspelt = dataclasses.replace(value, class_name=plain(value.class_name))
+                yield f"{INDENT}{value.name} = {respelt([self.module.model.constant(unspelt)])[0]}"
         every = [*(value.name for value in self.values), *(self.names[one.name] for one in (*self.groups, *self.data))]
         kinds = {value.name: value.class_name for value in self.values if value.is_composite}
-        kinds |= {self.names[one.name]: group_stem(self.module.model, self.stem, one) for one in self.groups}
-        yield f"{INDENT}_MEMBERS = {{{', '.join(f'{literal(name)}: {kinds.get(name)}' for name in every)}}}"
+        kinds |= {self.names[one.name]: self.entry(one) for one in self.groups}
+        yield f"{INDENT}_MEMBERS = {{{', '.join(f'{told(name)}: {kinds.get(name)}' for name in every)}}}"
         constants = [value.name for value in self.values if value.is_constant]
-        yield f"{INDENT}_CONSTANTS = ({''.join(f'{literal(name)}, ' for name in constants)})"
+        yield f"{INDENT}_CONSTANTS = ({''.join(f'{told(name)}, ' for name in constants)})"
         yield f"{INDENT}__dataclass_fields__ = _fields_of(({''.join(f'{one}, ' for one in self._fields())}))"
         yield f"{INDENT}__match_args__ = ()"
         yield from self._init(members)
         yield from ("", f"{INDENT}def __repr__(self):")
-        shown = ", ".join(f"{name}={{self.{name}!r}}" for name in members)
+        shown = ", ".join(f"{plain(name)}={{self.{name}!r}}" for name in members)
         yield f'{INDENT * 2}return f"{{type(self).__qualname__}}({shown})"'
-        mine, others = (f"({''.join(f'{of}.{name}, ' for name in members)})" for of in ("self", f"(<{self.stem}>other)"))
+        mine, others = (f"({''.join(f'{of}.{name}, ' for name in members)})" for of in ("self", f"(<{self.kind}>other)"))
         yield from ("", f"{INDENT}def __eq__(self, other):", f"{INDENT * 2}if type(other) is not type(self):")
         yield from (f"{INDENT * 3}return NotImplemented", f"{INDENT * 2}return {mine} == {others}")
         yield from ("", f"{INDENT}__hash__ = None")
         yield from ("", f"{INDENT}def __reduce__(self):")
-        state = ", ".join(f"{literal(name)}: self.{name}" for name in members)
+        state = ", ".join(f"{told(name)}: self.{name}" for name in members)
         yield f"{INDENT * 2}return _rebuilt, (type(self), {{{state}}})"
         yield from ("", f"{INDENT}def to_dict(self):", f"{INDENT * 2}return _to_dict(self)")
         made = f"{INDENT * 2}return {self.module.use('_record_from_dict')}(cls, values, cls.__name__)"
@@ -53,14 +57,13 @@ class Declaration(RecordText):
     def _fields(self) -> Iterator[str]:
         """Name, annotation, and default of each as `dataclasses` knows them."""
         for value in self.stored:
-            annotation = f"{value.plain_annotation}{' | None' if value.may_be_none else ''}"
-            yield f"({literal(value.name)}, {literal(annotation)}, {'None' if value.may_be_none else '_REQUIRED'})"
+            annotation = f"{plain(value.plain_annotation)}{' | None' if value.may_be_none else ''}"
+            yield f"({told(value.name)}, {literal(annotation)}, {'None' if value.may_be_none else '_REQUIRED'})"
         for group in self.groups:
-            entry = group_stem(self.module.model, self.stem, group)
-            yield f"({literal(self.names[group.name])}, {literal(f'list[{entry}]')}, _LIST)"
+            yield f"({told(self.names[group.name])}, {literal(f'list[{plain(self.entry(group))}]')}, _LIST)"
         for data in self.data:
             kind, default = ('"str"', '""') if data_encoding(data) else ('"bytes"', 'b""')
-            yield f"({literal(self.names[data.name])}, {kind}, {default})"
+            yield f"({told(self.names[data.name])}, {kind}, {default})"
 
     def _init(self, members: list[str]) -> Iterator[str]:
         if not members:
@@ -68,13 +71,21 @@ class Declaration(RecordText):
         defaults = {value.name: "=None" if value.may_be_none else "" for value in self.stored}
         defaults |= {self.names[group.name]: "=_LIST" for group in self.groups}
         defaults |= {self.names[data.name]: '=""' if data_encoding(data) else '=b""' for data in self.data}
-        yield from ("", f"{INDENT}def __init__(self, *, {', '.join(name + defaults[name] for name in members)}):")
+        arguments = [name + defaults[name] for name in members if plain(name) == name]
+        words = [name for name in members if plain(name) != name]
+        star = "*, " if arguments else ""
+        yield from ("", f"{INDENT}def __init__(self, {star}{', '.join([*arguments, *(['**_words'] if words else [])])}):")
+        for name in words:
+            # A parameter cannot be called so.
+            yield f"{INDENT * 2}{name} = _word(_words, {told(name)}, {defaults[name][1:] or '_REQUIRED'})"
+        if words:
+            yield f"{INDENT * 2}_no_more(_words)"
         lists = {self.names[group.name] for group in self.groups}
         for name in members:
             yield f"{INDENT * 2}self.{name} = {f'[] if {name} is _LIST else {name}' if name in lists else name}"
 
     def _message(self, message: Message) -> Iterator[str]:
-        model, stem = self.module.model, self.stem
+        model, stem, kind = self.module.model, self.stem, self.kind
         header = model.schema.header
         expected = self._numbers(message)
         numbers = {name: (header.encoded(name), header.offset(name)) for name in expected}
@@ -84,7 +95,7 @@ class Declaration(RecordText):
             f"{INDENT}@classmethod",
             f"{INDENT}def decode(cls, buffer, offset=0):",
             f'{INDENT * 2}"""Read the message whose header starts at `offset`.  Raises SbeError when it is another or is damaged."""',
-            f"{INDENT * 2}cdef {stem} self = {stem}.__new__({stem}) if cls is {stem} else cls.__new__(cls)",
+            f"{INDENT * 2}cdef {kind} self = {kind}.__new__({kind}) if cls is {kind} else cls.__new__(cls)",
             f"{INDENT * 2}if _decode_{stem}(self, buffer, offset):",
             f"{INDENT * 3}return self",
             f"{INDENT * 2}return _read_record(cls, {stem}Decoder().wrap_and_apply_header(buffer, offset))",
@@ -130,7 +141,7 @@ class Declaration(RecordText):
         return [
             "",
             "",
-            f"cdef bint _decode_{stem}({stem} self, object buffer, object place) except -1:",
+            f"cdef bint _decode_{stem}({self.kind} self, object buffer, object place) except -1:",
             f'{INDENT}"""Whether the quick way could."""',
             f"{INDENT}cdef Py_buffer view",
             f"{INDENT}cdef const uint8_t* data",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from aerowire.codegen.sbe.flyweights.part_properties import data_encoding, group_stem
+from aerowire.codegen.sbe.flyweights.part_properties import data_encoding
 from aerowire.codegen.sbe.flyweights.text import literal
 from aerowire.codegen.sbe.flyweights.values import Value, errors_of, is_marked, is_nan
 from aerowire.codegen.sbe.ir import Composite, Data, EncodedType, Group, Named
 from aerowire.codegen.sbe.native.c_text import c_type
 from aerowire.codegen.sbe.native.records.common import INDENT, PLAIN_ENCODINGS, UNROLLED, RecordText, c_number, primitive
+from aerowire.codegen.sbe.native.words import plain
 
 
 class Reader(RecordText):
@@ -17,7 +18,7 @@ class Reader(RecordText):
 
     def reader(self) -> list[str]:
         if isinstance(self.owner, Composite):
-            out = [f"cdef int _read_{self.stem}({self.stem} self, const uint8_t* p, uint64_t version) except -1:"]
+            out = [f"cdef int _read_{self.stem}({self.kind} self, const uint8_t* p, uint64_t version) except -1:"]
             return [*out, *self._assignments(), f"{INDENT}return 0"]
         steps: list[tuple[int, int]] = []
         for one in sorted(self.owner.fields, key=lambda one: (one.since_version, -one.end)):
@@ -27,7 +28,7 @@ class Reader(RecordText):
         least = least if steps and not steps[0][0] else f"{least}0"
         arguments = "const uint8_t* data, Py_ssize_t at, Py_ssize_t end, uint64_t length, uint64_t version"
         out = [
-            f"cdef Py_ssize_t _read_{self.stem}({self.stem} self, {arguments}) except -2:",
+            f"cdef Py_ssize_t _read_{self.stem}({self.kind} self, {arguments}) except -2:",
             f'{INDENT}"""Where the block that starts at `at` ends with all behind it; -1 when it is not regular."""',
             f"{INDENT}cdef const uint8_t* p = data + at",
             f"{INDENT}cdef uint64_t size, count, least",
@@ -53,12 +54,12 @@ class Reader(RecordText):
             yield f"{INDENT}self.{value.name} = {f'None if version < {value.since} else ' if value.since else ''}{read}"
 
     def _read_composite(self, value: Value) -> Iterator[str]:
-        kind, level = value.class_name, 1
+        kind, stem, level = value.class_name, plain(value.class_name), 1
         if value.since:
             yield from (f"{INDENT}if version < {value.since}:", f"{INDENT * 2}self.{value.name} = None", f"{INDENT}else:")
             level = 2
         yield f"{INDENT * level}self.{value.name} = {kind}.__new__({kind})"
-        yield f"{INDENT * level}_read_{kind}(<{kind}>self.{value.name}, p + {value.offset}, version)"
+        yield f"{INDENT * level}_read_{stem}(<{kind}>self.{value.name}, p + {value.offset}, version)"
 
     def _read_value(self, value: Value) -> str:
         place = f"p + {value.offset}"
@@ -79,7 +80,8 @@ class Reader(RecordText):
         return f"(None if {is_null} else {plain})"
 
     def _read_group(self, group: Group) -> list[str]:
-        name, entry = self.names[group.name], group_stem(self.module.model, self.stem, group)
+        name, entry = self.names[group.name], self.entry(group)
+        stem = plain(entry)
         length, count = group.block_length_type, group.count_type
         tail = sum(one.dimension.size for one in group.groups if not one.since_version)
         tail += sum(one.data_offset for one in group.data if not one.since_version)
@@ -95,11 +97,11 @@ class Reader(RecordText):
             f"if count and (size > <uint64_t>(end - at) or size + {tail} == 0 or count > <uint64_t>(end - at) / (size + {tail})):",
             f"{INDENT}return -1",
             "for index in range(<Py_ssize_t>count):",
-            f"{INDENT}entry_{entry} = {entry}.__new__({entry})",
-            f"{INDENT}at = _read_{entry}(<{entry}>entry_{entry}, data, at, end, size, version)",
+            f"{INDENT}entry_{stem} = {entry}.__new__({entry})",
+            f"{INDENT}at = _read_{stem}(<{entry}>entry_{stem}, data, at, end, size, version)",
             f"{INDENT}if at < 0:",
             f"{INDENT * 2}return -1",
-            f"{INDENT}(<list>rows).append(entry_{entry})",
+            f"{INDENT}(<list>rows).append(entry_{stem})",
         ]
         return self._since(group, lines, f"self.{name} = []")
 

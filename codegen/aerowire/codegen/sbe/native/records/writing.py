@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from aerowire.codegen.sbe.flyweights.part_properties import data_encoding, group_stem
+from aerowire.codegen.sbe.flyweights.part_properties import data_encoding
 from aerowire.codegen.sbe.flyweights.text import literal
 from aerowire.codegen.sbe.flyweights.values import Value, errors_of, is_marked
 from aerowire.codegen.sbe.ir import Composite, Data, EncodedType, Group
 from aerowire.codegen.sbe.native.c_text import c_type
 from aerowire.codegen.sbe.native.records.common import INDENT, UNROLLED, RecordText, c_number, primitive
+from aerowire.codegen.sbe.native.words import plain
 
 
 class Writer(RecordText):
@@ -17,11 +18,11 @@ class Writer(RecordText):
 
     def writer(self) -> list[str]:
         if isinstance(self.owner, Composite):
-            out = [f"cdef int _write_{self.stem}({self.stem} self, uint8_t* p) except -1:"]
+            out = [f"cdef int _write_{self.stem}({self.kind} self, uint8_t* p) except -1:"]
             return [*out, *self._stores(), f"{INDENT}return 0"]
         length = self.owner.block_length
         out = [
-            f"cdef int _write_{self.stem}({self.stem} self, _Out* out) except -1:",
+            f"cdef int _write_{self.stem}({self.kind} self, _Out* out) except -1:",
             f"{INDENT}cdef uint8_t* p = _claim(out, {length})",
             f"{INDENT}cdef Py_ssize_t size",
             f"{INDENT}cdef list rows",
@@ -38,10 +39,10 @@ class Writer(RecordText):
         for value in self.stored:
             given, place = f"self.{value.name}", f"p + {value.offset}"
             if value.is_composite:
-                kind = value.class_name
+                kind, stem = value.class_name, plain(value.class_name)
                 yield f"{INDENT}if not isinstance({given}, {kind}):"
                 yield f"{INDENT * 2}raise {self.module.use('_IrregularError')}"
-                yield f"{INDENT}_write_{kind}(<{kind}>{given}, {place})"
+                yield f"{INDENT}_write_{stem}(<{kind}>{given}, {place})"
             elif value.kind == "numbers":
                 yield from self._store_row(value, given, place)
             elif value.kind == "text":
@@ -75,7 +76,7 @@ class Writer(RecordText):
             yield f"{INDENT * 2}_store_{c}({place} + {size} * <Py_ssize_t>index, {_converted(c, 'one')})"
 
     def _write_group(self, group: Group) -> list[str]:
-        name, entry = self.names[group.name], group_stem(self.module.model, self.stem, group)
+        name, entry = self.names[group.name], self.entry(group)
         irregular = self.module.use("_IrregularError")
         least, most = int(max(group.count_type.minimum, 0)), int(group.count_type.maximum)
         return [
@@ -92,7 +93,7 @@ class Writer(RecordText):
             "for one in rows:",
             f"{INDENT}if not isinstance(one, {entry}):",
             f"{INDENT * 2}raise {irregular}",
-            f"{INDENT}_write_{entry}(<{entry}>one, out)",
+            f"{INDENT}_write_{plain(entry)}(<{entry}>one, out)",
         ]
 
     def _write_data(self, data: Data) -> list[str]:
