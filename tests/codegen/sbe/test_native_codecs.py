@@ -258,3 +258,23 @@ def test_says_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(build, "find_spec", lambda _name: None)
     with pytest.raises(build.NativeBuildError, match="needs Cython, which is not installed"):
         build.compile_module(source, "native")
+
+
+def test_says_which_compiler_failed_with_what_and_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = tmp_path / "native.pyx"
+    source.write_text("x = 1\n")
+    compiler = tmp_path / "own-compiler"
+    compiler.write_text("#!/bin/sh\nfor line in $(seq 50); do echo line $line; done\nexit 3\n")
+    compiler.chmod(0o700)
+    monkeypatch.setenv("CC", str(compiler))
+    with pytest.raises(build.NativeBuildError) as told:
+        build.compile_module(source, "native")
+    message = str(told.value)
+    assert f"the C compiler {compiler} failed with status 3" in message
+    assert "line 50\n" in message
+    assert "line 38\n" not in message
+    assert "apt install gcc python3-dev" in message
+    assert not build.extension_path(source).exists()
+    monkeypatch.setenv("CC", "false")
+    with pytest.raises(build.NativeBuildError, match=r"compiler false failed with status 1: false .*\n\(it said nothing\)\nneeded are"):
+        build.compile_module(source, "native")

@@ -60,7 +60,10 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     )
     add_reading_arguments(messages)
     messages.add_argument(
-        "--native", action="store_true", help="compile codecs of the same interface too, PACKAGE.native (needs Cython and a C compiler)"
+        "--native",
+        action="store_true",
+        help="compile codecs of the same interface too, PACKAGE.native (needs Cython and a C compiler); "
+        "not the target of that name, which writes native.pxd: inline accessors for Cython code of your own, compiled by you",
     )
     messages.add_argument("--since-version", type=_version, metavar="N", help="the schema as it was in version N, without what is newer")
 

@@ -8,6 +8,7 @@ import os
 import shlex
 import shutil
 import subprocess
+import sys
 import sysconfig
 import tempfile
 from importlib import import_module
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 # Most of what a codec does is calls into Python: more optimisation doubles the time of compilation and gains nothing that is measured.
+TOLD = 12  # lines of what a compiler said
 FLAGS = ("-O1", "-fPIC", "-fwrapv", "-fno-strict-aliasing", "-fvisibility=hidden", "-g0", "-w", "-shared")
 
 
@@ -55,9 +57,7 @@ def c_compiler() -> str:
     commands = list(dict.fromkeys(shlex.split(name)[0] for name in names if name and name.strip()))
     found = next(filter(shutil.which, commands), None)
     if found is None:
-        raise NativeBuildError(
-            f"--native needs a C compiler: expected one of {', '.join(commands)} on the path, actual none; install gcc, or name one in CC"
-        )
+        raise NativeBuildError(f"--native needs a C compiler: expected one of {', '.join(commands)} on the path, actual none\n{_needed()}")
     return found
 
 
@@ -75,6 +75,22 @@ def _translate(source: Path, dotted: str, c_file: Path) -> None:
 
 
 def _run(command: list[str], source: Path) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, stdin=subprocess.DEVNULL)
+    except OSError as error:
+        raise NativeBuildError(f"{source}: not compiled: {command[0]} does not run: {error}\n{_needed()}") from None
     if done.returncode:
-        raise NativeBuildError(f"{source}: not compiled: {shlex.join(command)}\n{done.stdout}{done.stderr}")
+        lines = [line for line in f"{done.stdout}\n{done.stderr}".split("\n") if line.strip()]
+        said = "\n".join(lines[-TOLD:]) or "(it said nothing)"
+        what = f"the C compiler {command[0]} failed with status {done.returncode}"
+        raise NativeBuildError(f"{source}: not compiled: {what}: {shlex.join(command)}\n{said}\n{_needed()}")
+
+
+def _needed() -> str:
+    """What to install."""
+    version = ".".join(str(one) for one in sys.version_info[:2])
+    return (
+        "needed are a C compiler (gcc or clang, the one that CC names comes first) and the header files of Python "
+        f"{version}: on Debian and Ubuntu `apt install gcc python3-dev`, on Fedora `dnf install gcc python3-devel`, "
+        "on macOS `xcode-select --install`"
+    )
