@@ -10,7 +10,7 @@ from aerowire.codegen.sbe.flyweights.module import Module
 from aerowire.codegen.sbe.flyweights.part_properties import data_encoding, part_readers, part_writers
 from aerowire.codegen.sbe.flyweights.rows import Row
 from aerowire.codegen.sbe.flyweights.text import WIDTH, byte_literal, joined, literal, spread, spread_flat
-from aerowire.codegen.sbe.flyweights.values import Model, Value, errors_of, limits
+from aerowire.codegen.sbe.flyweights.values import Model, Value, errors_of, has_further_members, limits
 from aerowire.codegen.sbe.ir import Block, Composite, Data, EncodedType, Field, Group, Message, Named
 from aerowire.codegen.sbe.naming import constant_names, property_names
 
@@ -156,6 +156,30 @@ def _wrapping(module: Module, message: Message) -> list[str]:
     ]
 
 
+def _heading(module: Module, message: Message) -> list[str]:
+    """Writing the header where there is room for it and the block."""
+    size = module.model.schema.header.size
+    return [
+        "",
+        f"    def wrap_and_apply_header(self, buffer: {module.use('_Buffer')}, offset: int = 0) -> {module.use('_Self')}:",
+        '        """Write a header at `offset`, and the message behind it; returns itself."""',
+        *spread_flat(
+            f"view = self._buffer if buffer is self._source else {module.use('_view_of')}(",
+            f"buffer, {literal(message.name)}, is_written=True",
+            ")",
+            2,
+        ),
+        f"        if not 0 <= offset <= len(view) - {size + message.block_length}:",
+        "            return self._wrap_with_header(view, offset)",
+        f"        view[offset : offset + {size}] = {module.head(message)}",
+        "        self._source = buffer",
+        "        self._buffer = view",
+        f"        self._offset = offset = offset + {size}",
+        f"        self._cursor = {module.use('_Cursor')}(offset + {message.block_length}, len(view))",
+        "        return self",
+    ]
+
+
 def add_encoder(module: Module, stem: str, owner: Owner, base: str) -> None:
     """The class that writes."""
     lines = ["", "", *spread_flat(f"class {stem}Encoder(", f"_{stem}Layout, {module.use(base)}", "):", 0)]
@@ -165,6 +189,8 @@ def add_encoder(module: Module, stem: str, owner: Owner, base: str) -> None:
         lines.append(f"    _PARTS = _{stem}_PARTS")
     elif isinstance(owner, Block):
         lines.append("    _PARTS = ()")
+    if isinstance(owner, Message) and not has_further_members(module.model.schema.header):
+        lines += _heading(module, owner)
     for value in module.model.values(owner):
         if not value.is_constant:
             lines += ["", *_getter(module, value, is_decoder=False), "", *_setter(module, value)]

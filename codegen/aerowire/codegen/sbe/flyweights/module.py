@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from aerowire.codegen.sbe.flyweights.text import INDENT, choices_apart, definition, docstring, literal
-from aerowire.codegen.sbe.flyweights.values import Model, Value, is_nan
-from aerowire.codegen.sbe.ir import EncodedType, Enum
+from aerowire.codegen.sbe.flyweights.text import INDENT, byte_literal, choices_apart, definition, docstring, literal
+from aerowire.codegen.sbe.flyweights.values import Model, Value, header_image, is_nan
+from aerowire.codegen.sbe.ir import EncodedType, Enum, Message
 from aerowire.codegen.sbe.naming import null_member_name
 
 IMPORT_WIDTH = 88  # linters' own; one that allows more keeps what has a comma behind the last name
@@ -41,6 +41,7 @@ SUPPORT = {
     "_FlatGroupDecoder": ("reading", "FlatGroupDecoder"),
     "_GroupDecoder": ("reading", "GroupDecoder"),
     "_CompositeEncoder": ("writing", "CompositeEncoder"),
+    "_Cursor": ("writing", "Cursor"),
     "_MessageEncoder": ("writing", "MessageEncoder"),
     "_EntryEncoder": ("writing", "EntryEncoder"),
     "_GroupEncoder": ("writing", "GroupEncoder"),
@@ -122,6 +123,11 @@ class Module:
     def fused(self, purpose: str, code: str, method: str) -> str:
         """A method of a codec for a whole block."""
         return self.define(f"_{purpose}", f"{self.use('_Struct')}({literal(self.model.order + code)}).{method}")
+
+    def head(self, message: Message) -> str:
+        """The header of a message as it is written, further members zero."""
+        image = byte_literal(header_image(self.model.schema, self.model.order, message))
+        return self.define(f"_{self.model.names.messages[message.name]}_HEAD", image)
 
     def _struct(self, code: str) -> str:
         name = f"_CODEC_{_spelled(code)}"

@@ -18,7 +18,9 @@ from aerowire.codegen.sbe.ir import (
     Enum,
     Field,
     FlagSet,
+    Header,
     Member,
+    Message,
     MessageSchema,
     Presence,
     Type,
@@ -175,6 +177,23 @@ def null_image(composite: Composite, order: str) -> bytes:
         raw = Value("", member, member.type, member.presence, "").null_bytes(order)
         image[member.offset : member.offset + len(raw)] = raw
     return bytes(image)
+
+
+def header_image(schema: MessageSchema, order: str, message: Message) -> bytes:
+    """The header of a message as it is written, further members zero."""
+    values = {"blockLength": message.block_length, "templateId": message.id, "schemaId": schema.id, "version": schema.version}
+    image = bytearray(schema.header.size)
+    for name, value in values.items():
+        encoded = schema.header.encoded(name)
+        if encoded.presence is not Presence.CONSTANT:
+            struct.pack_into(order + FORMATS[encoded.primitive.name], image, schema.header.offset(name), value)
+    return bytes(image)
+
+
+def has_further_members(header: Header) -> bool:
+    """Whether some of its bytes are not those of the four members that every header has."""
+    own = [header.encoded(name) for name in ("blockLength", "templateId", "schemaId", "version")]
+    return sum(one.size for one in own if one.presence is not Presence.CONSTANT) != header.size
 
 
 @dataclass(frozen=True)

@@ -6,16 +6,13 @@ block length, an older version, bytes that are missing or wrong, a value that do
 
 from __future__ import annotations
 
-import struct
-
-from aerowire.codegen.ir import FORMATS
 from aerowire.codegen.sbe.flyweights.fused.reading import Reading
 from aerowire.codegen.sbe.flyweights.fused.shared import Shared
 from aerowire.codegen.sbe.flyweights.fused.writing import Writing
 from aerowire.codegen.sbe.flyweights.module import Module
 from aerowire.codegen.sbe.flyweights.rows import Row
-from aerowire.codegen.sbe.flyweights.text import INDENT, byte_literal, literal
-from aerowire.codegen.sbe.ir import Composite, Message, Presence, walk_blocks
+from aerowire.codegen.sbe.flyweights.text import INDENT, literal
+from aerowire.codegen.sbe.ir import Composite, Message, walk_blocks
 
 
 class Fused:
@@ -44,7 +41,7 @@ class Fused:
         row.put(0, f"{header.size}s", header.size, "head")
         expected = f"{self.message.block_length}, {self.message.id}, {module.model.schema.id}, {newest_version(self.message)}"
         check = f"{module.use('_check_head')}({module.use_class('HEADER', 'header')}, head, offset, view, {expected})"
-        irregular = f'head != {self._head()} or offset < 0 or not (is_bytes or view.format == "B")'
+        irregular = f'head != {module.head(self.message)} or offset < 0 or not (is_bytes or view.format == "B")'
         body = Reading(self._shared)
         body.block(self.message, self.stem, "self", row, "offset", [f"if {irregular}:", f"{INDENT}{check}"])
         stem = self.stem
@@ -64,24 +61,13 @@ class Fused:
             "        return self",
         ]
 
-    def _head(self) -> str:
-        """The header of the message as it is written, a constant of the module."""
-        schema, message = self.module.model.schema, self.message
-        values = {"blockLength": message.block_length, "templateId": message.id, "schemaId": schema.id, "version": schema.version}
-        image = bytearray(schema.header.size)
-        for name, value in values.items():
-            encoded = schema.header.encoded(name)
-            if encoded.presence is not Presence.CONSTANT:
-                struct.pack_into(self.module.model.order + FORMATS[encoded.primitive.name], image, schema.header.offset(name), value)
-        return self.module.define("_HEAD", byte_literal(bytes(image)))
-
     # -- writing ----------------------------------------------------------------------------------------------------------
 
     def _encode(self) -> list[str]:
         module = self.module
         header = module.model.schema.header
         row = Row()
-        row.put(0, f"{header.size}s", header.size, self._head())
+        row.put(0, f"{header.size}s", header.size, module.head(self.message))
         body = Writing(self._shared)
         body.block(self.message, self.stem, "self", row)
         return [

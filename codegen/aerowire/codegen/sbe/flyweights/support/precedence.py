@@ -214,7 +214,7 @@ def _checked_wrap(plain_wrap: Any) -> Any:
 def _checked_next(plain_next: Any) -> Any:
     def next_entry(group: Any) -> Any:
         order: GroupOrder = group._order
-        inner = _missing(order.entry) if order.entry is not None else ""
+        inner = _missing(order.entry) if order.entry is not None and len(group) > order.begun else ""
         if inner:
             raise SbeError("fields in illegal order", group._path(), inner, "the next entry")
         entry = plain_next(group)
@@ -251,7 +251,7 @@ def install() -> None:
         (writing.BlockEncoder, {"_put_group": _encoder_group, "_put_data": _checked_data(writing.BlockEncoder._put_data)}),
         (writing.MessageEncoder, {"_wrap": _checked_wrap(writing.MessageEncoder._wrap), "rewind": _encoder_rewind}),
         (writing.BlockEncoder, {"sbe_check_complete": _complete}),
-        (writing.GroupEncoder, {"next": _checked_next(writing.GroupEncoder.next)}),
+        (writing.GroupEncoder, {"__next__": _checked_next(writing.GroupEncoder.__next__)}),
     ]
     for kind, methods in changes:
         for name, method in methods.items():

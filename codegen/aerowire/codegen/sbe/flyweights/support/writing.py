@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
-from .errors import SbeError, check_room, contiguous, new, shortened, view_of
+from .errors import SbeError, check_room, contiguous, shortened, view_of
 from .flyweight import Flyweight
 from .parts import DataPart, GroupPart, Numbers
 from .text import marked_bytes_of
@@ -78,7 +78,10 @@ class BlockEncoder(Flyweight):
         if isinstance(value, str) and not part.encoding:
             raise SbeError("the value cannot be written", f"{self._path()}.{part.name}", "bytes", shortened(value))
         try:
-            raw = value.encode(part.encoding, part.errors) if isinstance(value, str) else contiguous(memoryview(value))
+            if isinstance(value, str):
+                raw: bytes | memoryview = value.encode(part.encoding, part.errors)
+            else:
+                raw = value if type(value) is bytes else contiguous(memoryview(value))
         except (TypeError, LookupError, ValueError) as error:
             where = f"{self._path()}.{part.name}"
             raise SbeError("the value cannot be written", where, part.encoding or "bytes", f"{shortened(value)} ({error})") from None
@@ -105,7 +108,8 @@ class BlockEncoder(Flyweight):
 class MessageEncoder(BlockEncoder):
     """Writes a message.  The bytes of the block keep what was in the buffer until its fields are set."""
 
-    __slots__ = ()
+    __slots__ = ("_source",)
+    _source: Buffer | None
     SBE_TEMPLATE_ID: ClassVar[int]
     SBE_SCHEMA_ID: ClassVar[int]
     SBE_SCHEMA_VERSION: ClassVar[int]
@@ -113,6 +117,7 @@ class MessageEncoder(BlockEncoder):
     _HEADER: ClassVar[Numbers]
 
     def __init__(self) -> None:
+        self._source = None
         self._cursor = NoCursor(0, 0)
 
     def wrap(self, buffer: Buffer, offset: int = 0) -> Self:
@@ -121,6 +126,7 @@ class MessageEncoder(BlockEncoder):
 
     def _wrap(self, view: memoryview, offset: int) -> Self:
         check_room(self._NAME, view, offset, self.SBE_BLOCK_LENGTH)
+        self._source = None
         self._buffer = view
         self._offset = offset
         self._cursor = Cursor(offset + self.SBE_BLOCK_LENGTH, len(view))
@@ -128,7 +134,10 @@ class MessageEncoder(BlockEncoder):
 
     def wrap_and_apply_header(self, buffer: Buffer, offset: int = 0) -> Self:
         """Write a header at `offset`, and the message behind it; returns itself."""
-        view = view_of(buffer, self._NAME, is_written=True)
+        return self._wrap_with_header(view_of(buffer, self._NAME, is_written=True), offset)
+
+    def _wrap_with_header(self, view: memoryview, offset: int) -> Self:
+        """The same with every check; what a message has of its own is for the usual case."""
         check_room(self._NAME, view, offset, self._HEADER.size + self.SBE_BLOCK_LENGTH)
         values = (self.SBE_BLOCK_LENGTH, self.SBE_TEMPLATE_ID, self.SBE_SCHEMA_ID, self.SBE_SCHEMA_VERSION)
         self._HEADER.pack(view, offset, *values)
@@ -182,23 +191,27 @@ class GroupEncoder(Iterator[EntryEncoderT]):
         return self
 
     def __next__(self) -> EntryEncoderT:
-        if self._index >= self._count:
+        owner, index = self._owner, self._index
+        if index >= self._count:
             raise StopIteration
-        return self.next()
+        entry: Any = self._part.encoder()
+        entry._owner = self
+        entry._index = index
+        entry._buffer = owner._buffer
+        entry._cursor = cursor = owner._cursor
+        entry._offset = at = cursor.at
+        end = at + self._part.full_block_length
+        if end > cursor.end:
+            cursor.claim(self._part.full_block_length, entry, "")
+        cursor.at = end
+        self._index = index + 1
+        return entry  # type: ignore[no-any-return]
 
     def next(self) -> EntryEncoderT:
         """The next entry; raises SbeError when all were given."""
-        owner = self._owner
         if self._index >= self._count:
             raise SbeError("there are no more entries to write", self._path(), f"at most {self._count}", self._index + 1)
-        entry: Any = new(self._part.encoder)
-        entry._owner = self
-        entry._index = self._index
-        entry._buffer = owner._buffer
-        entry._cursor = owner._cursor
-        entry._offset = owner._cursor.claim(entry._BLOCK_LENGTH, entry, "")
-        self._index += 1
-        return entry  # type: ignore[no-any-return]
+        return next(self)
 
     def _path(self) -> str:
         return f"{self._owner._path()}.{self._part.name}"

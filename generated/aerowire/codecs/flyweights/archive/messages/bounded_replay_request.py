@@ -21,6 +21,7 @@ from ...support.records import Record as _Record
 from ...support.records import encode_record as _encode_record
 from ...support.records import put_bytes as _put_bytes
 from ...support.records import read_record as _read_record
+from ...support.writing import Cursor as _Cursor
 from ...support.writing import MessageEncoder as _MessageEncoder
 from ..header import HEADER
 
@@ -42,11 +43,11 @@ _UNPACK_44_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<44xi").u
 _UNPACK_48_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<48xi").unpack_from
 _UNPACK_52_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<52xq").unpack_from
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_BoundedReplayRequest_HEAD = b"<\x00\x12\x00e\x00\x0e\x00"
 _FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
 _FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
-_HEAD = b"<\x00\x12\x00e\x00\x0e\x00"
 _READ_1 = _Struct("<8sqqqqqiiiqI").unpack_from
 _WRITE_2 = _Struct("<8sqqqqqiiiqI").pack
 
@@ -292,6 +293,18 @@ class BoundedReplayRequestEncoder(_BoundedReplayRequestLayout, _MessageEncoder):
     __slots__ = ()
     _PARTS = _BoundedReplayRequest_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Write a header at `offset`, and the message behind it; returns itself."""
+        view = self._buffer if buffer is self._source else _view_of(buffer, "BoundedReplayRequest", is_written=True)
+        if not 0 <= offset <= len(view) - 68:
+            return self._wrap_with_header(view, offset)
+        view[offset : offset + 8] = _BoundedReplayRequest_HEAD
+        self._source = buffer
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._cursor = _Cursor(offset + 60, len(view))
+        return self
+
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
@@ -475,7 +488,7 @@ class BoundedReplayRequest(_Record):
                 self.replay_token,
                 n10,
             ) = _READ_1(view, offset)
-            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+            if head != _BoundedReplayRequest_HEAD or offset < 0 or not (is_bytes or view.format == "B"):
                 _check_head(HEADER, head, offset, view, 60, 18, 101, 10)
             at = offset + 72
             end = at + n10
@@ -494,7 +507,7 @@ class BoundedReplayRequest(_Record):
                 raise _IrregularError
             parts = [
                 _WRITE_2(
-                    _HEAD,
+                    _BoundedReplayRequest_HEAD,
                     self.control_session_id,
                     self.correlation_id,
                     self.recording_id,

@@ -19,6 +19,7 @@ from ...support.records import Record as _Record
 from ...support.records import encode_record as _encode_record
 from ...support.records import put_bytes as _put_bytes
 from ...support.records import read_record as _read_record
+from ...support.writing import Cursor as _Cursor
 from ...support.writing import MessageEncoder as _MessageEncoder
 from ..header import HEADER
 
@@ -36,13 +37,13 @@ _UNPACK_4_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<4xi").unp
 _UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
 _UNPACK_16_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xi").unpack_from
 _UNPACK_31_b: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<31xb").unpack_from
+_CatalogHeader_HEAD = b" \x00\x14\x00e\x00\x0e\x00"
 _FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
 _FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
 _FITS_b = _CODEC_b.pack
 _PACK_b = _CODEC_b.pack_into
-_HEAD = b" \x00\x14\x00e\x00\x0e\x00"
 _READ_1 = _Struct("<8siiqi11xb").unpack_from
 _WRITE_2 = _Struct("<8siiqi11xb").pack
 
@@ -175,6 +176,18 @@ class CatalogHeaderEncoder(_CatalogHeaderLayout, _MessageEncoder):
     __slots__ = ()
     _PARTS = ()
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Write a header at `offset`, and the message behind it; returns itself."""
+        view = self._buffer if buffer is self._source else _view_of(buffer, "CatalogHeader", is_written=True)
+        if not 0 <= offset <= len(view) - 40:
+            return self._wrap_with_header(view, offset)
+        view[offset : offset + 8] = _CatalogHeader_HEAD
+        self._source = buffer
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._cursor = _Cursor(offset + 32, len(view))
+        return self
+
     @property
     def version(self) -> int:
         """Version of the archive's files."""
@@ -261,7 +274,7 @@ class CatalogHeader(_Record):
         try:
             view: _Any = buffer if is_bytes else memoryview(buffer)
             head, self.version, self.length, self.next_recording_id, self.alignment, self.reserved = _READ_1(view, offset)
-            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+            if head != _CatalogHeader_HEAD or offset < 0 or not (is_bytes or view.format == "B"):
                 _check_head(HEADER, head, offset, view, 32, 20, 101, 0)
         except _FAILURES:
             return _read_record(cls, CatalogHeaderDecoder().wrap_and_apply_header(buffer, offset))
@@ -271,7 +284,7 @@ class CatalogHeader(_Record):
         """The bytes of the message with its header.  Raises SbeError when a value cannot be written."""
         try:
             return _WRITE_2(
-                _HEAD,
+                _CatalogHeader_HEAD,
                 self.version,
                 self.length,
                 self.next_recording_id,

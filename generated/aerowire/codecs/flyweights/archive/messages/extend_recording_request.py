@@ -22,6 +22,7 @@ from ...support.records import encode_record as _encode_record
 from ...support.records import put_bytes as _put_bytes
 from ...support.records import read_record as _read_record
 from ...support.values import EnumLookup as _EnumLookup
+from ...support.writing import Cursor as _Cursor
 from ...support.writing import MessageEncoder as _MessageEncoder
 from ..enums import SourceLocation
 from ..header import HEADER
@@ -41,11 +42,11 @@ _UNPACK_24_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xi").u
 _UNPACK_28_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<28xi").unpack_from
 _SourceLocation_of = _EnumLookup(SourceLocation)
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_ExtendRecordingRequest_HEAD = b" \x00\x0b\x00e\x00\x0e\x00"
 _FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
 _FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
-_HEAD = b" \x00\x0b\x00e\x00\x0e\x00"
 _READ_1 = _Struct("<8sqqqiiI").unpack_from
 _WRITE_2 = _Struct("<8sqqqiiI").pack
 
@@ -193,6 +194,18 @@ class ExtendRecordingRequestEncoder(_ExtendRecordingRequestLayout, _MessageEncod
     __slots__ = ()
     _PARTS = _ExtendRecordingRequest_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Write a header at `offset`, and the message behind it; returns itself."""
+        view = self._buffer if buffer is self._source else _view_of(buffer, "ExtendRecordingRequest", is_written=True)
+        if not 0 <= offset <= len(view) - 40:
+            return self._wrap_with_header(view, offset)
+        view[offset : offset + 8] = _ExtendRecordingRequest_HEAD
+        self._source = buffer
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._cursor = _Cursor(offset + 32, len(view))
+        return self
+
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
@@ -304,7 +317,7 @@ class ExtendRecordingRequest(_Record):
                 v5,
                 n6,
             ) = _READ_1(view, offset)
-            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+            if head != _ExtendRecordingRequest_HEAD or offset < 0 or not (is_bytes or view.format == "B"):
                 _check_head(HEADER, head, offset, view, 32, 11, 101, 0)
             self.source_location = _SourceLocation_of[v5]
             at = offset + 44
@@ -324,7 +337,7 @@ class ExtendRecordingRequest(_Record):
                 raise _IrregularError
             parts = [
                 _WRITE_2(
-                    _HEAD,
+                    _ExtendRecordingRequest_HEAD,
                     self.control_session_id,
                     self.correlation_id,
                     self.recording_id,

@@ -21,6 +21,7 @@ from ...support.records import Record as _Record
 from ...support.records import encode_record as _encode_record
 from ...support.records import put_bytes as _put_bytes
 from ...support.records import read_record as _read_record
+from ...support.writing import Cursor as _Cursor
 from ...support.writing import MessageEncoder as _MessageEncoder
 from ..header import HEADER
 
@@ -38,11 +39,11 @@ _UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").u
 _UNPACK_24_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xi").unpack_from
 _UNPACK_28_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<28xi").unpack_from
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_FindLastMatchingRecordingRequest_HEAD = b" \x00\x10\x00e\x00\x0e\x00"
 _FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
 _FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
-_HEAD = b" \x00\x10\x00e\x00\x0e\x00"
 _READ_1 = _Struct("<8sqqqiiI").unpack_from
 _WRITE_2 = _Struct("<8sqqqiiI").pack
 
@@ -185,6 +186,18 @@ class FindLastMatchingRecordingRequestEncoder(_FindLastMatchingRecordingRequestL
     __slots__ = ()
     _PARTS = _FindLastMatchingRecordingRequest_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Write a header at `offset`, and the message behind it; returns itself."""
+        view = self._buffer if buffer is self._source else _view_of(buffer, "FindLastMatchingRecordingRequest", is_written=True)
+        if not 0 <= offset <= len(view) - 40:
+            return self._wrap_with_header(view, offset)
+        view[offset : offset + 8] = _FindLastMatchingRecordingRequest_HEAD
+        self._source = buffer
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._cursor = _Cursor(offset + 32, len(view))
+        return self
+
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
@@ -296,7 +309,7 @@ class FindLastMatchingRecordingRequest(_Record):
                 self.stream_id,
                 n6,
             ) = _READ_1(view, offset)
-            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+            if head != _FindLastMatchingRecordingRequest_HEAD or offset < 0 or not (is_bytes or view.format == "B"):
                 _check_head(HEADER, head, offset, view, 32, 16, 101, 0)
             at = offset + 44
             end = at + n6
@@ -315,7 +328,7 @@ class FindLastMatchingRecordingRequest(_Record):
                 raise _IrregularError
             parts = [
                 _WRITE_2(
-                    _HEAD,
+                    _FindLastMatchingRecordingRequest_HEAD,
                     self.control_session_id,
                     self.correlation_id,
                     self.min_recording_id,

@@ -22,6 +22,7 @@ from ...support.records import encode_record as _encode_record
 from ...support.records import put_bytes as _put_bytes
 from ...support.records import read_record as _read_record
 from ...support.values import EnumLookup as _EnumLookup
+from ...support.writing import Cursor as _Cursor
 from ...support.writing import MessageEncoder as _MessageEncoder
 from ..enums import BooleanType
 from ..header import HEADER
@@ -42,11 +43,11 @@ _UNPACK_24_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xi").u
 _BooleanType_of = _EnumLookup(BooleanType)
 _UNPACK_28_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<28xi").unpack_from
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_ListRecordingSubscriptionsRequest_HEAD = b" \x00\x11\x00e\x00\x0e\x00"
 _FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
 _FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
-_HEAD = b" \x00\x11\x00e\x00\x0e\x00"
 _READ_1 = _Struct("<8sqqiiiiI").unpack_from
 _WRITE_2 = _Struct("<8sqqiiiiI").pack
 
@@ -208,6 +209,18 @@ class ListRecordingSubscriptionsRequestEncoder(_ListRecordingSubscriptionsReques
     __slots__ = ()
     _PARTS = _ListRecordingSubscriptionsRequest_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Write a header at `offset`, and the message behind it; returns itself."""
+        view = self._buffer if buffer is self._source else _view_of(buffer, "ListRecordingSubscriptionsRequest", is_written=True)
+        if not 0 <= offset <= len(view) - 40:
+            return self._wrap_with_header(view, offset)
+        view[offset : offset + 8] = _ListRecordingSubscriptionsRequest_HEAD
+        self._source = buffer
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._cursor = _Cursor(offset + 32, len(view))
+        return self
+
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
@@ -335,7 +348,7 @@ class ListRecordingSubscriptionsRequest(_Record):
                 self.stream_id,
                 n7,
             ) = _READ_1(view, offset)
-            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+            if head != _ListRecordingSubscriptionsRequest_HEAD or offset < 0 or not (is_bytes or view.format == "B"):
                 _check_head(HEADER, head, offset, view, 32, 17, 101, 0)
             self.apply_stream_id = _BooleanType_of[v5]
             at = offset + 44
@@ -355,7 +368,7 @@ class ListRecordingSubscriptionsRequest(_Record):
                 raise _IrregularError
             parts = [
                 _WRITE_2(
-                    _HEAD,
+                    _ListRecordingSubscriptionsRequest_HEAD,
                     self.control_session_id,
                     self.correlation_id,
                     self.pseudo_index,

@@ -19,6 +19,7 @@ from ...support.records import Record as _Record
 from ...support.records import encode_record as _encode_record
 from ...support.records import put_bytes as _put_bytes
 from ...support.records import read_record as _read_record
+from ...support.writing import Cursor as _Cursor
 from ...support.writing import MessageEncoder as _MessageEncoder
 from ..header import HEADER
 
@@ -34,11 +35,11 @@ _UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpac
 _UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
 _UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
 _UNPACK_24_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xi").unpack_from
+_ListRecordingsRequest_HEAD = b"\x1c\x00\x08\x00e\x00\x0e\x00"
 _FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
 _FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
-_HEAD = b"\x1c\x00\x08\x00e\x00\x0e\x00"
 _READ_1 = _Struct("<8sqqqi").unpack_from
 _WRITE_2 = _Struct("<8sqqqi").pack
 
@@ -148,6 +149,18 @@ class ListRecordingsRequestEncoder(_ListRecordingsRequestLayout, _MessageEncoder
     __slots__ = ()
     _PARTS = ()
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Write a header at `offset`, and the message behind it; returns itself."""
+        view = self._buffer if buffer is self._source else _view_of(buffer, "ListRecordingsRequest", is_written=True)
+        if not 0 <= offset <= len(view) - 36:
+            return self._wrap_with_header(view, offset)
+        view[offset : offset + 8] = _ListRecordingsRequest_HEAD
+        self._source = buffer
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._cursor = _Cursor(offset + 28, len(view))
+        return self
+
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
@@ -231,7 +244,7 @@ class ListRecordingsRequest(_Record):
                 self.from_recording_id,
                 self.record_count,
             ) = _READ_1(view, offset)
-            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+            if head != _ListRecordingsRequest_HEAD or offset < 0 or not (is_bytes or view.format == "B"):
                 _check_head(HEADER, head, offset, view, 28, 8, 101, 0)
         except _FAILURES:
             return _read_record(cls, ListRecordingsRequestDecoder().wrap_and_apply_header(buffer, offset))
@@ -241,7 +254,7 @@ class ListRecordingsRequest(_Record):
         """The bytes of the message with its header.  Raises SbeError when a value cannot be written."""
         try:
             return _WRITE_2(
-                _HEAD,
+                _ListRecordingsRequest_HEAD,
                 self.control_session_id,
                 self.correlation_id,
                 self.from_recording_id,

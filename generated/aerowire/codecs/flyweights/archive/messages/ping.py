@@ -19,6 +19,7 @@ from ...support.records import Record as _Record
 from ...support.records import encode_record as _encode_record
 from ...support.records import put_bytes as _put_bytes
 from ...support.records import read_record as _read_record
+from ...support.writing import Cursor as _Cursor
 from ...support.writing import MessageEncoder as _MessageEncoder
 from ..header import HEADER
 
@@ -30,9 +31,9 @@ if TYPE_CHECKING:
 _CODEC_q = _Struct("<q")
 _UNPACK_HEADER = HEADER.unpack
 _UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
+_Ping_HEAD = b"\x08\x00j\x00e\x00\x0e\x00"
 _FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
-_HEAD = b"\x08\x00j\x00e\x00\x0e\x00"
 _READ_1 = _Struct("<8sq").unpack_from
 _WRITE_2 = _Struct("<8sq").pack
 
@@ -109,6 +110,18 @@ class PingEncoder(_PingLayout, _MessageEncoder):
     __slots__ = ()
     _PARTS = ()
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Write a header at `offset`, and the message behind it; returns itself."""
+        view = self._buffer if buffer is self._source else _view_of(buffer, "Ping", is_written=True)
+        if not 0 <= offset <= len(view) - 16:
+            return self._wrap_with_header(view, offset)
+        view[offset : offset + 8] = _Ping_HEAD
+        self._source = buffer
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._cursor = _Cursor(offset + 8, len(view))
+        return self
+
     @property
     def control_session_id(self) -> int:
         """Control session that is served."""
@@ -142,7 +155,7 @@ class Ping(_Record):
         try:
             view: _Any = buffer if is_bytes else memoryview(buffer)
             head, self.control_session_id = _READ_1(view, offset)
-            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+            if head != _Ping_HEAD or offset < 0 or not (is_bytes or view.format == "B"):
                 _check_head(HEADER, head, offset, view, 8, 106, 101, 0)
         except _FAILURES:
             return _read_record(cls, PingDecoder().wrap_and_apply_header(buffer, offset))
@@ -151,7 +164,7 @@ class Ping(_Record):
     def encode(self) -> bytes:
         """The bytes of the message with its header.  Raises SbeError when a value cannot be written."""
         try:
-            return _WRITE_2(_HEAD, self.control_session_id)
+            return _WRITE_2(_Ping_HEAD, self.control_session_id)
         except _FAILURES:
             return _encode_record(self, PingEncoder)
 

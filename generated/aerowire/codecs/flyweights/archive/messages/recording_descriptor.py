@@ -21,6 +21,7 @@ from ...support.records import Record as _Record
 from ...support.records import encode_record as _encode_record
 from ...support.records import put_bytes as _put_bytes
 from ...support.records import read_record as _read_record
+from ...support.writing import Cursor as _Cursor
 from ...support.writing import MessageEncoder as _MessageEncoder
 from ..header import HEADER
 
@@ -46,11 +47,11 @@ _UNPACK_68_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<68xi").u
 _UNPACK_72_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<72xi").unpack_from
 _UNPACK_76_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<76xi").unpack_from
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_RecordingDescriptor_HEAD = b"P\x00\x16\x00e\x00\x0e\x00"
 _FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
 _FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
-_HEAD = b"P\x00\x16\x00e\x00\x0e\x00"
 _READ_1 = _Struct("<8sqqqqqqqiiiiiiI").unpack_from
 _READ_2 = _Struct("<I").unpack_from
 _READ_3 = _Struct("<I").unpack_from
@@ -396,6 +397,18 @@ class RecordingDescriptorEncoder(_RecordingDescriptorLayout, _MessageEncoder):
     __slots__ = ()
     _PARTS = _RecordingDescriptor_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Write a header at `offset`, and the message behind it; returns itself."""
+        view = self._buffer if buffer is self._source else _view_of(buffer, "RecordingDescriptor", is_written=True)
+        if not 0 <= offset <= len(view) - 88:
+            return self._wrap_with_header(view, offset)
+        view[offset : offset + 8] = _RecordingDescriptor_HEAD
+        self._source = buffer
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._cursor = _Cursor(offset + 80, len(view))
+        return self
+
     @property
     def control_session_id(self) -> int:
         """Control session that asked; in the catalog of no meaning."""
@@ -657,7 +670,7 @@ class RecordingDescriptor(_Record):
                 self.stream_id,
                 n14,
             ) = _READ_1(view, offset)
-            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+            if head != _RecordingDescriptor_HEAD or offset < 0 or not (is_bytes or view.format == "B"):
                 _check_head(HEADER, head, offset, view, 80, 22, 101, 0)
             at = offset + 92
             end = at + n14
@@ -690,7 +703,7 @@ class RecordingDescriptor(_Record):
                 raise _IrregularError
             parts = [
                 _WRITE_4(
-                    _HEAD,
+                    _RecordingDescriptor_HEAD,
                     self.control_session_id,
                     self.correlation_id,
                     self.recording_id,

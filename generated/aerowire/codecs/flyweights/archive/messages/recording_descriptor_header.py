@@ -20,6 +20,7 @@ from ...support.records import encode_record as _encode_record
 from ...support.records import put_bytes as _put_bytes
 from ...support.records import read_record as _read_record
 from ...support.values import EnumLookup as _EnumLookup
+from ...support.writing import Cursor as _Cursor
 from ...support.writing import MessageEncoder as _MessageEncoder
 from ..enums import RecordingState
 from ..header import HEADER
@@ -37,11 +38,11 @@ _UNPACK_4_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<4xi").unp
 _RecordingState_of = _EnumLookup(RecordingState)
 _UNPACK_8_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xi").unpack_from
 _UNPACK_31_b: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<31xb").unpack_from
+_RecordingDescriptorHeader_HEAD = b" \x00\x15\x00e\x00\x0e\x00"
 _FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
 _FITS_b = _CODEC_b.pack
 _PACK_b = _CODEC_b.pack_into
-_HEAD = b" \x00\x15\x00e\x00\x0e\x00"
 _READ_1 = _Struct("<8siii19xb").unpack_from
 _WRITE_2 = _Struct("<8siii19xb").pack
 
@@ -149,6 +150,18 @@ class RecordingDescriptorHeaderEncoder(_RecordingDescriptorHeaderLayout, _Messag
     __slots__ = ()
     _PARTS = ()
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Write a header at `offset`, and the message behind it; returns itself."""
+        view = self._buffer if buffer is self._source else _view_of(buffer, "RecordingDescriptorHeader", is_written=True)
+        if not 0 <= offset <= len(view) - 40:
+            return self._wrap_with_header(view, offset)
+        view[offset : offset + 8] = _RecordingDescriptorHeader_HEAD
+        self._source = buffer
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._cursor = _Cursor(offset + 32, len(view))
+        return self
+
     @property
     def length(self) -> int:
         """Bytes of the descriptor behind this header, padding included."""
@@ -221,7 +234,7 @@ class RecordingDescriptorHeader(_Record):
         try:
             view: _Any = buffer if is_bytes else memoryview(buffer)
             head, self.length, v2, self.checksum, self.reserved = _READ_1(view, offset)
-            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+            if head != _RecordingDescriptorHeader_HEAD or offset < 0 or not (is_bytes or view.format == "B"):
                 _check_head(HEADER, head, offset, view, 32, 21, 101, 0)
             self.state = _RecordingState_of[v2]
         except _FAILURES:
@@ -231,7 +244,13 @@ class RecordingDescriptorHeader(_Record):
     def encode(self) -> bytes:
         """The bytes of the message with its header.  Raises SbeError when a value cannot be written."""
         try:
-            return _WRITE_2(_HEAD, self.length, self.state, self.checksum, self.reserved)
+            return _WRITE_2(
+                _RecordingDescriptorHeader_HEAD,
+                self.length,
+                self.state,
+                self.checksum,
+                self.reserved,
+            )
         except _FAILURES:
             return _encode_record(self, RecordingDescriptorHeaderEncoder)
 

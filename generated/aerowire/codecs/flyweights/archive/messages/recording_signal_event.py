@@ -20,6 +20,7 @@ from ...support.records import encode_record as _encode_record
 from ...support.records import put_bytes as _put_bytes
 from ...support.records import read_record as _read_record
 from ...support.values import EnumLookup as _EnumLookup
+from ...support.writing import Cursor as _Cursor
 from ...support.writing import MessageEncoder as _MessageEncoder
 from ..enums import RecordingSignal
 from ..header import HEADER
@@ -39,11 +40,11 @@ _UNPACK_24_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xq").u
 _UNPACK_32_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<32xq").unpack_from
 _UNPACK_40_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<40xi").unpack_from
 _RecordingSignal_of = _EnumLookup(RecordingSignal)
+_RecordingSignalEvent_HEAD = b",\x00\x18\x00e\x00\x0e\x00"
 _FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
 _FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
-_HEAD = b",\x00\x18\x00e\x00\x0e\x00"
 _READ_1 = _Struct("<8sqqqqqi").unpack_from
 _WRITE_2 = _Struct("<8sqqqqqi").pack
 
@@ -187,6 +188,18 @@ class RecordingSignalEventEncoder(_RecordingSignalEventLayout, _MessageEncoder):
     __slots__ = ()
     _PARTS = ()
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Write a header at `offset`, and the message behind it; returns itself."""
+        view = self._buffer if buffer is self._source else _view_of(buffer, "RecordingSignalEvent", is_written=True)
+        if not 0 <= offset <= len(view) - 52:
+            return self._wrap_with_header(view, offset)
+        view[offset : offset + 8] = _RecordingSignalEvent_HEAD
+        self._source = buffer
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._cursor = _Cursor(offset + 44, len(view))
+        return self
+
     @property
     def control_session_id(self) -> int:
         """Control session that is told."""
@@ -302,7 +315,7 @@ class RecordingSignalEvent(_Record):
                 self.position,
                 v6,
             ) = _READ_1(view, offset)
-            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+            if head != _RecordingSignalEvent_HEAD or offset < 0 or not (is_bytes or view.format == "B"):
                 _check_head(HEADER, head, offset, view, 44, 24, 101, 0)
             self.signal = _RecordingSignal_of[v6]
         except _FAILURES:
@@ -313,7 +326,7 @@ class RecordingSignalEvent(_Record):
         """The bytes of the message with its header.  Raises SbeError when a value cannot be written."""
         try:
             return _WRITE_2(
-                _HEAD,
+                _RecordingSignalEvent_HEAD,
                 self.control_session_id,
                 self.correlation_id,
                 self.recording_id,

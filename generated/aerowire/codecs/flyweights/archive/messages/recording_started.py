@@ -21,6 +21,7 @@ from ...support.records import Record as _Record
 from ...support.records import encode_record as _encode_record
 from ...support.records import put_bytes as _put_bytes
 from ...support.records import read_record as _read_record
+from ...support.writing import Cursor as _Cursor
 from ...support.writing import MessageEncoder as _MessageEncoder
 from ..header import HEADER
 
@@ -37,11 +38,11 @@ _UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unp
 _UNPACK_16_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xi").unpack_from
 _UNPACK_20_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<20xi").unpack_from
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_RecordingStarted_HEAD = b"\x18\x00e\x00e\x00\x0e\x00"
 _FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
 _FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
-_HEAD = b"\x18\x00e\x00e\x00\x0e\x00"
 _READ_1 = _Struct("<8sqqiiI").unpack_from
 _READ_2 = _Struct("<I").unpack_from
 _WRITE_3 = _Struct("<8sqqiiI").pack
@@ -192,6 +193,18 @@ class RecordingStartedEncoder(_RecordingStartedLayout, _MessageEncoder):
     __slots__ = ()
     _PARTS = _RecordingStarted_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Write a header at `offset`, and the message behind it; returns itself."""
+        view = self._buffer if buffer is self._source else _view_of(buffer, "RecordingStarted", is_written=True)
+        if not 0 <= offset <= len(view) - 32:
+            return self._wrap_with_header(view, offset)
+        view[offset : offset + 8] = _RecordingStarted_HEAD
+        self._source = buffer
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._cursor = _Cursor(offset + 24, len(view))
+        return self
+
     @property
     def recording_id(self) -> int:
         """Recording that began."""
@@ -291,7 +304,7 @@ class RecordingStarted(_Record):
         try:
             view: _Any = buffer if is_bytes else memoryview(buffer)
             head, self.recording_id, self.start_position, self.session_id, self.stream_id, n5 = _READ_1(view, offset)
-            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+            if head != _RecordingStarted_HEAD or offset < 0 or not (is_bytes or view.format == "B"):
                 _check_head(HEADER, head, offset, view, 24, 101, 101, 0)
             at = offset + 36
             end = at + n5
@@ -317,7 +330,7 @@ class RecordingStarted(_Record):
                 raise _IrregularError
             parts = [
                 _WRITE_3(
-                    _HEAD,
+                    _RecordingStarted_HEAD,
                     self.recording_id,
                     self.start_position,
                     self.session_id,

@@ -21,6 +21,7 @@ from ...support.records import Record as _Record
 from ...support.records import encode_record as _encode_record
 from ...support.records import put_bytes as _put_bytes
 from ...support.records import read_record as _read_record
+from ...support.writing import Cursor as _Cursor
 from ...support.writing import MessageEncoder as _MessageEncoder
 from ..header import HEADER
 
@@ -37,11 +38,11 @@ _UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unp
 _UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
 _UNPACK_24_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xi").unpack_from
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_RecordingSubscriptionDescriptor_HEAD = b"\x1c\x00\x17\x00e\x00\x0e\x00"
 _FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
 _FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
-_HEAD = b"\x1c\x00\x17\x00e\x00\x0e\x00"
 _READ_1 = _Struct("<8sqqqiI").unpack_from
 _WRITE_2 = _Struct("<8sqqqiI").pack
 
@@ -181,6 +182,18 @@ class RecordingSubscriptionDescriptorEncoder(_RecordingSubscriptionDescriptorLay
     __slots__ = ()
     _PARTS = _RecordingSubscriptionDescriptor_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Write a header at `offset`, and the message behind it; returns itself."""
+        view = self._buffer if buffer is self._source else _view_of(buffer, "RecordingSubscriptionDescriptor", is_written=True)
+        if not 0 <= offset <= len(view) - 36:
+            return self._wrap_with_header(view, offset)
+        view[offset : offset + 8] = _RecordingSubscriptionDescriptor_HEAD
+        self._source = buffer
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._cursor = _Cursor(offset + 28, len(view))
+        return self
+
     @property
     def control_session_id(self) -> int:
         """Control session that asked."""
@@ -276,7 +289,7 @@ class RecordingSubscriptionDescriptor(_Record):
                 self.stream_id,
                 n5,
             ) = _READ_1(view, offset)
-            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+            if head != _RecordingSubscriptionDescriptor_HEAD or offset < 0 or not (is_bytes or view.format == "B"):
                 _check_head(HEADER, head, offset, view, 28, 23, 101, 0)
             at = offset + 40
             end = at + n5
@@ -295,7 +308,7 @@ class RecordingSubscriptionDescriptor(_Record):
                 raise _IrregularError
             parts = [
                 _WRITE_2(
-                    _HEAD,
+                    _RecordingSubscriptionDescriptor_HEAD,
                     self.control_session_id,
                     self.correlation_id,
                     self.subscription_id,

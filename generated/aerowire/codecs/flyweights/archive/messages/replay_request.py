@@ -21,6 +21,7 @@ from ...support.records import Record as _Record
 from ...support.records import encode_record as _encode_record
 from ...support.records import put_bytes as _put_bytes
 from ...support.records import read_record as _read_record
+from ...support.writing import Cursor as _Cursor
 from ...support.writing import MessageEncoder as _MessageEncoder
 from ..header import HEADER
 
@@ -41,11 +42,11 @@ _UNPACK_40_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<40xi").u
 _UNPACK_44_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<44xi").unpack_from
 _UNPACK_48_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<48xq").unpack_from
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_ReplayRequest_HEAD = b"8\x00\x06\x00e\x00\x0e\x00"
 _FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
 _FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
-_HEAD = b"8\x00\x06\x00e\x00\x0e\x00"
 _READ_1 = _Struct("<8sqqqqqiiqI").unpack_from
 _WRITE_2 = _Struct("<8sqqqqqiiqI").pack
 
@@ -277,6 +278,18 @@ class ReplayRequestEncoder(_ReplayRequestLayout, _MessageEncoder):
     __slots__ = ()
     _PARTS = _ReplayRequest_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Write a header at `offset`, and the message behind it; returns itself."""
+        view = self._buffer if buffer is self._source else _view_of(buffer, "ReplayRequest", is_written=True)
+        if not 0 <= offset <= len(view) - 64:
+            return self._wrap_with_header(view, offset)
+        view[offset : offset + 8] = _ReplayRequest_HEAD
+        self._source = buffer
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._cursor = _Cursor(offset + 56, len(view))
+        return self
+
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
@@ -444,7 +457,7 @@ class ReplayRequest(_Record):
                 self.replay_token,
                 n9,
             ) = _READ_1(view, offset)
-            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+            if head != _ReplayRequest_HEAD or offset < 0 or not (is_bytes or view.format == "B"):
                 _check_head(HEADER, head, offset, view, 56, 6, 101, 10)
             at = offset + 68
             end = at + n9
@@ -463,7 +476,7 @@ class ReplayRequest(_Record):
                 raise _IrregularError
             parts = [
                 _WRITE_2(
-                    _HEAD,
+                    _ReplayRequest_HEAD,
                     self.control_session_id,
                     self.correlation_id,
                     self.recording_id,

@@ -21,6 +21,7 @@ from ...support.records import Record as _Record
 from ...support.records import encode_record as _encode_record
 from ...support.records import put_bytes as _put_bytes
 from ...support.records import read_record as _read_record
+from ...support.writing import Cursor as _Cursor
 from ...support.writing import MessageEncoder as _MessageEncoder
 from ..header import HEADER
 
@@ -38,11 +39,11 @@ _UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").u
 _UNPACK_24_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xq").unpack_from
 _UNPACK_32_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<32xi").unpack_from
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_ReplicateRequest_HEAD = b"$\x002\x00e\x00\x0e\x00"
 _FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
 _FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
-_HEAD = b"$\x002\x00e\x00\x0e\x00"
 _READ_1 = _Struct("<8sqqqqiI").unpack_from
 _READ_2 = _Struct("<I").unpack_from
 _WRITE_3 = _Struct("<8sqqqqiI").pack
@@ -244,6 +245,18 @@ class ReplicateRequestEncoder(_ReplicateRequestLayout, _MessageEncoder):
     __slots__ = ()
     _PARTS = _ReplicateRequest_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Write a header at `offset`, and the message behind it; returns itself."""
+        view = self._buffer if buffer is self._source else _view_of(buffer, "ReplicateRequest", is_written=True)
+        if not 0 <= offset <= len(view) - 44:
+            return self._wrap_with_header(view, offset)
+        view[offset : offset + 8] = _ReplicateRequest_HEAD
+        self._source = buffer
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._cursor = _Cursor(offset + 36, len(view))
+        return self
+
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
@@ -366,7 +379,7 @@ class ReplicateRequest(_Record):
                 self.src_control_stream_id,
                 n6,
             ) = _READ_1(view, offset)
-            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+            if head != _ReplicateRequest_HEAD or offset < 0 or not (is_bytes or view.format == "B"):
                 _check_head(HEADER, head, offset, view, 36, 50, 101, 0)
             at = offset + 48
             end = at + n6
@@ -392,7 +405,7 @@ class ReplicateRequest(_Record):
                 raise _IrregularError
             parts = [
                 _WRITE_3(
-                    _HEAD,
+                    _ReplicateRequest_HEAD,
                     self.control_session_id,
                     self.correlation_id,
                     self.src_recording_id,

@@ -21,6 +21,7 @@ from ...support.records import Record as _Record
 from ...support.records import encode_record as _encode_record
 from ...support.records import put_bytes as _put_bytes
 from ...support.records import read_record as _read_record
+from ...support.writing import Cursor as _Cursor
 from ...support.writing import MessageEncoder as _MessageEncoder
 from ..header import HEADER
 
@@ -43,11 +44,11 @@ _UNPACK_56_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<56xi").u
 _UNPACK_60_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<60xi").unpack_from
 _UNPACK_64_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<64xi").unpack_from
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_ReplicateRequest2_HEAD = b"D\x00B\x00e\x00\x0e\x00"
 _FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
 _FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
-_HEAD = b"D\x00B\x00e\x00\x0e\x00"
 _READ_1 = _Struct("<8sqqqqqqqiiiI").unpack_from
 _READ_2 = _Struct("<I").unpack_from
 _READ_3 = _Struct("<I").unpack_from
@@ -467,6 +468,18 @@ class ReplicateRequest2Encoder(_ReplicateRequest2Layout, _MessageEncoder):
     __slots__ = ()
     _PARTS = _ReplicateRequest2_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Write a header at `offset`, and the message behind it; returns itself."""
+        view = self._buffer if buffer is self._source else _view_of(buffer, "ReplicateRequest2", is_written=True)
+        if not 0 <= offset <= len(view) - 76:
+            return self._wrap_with_header(view, offset)
+        view[offset : offset + 8] = _ReplicateRequest2_HEAD
+        self._source = buffer
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._cursor = _Cursor(offset + 68, len(view))
+        return self
+
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
@@ -719,7 +732,7 @@ class ReplicateRequest2(_Record):
                 self.replication_session_id,
                 n11,
             ) = _READ_1(view, offset)
-            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+            if head != _ReplicateRequest2_HEAD or offset < 0 or not (is_bytes or view.format == "B"):
                 _check_head(HEADER, head, offset, view, 68, 66, 101, 10)
             at = offset + 80
             end = at + n11
@@ -766,7 +779,7 @@ class ReplicateRequest2(_Record):
                 raise _IrregularError
             parts = [
                 _WRITE_6(
-                    _HEAD,
+                    _ReplicateRequest2_HEAD,
                     self.control_session_id,
                     self.correlation_id,
                     self.src_recording_id,

@@ -22,6 +22,7 @@ from ...support.records import encode_record as _encode_record
 from ...support.records import put_bytes as _put_bytes
 from ...support.records import read_record as _read_record
 from ...support.values import EnumLookup as _EnumLookup
+from ...support.writing import Cursor as _Cursor
 from ...support.writing import MessageEncoder as _MessageEncoder
 from ..enums import BooleanType, SourceLocation
 from ..header import HEADER
@@ -42,11 +43,11 @@ _SourceLocation_of = _EnumLookup(SourceLocation)
 _UNPACK_24_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xi").unpack_from
 _BooleanType_of = _EnumLookup(BooleanType)
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_StartRecordingRequest2_HEAD = b"\x1c\x00?\x00e\x00\x0e\x00"
 _FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
 _FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
-_HEAD = b"\x1c\x00?\x00e\x00\x0e\x00"
 _READ_1 = _Struct("<8sqqiiiI").unpack_from
 _WRITE_2 = _Struct("<8sqqiiiI").pack
 
@@ -185,6 +186,18 @@ class StartRecordingRequest2Encoder(_StartRecordingRequest2Layout, _MessageEncod
     __slots__ = ()
     _PARTS = _StartRecordingRequest2_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Write a header at `offset`, and the message behind it; returns itself."""
+        view = self._buffer if buffer is self._source else _view_of(buffer, "StartRecordingRequest2", is_written=True)
+        if not 0 <= offset <= len(view) - 36:
+            return self._wrap_with_header(view, offset)
+        view[offset : offset + 8] = _StartRecordingRequest2_HEAD
+        self._source = buffer
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._cursor = _Cursor(offset + 28, len(view))
+        return self
+
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
@@ -288,7 +301,7 @@ class StartRecordingRequest2(_Record):
         try:
             view: _Any = buffer if is_bytes else memoryview(buffer)
             head, self.control_session_id, self.correlation_id, self.stream_id, v4, v5, n6 = _READ_1(view, offset)
-            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+            if head != _StartRecordingRequest2_HEAD or offset < 0 or not (is_bytes or view.format == "B"):
                 _check_head(HEADER, head, offset, view, 28, 63, 101, 0)
             self.source_location = _SourceLocation_of[v4]
             self.auto_stop = _BooleanType_of[v5]
@@ -309,7 +322,7 @@ class StartRecordingRequest2(_Record):
                 raise _IrregularError
             parts = [
                 _WRITE_2(
-                    _HEAD,
+                    _StartRecordingRequest2_HEAD,
                     self.control_session_id,
                     self.correlation_id,
                     self.stream_id,

@@ -19,6 +19,7 @@ from ...support.records import Record as _Record
 from ...support.records import encode_record as _encode_record
 from ...support.records import put_bytes as _put_bytes
 from ...support.records import read_record as _read_record
+from ...support.writing import Cursor as _Cursor
 from ...support.writing import MessageEncoder as _MessageEncoder
 from ..header import HEADER
 
@@ -32,9 +33,9 @@ _UNPACK_HEADER = HEADER.unpack
 _UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
 _UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
 _UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
+_StopReplayRequest_HEAD = b"\x18\x00\x07\x00e\x00\x0e\x00"
 _FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
-_HEAD = b"\x18\x00\x07\x00e\x00\x0e\x00"
 _READ_1 = _Struct("<8sqqq").unpack_from
 _WRITE_2 = _Struct("<8sqqq").pack
 
@@ -131,6 +132,18 @@ class StopReplayRequestEncoder(_StopReplayRequestLayout, _MessageEncoder):
     __slots__ = ()
     _PARTS = ()
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Write a header at `offset`, and the message behind it; returns itself."""
+        view = self._buffer if buffer is self._source else _view_of(buffer, "StopReplayRequest", is_written=True)
+        if not 0 <= offset <= len(view) - 32:
+            return self._wrap_with_header(view, offset)
+        view[offset : offset + 8] = _StopReplayRequest_HEAD
+        self._source = buffer
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._cursor = _Cursor(offset + 24, len(view))
+        return self
+
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
@@ -189,7 +202,7 @@ class StopReplayRequest(_Record):
         try:
             view: _Any = buffer if is_bytes else memoryview(buffer)
             head, self.control_session_id, self.correlation_id, self.replay_session_id = _READ_1(view, offset)
-            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+            if head != _StopReplayRequest_HEAD or offset < 0 or not (is_bytes or view.format == "B"):
                 _check_head(HEADER, head, offset, view, 24, 7, 101, 0)
         except _FAILURES:
             return _read_record(cls, StopReplayRequestDecoder().wrap_and_apply_header(buffer, offset))
@@ -198,7 +211,12 @@ class StopReplayRequest(_Record):
     def encode(self) -> bytes:
         """The bytes of the message with its header.  Raises SbeError when a value cannot be written."""
         try:
-            return _WRITE_2(_HEAD, self.control_session_id, self.correlation_id, self.replay_session_id)
+            return _WRITE_2(
+                _StopReplayRequest_HEAD,
+                self.control_session_id,
+                self.correlation_id,
+                self.replay_session_id,
+            )
         except _FAILURES:
             return _encode_record(self, StopReplayRequestEncoder)
 

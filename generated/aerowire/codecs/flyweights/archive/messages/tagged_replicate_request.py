@@ -21,6 +21,7 @@ from ...support.records import Record as _Record
 from ...support.records import encode_record as _encode_record
 from ...support.records import put_bytes as _put_bytes
 from ...support.records import read_record as _read_record
+from ...support.writing import Cursor as _Cursor
 from ...support.writing import MessageEncoder as _MessageEncoder
 from ..header import HEADER
 
@@ -40,11 +41,11 @@ _UNPACK_32_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<32xq").u
 _UNPACK_40_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<40xq").unpack_from
 _UNPACK_48_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<48xi").unpack_from
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_TaggedReplicateRequest_HEAD = b"4\x00>\x00e\x00\x0e\x00"
 _FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
 _FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
-_HEAD = b"4\x00>\x00e\x00\x0e\x00"
 _READ_1 = _Struct("<8sqqqqqqiI").unpack_from
 _READ_2 = _Struct("<I").unpack_from
 _WRITE_3 = _Struct("<8sqqqqqqiI").pack
@@ -284,6 +285,18 @@ class TaggedReplicateRequestEncoder(_TaggedReplicateRequestLayout, _MessageEncod
     __slots__ = ()
     _PARTS = _TaggedReplicateRequest_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Write a header at `offset`, and the message behind it; returns itself."""
+        view = self._buffer if buffer is self._source else _view_of(buffer, "TaggedReplicateRequest", is_written=True)
+        if not 0 <= offset <= len(view) - 60:
+            return self._wrap_with_header(view, offset)
+        view[offset : offset + 8] = _TaggedReplicateRequest_HEAD
+        self._source = buffer
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._cursor = _Cursor(offset + 52, len(view))
+        return self
+
     @property
     def control_session_id(self) -> int:
         """Control session that asks."""
@@ -438,7 +451,7 @@ class TaggedReplicateRequest(_Record):
                 self.src_control_stream_id,
                 n8,
             ) = _READ_1(view, offset)
-            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+            if head != _TaggedReplicateRequest_HEAD or offset < 0 or not (is_bytes or view.format == "B"):
                 _check_head(HEADER, head, offset, view, 52, 62, 101, 0)
             at = offset + 64
             end = at + n8
@@ -464,7 +477,7 @@ class TaggedReplicateRequest(_Record):
                 raise _IrregularError
             parts = [
                 _WRITE_3(
-                    _HEAD,
+                    _TaggedReplicateRequest_HEAD,
                     self.control_session_id,
                     self.correlation_id,
                     self.src_recording_id,

@@ -21,6 +21,7 @@ from ...support.records import Record as _Record
 from ...support.records import encode_record as _encode_record
 from ...support.records import put_bytes as _put_bytes
 from ...support.records import read_record as _read_record
+from ...support.writing import Cursor as _Cursor
 from ...support.writing import MessageEncoder as _MessageEncoder
 from ..header import HEADER
 
@@ -43,11 +44,11 @@ _UNPACK_44_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<44xi").u
 _UNPACK_48_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<48xi").unpack_from
 _UNPACK_56_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<56xq").unpack_from
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_MarkFileHeader_HEAD = b"\x80\x00\xc8\x00d\x00\x02\x00"
 _FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
 _FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
-_HEAD = b"\x80\x00\xc8\x00d\x00\x02\x00"
 _READ_1 = _Struct("<8si4xqqqiiiii4xq64xI").unpack_from
 _READ_2 = _Struct("<I").unpack_from
 _READ_3 = _Struct("<I").unpack_from
@@ -361,6 +362,18 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     __slots__ = ()
     _PARTS = _MarkFileHeader_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Write a header at `offset`, and the message behind it; returns itself."""
+        view = self._buffer if buffer is self._source else _view_of(buffer, "MarkFileHeader", is_written=True)
+        if not 0 <= offset <= len(view) - 136:
+            return self._wrap_with_header(view, offset)
+        view[offset : offset + 8] = _MarkFileHeader_HEAD
+        self._source = buffer
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._cursor = _Cursor(offset + 128, len(view))
+        return self
+
     @property
     def version(self) -> int:
         """Version of the archive's files; written last, and 0 until the rest is there."""
@@ -600,7 +613,7 @@ class MarkFileHeader(_Record):
                 v10,
                 n11,
             ) = _READ_1(view, offset)
-            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+            if head != _MarkFileHeader_HEAD or offset < 0 or not (is_bytes or view.format == "B"):
                 _check_head(HEADER, head, offset, view, 128, 200, 100, 2)
             self.header_length = None if v8 == 0 else v8
             self.error_buffer_length = None if v9 == 0 else v9
@@ -643,7 +656,7 @@ class MarkFileHeader(_Record):
                 raise _IrregularError
             parts = [
                 _WRITE_5(
-                    _HEAD,
+                    _MarkFileHeader_HEAD,
                     self.version,
                     self.activity_timestamp,
                     self.start_timestamp,

@@ -21,6 +21,7 @@ from ...support.records import Record as _Record
 from ...support.records import encode_record as _encode_record
 from ...support.records import put_bytes as _put_bytes
 from ...support.records import read_record as _read_record
+from ...support.writing import Cursor as _Cursor
 from ...support.writing import MessageEncoder as _MessageEncoder
 from ..header import HEADER
 
@@ -33,9 +34,9 @@ _CODEC_q = _Struct("<q")
 _UNPACK_HEADER = HEADER.unpack
 _UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_AddPassiveMember_HEAD = b"\x08\x00F\x00o\x00\x11\x00"
 _FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
-_HEAD = b"\x08\x00F\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqI").unpack_from
 _WRITE_2 = _Struct("<8sqI").pack
 
@@ -132,6 +133,18 @@ class AddPassiveMemberEncoder(_AddPassiveMemberLayout, _MessageEncoder):
     __slots__ = ()
     _PARTS = _AddPassiveMember_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Write a header at `offset`, and the message behind it; returns itself."""
+        view = self._buffer if buffer is self._source else _view_of(buffer, "AddPassiveMember", is_written=True)
+        if not 0 <= offset <= len(view) - 16:
+            return self._wrap_with_header(view, offset)
+        view[offset : offset + 8] = _AddPassiveMember_HEAD
+        self._source = buffer
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._cursor = _Cursor(offset + 8, len(view))
+        return self
+
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
@@ -175,7 +188,7 @@ class AddPassiveMember(_Record):
         try:
             view: _Any = buffer if is_bytes else memoryview(buffer)
             head, self.correlation_id, n2 = _READ_1(view, offset)
-            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+            if head != _AddPassiveMember_HEAD or offset < 0 or not (is_bytes or view.format == "B"):
                 _check_head(HEADER, head, offset, view, 8, 70, 111, 0)
             at = offset + 20
             end = at + n2
@@ -192,7 +205,7 @@ class AddPassiveMember(_Record):
             data3 = self.member_endpoints.encode("ascii", "surrogateescape")
             if len(data3) > 1073741824:
                 raise _IrregularError
-            parts = [_WRITE_2(_HEAD, self.correlation_id, len(data3))]
+            parts = [_WRITE_2(_AddPassiveMember_HEAD, self.correlation_id, len(data3))]
             parts.append(data3)
             return b"".join(parts)
         except _FAILURES:

@@ -22,6 +22,7 @@ from ...support.records import encode_record as _encode_record
 from ...support.records import put_bytes as _put_bytes
 from ...support.records import read_record as _read_record
 from ...support.values import EnumLookup as _EnumLookup
+from ...support.writing import Cursor as _Cursor
 from ...support.writing import MessageEncoder as _MessageEncoder
 from ..enums import AdminRequestType
 from ..header import HEADER
@@ -40,11 +41,11 @@ _UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").u
 _UNPACK_24_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xi").unpack_from
 _AdminRequestType_of = _EnumLookup(AdminRequestType)
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_AdminRequest_HEAD = b"\x1c\x00\x1a\x00o\x00\x11\x00"
 _FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
 _FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
-_HEAD = b"\x1c\x00\x1a\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqqqiI").unpack_from
 _WRITE_2 = _Struct("<8sqqqiI").pack
 
@@ -172,6 +173,18 @@ class AdminRequestEncoder(_AdminRequestLayout, _MessageEncoder):
     __slots__ = ()
     _PARTS = _AdminRequest_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Write a header at `offset`, and the message behind it; returns itself."""
+        view = self._buffer if buffer is self._source else _view_of(buffer, "AdminRequest", is_written=True)
+        if not 0 <= offset <= len(view) - 36:
+            return self._wrap_with_header(view, offset)
+        view[offset : offset + 8] = _AdminRequest_HEAD
+        self._source = buffer
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._cursor = _Cursor(offset + 28, len(view))
+        return self
+
     @property
     def leadership_term_id(self) -> int:
         """Term that the client knows."""
@@ -260,7 +273,7 @@ class AdminRequest(_Record):
         try:
             view: _Any = buffer if is_bytes else memoryview(buffer)
             head, self.leadership_term_id, self.cluster_session_id, self.correlation_id, v4, n5 = _READ_1(view, offset)
-            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+            if head != _AdminRequest_HEAD or offset < 0 or not (is_bytes or view.format == "B"):
                 _check_head(HEADER, head, offset, view, 28, 26, 111, 0)
             self.request_type = _AdminRequestType_of[v4]
             at = offset + 40
@@ -280,7 +293,7 @@ class AdminRequest(_Record):
                 raise _IrregularError
             parts = [
                 _WRITE_2(
-                    _HEAD,
+                    _AdminRequest_HEAD,
                     self.leadership_term_id,
                     self.cluster_session_id,
                     self.correlation_id,

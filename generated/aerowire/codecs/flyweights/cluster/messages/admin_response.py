@@ -22,6 +22,7 @@ from ...support.records import encode_record as _encode_record
 from ...support.records import put_bytes as _put_bytes
 from ...support.records import read_record as _read_record
 from ...support.values import EnumLookup as _EnumLookup
+from ...support.writing import Cursor as _Cursor
 from ...support.writing import MessageEncoder as _MessageEncoder
 from ..enums import AdminRequestType, AdminResponseCode
 from ..header import HEADER
@@ -41,11 +42,11 @@ _AdminRequestType_of = _EnumLookup(AdminRequestType)
 _UNPACK_20_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<20xi").unpack_from
 _AdminResponseCode_of = _EnumLookup(AdminResponseCode)
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_AdminResponse_HEAD = b"\x18\x00\x1b\x00o\x00\x11\x00"
 _FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
 _FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
-_HEAD = b"\x18\x00\x1b\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqqiiI").unpack_from
 _READ_2 = _Struct("<I").unpack_from
 _WRITE_3 = _Struct("<8sqqiiI").pack
@@ -192,6 +193,18 @@ class AdminResponseEncoder(_AdminResponseLayout, _MessageEncoder):
     __slots__ = ()
     _PARTS = _AdminResponse_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Write a header at `offset`, and the message behind it; returns itself."""
+        view = self._buffer if buffer is self._source else _view_of(buffer, "AdminResponse", is_written=True)
+        if not 0 <= offset <= len(view) - 32:
+            return self._wrap_with_header(view, offset)
+        view[offset : offset + 8] = _AdminResponse_HEAD
+        self._source = buffer
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._cursor = _Cursor(offset + 24, len(view))
+        return self
+
     @property
     def cluster_session_id(self) -> int:
         """The client's session."""
@@ -291,7 +304,7 @@ class AdminResponse(_Record):
         try:
             view: _Any = buffer if is_bytes else memoryview(buffer)
             head, self.cluster_session_id, self.correlation_id, v3, v4, n5 = _READ_1(view, offset)
-            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+            if head != _AdminResponse_HEAD or offset < 0 or not (is_bytes or view.format == "B"):
                 _check_head(HEADER, head, offset, view, 24, 27, 111, 0)
             self.request_type = _AdminRequestType_of[v3]
             self.response_code = _AdminResponseCode_of[v4]
@@ -319,7 +332,7 @@ class AdminResponse(_Record):
                 raise _IrregularError
             parts = [
                 _WRITE_3(
-                    _HEAD,
+                    _AdminResponse_HEAD,
                     self.cluster_session_id,
                     self.correlation_id,
                     self.request_type,

@@ -19,6 +19,7 @@ from ...support.records import Record as _Record
 from ...support.records import encode_record as _encode_record
 from ...support.records import put_bytes as _put_bytes
 from ...support.records import read_record as _read_record
+from ...support.writing import Cursor as _Cursor
 from ...support.writing import MessageEncoder as _MessageEncoder
 from ..header import HEADER
 
@@ -33,11 +34,11 @@ _UNPACK_HEADER = HEADER.unpack
 _UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
 _UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
 _UNPACK_16_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xi").unpack_from
+_AppendPosition_HEAD = b"\x15\x006\x00o\x00\x11\x00"
 _FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
 _FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
-_HEAD = b"\x15\x006\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqqiB").unpack_from
 _WRITE_2 = _Struct("<8sqqiB").pack
 
@@ -152,6 +153,18 @@ class AppendPositionEncoder(_AppendPositionLayout, _MessageEncoder):
     __slots__ = ()
     _PARTS = ()
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Write a header at `offset`, and the message behind it; returns itself."""
+        view = self._buffer if buffer is self._source else _view_of(buffer, "AppendPosition", is_written=True)
+        if not 0 <= offset <= len(view) - 29:
+            return self._wrap_with_header(view, offset)
+        view[offset : offset + 8] = _AppendPosition_HEAD
+        self._source = buffer
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._cursor = _Cursor(offset + 21, len(view))
+        return self
+
     @property
     def leadership_term_id(self) -> int:
         """Term that the follower is in."""
@@ -226,7 +239,7 @@ class AppendPosition(_Record):
         try:
             view: _Any = buffer if is_bytes else memoryview(buffer)
             head, self.leadership_term_id, self.log_position, self.follower_member_id, self.flags = _READ_1(view, offset)
-            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+            if head != _AppendPosition_HEAD or offset < 0 or not (is_bytes or view.format == "B"):
                 _check_head(HEADER, head, offset, view, 21, 54, 111, 8)
         except _FAILURES:
             return _read_record(cls, AppendPositionDecoder().wrap_and_apply_header(buffer, offset))
@@ -236,7 +249,7 @@ class AppendPosition(_Record):
         """The bytes of the message with its header.  Raises SbeError when a value cannot be written."""
         try:
             return _WRITE_2(
-                _HEAD,
+                _AppendPosition_HEAD,
                 self.leadership_term_id,
                 self.log_position,
                 self.follower_member_id,

@@ -21,6 +21,7 @@ from ...support.records import Record as _Record
 from ...support.records import encode_record as _encode_record
 from ...support.records import put_bytes as _put_bytes
 from ...support.records import read_record as _read_record
+from ...support.writing import Cursor as _Cursor
 from ...support.writing import MessageEncoder as _MessageEncoder
 from ..header import HEADER
 
@@ -37,11 +38,11 @@ _UNPACK_8_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xi").unp
 _UNPACK_12_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<12xi").unpack_from
 _UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_BackupQuery_HEAD = b"\x18\x00M\x00o\x00\x11\x00"
 _FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
 _FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
-_HEAD = b"\x18\x00M\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqiiqI").unpack_from
 _READ_2 = _Struct("<I").unpack_from
 _WRITE_3 = _Struct("<8sqiiqI").pack
@@ -221,6 +222,18 @@ class BackupQueryEncoder(_BackupQueryLayout, _MessageEncoder):
     __slots__ = ()
     _PARTS = _BackupQuery_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Write a header at `offset`, and the message behind it; returns itself."""
+        view = self._buffer if buffer is self._source else _view_of(buffer, "BackupQuery", is_written=True)
+        if not 0 <= offset <= len(view) - 32:
+            return self._wrap_with_header(view, offset)
+        view[offset : offset + 8] = _BackupQuery_HEAD
+        self._source = buffer
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._cursor = _Cursor(offset + 24, len(view))
+        return self
+
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
@@ -330,7 +343,7 @@ class BackupQuery(_Record):
         try:
             view: _Any = buffer if is_bytes else memoryview(buffer)
             head, self.correlation_id, self.response_stream_id, v3, v4, n5 = _READ_1(view, offset)
-            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+            if head != _BackupQuery_HEAD or offset < 0 or not (is_bytes or view.format == "B"):
                 _check_head(HEADER, head, offset, view, 24, 77, 111, 16)
             self.version = None if v3 == 0 else v3
             self.log_position = None if v4 == -9223372036854775808 else v4
@@ -358,7 +371,7 @@ class BackupQuery(_Record):
                 raise _IrregularError
             parts = [
                 _WRITE_3(
-                    _HEAD,
+                    _BackupQuery_HEAD,
                     self.correlation_id,
                     self.response_stream_id,
                     0 if self.version is None else self.version,

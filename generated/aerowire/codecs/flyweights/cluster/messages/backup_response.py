@@ -27,6 +27,7 @@ from ...support.records import Record as _Record
 from ...support.records import encode_record as _encode_record
 from ...support.records import put_bytes as _put_bytes
 from ...support.records import read_record as _read_record
+from ...support.writing import Cursor as _Cursor
 from ...support.writing import EntryEncoder as _EntryEncoder
 from ...support.writing import GroupEncoder as _GroupEncoder
 from ...support.writing import MessageEncoder as _MessageEncoder
@@ -56,7 +57,7 @@ _UNPACK_52_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<52xi").u
 _UNPACK_56_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<56xi").unpack_from
 _UNPACK_0_UHH: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<HH").unpack_from
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
-_HEAD = b"<\x00N\x00o\x00\x11\x00"
+_BackupResponse_HEAD = b"<\x00N\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqqqqqqiiiHH").unpack_from
 _ROWS_2 = _Struct("<qqqqqi").iter_unpack
 _READ_3 = _Struct("<I").unpack_from
@@ -526,6 +527,18 @@ class BackupResponseEncoder(_BackupResponseLayout, _MessageEncoder):
     __slots__ = ()
     _PARTS = _BackupResponse_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Write a header at `offset`, and the message behind it; returns itself."""
+        view = self._buffer if buffer is self._source else _view_of(buffer, "BackupResponse", is_written=True)
+        if not 0 <= offset <= len(view) - 68:
+            return self._wrap_with_header(view, offset)
+        view[offset : offset + 8] = _BackupResponse_HEAD
+        self._source = buffer
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._cursor = _Cursor(offset + 60, len(view))
+        return self
+
     @property
     def correlation_id(self) -> int:
         """Number of the query that is answered."""
@@ -733,7 +746,7 @@ class BackupResponse(_Record):
                 b10,
                 n11,
             ) = _READ_1(view, offset)
-            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+            if head != _BackupResponse_HEAD or offset < 0 or not (is_bytes or view.format == "B"):
                 _check_head(HEADER, head, offset, view, 60, 78, 111, 10)
             at = offset + 72
             end = at + n11 * 44
@@ -771,7 +784,7 @@ class BackupResponse(_Record):
                 raise _IrregularError
             parts = [
                 _WRITE_4(
-                    _HEAD,
+                    _BackupResponse_HEAD,
                     self.correlation_id,
                     self.log_recording_id,
                     self.log_leadership_term_id,

@@ -21,6 +21,7 @@ from ...support.records import Record as _Record
 from ...support.records import encode_record as _encode_record
 from ...support.records import put_bytes as _put_bytes
 from ...support.records import read_record as _read_record
+from ...support.writing import Cursor as _Cursor
 from ...support.writing import MessageEncoder as _MessageEncoder
 from ..header import HEADER
 
@@ -34,9 +35,9 @@ _UNPACK_HEADER = HEADER.unpack
 _UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
 _UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_ChallengeResponse_HEAD = b"\x10\x00\x08\x00o\x00\x11\x00"
 _FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
-_HEAD = b"\x10\x00\x08\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqqI").unpack_from
 _WRITE_2 = _Struct("<8sqqI").pack
 
@@ -140,6 +141,18 @@ class ChallengeResponseEncoder(_ChallengeResponseLayout, _MessageEncoder):
     __slots__ = ()
     _PARTS = _ChallengeResponse_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Write a header at `offset`, and the message behind it; returns itself."""
+        view = self._buffer if buffer is self._source else _view_of(buffer, "ChallengeResponse", is_written=True)
+        if not 0 <= offset <= len(view) - 24:
+            return self._wrap_with_header(view, offset)
+        view[offset : offset + 8] = _ChallengeResponse_HEAD
+        self._source = buffer
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._cursor = _Cursor(offset + 16, len(view))
+        return self
+
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
@@ -194,7 +207,7 @@ class ChallengeResponse(_Record):
         try:
             view: _Any = buffer if is_bytes else memoryview(buffer)
             head, self.correlation_id, self.cluster_session_id, n3 = _READ_1(view, offset)
-            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+            if head != _ChallengeResponse_HEAD or offset < 0 or not (is_bytes or view.format == "B"):
                 _check_head(HEADER, head, offset, view, 16, 8, 111, 0)
             at = offset + 28
             end = at + n3
@@ -211,7 +224,14 @@ class ChallengeResponse(_Record):
             data4 = bytes(memoryview(self.encoded_credentials))
             if len(data4) > 1073741824:
                 raise _IrregularError
-            parts = [_WRITE_2(_HEAD, self.correlation_id, self.cluster_session_id, len(data4))]
+            parts = [
+                _WRITE_2(
+                    _ChallengeResponse_HEAD,
+                    self.correlation_id,
+                    self.cluster_session_id,
+                    len(data4),
+                ),
+            ]
             parts.append(data4)
             return b"".join(parts)
         except _FAILURES:

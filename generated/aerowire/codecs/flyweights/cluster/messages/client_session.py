@@ -21,6 +21,7 @@ from ...support.records import Record as _Record
 from ...support.records import encode_record as _encode_record
 from ...support.records import put_bytes as _put_bytes
 from ...support.records import read_record as _read_record
+from ...support.writing import Cursor as _Cursor
 from ...support.writing import MessageEncoder as _MessageEncoder
 from ..header import HEADER
 
@@ -35,11 +36,11 @@ _UNPACK_HEADER = HEADER.unpack
 _UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
 _UNPACK_8_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xi").unpack_from
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_ClientSession_HEAD = b"\x0c\x00f\x00o\x00\x11\x00"
 _FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
 _FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
-_HEAD = b"\x0c\x00f\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqiI").unpack_from
 _READ_2 = _Struct("<I").unpack_from
 _WRITE_3 = _Struct("<8sqiI").pack
@@ -164,6 +165,18 @@ class ClientSessionEncoder(_ClientSessionLayout, _MessageEncoder):
     __slots__ = ()
     _PARTS = _ClientSession_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Write a header at `offset`, and the message behind it; returns itself."""
+        view = self._buffer if buffer is self._source else _view_of(buffer, "ClientSession", is_written=True)
+        if not 0 <= offset <= len(view) - 20:
+            return self._wrap_with_header(view, offset)
+        view[offset : offset + 8] = _ClientSession_HEAD
+        self._source = buffer
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._cursor = _Cursor(offset + 12, len(view))
+        return self
+
     @property
     def cluster_session_id(self) -> int:
         """The client's session."""
@@ -233,7 +246,7 @@ class ClientSession(_Record):
         try:
             view: _Any = buffer if is_bytes else memoryview(buffer)
             head, self.cluster_session_id, self.response_stream_id, n3 = _READ_1(view, offset)
-            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+            if head != _ClientSession_HEAD or offset < 0 or not (is_bytes or view.format == "B"):
                 _check_head(HEADER, head, offset, view, 12, 102, 111, 0)
             at = offset + 24
             end = at + n3
@@ -257,7 +270,14 @@ class ClientSession(_Record):
             data5 = self.response_channel.encode("ascii", "surrogateescape")
             if len(data5) > 1073741824:
                 raise _IrregularError
-            parts = [_WRITE_3(_HEAD, self.cluster_session_id, self.response_stream_id, len(data5))]
+            parts = [
+                _WRITE_3(
+                    _ClientSession_HEAD,
+                    self.cluster_session_id,
+                    self.response_stream_id,
+                    len(data5),
+                ),
+            ]
             parts.append(data5)
             data6 = bytes(memoryview(self.encoded_principal))
             if len(data6) > 1073741824:

@@ -20,6 +20,7 @@ from ...support.records import encode_record as _encode_record
 from ...support.records import put_bytes as _put_bytes
 from ...support.records import read_record as _read_record
 from ...support.values import EnumLookup as _EnumLookup
+from ...support.writing import Cursor as _Cursor
 from ...support.writing import MessageEncoder as _MessageEncoder
 from ..enums import ClusterAction
 from ..header import HEADER
@@ -38,11 +39,11 @@ _UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").u
 _UNPACK_24_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xi").unpack_from
 _ClusterAction_of = _EnumLookup(ClusterAction)
 _UNPACK_28_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<28xi").unpack_from
+_ClusterActionRequest_HEAD = b" \x00\x17\x00o\x00\x11\x00"
 _FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
 _FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
-_HEAD = b" \x00\x17\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqqqii").unpack_from
 _WRITE_2 = _Struct("<8sqqqii").pack
 
@@ -169,6 +170,18 @@ class ClusterActionRequestEncoder(_ClusterActionRequestLayout, _MessageEncoder):
     __slots__ = ()
     _PARTS = ()
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Write a header at `offset`, and the message behind it; returns itself."""
+        view = self._buffer if buffer is self._source else _view_of(buffer, "ClusterActionRequest", is_written=True)
+        if not 0 <= offset <= len(view) - 40:
+            return self._wrap_with_header(view, offset)
+        view[offset : offset + 8] = _ClusterActionRequest_HEAD
+        self._source = buffer
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._cursor = _Cursor(offset + 32, len(view))
+        return self
+
     @property
     def leadership_term_id(self) -> int:
         """Term of the leader."""
@@ -266,7 +279,7 @@ class ClusterActionRequest(_Record):
         try:
             view: _Any = buffer if is_bytes else memoryview(buffer)
             head, self.leadership_term_id, self.log_position, self.timestamp, v4, v5 = _READ_1(view, offset)
-            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+            if head != _ClusterActionRequest_HEAD or offset < 0 or not (is_bytes or view.format == "B"):
                 _check_head(HEADER, head, offset, view, 32, 23, 111, 11)
             self.action = _ClusterAction_of[v4]
             self.flags = None if v5 == -2147483648 else v5
@@ -278,7 +291,7 @@ class ClusterActionRequest(_Record):
         """The bytes of the message with its header.  Raises SbeError when a value cannot be written."""
         try:
             return _WRITE_2(
-                _HEAD,
+                _ClusterActionRequest_HEAD,
                 self.leadership_term_id,
                 self.log_position,
                 self.timestamp,

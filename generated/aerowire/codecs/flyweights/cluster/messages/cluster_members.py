@@ -21,6 +21,7 @@ from ...support.records import Record as _Record
 from ...support.records import encode_record as _encode_record
 from ...support.records import put_bytes as _put_bytes
 from ...support.records import read_record as _read_record
+from ...support.writing import Cursor as _Cursor
 from ...support.writing import MessageEncoder as _MessageEncoder
 from ..header import HEADER
 
@@ -34,9 +35,9 @@ _UNPACK_HEADER = HEADER.unpack
 _UNPACK_0_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<i").unpack_from
 _UNPACK_4_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<4xi").unpack_from
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_ClusterMembers_HEAD = b"\x08\x00j\x00o\x00\x11\x00"
 _FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
-_HEAD = b"\x08\x00j\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8siiI").unpack_from
 _WRITE_2 = _Struct("<8siiI").pack
 
@@ -150,6 +151,18 @@ class ClusterMembersEncoder(_ClusterMembersLayout, _MessageEncoder):
     __slots__ = ()
     _PARTS = _ClusterMembers_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Write a header at `offset`, and the message behind it; returns itself."""
+        view = self._buffer if buffer is self._source else _view_of(buffer, "ClusterMembers", is_written=True)
+        if not 0 <= offset <= len(view) - 16:
+            return self._wrap_with_header(view, offset)
+        view[offset : offset + 8] = _ClusterMembers_HEAD
+        self._source = buffer
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._cursor = _Cursor(offset + 8, len(view))
+        return self
+
     @property
     def member_id(self) -> int:
         """Member that took the snapshot."""
@@ -204,7 +217,7 @@ class ClusterMembers(_Record):
         try:
             view: _Any = buffer if is_bytes else memoryview(buffer)
             head, self.member_id, self.high_member_id, n3 = _READ_1(view, offset)
-            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+            if head != _ClusterMembers_HEAD or offset < 0 or not (is_bytes or view.format == "B"):
                 _check_head(HEADER, head, offset, view, 8, 106, 111, 0)
             at = offset + 20
             end = at + n3
@@ -221,7 +234,7 @@ class ClusterMembers(_Record):
             data4 = self.cluster_members.encode("ascii", "surrogateescape")
             if len(data4) > 1073741824:
                 raise _IrregularError
-            parts = [_WRITE_2(_HEAD, self.member_id, self.high_member_id, len(data4))]
+            parts = [_WRITE_2(_ClusterMembers_HEAD, self.member_id, self.high_member_id, len(data4))]
             parts.append(data4)
             return b"".join(parts)
         except _FAILURES:

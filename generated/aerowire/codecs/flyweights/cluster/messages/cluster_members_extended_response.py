@@ -26,6 +26,7 @@ from ...support.records import Record as _Record
 from ...support.records import encode_record as _encode_record
 from ...support.records import put_bytes as _put_bytes
 from ...support.records import read_record as _read_record
+from ...support.writing import Cursor as _Cursor
 from ...support.writing import EntryEncoder as _EntryEncoder
 from ...support.writing import GroupEncoder as _GroupEncoder
 from ...support.writing import MessageEncoder as _MessageEncoder
@@ -51,7 +52,7 @@ _UNPACK_HEADER = HEADER.unpack
 _UNPACK_16_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xi").unpack_from
 _UNPACK_20_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<20xi").unpack_from
 _UNPACK_0_UHH: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<HH").unpack_from
-_HEAD = b"\x18\x00+\x00o\x00\x11\x00"
+_ClusterMembersExtendedResponse_HEAD = b"\x18\x00+\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqqiiHH").unpack_from
 _READ_2 = _Struct("<qqqiI").unpack_from
 _READ_3 = _Struct("<I").unpack_from
@@ -835,6 +836,18 @@ class ClusterMembersExtendedResponseEncoder(_ClusterMembersExtendedResponseLayou
     __slots__ = ()
     _PARTS = _ClusterMembersExtendedResponse_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Write a header at `offset`, and the message behind it; returns itself."""
+        view = self._buffer if buffer is self._source else _view_of(buffer, "ClusterMembersExtendedResponse", is_written=True)
+        if not 0 <= offset <= len(view) - 32:
+            return self._wrap_with_header(view, offset)
+        view[offset : offset + 8] = _ClusterMembersExtendedResponse_HEAD
+        self._source = buffer
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._cursor = _Cursor(offset + 24, len(view))
+        return self
+
     @property
     def correlation_id(self) -> int:
         """Number of the query that is answered."""
@@ -1150,7 +1163,7 @@ class ClusterMembersExtendedResponse(_Record):
                 b5,
                 n6,
             ) = _READ_1(view, offset)
-            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+            if head != _ClusterMembersExtendedResponse_HEAD or offset < 0 or not (is_bytes or view.format == "B"):
                 _check_head(HEADER, head, offset, view, 24, 43, 111, 0)
             at = offset + 36
             if b5 != 28:
@@ -1173,7 +1186,7 @@ class ClusterMembersExtendedResponse(_Record):
                 raise _IrregularError
             parts = [
                 _WRITE_13(
-                    _HEAD,
+                    _ClusterMembersExtendedResponse_HEAD,
                     self.correlation_id,
                     self.current_time_ns,
                     self.leader_member_id,

@@ -20,6 +20,7 @@ from ...support.records import encode_record as _encode_record
 from ...support.records import put_bytes as _put_bytes
 from ...support.records import read_record as _read_record
 from ...support.values import OptionalEnumLookup as _OptionalEnumLookup
+from ...support.writing import Cursor as _Cursor
 from ...support.writing import MessageEncoder as _MessageEncoder
 from ..enums import BooleanType
 from ..header import HEADER
@@ -35,11 +36,11 @@ _UNPACK_HEADER = HEADER.unpack
 _UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
 _UNPACK_8_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xi").unpack_from
 _BooleanType_or_none_of = _OptionalEnumLookup(BooleanType, -2147483648)
+_ClusterMembersQuery_HEAD = b"\x0c\x00\x22\x00o\x00\x11\x00"
 _FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
 _FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
-_HEAD = b"\x0c\x00\x22\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqi").unpack_from
 _WRITE_2 = _Struct("<8sqi").pack
 
@@ -126,6 +127,18 @@ class ClusterMembersQueryEncoder(_ClusterMembersQueryLayout, _MessageEncoder):
     __slots__ = ()
     _PARTS = ()
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Write a header at `offset`, and the message behind it; returns itself."""
+        view = self._buffer if buffer is self._source else _view_of(buffer, "ClusterMembersQuery", is_written=True)
+        if not 0 <= offset <= len(view) - 20:
+            return self._wrap_with_header(view, offset)
+        view[offset : offset + 8] = _ClusterMembersQuery_HEAD
+        self._source = buffer
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._cursor = _Cursor(offset + 12, len(view))
+        return self
+
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
@@ -174,7 +187,7 @@ class ClusterMembersQuery(_Record):
         try:
             view: _Any = buffer if is_bytes else memoryview(buffer)
             head, self.correlation_id, v2 = _READ_1(view, offset)
-            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+            if head != _ClusterMembersQuery_HEAD or offset < 0 or not (is_bytes or view.format == "B"):
                 _check_head(HEADER, head, offset, view, 12, 34, 111, 5)
             self.extended = _BooleanType_or_none_of[v2]
         except _FAILURES:
@@ -185,7 +198,7 @@ class ClusterMembersQuery(_Record):
         """The bytes of the message with its header.  Raises SbeError when a value cannot be written."""
         try:
             return _WRITE_2(
-                _HEAD,
+                _ClusterMembersQuery_HEAD,
                 self.correlation_id,
                 -2147483648 if self.extended is None else self.extended,
             )

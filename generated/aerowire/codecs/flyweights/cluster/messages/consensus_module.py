@@ -19,6 +19,7 @@ from ...support.records import Record as _Record
 from ...support.records import encode_record as _encode_record
 from ...support.records import put_bytes as _put_bytes
 from ...support.records import read_record as _read_record
+from ...support.writing import Cursor as _Cursor
 from ...support.writing import MessageEncoder as _MessageEncoder
 from ..header import HEADER
 
@@ -34,11 +35,11 @@ _UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpac
 _UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
 _UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
 _UNPACK_24_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xi").unpack_from
+_ConsensusModule_HEAD = b"\x1c\x00i\x00o\x00\x11\x00"
 _FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
 _FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
-_HEAD = b"\x1c\x00i\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqqqi").unpack_from
 _WRITE_2 = _Struct("<8sqqqi").pack
 
@@ -181,6 +182,18 @@ class ConsensusModuleEncoder(_ConsensusModuleLayout, _MessageEncoder):
     __slots__ = ()
     _PARTS = ()
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Write a header at `offset`, and the message behind it; returns itself."""
+        view = self._buffer if buffer is self._source else _view_of(buffer, "ConsensusModule", is_written=True)
+        if not 0 <= offset <= len(view) - 36:
+            return self._wrap_with_header(view, offset)
+        view[offset : offset + 8] = _ConsensusModule_HEAD
+        self._source = buffer
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._cursor = _Cursor(offset + 28, len(view))
+        return self
+
     @property
     def next_session_id(self) -> int:
         """Number of the next session of a client."""
@@ -273,7 +286,7 @@ class ConsensusModule(_Record):
         try:
             view: _Any = buffer if is_bytes else memoryview(buffer)
             head, self.next_session_id, v2, v3, v4 = _READ_1(view, offset)
-            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+            if head != _ConsensusModule_HEAD or offset < 0 or not (is_bytes or view.format == "B"):
                 _check_head(HEADER, head, offset, view, 28, 105, 111, 3)
             self.next_service_session_id = None if v2 == -9223372036854775808 else v2
             self.log_service_session_id = None if v3 == -9223372036854775808 else v3
@@ -286,7 +299,7 @@ class ConsensusModule(_Record):
         """The bytes of the message with its header.  Raises SbeError when a value cannot be written."""
         try:
             return _WRITE_2(
-                _HEAD,
+                _ConsensusModule_HEAD,
                 self.next_session_id,
                 -9223372036854775808 if self.next_service_session_id is None else self.next_service_session_id,
                 -9223372036854775808 if self.log_service_session_id is None else self.log_service_session_id,

@@ -23,6 +23,7 @@ from ...support.records import put_bytes as _put_bytes
 from ...support.records import read_record as _read_record
 from ...support.values import EnumLookup as _EnumLookup
 from ...support.values import OptionalEnumLookup as _OptionalEnumLookup
+from ...support.writing import Cursor as _Cursor
 from ...support.writing import MessageEncoder as _MessageEncoder
 from ..enums import BooleanType
 from ..header import HEADER
@@ -46,11 +47,11 @@ _UNPACK_32_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<32xi").u
 _UNPACK_36_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<36xi").unpack_from
 _BooleanType_or_none_of = _OptionalEnumLookup(BooleanType, -2147483648)
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_JoinLog_HEAD = b"(\x00(\x00o\x00\x11\x00"
 _FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
 _FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
-_HEAD = b"(\x00(\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqqiiiiiiI").unpack_from
 _WRITE_2 = _Struct("<8sqqiiiiiiI").pack
 
@@ -253,6 +254,18 @@ class JoinLogEncoder(_JoinLogLayout, _MessageEncoder):
     __slots__ = ()
     _PARTS = _JoinLog_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Write a header at `offset`, and the message behind it; returns itself."""
+        view = self._buffer if buffer is self._source else _view_of(buffer, "JoinLog", is_written=True)
+        if not 0 <= offset <= len(view) - 48:
+            return self._wrap_with_header(view, offset)
+        view[offset : offset + 8] = _JoinLog_HEAD
+        self._source = buffer
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._cursor = _Cursor(offset + 40, len(view))
+        return self
+
     @property
     def log_position(self) -> int:
         """Where in the log to begin."""
@@ -416,7 +429,7 @@ class JoinLog(_Record):
                 v8,
                 n9,
             ) = _READ_1(view, offset)
-            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+            if head != _JoinLog_HEAD or offset < 0 or not (is_bytes or view.format == "B"):
                 _check_head(HEADER, head, offset, view, 40, 40, 111, 16)
             self.is_startup = _BooleanType_of[v6]
             self.is_standby = _BooleanType_or_none_of[v8]
@@ -437,7 +450,7 @@ class JoinLog(_Record):
                 raise _IrregularError
             parts = [
                 _WRITE_2(
-                    _HEAD,
+                    _JoinLog_HEAD,
                     self.log_position,
                     self.max_log_position,
                     self.member_id,

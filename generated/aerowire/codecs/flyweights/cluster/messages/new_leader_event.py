@@ -21,6 +21,7 @@ from ...support.records import Record as _Record
 from ...support.records import encode_record as _encode_record
 from ...support.records import put_bytes as _put_bytes
 from ...support.records import read_record as _read_record
+from ...support.writing import Cursor as _Cursor
 from ...support.writing import MessageEncoder as _MessageEncoder
 from ..header import HEADER
 
@@ -36,11 +37,11 @@ _UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpac
 _UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
 _UNPACK_16_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xi").unpack_from
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_NewLeaderEvent_HEAD = b"\x14\x00\x06\x00o\x00\x11\x00"
 _FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
 _FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
-_HEAD = b"\x14\x00\x06\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqqiI").unpack_from
 _WRITE_2 = _Struct("<8sqqiI").pack
 
@@ -167,6 +168,18 @@ class NewLeaderEventEncoder(_NewLeaderEventLayout, _MessageEncoder):
     __slots__ = ()
     _PARTS = _NewLeaderEvent_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Write a header at `offset`, and the message behind it; returns itself."""
+        view = self._buffer if buffer is self._source else _view_of(buffer, "NewLeaderEvent", is_written=True)
+        if not 0 <= offset <= len(view) - 28:
+            return self._wrap_with_header(view, offset)
+        view[offset : offset + 8] = _NewLeaderEvent_HEAD
+        self._source = buffer
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._cursor = _Cursor(offset + 20, len(view))
+        return self
+
     @property
     def leadership_term_id(self) -> int:
         """Term of the new leader."""
@@ -240,7 +253,7 @@ class NewLeaderEvent(_Record):
         try:
             view: _Any = buffer if is_bytes else memoryview(buffer)
             head, self.leadership_term_id, self.cluster_session_id, self.leader_member_id, n4 = _READ_1(view, offset)
-            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+            if head != _NewLeaderEvent_HEAD or offset < 0 or not (is_bytes or view.format == "B"):
                 _check_head(HEADER, head, offset, view, 20, 6, 111, 0)
             at = offset + 32
             end = at + n4
@@ -259,7 +272,7 @@ class NewLeaderEvent(_Record):
                 raise _IrregularError
             parts = [
                 _WRITE_2(
-                    _HEAD,
+                    _NewLeaderEvent_HEAD,
                     self.leadership_term_id,
                     self.cluster_session_id,
                     self.leader_member_id,

@@ -20,6 +20,7 @@ from ...support.records import encode_record as _encode_record
 from ...support.records import put_bytes as _put_bytes
 from ...support.records import read_record as _read_record
 from ...support.values import EnumLookup as _EnumLookup
+from ...support.writing import Cursor as _Cursor
 from ...support.writing import MessageEncoder as _MessageEncoder
 from ..enums import BooleanType
 from ..header import HEADER
@@ -47,11 +48,11 @@ _UNPACK_80_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<80xi").u
 _UNPACK_84_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<84xi").unpack_from
 _BooleanType_of = _EnumLookup(BooleanType)
 _UNPACK_88_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<88xq").unpack_from
+_NewLeadershipTerm_HEAD = b"`\x005\x00o\x00\x11\x00"
 _FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
 _FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
-_HEAD = b"`\x005\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqqqqqqqqqiiiiq").unpack_from
 _WRITE_2 = _Struct("<8sqqqqqqqqqiiiiq").pack
 
@@ -350,6 +351,18 @@ class NewLeadershipTermEncoder(_NewLeadershipTermLayout, _MessageEncoder):
     __slots__ = ()
     _PARTS = ()
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Write a header at `offset`, and the message behind it; returns itself."""
+        view = self._buffer if buffer is self._source else _view_of(buffer, "NewLeadershipTerm", is_written=True)
+        if not 0 <= offset <= len(view) - 104:
+            return self._wrap_with_header(view, offset)
+        view[offset : offset + 8] = _NewLeadershipTerm_HEAD
+        self._source = buffer
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._cursor = _Cursor(offset + 96, len(view))
+        return self
+
     @property
     def log_leadership_term_id(self) -> int:
         """Latest term in the log of the member that is addressed."""
@@ -599,7 +612,7 @@ class NewLeadershipTerm(_Record):
                 v13,
                 self.commit_position,
             ) = _READ_1(view, offset)
-            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+            if head != _NewLeadershipTerm_HEAD or offset < 0 or not (is_bytes or view.format == "B"):
                 _check_head(HEADER, head, offset, view, 96, 53, 111, 15)
             self.app_version = None if v12 == 0 else v12
             self.is_startup = _BooleanType_of[v13]
@@ -611,7 +624,7 @@ class NewLeadershipTerm(_Record):
         """The bytes of the message with its header.  Raises SbeError when a value cannot be written."""
         try:
             return _WRITE_2(
-                _HEAD,
+                _NewLeadershipTerm_HEAD,
                 self.log_leadership_term_id,
                 self.next_leadership_term_id,
                 self.next_term_base_log_position,

@@ -20,6 +20,7 @@ from ...support.records import encode_record as _encode_record
 from ...support.records import put_bytes as _put_bytes
 from ...support.records import read_record as _read_record
 from ...support.values import OptionalEnumLookup as _OptionalEnumLookup
+from ...support.writing import Cursor as _Cursor
 from ...support.writing import MessageEncoder as _MessageEncoder
 from ..enums import ClusterTimeUnit
 from ..header import HEADER
@@ -41,11 +42,11 @@ _UNPACK_36_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<36xi").u
 _UNPACK_40_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<40xi").unpack_from
 _ClusterTimeUnit_or_none_of = _OptionalEnumLookup(ClusterTimeUnit, -2147483648)
 _UNPACK_44_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<44xi").unpack_from
+_NewLeadershipTermEvent_HEAD = b"0\x00\x18\x00o\x00\x11\x00"
 _FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
 _FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
-_HEAD = b"0\x00\x18\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqqqqiiii").unpack_from
 _WRITE_2 = _Struct("<8sqqqqiiii").pack
 
@@ -225,6 +226,18 @@ class NewLeadershipTermEventEncoder(_NewLeadershipTermEventLayout, _MessageEncod
     __slots__ = ()
     _PARTS = ()
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Write a header at `offset`, and the message behind it; returns itself."""
+        view = self._buffer if buffer is self._source else _view_of(buffer, "NewLeadershipTermEvent", is_written=True)
+        if not 0 <= offset <= len(view) - 56:
+            return self._wrap_with_header(view, offset)
+        view[offset : offset + 8] = _NewLeadershipTermEvent_HEAD
+        self._source = buffer
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._cursor = _Cursor(offset + 48, len(view))
+        return self
+
     @property
     def leadership_term_id(self) -> int:
         """Term that begins."""
@@ -381,7 +394,7 @@ class NewLeadershipTermEvent(_Record):
                 v7,
                 v8,
             ) = _READ_1(view, offset)
-            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+            if head != _NewLeadershipTermEvent_HEAD or offset < 0 or not (is_bytes or view.format == "B"):
                 _check_head(HEADER, head, offset, view, 48, 24, 111, 4)
             self.time_unit = _ClusterTimeUnit_or_none_of[v7]
             self.app_version = None if v8 == 0 else v8
@@ -393,7 +406,7 @@ class NewLeadershipTermEvent(_Record):
         """The bytes of the message with its header.  Raises SbeError when a value cannot be written."""
         try:
             return _WRITE_2(
-                _HEAD,
+                _NewLeadershipTermEvent_HEAD,
                 self.leadership_term_id,
                 self.log_position,
                 self.timestamp,

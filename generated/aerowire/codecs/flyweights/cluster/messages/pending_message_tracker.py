@@ -19,6 +19,7 @@ from ...support.records import Record as _Record
 from ...support.records import encode_record as _encode_record
 from ...support.records import put_bytes as _put_bytes
 from ...support.records import read_record as _read_record
+from ...support.writing import Cursor as _Cursor
 from ...support.writing import MessageEncoder as _MessageEncoder
 from ..header import HEADER
 
@@ -34,11 +35,11 @@ _UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpac
 _UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unpack_from
 _UNPACK_16_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xi").unpack_from
 _UNPACK_20_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<20xi").unpack_from
+_PendingMessageTracker_HEAD = b"\x18\x00k\x00o\x00\x11\x00"
 _FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
 _FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
-_HEAD = b"\x18\x00k\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqqii").unpack_from
 _WRITE_2 = _Struct("<8sqqii").pack
 
@@ -159,6 +160,18 @@ class PendingMessageTrackerEncoder(_PendingMessageTrackerLayout, _MessageEncoder
     __slots__ = ()
     _PARTS = ()
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Write a header at `offset`, and the message behind it; returns itself."""
+        view = self._buffer if buffer is self._source else _view_of(buffer, "PendingMessageTracker", is_written=True)
+        if not 0 <= offset <= len(view) - 32:
+            return self._wrap_with_header(view, offset)
+        view[offset : offset + 8] = _PendingMessageTracker_HEAD
+        self._source = buffer
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._cursor = _Cursor(offset + 24, len(view))
+        return self
+
     @property
     def next_service_session_id(self) -> int:
         """Number of the next message that a service sends to the cluster."""
@@ -238,7 +251,7 @@ class PendingMessageTracker(_Record):
         try:
             view: _Any = buffer if is_bytes else memoryview(buffer)
             head, self.next_service_session_id, self.log_service_session_id, v3, self.service_id = _READ_1(view, offset)
-            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+            if head != _PendingMessageTracker_HEAD or offset < 0 or not (is_bytes or view.format == "B"):
                 _check_head(HEADER, head, offset, view, 24, 107, 111, 0)
             self.pending_message_capacity = None if v3 == 0 else v3
         except _FAILURES:
@@ -249,7 +262,7 @@ class PendingMessageTracker(_Record):
         """The bytes of the message with its header.  Raises SbeError when a value cannot be written."""
         try:
             return _WRITE_2(
-                _HEAD,
+                _PendingMessageTracker_HEAD,
                 self.next_service_session_id,
                 self.log_service_session_id,
                 0 if self.pending_message_capacity is None else self.pending_message_capacity,

@@ -20,6 +20,7 @@ from ...support.records import encode_record as _encode_record
 from ...support.records import put_bytes as _put_bytes
 from ...support.records import read_record as _read_record
 from ...support.values import EnumLookup as _EnumLookup
+from ...support.writing import Cursor as _Cursor
 from ...support.writing import MessageEncoder as _MessageEncoder
 from ..enums import BooleanType
 from ..header import HEADER
@@ -34,9 +35,9 @@ _UNPACK_HEADER = HEADER.unpack
 _UNPACK_0_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<i").unpack_from
 _UNPACK_4_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<4xi").unpack_from
 _BooleanType_of = _EnumLookup(BooleanType)
+_RemoveMember_HEAD = b"\x08\x00#\x00o\x00\x11\x00"
 _FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
-_HEAD = b"\x08\x00#\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sii").unpack_from
 _WRITE_2 = _Struct("<8sii").pack
 
@@ -124,6 +125,18 @@ class RemoveMemberEncoder(_RemoveMemberLayout, _MessageEncoder):
     __slots__ = ()
     _PARTS = ()
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Write a header at `offset`, and the message behind it; returns itself."""
+        view = self._buffer if buffer is self._source else _view_of(buffer, "RemoveMember", is_written=True)
+        if not 0 <= offset <= len(view) - 16:
+            return self._wrap_with_header(view, offset)
+        view[offset : offset + 8] = _RemoveMember_HEAD
+        self._source = buffer
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._cursor = _Cursor(offset + 8, len(view))
+        return self
+
     @property
     def member_id(self) -> int:
         """Member to remove."""
@@ -171,7 +184,7 @@ class RemoveMember(_Record):
         try:
             view: _Any = buffer if is_bytes else memoryview(buffer)
             head, self.member_id, v2 = _READ_1(view, offset)
-            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+            if head != _RemoveMember_HEAD or offset < 0 or not (is_bytes or view.format == "B"):
                 _check_head(HEADER, head, offset, view, 8, 35, 111, 0)
             self.is_passive = _BooleanType_of[v2]
         except _FAILURES:
@@ -181,7 +194,7 @@ class RemoveMember(_Record):
     def encode(self) -> bytes:
         """The bytes of the message with its header.  Raises SbeError when a value cannot be written."""
         try:
-            return _WRITE_2(_HEAD, self.member_id, self.is_passive)
+            return _WRITE_2(_RemoveMember_HEAD, self.member_id, self.is_passive)
         except _FAILURES:
             return _encode_record(self, RemoveMemberEncoder)
 

@@ -19,6 +19,7 @@ from ...support.records import Record as _Record
 from ...support.records import encode_record as _encode_record
 from ...support.records import put_bytes as _put_bytes
 from ...support.records import read_record as _read_record
+from ...support.writing import Cursor as _Cursor
 from ...support.writing import MessageEncoder as _MessageEncoder
 from ..header import HEADER
 
@@ -35,11 +36,11 @@ _UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unp
 _UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
 _UNPACK_24_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xq").unpack_from
 _UNPACK_32_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<32xi").unpack_from
+_ServiceAck_HEAD = b"$\x00!\x00o\x00\x11\x00"
 _FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
 _FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
-_HEAD = b"$\x00!\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqqqqi").unpack_from
 _WRITE_2 = _Struct("<8sqqqqi").pack
 
@@ -174,6 +175,18 @@ class ServiceAckEncoder(_ServiceAckLayout, _MessageEncoder):
     __slots__ = ()
     _PARTS = ()
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Write a header at `offset`, and the message behind it; returns itself."""
+        view = self._buffer if buffer is self._source else _view_of(buffer, "ServiceAck", is_written=True)
+        if not 0 <= offset <= len(view) - 44:
+            return self._wrap_with_header(view, offset)
+        view[offset : offset + 8] = _ServiceAck_HEAD
+        self._source = buffer
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._cursor = _Cursor(offset + 36, len(view))
+        return self
+
     @property
     def log_position(self) -> int:
         """Position in the log that the service has come to."""
@@ -269,7 +282,7 @@ class ServiceAck(_Record):
                 self.relevant_id,
                 self.service_id,
             ) = _READ_1(view, offset)
-            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+            if head != _ServiceAck_HEAD or offset < 0 or not (is_bytes or view.format == "B"):
                 _check_head(HEADER, head, offset, view, 36, 33, 111, 0)
         except _FAILURES:
             return _read_record(cls, ServiceAckDecoder().wrap_and_apply_header(buffer, offset))
@@ -279,7 +292,7 @@ class ServiceAck(_Record):
         """The bytes of the message with its header.  Raises SbeError when a value cannot be written."""
         try:
             return _WRITE_2(
-                _HEAD,
+                _ServiceAck_HEAD,
                 self.log_position,
                 self.timestamp,
                 self.ack_id,

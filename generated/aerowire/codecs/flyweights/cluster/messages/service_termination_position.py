@@ -20,6 +20,7 @@ from ...support.records import encode_record as _encode_record
 from ...support.records import put_bytes as _put_bytes
 from ...support.records import read_record as _read_record
 from ...support.values import EnumLookup as _EnumLookup
+from ...support.writing import Cursor as _Cursor
 from ...support.writing import MessageEncoder as _MessageEncoder
 from ..enums import BooleanType
 from ..header import HEADER
@@ -35,11 +36,11 @@ _UNPACK_HEADER = HEADER.unpack
 _UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
 _UNPACK_8_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xi").unpack_from
 _BooleanType_of = _EnumLookup(BooleanType)
+_ServiceTerminationPosition_HEAD = b"\x0c\x00*\x00o\x00\x11\x00"
 _FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
 _FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
-_HEAD = b"\x0c\x00*\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqi").unpack_from
 _WRITE_2 = _Struct("<8sqi").pack
 
@@ -126,6 +127,18 @@ class ServiceTerminationPositionEncoder(_ServiceTerminationPositionLayout, _Mess
     __slots__ = ()
     _PARTS = ()
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Write a header at `offset`, and the message behind it; returns itself."""
+        view = self._buffer if buffer is self._source else _view_of(buffer, "ServiceTerminationPosition", is_written=True)
+        if not 0 <= offset <= len(view) - 20:
+            return self._wrap_with_header(view, offset)
+        view[offset : offset + 8] = _ServiceTerminationPosition_HEAD
+        self._source = buffer
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._cursor = _Cursor(offset + 12, len(view))
+        return self
+
     @property
     def log_position(self) -> int:
         """Position in the log to end at."""
@@ -174,7 +187,7 @@ class ServiceTerminationPosition(_Record):
         try:
             view: _Any = buffer if is_bytes else memoryview(buffer)
             head, self.log_position, v2 = _READ_1(view, offset)
-            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+            if head != _ServiceTerminationPosition_HEAD or offset < 0 or not (is_bytes or view.format == "B"):
                 _check_head(HEADER, head, offset, view, 12, 42, 111, 17)
             self.ack_required = _BooleanType_of[v2]
         except _FAILURES:
@@ -185,7 +198,7 @@ class ServiceTerminationPosition(_Record):
         """The bytes of the message with its header.  Raises SbeError when a value cannot be written."""
         try:
             return _WRITE_2(
-                _HEAD,
+                _ServiceTerminationPosition_HEAD,
                 self.log_position,
                 -2147483648 if self.ack_required is None else self.ack_required,
             )

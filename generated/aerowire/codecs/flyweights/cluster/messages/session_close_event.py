@@ -20,6 +20,7 @@ from ...support.records import encode_record as _encode_record
 from ...support.records import put_bytes as _put_bytes
 from ...support.records import read_record as _read_record
 from ...support.values import EnumLookup as _EnumLookup
+from ...support.writing import Cursor as _Cursor
 from ...support.writing import MessageEncoder as _MessageEncoder
 from ..enums import CloseReason
 from ..header import HEADER
@@ -37,11 +38,11 @@ _UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unp
 _UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
 _UNPACK_24_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xi").unpack_from
 _CloseReason_of = _EnumLookup(CloseReason)
+_SessionCloseEvent_HEAD = b"\x1c\x00\x16\x00o\x00\x11\x00"
 _FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
 _FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
-_HEAD = b"\x1c\x00\x16\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqqqi").unpack_from
 _WRITE_2 = _Struct("<8sqqqi").pack
 
@@ -149,6 +150,18 @@ class SessionCloseEventEncoder(_SessionCloseEventLayout, _MessageEncoder):
     __slots__ = ()
     _PARTS = ()
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Write a header at `offset`, and the message behind it; returns itself."""
+        view = self._buffer if buffer is self._source else _view_of(buffer, "SessionCloseEvent", is_written=True)
+        if not 0 <= offset <= len(view) - 36:
+            return self._wrap_with_header(view, offset)
+        view[offset : offset + 8] = _SessionCloseEvent_HEAD
+        self._source = buffer
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._cursor = _Cursor(offset + 28, len(view))
+        return self
+
     @property
     def leadership_term_id(self) -> int:
         """Term of the leader."""
@@ -221,7 +234,7 @@ class SessionCloseEvent(_Record):
         try:
             view: _Any = buffer if is_bytes else memoryview(buffer)
             head, self.leadership_term_id, self.cluster_session_id, self.timestamp, v4 = _READ_1(view, offset)
-            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+            if head != _SessionCloseEvent_HEAD or offset < 0 or not (is_bytes or view.format == "B"):
                 _check_head(HEADER, head, offset, view, 28, 22, 111, 0)
             self.close_reason = _CloseReason_of[v4]
         except _FAILURES:
@@ -232,7 +245,7 @@ class SessionCloseEvent(_Record):
         """The bytes of the message with its header.  Raises SbeError when a value cannot be written."""
         try:
             return _WRITE_2(
-                _HEAD,
+                _SessionCloseEvent_HEAD,
                 self.leadership_term_id,
                 self.cluster_session_id,
                 self.timestamp,

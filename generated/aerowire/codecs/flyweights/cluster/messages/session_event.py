@@ -22,6 +22,7 @@ from ...support.records import encode_record as _encode_record
 from ...support.records import put_bytes as _put_bytes
 from ...support.records import read_record as _read_record
 from ...support.values import EnumLookup as _EnumLookup
+from ...support.writing import Cursor as _Cursor
 from ...support.writing import MessageEncoder as _MessageEncoder
 from ..enums import EventCode
 from ..header import HEADER
@@ -43,11 +44,11 @@ _EventCode_of = _EnumLookup(EventCode)
 _UNPACK_32_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<32xi").unpack_from
 _UNPACK_36_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<36xq").unpack_from
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_SessionEvent_HEAD = b",\x00\x02\x00o\x00\x11\x00"
 _FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
 _FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
-_HEAD = b",\x00\x02\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqqqiiiqI").unpack_from
 _WRITE_2 = _Struct("<8sqqqiiiqI").pack
 
@@ -245,6 +246,18 @@ class SessionEventEncoder(_SessionEventLayout, _MessageEncoder):
     __slots__ = ()
     _PARTS = _SessionEvent_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Write a header at `offset`, and the message behind it; returns itself."""
+        view = self._buffer if buffer is self._source else _view_of(buffer, "SessionEvent", is_written=True)
+        if not 0 <= offset <= len(view) - 52:
+            return self._wrap_with_header(view, offset)
+        view[offset : offset + 8] = _SessionEvent_HEAD
+        self._source = buffer
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._cursor = _Cursor(offset + 44, len(view))
+        return self
+
     @property
     def cluster_session_id(self) -> int:
         """The client's session."""
@@ -398,7 +411,7 @@ class SessionEvent(_Record):
                 v7,
                 n8,
             ) = _READ_1(view, offset)
-            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+            if head != _SessionEvent_HEAD or offset < 0 or not (is_bytes or view.format == "B"):
                 _check_head(HEADER, head, offset, view, 44, 2, 111, 13)
             self.code = _EventCode_of[v5]
             self.version = None if v6 == 0 else v6
@@ -420,7 +433,7 @@ class SessionEvent(_Record):
                 raise _IrregularError
             parts = [
                 _WRITE_2(
-                    _HEAD,
+                    _SessionEvent_HEAD,
                     self.cluster_session_id,
                     self.correlation_id,
                     self.leadership_term_id,

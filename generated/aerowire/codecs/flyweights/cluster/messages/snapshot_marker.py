@@ -21,6 +21,7 @@ from ...support.records import put_bytes as _put_bytes
 from ...support.records import read_record as _read_record
 from ...support.values import EnumLookup as _EnumLookup
 from ...support.values import OptionalEnumLookup as _OptionalEnumLookup
+from ...support.writing import Cursor as _Cursor
 from ...support.writing import MessageEncoder as _MessageEncoder
 from ..enums import ClusterTimeUnit, SnapshotMark
 from ..header import HEADER
@@ -42,11 +43,11 @@ _SnapshotMark_of = _EnumLookup(SnapshotMark)
 _UNPACK_32_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<32xi").unpack_from
 _ClusterTimeUnit_or_none_of = _OptionalEnumLookup(ClusterTimeUnit, -2147483648)
 _UNPACK_36_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<36xi").unpack_from
+_SnapshotMarker_HEAD = b"(\x00d\x00o\x00\x11\x00"
 _FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
 _FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
-_HEAD = b"(\x00d\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqqqiiii").unpack_from
 _WRITE_2 = _Struct("<8sqqqiiii").pack
 
@@ -202,6 +203,18 @@ class SnapshotMarkerEncoder(_SnapshotMarkerLayout, _MessageEncoder):
     __slots__ = ()
     _PARTS = ()
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Write a header at `offset`, and the message behind it; returns itself."""
+        view = self._buffer if buffer is self._source else _view_of(buffer, "SnapshotMarker", is_written=True)
+        if not 0 <= offset <= len(view) - 48:
+            return self._wrap_with_header(view, offset)
+        view[offset : offset + 8] = _SnapshotMarker_HEAD
+        self._source = buffer
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._cursor = _Cursor(offset + 40, len(view))
+        return self
+
     @property
     def type_id(self) -> int:
         """What the snapshot is of: 1 the consensus module, 2 a service."""
@@ -333,7 +346,7 @@ class SnapshotMarker(_Record):
         try:
             view: _Any = buffer if is_bytes else memoryview(buffer)
             head, self.type_id, self.log_position, self.leadership_term_id, self.index, v5, v6, v7 = _READ_1(view, offset)
-            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+            if head != _SnapshotMarker_HEAD or offset < 0 or not (is_bytes or view.format == "B"):
                 _check_head(HEADER, head, offset, view, 40, 100, 111, 4)
             self.mark = _SnapshotMark_of[v5]
             self.time_unit = _ClusterTimeUnit_or_none_of[v6]
@@ -346,7 +359,7 @@ class SnapshotMarker(_Record):
         """The bytes of the message with its header.  Raises SbeError when a value cannot be written."""
         try:
             return _WRITE_2(
-                _HEAD,
+                _SnapshotMarker_HEAD,
                 self.type_id,
                 self.log_position,
                 self.leadership_term_id,

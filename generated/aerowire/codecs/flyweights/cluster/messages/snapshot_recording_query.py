@@ -19,6 +19,7 @@ from ...support.records import Record as _Record
 from ...support.records import encode_record as _encode_record
 from ...support.records import put_bytes as _put_bytes
 from ...support.records import read_record as _read_record
+from ...support.writing import Cursor as _Cursor
 from ...support.writing import MessageEncoder as _MessageEncoder
 from ..header import HEADER
 
@@ -32,11 +33,11 @@ _CODEC_i = _Struct("<i")
 _UNPACK_HEADER = HEADER.unpack
 _UNPACK_0_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<q").unpack_from
 _UNPACK_8_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xi").unpack_from
+_SnapshotRecordingQuery_HEAD = b"\x0c\x00H\x00o\x00\x11\x00"
 _FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
 _FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
-_HEAD = b"\x0c\x00H\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqi").unpack_from
 _WRITE_2 = _Struct("<8sqi").pack
 
@@ -126,6 +127,18 @@ class SnapshotRecordingQueryEncoder(_SnapshotRecordingQueryLayout, _MessageEncod
     __slots__ = ()
     _PARTS = ()
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Write a header at `offset`, and the message behind it; returns itself."""
+        view = self._buffer if buffer is self._source else _view_of(buffer, "SnapshotRecordingQuery", is_written=True)
+        if not 0 <= offset <= len(view) - 20:
+            return self._wrap_with_header(view, offset)
+        view[offset : offset + 8] = _SnapshotRecordingQuery_HEAD
+        self._source = buffer
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._cursor = _Cursor(offset + 12, len(view))
+        return self
+
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
@@ -173,7 +186,7 @@ class SnapshotRecordingQuery(_Record):
         try:
             view: _Any = buffer if is_bytes else memoryview(buffer)
             head, self.correlation_id, self.request_member_id = _READ_1(view, offset)
-            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+            if head != _SnapshotRecordingQuery_HEAD or offset < 0 or not (is_bytes or view.format == "B"):
                 _check_head(HEADER, head, offset, view, 12, 72, 111, 0)
         except _FAILURES:
             return _read_record(cls, SnapshotRecordingQueryDecoder().wrap_and_apply_header(buffer, offset))
@@ -182,7 +195,7 @@ class SnapshotRecordingQuery(_Record):
     def encode(self) -> bytes:
         """The bytes of the message with its header.  Raises SbeError when a value cannot be written."""
         try:
-            return _WRITE_2(_HEAD, self.correlation_id, self.request_member_id)
+            return _WRITE_2(_SnapshotRecordingQuery_HEAD, self.correlation_id, self.request_member_id)
         except _FAILURES:
             return _encode_record(self, SnapshotRecordingQueryEncoder)
 

@@ -27,6 +27,7 @@ from ...support.records import Record as _Record
 from ...support.records import encode_record as _encode_record
 from ...support.records import put_bytes as _put_bytes
 from ...support.records import read_record as _read_record
+from ...support.writing import Cursor as _Cursor
 from ...support.writing import EntryEncoder as _EntryEncoder
 from ...support.writing import GroupEncoder as _GroupEncoder
 from ...support.writing import MessageEncoder as _MessageEncoder
@@ -52,7 +53,7 @@ _PACK_i = _CODEC_i.pack_into
 _UNPACK_HEADER = HEADER.unpack
 _UNPACK_0_UHH: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<HH").unpack_from
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
-_HEAD = b"\x08\x00I\x00o\x00\x11\x00"
+_SnapshotRecordings_HEAD = b"\x08\x00I\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqHH").unpack_from
 _ROWS_2 = _Struct("<qqqqqi").iter_unpack
 _READ_3 = _Struct("<I").unpack_from
@@ -377,6 +378,18 @@ class SnapshotRecordingsEncoder(_SnapshotRecordingsLayout, _MessageEncoder):
     __slots__ = ()
     _PARTS = _SnapshotRecordings_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Write a header at `offset`, and the message behind it; returns itself."""
+        view = self._buffer if buffer is self._source else _view_of(buffer, "SnapshotRecordings", is_written=True)
+        if not 0 <= offset <= len(view) - 16:
+            return self._wrap_with_header(view, offset)
+        view[offset : offset + 8] = _SnapshotRecordings_HEAD
+        self._source = buffer
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._cursor = _Cursor(offset + 8, len(view))
+        return self
+
     @property
     def correlation_id(self) -> int:
         """Number of the query that is answered."""
@@ -446,7 +459,7 @@ class SnapshotRecordings(_Record):
         try:
             view: _Any = buffer if is_bytes else memoryview(buffer)
             head, self.correlation_id, b2, n3 = _READ_1(view, offset)
-            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+            if head != _SnapshotRecordings_HEAD or offset < 0 or not (is_bytes or view.format == "B"):
                 _check_head(HEADER, head, offset, view, 8, 73, 111, 0)
             at = offset + 20
             end = at + n3 * 44
@@ -482,7 +495,7 @@ class SnapshotRecordings(_Record):
             rows13 = self.snapshots
             if not 1 <= len(rows13) <= 65534 and rows13 != []:
                 raise _IrregularError
-            parts = [_WRITE_4(_HEAD, self.correlation_id, 44, len(rows13))]
+            parts = [_WRITE_4(_SnapshotRecordings_HEAD, self.correlation_id, 44, len(rows13))]
             for row14 in rows13:
                 parts.append(
                     _WRITE_5(

@@ -26,6 +26,7 @@ from ...support.records import Record as _Record
 from ...support.records import encode_record as _encode_record
 from ...support.records import put_bytes as _put_bytes
 from ...support.records import read_record as _read_record
+from ...support.writing import Cursor as _Cursor
 from ...support.writing import EntryEncoder as _EntryEncoder
 from ...support.writing import GroupEncoder as _GroupEncoder
 from ...support.writing import MessageEncoder as _MessageEncoder
@@ -53,7 +54,7 @@ _UNPACK_HEADER = HEADER.unpack
 _UNPACK_8_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xi").unpack_from
 _UNPACK_12_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<12xi").unpack_from
 _UNPACK_0_UHH: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<HH").unpack_from
-_HEAD = b"\x10\x00Q\x00o\x00\x11\x00"
+_StandbySnapshot_HEAD = b"\x10\x00Q\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqiiHH").unpack_from
 _READ_2 = _Struct("<qqqqqiI").unpack_from
 _READ_3 = _Struct("<I").unpack_from
@@ -461,6 +462,18 @@ class StandbySnapshotEncoder(_StandbySnapshotLayout, _MessageEncoder):
     __slots__ = ()
     _PARTS = _StandbySnapshot_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Write a header at `offset`, and the message behind it; returns itself."""
+        view = self._buffer if buffer is self._source else _view_of(buffer, "StandbySnapshot", is_written=True)
+        if not 0 <= offset <= len(view) - 24:
+            return self._wrap_with_header(view, offset)
+        view[offset : offset + 8] = _StandbySnapshot_HEAD
+        self._source = buffer
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._cursor = _Cursor(offset + 16, len(view))
+        return self
+
     @property
     def correlation_id(self) -> int:
         """Number that the answer repeats."""
@@ -619,7 +632,7 @@ class StandbySnapshot(_Record):
         try:
             view: _Any = buffer if is_bytes else memoryview(buffer)
             head, self.correlation_id, self.version, self.response_stream_id, b4, n5 = _READ_1(view, offset)
-            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+            if head != _StandbySnapshot_HEAD or offset < 0 or not (is_bytes or view.format == "B"):
                 _check_head(HEADER, head, offset, view, 16, 81, 111, 0)
             at = offset + 28
             if b4 != 44:
@@ -650,7 +663,7 @@ class StandbySnapshot(_Record):
                 raise _IrregularError
             parts = [
                 _WRITE_5(
-                    _HEAD,
+                    _StandbySnapshot_HEAD,
                     self.correlation_id,
                     self.version,
                     self.response_stream_id,

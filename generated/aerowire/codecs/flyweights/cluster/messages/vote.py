@@ -20,6 +20,7 @@ from ...support.records import encode_record as _encode_record
 from ...support.records import put_bytes as _put_bytes
 from ...support.records import read_record as _read_record
 from ...support.values import EnumLookup as _EnumLookup
+from ...support.writing import Cursor as _Cursor
 from ...support.writing import MessageEncoder as _MessageEncoder
 from ..enums import BooleanType
 from ..header import HEADER
@@ -39,11 +40,11 @@ _UNPACK_24_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<24xi").u
 _UNPACK_28_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<28xi").unpack_from
 _UNPACK_32_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<32xi").unpack_from
 _BooleanType_of = _EnumLookup(BooleanType)
+_Vote_HEAD = b"$\x004\x00o\x00\x11\x00"
 _FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
 _FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
-_HEAD = b"$\x004\x00o\x00\x11\x00"
 _READ_1 = _Struct("<8sqqqiii").unpack_from
 _WRITE_2 = _Struct("<8sqqqiii").pack
 
@@ -184,6 +185,18 @@ class VoteEncoder(_VoteLayout, _MessageEncoder):
     __slots__ = ()
     _PARTS = ()
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Write a header at `offset`, and the message behind it; returns itself."""
+        view = self._buffer if buffer is self._source else _view_of(buffer, "Vote", is_written=True)
+        if not 0 <= offset <= len(view) - 44:
+            return self._wrap_with_header(view, offset)
+        view[offset : offset + 8] = _Vote_HEAD
+        self._source = buffer
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._cursor = _Cursor(offset + 36, len(view))
+        return self
+
     @property
     def candidate_term_id(self) -> int:
         """Term that the candidate stands for."""
@@ -299,7 +312,7 @@ class Vote(_Record):
                 self.follower_member_id,
                 v6,
             ) = _READ_1(view, offset)
-            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+            if head != _Vote_HEAD or offset < 0 or not (is_bytes or view.format == "B"):
                 _check_head(HEADER, head, offset, view, 36, 52, 111, 0)
             self.vote = _BooleanType_of[v6]
         except _FAILURES:
@@ -310,7 +323,7 @@ class Vote(_Record):
         """The bytes of the message with its header.  Raises SbeError when a value cannot be written."""
         try:
             return _WRITE_2(
-                _HEAD,
+                _Vote_HEAD,
                 self.candidate_term_id,
                 self.log_leadership_term_id,
                 self.log_position,

@@ -22,6 +22,7 @@ from ...support.records import encode_record as _encode_record
 from ...support.records import put_bytes as _put_bytes
 from ...support.records import read_record as _read_record
 from ...support.values import EnumLookup as _EnumLookup
+from ...support.writing import Cursor as _Cursor
 from ...support.writing import MessageEncoder as _MessageEncoder
 from ..enums import ClusterComponentType
 from ..header import HEADER
@@ -51,11 +52,11 @@ _UNPACK_64_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<64xi").u
 _UNPACK_68_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<68xi").unpack_from
 _UNPACK_72_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<72xi").unpack_from
 _UNPACK_0_UI: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<I").unpack_from
+_MarkFileHeader_HEAD = b"\x80\x00\xc8\x00n\x00\x02\x00"
 _FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
 _FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
-_HEAD = b"\x80\x00\xc8\x00n\x00\x02\x00"
 _READ_1 = _Struct("<8siiqqqqiiiiiiiii52xI").unpack_from
 _READ_2 = _Struct("<I").unpack_from
 _READ_3 = _Struct("<I").unpack_from
@@ -496,6 +497,18 @@ class MarkFileHeaderEncoder(_MarkFileHeaderLayout, _MessageEncoder):
     __slots__ = ()
     _PARTS = _MarkFileHeader_PARTS
 
+    def wrap_and_apply_header(self, buffer: _Buffer, offset: int = 0) -> _Self:
+        """Write a header at `offset`, and the message behind it; returns itself."""
+        view = self._buffer if buffer is self._source else _view_of(buffer, "MarkFileHeader", is_written=True)
+        if not 0 <= offset <= len(view) - 136:
+            return self._wrap_with_header(view, offset)
+        view[offset : offset + 8] = _MarkFileHeader_HEAD
+        self._source = buffer
+        self._buffer = view
+        self._offset = offset = offset + 8
+        self._cursor = _Cursor(offset + 128, len(view))
+        return self
+
     @property
     def version(self) -> int:
         """Version of the mark file; written last: 0 until the rest is there, -1 when the start failed."""
@@ -825,7 +838,7 @@ class MarkFileHeader(_Record):
                 self.cluster_id,
                 n16,
             ) = _READ_1(view, offset)
-            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+            if head != _MarkFileHeader_HEAD or offset < 0 or not (is_bytes or view.format == "B"):
                 _check_head(HEADER, head, offset, view, 128, 200, 110, 1)
             self.component_type = _ClusterComponentType_of[v2]
             at = offset + 140
@@ -880,7 +893,7 @@ class MarkFileHeader(_Record):
                 raise _IrregularError
             parts = [
                 _WRITE_7(
-                    _HEAD,
+                    _MarkFileHeader_HEAD,
                     self.version,
                     self.component_type,
                     self.activity_timestamp,

@@ -34,7 +34,7 @@ _UNPACK_8_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<8xq").unp
 _UNPACK_16_q: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<16xq").unpack_from
 _FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
-_HEAD = b"\x18\x00-\x01p\x00\x0a\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+_CandidateTerm_HEAD = b"\x18\x00-\x01p\x00\x0a\x00\x00\x00\x00\x00\x00\x00\x00\x00"
 _READ_1 = _Struct("<16sqqq").unpack_from
 _WRITE_2 = _Struct("<16sqqq").pack
 
@@ -189,7 +189,7 @@ class CandidateTerm(_Record):
         try:
             view: _Any = buffer if is_bytes else memoryview(buffer)
             head, self.candidate_term_id, self.timestamp, self.log_position = _READ_1(view, offset)
-            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+            if head != _CandidateTerm_HEAD or offset < 0 or not (is_bytes or view.format == "B"):
                 _check_head(HEADER, head, offset, view, 24, 301, 112, 0)
         except _FAILURES:
             return _read_record(cls, CandidateTermDecoder().wrap_and_apply_header(buffer, offset))
@@ -198,7 +198,7 @@ class CandidateTerm(_Record):
     def encode(self) -> bytes:
         """The bytes of the message with its header.  Raises SbeError when a value cannot be written."""
         try:
-            return _WRITE_2(_HEAD, self.candidate_term_id, self.timestamp, self.log_position)
+            return _WRITE_2(_CandidateTerm_HEAD, self.candidate_term_id, self.timestamp, self.log_position)
         except _FAILURES:
             return _encode_record(self, CandidateTermEncoder)
 

@@ -40,7 +40,7 @@ _FITS_q = _CODEC_q.pack
 _PACK_q = _CODEC_q.pack_into
 _FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
-_HEAD = b"\x10\x00/\x01p\x00\x0a\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+_ClusterMembers_HEAD = b"\x10\x00/\x01p\x00\x0a\x00\x00\x00\x00\x00\x00\x00\x00\x00"
 _READ_1 = _Struct("<16sqiiI").unpack_from
 _WRITE_2 = _Struct("<16sqiiI").pack
 
@@ -235,7 +235,7 @@ class ClusterMembers(_Record):
         try:
             view: _Any = buffer if is_bytes else memoryview(buffer)
             head, self.leadership_term_id, self.member_id, self.high_member_id, n4 = _READ_1(view, offset)
-            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+            if head != _ClusterMembers_HEAD or offset < 0 or not (is_bytes or view.format == "B"):
                 _check_head(HEADER, head, offset, view, 16, 303, 112, 0)
             at = offset + 36
             end = at + n4
@@ -252,7 +252,15 @@ class ClusterMembers(_Record):
             data5 = self.cluster_members.encode("ascii", "surrogateescape")
             if len(data5) > 1073741824:
                 raise _IrregularError
-            parts = [_WRITE_2(_HEAD, self.leadership_term_id, self.member_id, self.high_member_id, len(data5))]
+            parts = [
+                _WRITE_2(
+                    _ClusterMembers_HEAD,
+                    self.leadership_term_id,
+                    self.member_id,
+                    self.high_member_id,
+                    len(data5),
+                ),
+            ]
             parts.append(data5)
             return b"".join(parts)
         except _FAILURES:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer as _Buffer
 
 _UNPACK_HEADER = HEADER.unpack
-_HEAD = b"\x00\x000\x01p\x00\x0a\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+_NodeStateFooter_HEAD = b"\x00\x000\x01p\x00\x0a\x00\x00\x00\x00\x00\x00\x00\x00\x00"
 _READ_1 = _Struct("<16s").unpack_from
 _WRITE_2 = _Struct("<16s").pack
 
@@ -98,7 +98,7 @@ class NodeStateFooter(_Record):
         try:
             view: _Any = buffer if is_bytes else memoryview(buffer)
             (head,) = _READ_1(view, offset)
-            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+            if head != _NodeStateFooter_HEAD or offset < 0 or not (is_bytes or view.format == "B"):
                 _check_head(HEADER, head, offset, view, 0, 304, 112, 0)
         except _FAILURES:
             return _read_record(cls, NodeStateFooterDecoder().wrap_and_apply_header(buffer, offset))
@@ -107,7 +107,7 @@ class NodeStateFooter(_Record):
     def encode(self) -> bytes:
         """The bytes of the message with its header.  Raises SbeError when a value cannot be written."""
         try:
-            return _WRITE_2(_HEAD)
+            return _WRITE_2(_NodeStateFooter_HEAD)
         except _FAILURES:
             return _encode_record(self, NodeStateFooterEncoder)
 

@@ -33,7 +33,7 @@ _UNPACK_0_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<i").unpac
 _UNPACK_4_i: _Callable[[memoryview, int], tuple[int, ...]] = _Struct("<4xi").unpack_from
 _FITS_i = _CODEC_i.pack
 _PACK_i = _CODEC_i.pack_into
-_HEAD = b"\x08\x00,\x01p\x00\x0a\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+_NodeStateHeader_HEAD = b"\x08\x00,\x01p\x00\x0a\x00\x00\x00\x00\x00\x00\x00\x00\x00"
 _READ_1 = _Struct("<16sii").unpack_from
 _WRITE_2 = _Struct("<16sii").pack
 
@@ -161,7 +161,7 @@ class NodeStateHeader(_Record):
         try:
             view: _Any = buffer if is_bytes else memoryview(buffer)
             head, self.version, self.padding = _READ_1(view, offset)
-            if head != _HEAD or offset < 0 or not (is_bytes or view.format == "B"):
+            if head != _NodeStateHeader_HEAD or offset < 0 or not (is_bytes or view.format == "B"):
                 _check_head(HEADER, head, offset, view, 8, 300, 112, 0)
         except _FAILURES:
             return _read_record(cls, NodeStateHeaderDecoder().wrap_and_apply_header(buffer, offset))
@@ -170,7 +170,7 @@ class NodeStateHeader(_Record):
     def encode(self) -> bytes:
         """The bytes of the message with its header.  Raises SbeError when a value cannot be written."""
         try:
-            return _WRITE_2(_HEAD, self.version, self.padding)
+            return _WRITE_2(_NodeStateHeader_HEAD, self.version, self.padding)
         except _FAILURES:
             return _encode_record(self, NodeStateHeaderEncoder)
 
