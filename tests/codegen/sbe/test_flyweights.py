@@ -135,6 +135,21 @@ def test_one_decoder_reads_message_after_message_of_one_buffer_and_of_others(cod
         log.clear()  # a wrapped buffer cannot be resized
 
 
+def test_one_encoder_writes_message_after_message_into_one_buffer_and_into_others(codecs: ModuleType) -> None:
+    out = codecs.EmptyEncoder()
+    whole = codecs.Empty().encode()
+    one, other = bytearray(3 * len(whole)), bytearray(len(whole))
+    for buffer, offset in ((one, 0), (one, 2 * len(whole)), (other, 0), (one, len(whole))):
+        assert out.wrap_and_apply_header(buffer, offset).sbe_limit == offset + len(whole)
+    assert (bytes(one), bytes(other)) == (3 * whole, whole)
+    with pytest.raises(codecs.SbeError, match="too few bytes"):
+        out.wrap_and_apply_header(one, len(one) - 1)
+    with pytest.raises(codecs.SbeError, match="the offset is negative"):
+        out.wrap_and_apply_header(one, -1)
+    out.wrap(other, len(whole))
+    assert out.wrap_and_apply_header(one, len(whole)).sbe_buffer.obj is one
+
+
 def test_entries_are_found_in_any_order(codecs: ModuleType) -> None:
     data = car(codecs).encode()
     read = codecs.CarDecoder().wrap_and_apply_header(data)
