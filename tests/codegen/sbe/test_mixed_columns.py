@@ -150,3 +150,23 @@ def test_name_of_a_composite_group_or_data_that_is_none(market: ModuleType, part
     columns = market.dtypes.MESSAGES["Trade"].decode(parts[0])
     with pytest.raises(KeyError, match="there is no 'levels', only nothing"):
         columns.groups["levels"]
+
+
+@pytest.mark.parametrize("count", [2, 30])
+def test_older_messages_among_others_are_read_as_such(market: ModuleType, parts: list[bytes], count: int) -> None:
+    old = struct.pack("<HHHH", 30, 1, 42, 0) + parts[2][8:38]
+    columns = market.dtypes.MESSAGES["Trade"].decode(parts[0] * count + old + parts[3])
+    assert columns["quantity"].tolist() == [1] * count + [2, 3]
+    assert columns.older_than(1).tolist() == [False] * count + [True, False]
+
+
+@pytest.mark.parametrize(("at", "what"), [(0, "block length of version 1"), (2, "template id"), (4, "schema id"), (6, "")])
+def test_header_that_differs_in_one_number_is_seen(market: ModuleType, parts: list[bytes], at: int, what: str) -> None:
+    data = bytearray(parts[0] * 40)
+    struct.pack_into("<H", data, 35 * 46 + at, 7)
+    offsets = [46 * index for index in range(40)]
+    if not what:
+        assert market.dtypes.MESSAGES["Trade"].decode(data, offsets).versions.tolist() == [1] * 35 + [7] + [1] * 4
+        return
+    with pytest.raises(market.SbeError, match=rf"message 35 at offset {35 * 46}: Trade: {what}"):
+        market.dtypes.MESSAGES["Trade"].decode(data, offsets)

@@ -187,9 +187,16 @@ class HeaderLayout:
 
     @cached_property
     def fields(self) -> tuple[FieldLayout, ...]:
-        """Those of the four that take bytes as columns; no field can have a name of digits."""
-        four = enumerate((self.block_length, self.template_id, self.schema_id, self.version))
-        return tuple(FieldLayout(str(index), one.offset, one.format, (), 0, None, 0) for index, one in four if one.constant is None)
+        """Those of the four that take bytes as columns, or all as one where they fill 8 bytes; no field's name is of digits."""
+        four = (self.block_length, self.template_id, self.schema_id, self.version)
+        stored = [one for one in four if one.constant is None]
+        if self.size == 8 and sum(np.dtype(one.format).itemsize for one in stored) == 8:
+            stored = [Integer(0, "u8")]
+        return tuple(FieldLayout(str(index), one.offset, one.format, (), 0, None, 0) for index, one in enumerate(stored))
+
+    def image(self, data: memoryview, offset: int) -> tuple[int, ...]:
+        """The values of `fields` at an offset that was checked."""
+        return tuple(int(_STRUCTS[one.format](data, offset + one.offset)[0]) for one in self.fields)
 
     def read(self, data: memoryview, offset: int) -> tuple[int, int, int, int]:
         """Block length, template id, schema id and version at an offset that was checked."""
@@ -379,7 +386,7 @@ class MessageLayout:
         size = self.header.size + block_length
         if not _fits(starts, size, limits):
             return None
-        columns = _gather(self.block, data, starts, version, (self.header, head))
+        columns = _gather(self.block, data, starts, version, (self.header, self.header.image(data.data, int(starts[0]))))
         if columns is not None and not self.block.is_fixed:
             _decode_tail(columns, data, starts + size, limits, version)
         return columns
@@ -546,7 +553,7 @@ def _gather(
             block = _evenly(data, starts[first:last], dtype)
             if block is None:
                 block = anywhere[starts[first:last]].view(dtype)
-            if expected and any((block[one.name] != expected[1][int(one.name)]).any() for one in header):
+            if expected and any((block[one.name] != value).any() for one, value in zip(header, expected[1], strict=True)):
                 return None
             for one in present:
                 values[one.name][first:last] = block[one.name]
