@@ -70,6 +70,19 @@ def test_commands_print_what_the_page_says(tmp_path: Path, monkeypatch: pytest.M
         assert printed[-len(says) :] == says, command
 
 
+def test_misspelt_type_is_told_as_the_page_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "market.xml").write_text(
+        SCHEMA.read_text().replace('type="uint32" description="Units traded."', 'type="uint46" description="Units traded."')
+    )
+    assert main(["validate", "market.xml"]) == 1
+    printed = textwrap.indent(capsys.readouterr().out, "    ")
+    assert printed.count("\n") > 3
+    assert printed in PAGE.read_text()
+
+
 def test_cython_example_adds_up(package: Path) -> None:
     page, code = PAGE.read_text(), package / "build/code"
     source = page[page.index("    # sums.pyx\n") : page.index("    $ cd build/code && cythonize")]
