@@ -11,14 +11,15 @@ from typing import Any
 
 import pytest
 from scapy.layers.inet import IP, UDP
-from scapy.packet import Raw
+from scapy.packet import Packet, Raw
 
 from aerowire.codecs.scapy.transport import DataHeader, aeron_frames, bind_data
 from aerowire.codegen.sbe.interpreter.codec import MessageCodec
 from aerowire.codegen.sbe.ir import Block, Presence
 from aerowire.codegen.sbe.placement import Placement
 from aerowire.codegen.sbe.reader import load_message_schema
-from aerowire.codegen.sbe.targets.scapy import ScapyMessages, layer_names
+from aerowire.codegen.sbe.targets.scapy import ScapyMessages
+from aerowire.codegen.sbe.targets.scapy_names import RESERVED, layer_names
 from tests.codegen.sbe import shown
 from tests.codegen.sbe.random_messages import SCHEMAS, own_schema, random_message
 
@@ -266,3 +267,33 @@ def test_random_messages_are_read_as_the_interpreter_reads_them(name: str, tmp_p
             assert bytes(packet) == data
             compared += agree(packet[layers.templates[message.id]], MessageCodec(schema).decode(data).values, message)
     assert compared > 20
+
+
+NAMED = """<sbe:messageSchema xmlns:sbe="http://fixprotocol.io/2016/sbe" package="named" id="5" version="0" byteOrder="littleEndian">
+<types><composite name="messageHeader"><type name="blockLength" primitiveType="uint16"/><type name="templateId" primitiveType="uint16"/>
+  <type name="schemaId" primitiveType="uint16"/><type name="version" primitiveType="uint16"/></composite>
+<type name="Letter" primitiveType="char"/></types>
+<sbe:message name="Any" id="1"><field name="time" id="1" type="uint8"/><field name="letter" id="2" type="Letter"/>
+<field name="other" id="3" type="Letter" presence="optional"/></sbe:message>
+<sbe:message name="ClassVar" id="2"/><sbe:message name="Callable" id="3"/></sbe:messageSchema>"""
+
+
+def test_a_character_is_what_its_code_says(tmp_path: Path) -> None:
+    layers = load(tmp_path, NAMED, "characters")
+    for code in range(256):
+        data = bytes(layers.MessageHeader() / layers.Any(letter=chr(code), other="x"))
+        assert data[-2:] == bytes([code, ord("x")])
+        found = layers.dissect(data)[layers.Any]
+        assert (found.letter, found.other) == (chr(code), "x")
+    assert bytes(layers.Any()) == b"\0\0\0"
+    assert layers.Any(b"\0\0\0").other is None
+    assert bytes(layers.Any(letter=65)) == b"\0A\0"
+
+
+def test_only_names_of_packets_are_others_than_in_flyweights(tmp_path: Path) -> None:
+    layers = load(tmp_path, NAMED, "renamed")
+    assert layers.Any(time_=7).time_ == 7
+    assert "gets an underscore. Here: `time_`." in " ".join(layers.__doc__.split())
+    taken = {name for name in (*dir(Packet), *Packet.__slots__) if not name.startswith("_")}
+    assert taken <= RESERVED
+    assert RESERVED - taken == {"unknown"}

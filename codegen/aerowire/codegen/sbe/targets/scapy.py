@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from aerowire.codegen.ir import FORMATS
+from aerowire.codegen.sbe.flyweights.text import docstring
 from aerowire.codegen.sbe.ir import (
     Block,
     ByteOrder,
@@ -26,122 +27,21 @@ from aerowire.codegen.sbe.ir import (
     Presence,
     Type,
 )
-from aerowire.codegen.sbe.naming import ClassNames, class_names, free_name, null_member_name, property_names
+from aerowire.codegen.sbe.naming import ClassNames, class_names, free_name, null_member_name
 from aerowire.codegen.sbe.placement import Placement
-from aerowire.codegen.sbe.targets.python_text import quoted
+from aerowire.codegen.sbe.targets.python_text import Listing, call, laid_out, mapping, quoted, row
+from aerowire.codegen.sbe.targets.scapy_names import is_reserved, layer_names
 from aerowire.codegen.targets.base import render
 
+ABOUT = (
+    "Layers for building and dissecting SBE messages: `{header}() / {example}()` is a message behind its header.  What stands as None "
+    "in a header or in front of a group is computed; every value may be set to what no peer would send.  Groups are lists of entries, "
+    "data announces its length in a field of its own, a null reads as None, what the acting version or block length lacks is None too.  "
+    "A message that is cut short is dissected as `Raw`."
+)
+NAMES = "Fields are called as in the flyweights, but what a packet of scapy has itself (its `time`, say) gets an underscore."
 # Encodings whose every byte survives decoding and encoding.
 ENCODINGS = {"us-ascii": "ascii", "ascii": "ascii", "utf-8": "utf-8", "utf8": "utf-8", "iso-8859-1": "latin-1", "latin1": "latin-1"}
-# What a packet of scapy is or does itself; a field of such a name gets an underscore.
-RESERVED = frozenset(
-    {
-        "add_parent",
-        "add_payload",
-        "add_underlayer",
-        "aliastypes",
-        "answers",
-        "build",
-        "build_done",
-        "build_padding",
-        "build_ps",
-        "canvas_dump",
-        "class_default_fields",
-        "class_default_fields_ref",
-        "class_dont_cache",
-        "class_fieldtype",
-        "class_packetfields",
-        "clear_cache",
-        "clone_with",
-        "command",
-        "comment",
-        "comments",
-        "copy",
-        "copy_field_value",
-        "copy_fields_dict",
-        "decode_payload_as",
-        "default_fields",
-        "default_payload_class",
-        "delfieldval",
-        "deprecated_fields",
-        "direction",
-        "display",
-        "dissect",
-        "dissection_done",
-        "do_build",
-        "do_build_payload",
-        "do_build_ps",
-        "do_dissect",
-        "do_dissect_payload",
-        "do_init_cached_fields",
-        "do_init_fields",
-        "explicit",
-        "extract_padding",
-        "fields",
-        "fields_desc",
-        "fieldtype",
-        "firstlayer",
-        "fragment",
-        "from_hexcap",
-        "get_field",
-        "getfield_and_val",
-        "getfieldval",
-        "getlayer",
-        "guess_payload_class",
-        "hashret",
-        "haslayer",
-        "hide_defaults",
-        "init_fields",
-        "iterpayloads",
-        "json",
-        "lastlayer",
-        "layers",
-        "lower_bonds",
-        "match_subclass",
-        "mysummary",
-        "name",
-        "original",
-        "overload_fields",
-        "overloaded_fields",
-        "packetfields",
-        "parent",
-        "payload",
-        "payload_guess",
-        "pdfdump",
-        "post_build",
-        "post_dissect",
-        "post_dissection",
-        "post_transforms",
-        "post_transform",
-        "pre_dissect",
-        "prepare_cached_fields",
-        "process_information",
-        "psdump",
-        "raw_packet_cache",
-        "raw_packet_cache_fields",
-        "remove_parent",
-        "remove_payload",
-        "remove_underlayer",
-        "route",
-        "self_build",
-        "sent_time",
-        "setfieldval",
-        "show",
-        "show2",
-        "show_indent",
-        "show_summary",
-        "sniffed_on",
-        "sprintf",
-        "stop_dissection_after",
-        "summary",
-        "svgdump",
-        "time",
-        "underlayer",
-        "unknown",
-        "upper_bonds",
-        "wirelen",
-    }
-)
 
 
 @dataclass
@@ -149,9 +49,9 @@ class _Layer:
     """A class of the module; `fields` are expressions in wire order."""
 
     name: str
-    about: str
+    about: list[str]
     title: str
-    fields: list[str] = field(default_factory=list)
+    fields: list[Listing] = field(default_factory=list)
     constants: str = ""
     size: int = 0
     computed: str = ""
@@ -159,9 +59,14 @@ class _Layer:
     base: str = ""
     length: int = 0
     count: int = 0
-    ends: str = "()"
+    ends: str = ""
     id: int = 0
     dimension: str = ""
+
+    @property
+    def lines(self) -> list[str]:
+        """The fields as lines of a call."""
+        return [line for one in self.fields for line in laid_out("", one, ",", 2).split("\n")]
 
 
 class ScapyMessages:
@@ -181,7 +86,9 @@ class _Module:
         self.placement = placement
         self.order = "<" if schema.byte_order is ByteOrder.LITTLE_ENDIAN else ">"
         self.names: ClassNames = class_names(schema)
-        self.parts: dict[Composite, _Layer] = {}
+        self.parts: dict[str, _Layer] = {}
+        self.framing: dict[Composite, str] = {}
+        self.renamed: set[str] = set()
         self.enums: dict[Enum, str] = {}
         self.part_names: set[str] = {one.casefold() for one in [*self.names.messages.values(), *self.names.groups.values()]}
         self.part_names |= {one.casefold() for one in self.names.types.values()}
@@ -191,27 +98,39 @@ class _Module:
         own = self.placement.is_project
         header = self._part(schema.header.type, header=schema.header)
         blocks = [layer for message in schema.messages for layer in self._blocks(message, (message.name,), "")]
-        names = layer_names(schema.header.type)
+        names = self._names(schema.header.type)
+        templates: list[tuple[str, str | Listing]] = [(str(one.id), self.names.messages[one.name]) for one in schema.messages]
+        example = next(iter(self.names.messages.values()), "Message")
         return render(
             "scapy_messages.py.j2",
+            has_flags=any("_FlagsField(" in one.on_one_line for layer in [*self.parts.values(), *blocks] for one in layer.fields),
             source=f"spec/{self.placement.package}.xml" if own else self.placement.package,
-            description=_docstring(schema.description) or f"Messages of {schema.package}.",
+            about=docstring(
+                schema.description or f"Messages of {schema.package}.",
+                0,
+                ABOUT.format(header=header.name, example=example),
+                NAMES + (f"  Here: {', '.join(f'`{one}`' for one in sorted(self.renamed))}." if self.renamed else ""),
+            ),
             header=header.name,
-            example=next(iter(self.names.messages.values()), "Message"),
             version=schema.version,
             schema_id=schema.told_id,
             names={name: names[name] for name in ("blockLength", "templateId", "schemaId", "version")},
             enums=list(self._tables()),
-            parts=list({part.name: part for part in self.parts.values()}.values()),
+            parts=list(self.parts.values()),
             blocks=blocks,
-            templates=[(message.id, self.names.messages[message.name]) for message in schema.messages],
+            templates=laid_out("templates: dict[int, type[_Packet]] = ", mapping(templates)),
         )
+
+    def _names(self, owner: Block | Composite) -> dict[str, str]:
+        """The name of each field; those that are not as in the flyweights are kept."""
+        names = layer_names(owner)
+        self.renamed |= {own for own in names.values() if is_reserved(own[:-1])}
+        return names
 
     def _tables(self) -> Iterator[str]:
         """The names of every enum that a field has."""
         for enum, name in self.enums.items():
-            lines = [f"    {one.value}: {quoted(one.name)}," for one in enum.values]
-            yield "\n".join([f"{name} = {{", *lines, "}"])
+            yield laid_out(f"{name}: dict[int, str] = ", mapping([(str(one.value), quoted(one.name)) for one in enum.values]))
 
     def _table(self, enum: Enum) -> str:
         if enum not in self.enums:
@@ -220,13 +139,13 @@ class _Module:
 
     def _part(self, composite: Composite, *, header: Header | None = None, group: Group | None = None) -> _Layer:
         """The class of a composite; what is within it comes before it."""
-        known = self.names.types.get(composite)
-        same = next((one for of, one in self.parts.items() if of == composite or one.name == known), None)
-        if same is not None:
-            return self.parts.setdefault(composite, same)
-        name = known or free_name(_class_name(composite.name), self.part_names)
+        name = self.names.types.get(composite) or self.framing.get(composite)
+        if name is None:
+            name = self.framing[composite] = free_name(_class_name(composite.name), self.part_names)
+        if name in self.parts:
+            return self.parts[name]
         layer = _Layer(name, _about(composite), quoted(f"{self.schema.package} {composite.name}"), size=composite.size)
-        names = layer_names(composite)
+        names = self._names(composite)
         at = 0
         for member in composite.members:
             if member.presence is Presence.CONSTANT:
@@ -244,15 +163,15 @@ class _Module:
             layer.computed = f"({quoted(names['blockLength'])}, {quoted(names['numInGroup'])})"
         layer.constants = _constants([(names[one.name], _member_constant(one)) for one in composite.members])
         layer.is_header = header is not None
-        self.parts[composite] = layer
+        self.parts[name] = layer
         return layer
 
-    def _computed(self, member: Member, name: str, header: Header | None) -> str:
+    def _computed(self, member: Member, name: str, header: Header | None) -> Listing:
         assert isinstance(member.type, EncodedType)
         form = quoted(self.order + FORMATS[member.type.primitive.name])
-        return f"_Computed({quoted(name)}, None, {form})" if header is not None else f"_Field({quoted(name)}, None, {form})"
+        return call("_Computed" if header is not None else "_Field", quoted(name), "None", form)
 
-    def _member(self, member: Member, names: dict[str, str], header: Header | None) -> str:
+    def _member(self, member: Member, names: dict[str, str], header: Header | None) -> Listing:
         usual = {"schemaId": self.schema.id, "version": self.schema.version}.get(member.name) if header is not None else None
         return self._value(names[member.name], member.type, member.presence, usual)
 
@@ -262,7 +181,7 @@ class _Module:
         name = self.names.messages[block.name] if is_message else self.names.groups[path]
         layer = _Layer(name, _about(block), quoted(f"{self.schema.package} {'.'.join(path)}"), id=block.id, length=block.block_length)
         layer.base, layer.dimension = ("_Message" if is_message else "_Entry"), quoted(dimension)
-        names = layer_names(block)
+        names = self._names(block)
         taken = {one.casefold() for one in names.values()}
         self._add_fields(layer, block, names)
         for group in block.groups:
@@ -274,34 +193,35 @@ class _Module:
         yield layer
 
     def _add_fields(self, layer: _Layer, block: Block, names: dict[str, str]) -> None:
-        ends: list[str] = []
+        ends: list[str | Listing] = []
         at = 0
         for one in block.fields:
             if one.presence is Presence.CONSTANT:
                 continue
             if one.offset > at:
-                layer.fields.append(f"_since({_unused(at, one.offset - at)}, {one.since_version}, {one.offset})")
-            layer.fields.append(f"_since({self._value(names[one.name], one.type, one.presence)}, {one.since_version}, {one.end})")
+                layer.fields.append(call("_since", _unused(at, one.offset - at), str(one.since_version), str(one.offset)))
+            value = self._value(names[one.name], one.type, one.presence)
+            layer.fields.append(call("_since", value, str(one.since_version), str(one.end)))
             ends.append(f"({one.since_version}, {one.end})")
             at = one.end
-        layer.fields.append("_Tail()")
+        layer.fields.append(call("_Tail"))
         layer.count = len(layer.fields)
-        layer.ends = f"({', '.join(ends)}{',' if len(ends) == 1 else ''})"
+        layer.ends = laid_out("SBE_ENDS = ", row(ends), "", 1)
         layer.constants = _constants([(names[one.name], _field_constant(one)) for one in block.fields])
 
     def _add_group(self, layer: _Layer, group: Group, path: tuple[str, ...], name: str, dimension: str) -> None:
         part = self._part(group.dimension, group=group).name
         entry = self.names.groups[path]
         parts = [
-            f"_Dimension({quoted(dimension)}, {part}(), {part}, {quoted(name)}, lambda: {entry})",
-            f"_Entries({quoted(name)}, lambda: {entry}, {quoted(dimension)})",
+            call("_Dimension", quoted(dimension), f"{part}()", part, quoted(name), f"lambda: {entry}"),
+            call("_Entries", quoted(name), f"lambda: {entry}", quoted(dimension)),
         ]
-        layer.fields += [f"_since({one}, {group.since_version})" for one in parts] if group.since_version else parts
+        layer.fields += _all_since(parts, group.since_version)
 
     def _add_data(self, layer: _Layer, data: Data, name: str, length_name: str) -> None:
         form = quoted(self.order + FORMATS[data.length_type.primitive.name])
         length_from = f"lambda packet: max(packet.{length_name} or 0, 0)"
-        parts = [f"_DataLength({quoted(length_name)}, {form}, {quoted(name)})"]
+        parts = [call("_DataLength", quoted(length_name), form, quoted(name))]
         if data.length_offset:
             parts.insert(0, _unused(0, data.length_offset, name))
         end = data.length_offset + data.length_type.size
@@ -309,51 +229,58 @@ class _Module:
             parts.append(_unused(end, data.data_offset - end, name))
         encoding = ENCODINGS.get(data.encoding.lower())
         if encoding:
-            parts.append(f"_DataText({quoted(name)}, '', {quoted(encoding)}, {length_from})")
+            parts.append(call("_DataText", quoted(name), '""', quoted(encoding), length_from))
         else:
-            parts.append(f'_Data({quoted(name)}, b"", length_from={length_from})')
-        layer.fields += [f"_since({one}, {data.since_version})" for one in parts] if data.since_version else parts
+            parts.append(call("_Data", quoted(name), 'b""', length_from=length_from))
+        layer.fields += _all_since(parts, data.since_version)
 
-    def _value(self, name: str, type_: Type, presence: Presence, usual: int | None = None) -> str:
+    def _value(self, name: str, type_: Type, presence: Presence, usual: int | None = None) -> Listing:
         if isinstance(type_, Composite):
             part = self._part(type_).name
-            return f"_Composite({quoted(name)}, {part}(), {part})"
+            return call("_Composite", quoted(name), f"{part}()", part)
         is_optional = presence is Presence.OPTIONAL
         form = quoted(self.order + FORMATS[type_.primitive.name])
         if isinstance(type_, FlagSet):
             bits = 8 * type_.size * (-1 if self.order == "<" and type_.size > 1 else 1)
-            return f"_FlagsField({quoted(name)}, 0, {bits}, [{', '.join(quoted(one) for one in _bit_names(type_))}])"
+            return call("_FlagsField", quoted(name), "0", str(bits), row([quoted(one) for one in _bit_names(type_)], "[]"))
         if isinstance(type_, Enum):
             has_null = is_optional and null_member_name(type_) is not None
-            null = f", {type_.null}" if has_null else ""
             default = "None" if has_null else str(type_.values[0].value if type_.values and not is_optional else type_.null)
-            return f"_Enum({quoted(name)}, {default}, {self._table(type_)}, {form}{null})"
+            return call("_Enum", quoted(name), default, self._table(type_), form, *([str(type_.null)] if has_null else []))
+        return self._encoded(name, type_, usual, is_optional=is_optional)
+
+    def _encoded(self, name: str, type_: EncodedType, usual: int | None, *, is_optional: bool) -> Listing:
+        form = quoted(self.order + FORMATS[type_.primitive.name])
+        null = [_literal(type_.null)] if is_optional else []
+        if type_.primitive.name == "char" and type_.length == 1:
+            return call("_Character", quoted(name), "None" if is_optional else quoted("\0"), form, *null)
         if type_.primitive.name == "char":
             encoding = ENCODINGS.get(type_.character_encoding.lower() or "ascii")
-            return self._octets(name, type_) if encoding is None else f'_Text({quoted(name)}, "", {type_.length}, {quoted(encoding)})'
+            if encoding is None:
+                return _octets(name, type_)
+            return call("_Text", quoted(name), '""', str(type_.length), quoted(encoding))
         if type_.length != 1:
             return self._row(name, type_)
-        null = f", {_literal(type_.null)}" if is_optional else ""
-        return f"_Number({quoted(name)}, {'None' if is_optional else usual or 0}, {form}{null})"
+        return call("_Number", quoted(name), "None" if is_optional else str(usual or 0), form, *null)
 
-    def _octets(self, name: str, type_: EncodedType) -> str:
-        return f"_Octets({quoted(name)}, bytes({type_.length}), {type_.length})"
-
-    def _row(self, name: str, type_: EncodedType) -> str:
+    def _row(self, name: str, type_: EncodedType) -> Listing:
         if type_.primitive.name == "uint8":
-            return self._octets(name, type_)
-        row = quoted(f"{self.order}{type_.length}{FORMATS[type_.primitive.name]}")
-        return f"_Numbers({quoted(name)}, [0] * {type_.length}, {row})"
+            return _octets(name, type_)
+        form = quoted(f"{self.order}{type_.length}{FORMATS[type_.primitive.name]}")
+        return call("_Numbers", quoted(name), f"[0] * {type_.length}", form)
+
+
+def _octets(name: str, type_: EncodedType) -> Listing:
+    return call("_Octets", quoted(name), f"bytes({type_.length})", str(type_.length))
+
+
+def _all_since(parts: list[Listing], version: int) -> list[Listing]:
+    return [call("_since", one, str(version)) for one in parts] if version else parts
 
 
 def _class_name(name: str) -> str:
     kept = "".join(one if one.isalnum() and one.isascii() else "_" for one in name).strip("_") or "Part"
     return kept[:1].upper() + kept[1:] if not kept[0].isdigit() else f"N{kept}"
-
-
-def layer_names(block: Block | Composite) -> dict[str, str]:
-    """The Python names of what is in a block; those that a packet has itself get an underscore."""
-    return {name: f"{own}_" if own in RESERVED or own.startswith("sbe_") else own for name, own in property_names(block).items()}
 
 
 def _bit_names(flags: FlagSet) -> list[str]:
@@ -362,9 +289,9 @@ def _bit_names(flags: FlagSet) -> list[str]:
     return [named.get(bit, f"bit_{bit}") for bit in range(8 * flags.size)]
 
 
-def _unused(at: int, size: int, of: str = "") -> str:
+def _unused(at: int, size: int, of: str = "") -> Listing:
     name = f"{of}_unused_{at}" if of else f"unused_{at}"
-    return f"_Octets({quoted(name)}, bytes({size}), {size})"
+    return call("_Octets", quoted(name), f"bytes({size})", str(size))
 
 
 def _literal(value: Number) -> str:
@@ -384,14 +311,12 @@ def _field_constant(field_: Field) -> Number | str | None:
 
 
 def _constants(pairs: list[tuple[str, Number | str | None]]) -> str:
-    entries = [f"{quoted(name)}: {quoted(value) if isinstance(value, str) else repr(value)}" for name, value in pairs if value is not None]
-    return f"{{{', '.join(entries)}}}" if entries else ""
+    entries: list[tuple[str, str | Listing]] = [
+        (quoted(name), quoted(value) if isinstance(value, str) else repr(value)) for name, value in pairs if value is not None
+    ]
+    return laid_out("CONSTANTS: _ClassVar[dict[str, _Any]] = ", mapping(entries), "", 1) if entries else ""
 
 
-def _docstring(text: str) -> str:
-    return " ".join(text.split()).replace("\\", "\\\\").replace('"', "'")
-
-
-def _about(named: Named) -> str:
-    deprecated = f" Deprecated since version {named.deprecated}." if named.deprecated else ""
-    return f'"""{_docstring(named.description) or _docstring(named.name)}{deprecated}"""'
+def _about(named: Named) -> list[str]:
+    deprecated = f"Deprecated since version {named.deprecated}." if named.deprecated else ""
+    return docstring(named.description or named.name, 1, deprecated)

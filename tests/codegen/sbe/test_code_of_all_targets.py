@@ -1,0 +1,55 @@
+"""The Python of every target, of a schema that no formatter likes: formatted, without findings, and typed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from aerowire.codegen.main import main
+from aerowire.codegen.sbe.native.package import native_files
+from aerowire.codegen.sbe.reader import load_message_schema
+from tests.codegen.sbe.nasty import nasty_schema
+
+ROOT = Path(__file__).resolve().parents[3]
+OURS = (f"--config={ROOT / 'pyproject.toml'}", "--config=extend-exclude=[]")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The package `nasty` with every target, and the stub of the compiled codecs."""
+    made = tmp_path_factory.mktemp("nasty")
+    file = made / "nasty.xml"
+    file.write_text(nasty_schema(), encoding="utf-8")
+    assert main(["generate", str(file), "--out", str(made), "--package", "nasty"]) == 0
+    stub = native_files(load_message_schema(file), ".support")["native.pyi"]
+    (made / "nasty/native.pyi").write_text(stub, encoding="utf-8")
+    return made
+
+
+def run(folder: Path, *arguments: str) -> None:
+    done = subprocess.run([sys.executable, "-m", *arguments], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_it_is_formatted(folder: Path) -> None:
+    run(folder, "ruff", "format", "--check", "--diff", *OURS, "nasty")
+
+
+# A reader of a whole message has a statement or more for each field, and a schema may be in any alphabet.
+SCHEMA_S_OWN = "--extend-ignore=PLR0912,PLR0915,PLC2401,PLC2403,N802,N999"
+# Descriptions stand on one line in tables of metadata; the stub of compiled codecs is as the Python modules, without what is in them.
+LONG = ("**/messages/*.py", "composites.py", "arrow.py", "dtypes.py")
+EXCEPT = ("--exclude=native.pyi", f"--per-file-ignores={','.join(f'{name}:E501' for name in LONG)}")
+
+
+@pytest.mark.parametrize("rules", [(*OURS, SCHEMA_S_OWN, *EXCEPT), ("--isolated", SCHEMA_S_OWN, "--exclude=native.pyi,_arrow.py")])
+def test_it_has_no_findings(folder: Path, rules: tuple[str, ...]) -> None:
+    run(folder, "ruff", "check", "--no-cache", "--ignore-noqa", *rules, "nasty")
+
+
+def test_it_is_typed(folder: Path) -> None:
+    run(folder, "mypy", "--strict", "--config-file", os.devnull, "--no-incremental", "-p", "nasty")
