@@ -30,10 +30,11 @@ EXAMPLES = """examples:
   codegen generate my-layout.xml --out build/code       a schema of your own
   codegen generate my-sbe.xml --out src --package acme.orders --target flyweights
                                                         messages of your own, as the package that you name
-  codegen generate a.xml b.xml --out src --package codecs
-                                                        codecs.a and codecs.b, which share codecs.support
+  codegen generate a.xml b.xml --out src --package acme
+                                                        packages of both within acme, which share acme.support
   codegen generate my-sbe.xml --out src --native        and compiled codecs of the same interface: PACKAGE.native
-  codegen generate --spec copy-of-spec --out build/code another set of schemas"""
+  codegen generate --spec copy-of-spec --out build/code
+                                                        another set of schemas"""
 
 
 VERSION_DIGITS_MAX = 10
