@@ -166,6 +166,8 @@ def test_long_names_are_wrapped_as_the_formatter_does(tmp_path: Path) -> None:
     fields = "".join(f'<field name="{long}{one}" id="{one}" type="Text"/>' for one in range(1, 5))
     group = f'<group name="warehouseReconciliationSections" id="9">{fields}</group>'
     message = f'<message name="WarehouseReconciliationList" id="1">{fields}{group}</message>'
+    # The union of the decoders fits a line of its own, but not behind its name.
+    message += '<message name="WarehouseReconciliationTotals" id="2"/><message name="WarehouseReconciliationDetail" id="3"/>'
     (tmp_path / "long.xml").write_text(schema(types, message))
     assert main(["generate", str(tmp_path / "long.xml"), "--out", str(tmp_path), "--package", "long", "--target", "flyweights"]) == 0
     ours = (f"--config={ROOT / 'pyproject.toml'}", "--config=extend-exclude=[]")

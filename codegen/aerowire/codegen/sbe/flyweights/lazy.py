@@ -75,8 +75,10 @@ def _unions(model: Model) -> list[str]:
     for alias, suffix in (("_AnyMessage", ""), ("_AnyDecoder", "Decoder")) if places else ():
         kinds = [f"{stem}{suffix}" for stem in places.values()]
         line = f"    {alias}: _TypeAlias = {' | '.join(kinds)}"
-        rest = [f"        | {kind}" for kind in kinds[1:]]
-        lines += ["", line] if len(line) <= WIDTH else ["", f"    {alias}: _TypeAlias = (", f"        {kinds[0]}", *rest, "    )"]
+        inner = [f"        {' | '.join(kinds)}"]
+        if len(inner[0]) > WIDTH:
+            inner = [f"        {kinds[0]}", *(f"        | {kind}" for kind in kinds[1:])]
+        lines += ["", line] if len(line) <= WIDTH else ["", f"    {alias}: _TypeAlias = (", *inner, "    )"]
     return lines
 
 
