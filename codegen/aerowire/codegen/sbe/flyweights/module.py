@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 
-from aerowire.codegen.sbe.flyweights.text import INDENT, byte_literal, choices_apart, definition, docstring, literal
+from aerowire.codegen.sbe.flyweights.text import INDENT, byte_literal, choices_apart, definition, docstring, literal, number
 from aerowire.codegen.sbe.flyweights.values import Model, Value, header_image, is_nan
 from aerowire.codegen.sbe.ir import EncodedType, Enum, Message
 from aerowire.codegen.sbe.naming import null_member_name
@@ -157,7 +158,7 @@ class Module:
         return plain
 
     def is_null(self, value: Value, raw: str) -> str:
-        return f"{self.use('_isnan')}({raw})" if is_nan(value.null) else f"{raw} == {value.null!r}"
+        return f"{self.use('_isnan')}({raw})" if is_nan(value.null) else f"{raw} == {self._null(value)}"
 
     def encoded(self, value: Value, given: str, *, in_row: bool) -> str:
         """The expression for what `struct` takes for a value; a row of numbers is packed, or if it stands alone spread."""
@@ -174,7 +175,11 @@ class Module:
         return f"{null} if {given} is None else {plain}" if value.takes_none else plain
 
     def _null(self, value: Value) -> str:
-        return self.define("_NAN", 'float("nan")') if is_nan(value.null) else repr(value.null)
+        if is_nan(value.null):
+            return self.define("_NAN", 'float("nan")')
+        if isinstance(value.null, float) and math.isinf(value.null):
+            return self.define("_INFINITY" if value.null > 0 else "_MINUS_INFINITY", number(value.null))
+        return repr(value.null)
 
     def text(self) -> str:
         """The whole module."""

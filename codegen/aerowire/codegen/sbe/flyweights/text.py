@@ -49,10 +49,15 @@ def docstring(text: str, level: int, *more: str) -> list[str]:
     return [*lines, f'{indent}"""']
 
 
+def one_line(text: str) -> str:
+    """A description that may stand in a docstring, whatever characters it has."""
+    return _closed(_visible(text))
+
+
 def _visible(text: str) -> str:
     """One line without what would end a docstring, change how it is read, or not be seen."""
     escaped = " ".join(text.split()).replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
-    return "".join(one if unicodedata.category(one) not in _HIDDEN else f"\\u{ord(one):04x}" for one in escaped)
+    return "".join(one if unicodedata.category(one) not in _HIDDEN else literal(one)[1:-1] for one in escaped)
 
 
 def _closed(line: str) -> str:

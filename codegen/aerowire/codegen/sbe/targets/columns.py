@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -94,10 +93,3 @@ def _members(composite: Composite, path: str, offset: int, since_version: int, o
 def is_stored(one: Field | Member) -> bool:
     """Whether it takes bytes: neither a constant nor an array of no elements."""
     return one.presence is not Presence.CONSTANT and one.size > 0
-
-
-def python_number(value: Number) -> str:
-    """A number as Python text."""
-    if isinstance(value, float):
-        return 'float("nan")' if math.isnan(value) else repr(value) if math.isfinite(value) else f'float("{value}")'
-    return repr(value)

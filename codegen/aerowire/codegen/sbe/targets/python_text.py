@@ -40,17 +40,6 @@ def mapping(items: Sequence[tuple[str, str | Listing]]) -> Listing:
     return Listing("{", [(f"{key}: ", one) for key, one in items], "}")
 
 
-def quoted(text: str) -> str:
-    """A string literal with the quotes that need fewer escapes, double ones if equal; ASCII only."""
-    double = text.count('"') > text.count("'")
-    plain = ascii(text)
-    body = plain[1:-1].replace("\\'", "'")
-    if plain[0] == '"':
-        body = plain[1:-1]
-    quote = "'" if double else '"'
-    return quote + body.replace(quote, f"\\{quote}") + quote
-
-
 def laid_out(prefix: str, node: str | Listing, suffix: str = "", depth: int = 0) -> str:
     """Return `prefix node suffix`, its first line at a depth of indentation."""
     margin = INDENT * depth

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from aerowire.codegen.ir import FORMATS
-from aerowire.codegen.sbe.flyweights.text import docstring
+from aerowire.codegen.sbe.flyweights.text import docstring, literal, number
 from aerowire.codegen.sbe.ir import (
     Block,
     ByteOrder,
@@ -29,7 +28,7 @@ from aerowire.codegen.sbe.ir import (
 )
 from aerowire.codegen.sbe.naming import ClassNames, class_names, free_name, null_member_name
 from aerowire.codegen.sbe.placement import Placement
-from aerowire.codegen.sbe.targets.python_text import Listing, call, laid_out, mapping, quoted, row
+from aerowire.codegen.sbe.targets.python_text import Listing, call, laid_out, mapping, row
 from aerowire.codegen.sbe.targets.scapy_names import is_reserved, layer_names
 from aerowire.codegen.targets.base import render
 
@@ -130,7 +129,7 @@ class _Module:
     def _tables(self) -> Iterator[str]:
         """The names of every enum that a field has."""
         for enum, name in self.enums.items():
-            yield laid_out(f"{name}: dict[int, str] = ", mapping([(str(one.value), quoted(one.name)) for one in enum.values]))
+            yield laid_out(f"{name}: dict[int, str] = ", mapping([(str(one.value), literal(one.name)) for one in enum.values]))
 
     def _table(self, enum: Enum) -> str:
         if enum not in self.enums:
@@ -144,7 +143,7 @@ class _Module:
             name = self.framing[composite] = free_name(_class_name(composite.name), self.part_names)
         if name in self.parts:
             return self.parts[name]
-        layer = _Layer(name, _about(composite), quoted(f"{self.schema.package} {composite.name}"), size=composite.size)
+        layer = _Layer(name, _about(composite), literal(f"{self.schema.package} {composite.name}"), size=composite.size)
         names = self._names(composite)
         at = 0
         for member in composite.members:
@@ -160,7 +159,7 @@ class _Module:
         if composite.size > at:
             layer.fields.append(_unused(at, composite.size - at))
         if group is not None:
-            layer.computed = f"({quoted(names['blockLength'])}, {quoted(names['numInGroup'])})"
+            layer.computed = f"({literal(names['blockLength'])}, {literal(names['numInGroup'])})"
         layer.constants = _constants([(names[one.name], _member_constant(one)) for one in composite.members])
         layer.is_header = header is not None
         self.parts[name] = layer
@@ -168,8 +167,8 @@ class _Module:
 
     def _computed(self, member: Member, name: str, header: Header | None) -> Listing:
         assert isinstance(member.type, EncodedType)
-        form = quoted(self.order + FORMATS[member.type.primitive.name])
-        return call("_Computed" if header is not None else "_Field", quoted(name), "None", form)
+        form = literal(self.order + FORMATS[member.type.primitive.name])
+        return call("_Computed" if header is not None else "_Field", literal(name), "None", form)
 
     def _member(self, member: Member, names: dict[str, str], header: Header | None) -> Listing:
         usual = {"schemaId": self.schema.id, "version": self.schema.version}.get(member.name) if header is not None else None
@@ -179,8 +178,8 @@ class _Module:
         """The classes of a message or a group, those of its own groups first."""
         is_message = isinstance(block, Message)
         name = self.names.messages[block.name] if is_message else self.names.groups[path]
-        layer = _Layer(name, _about(block), quoted(f"{self.schema.package} {'.'.join(path)}"), id=block.id, length=block.block_length)
-        layer.base, layer.dimension = ("_Message" if is_message else "_Entry"), quoted(dimension)
+        layer = _Layer(name, _about(block), literal(f"{self.schema.package} {'.'.join(path)}"), id=block.id, length=block.block_length)
+        layer.base, layer.dimension = ("_Message" if is_message else "_Entry"), literal(dimension)
         names = self._names(block)
         taken = {one.casefold() for one in names.values()}
         self._add_fields(layer, block, names)
@@ -213,15 +212,15 @@ class _Module:
         part = self._part(group.dimension, group=group).name
         entry = self.names.groups[path]
         parts = [
-            call("_Dimension", quoted(dimension), f"{part}()", part, quoted(name), f"lambda: {entry}"),
-            call("_Entries", quoted(name), f"lambda: {entry}", quoted(dimension)),
+            call("_Dimension", literal(dimension), f"{part}()", part, literal(name), f"lambda: {entry}"),
+            call("_Entries", literal(name), f"lambda: {entry}", literal(dimension)),
         ]
         layer.fields += _all_since(parts, group.since_version)
 
     def _add_data(self, layer: _Layer, data: Data, name: str, length_name: str) -> None:
-        form = quoted(self.order + FORMATS[data.length_type.primitive.name])
+        form = literal(self.order + FORMATS[data.length_type.primitive.name])
         length_from = f"lambda packet: max(packet.{length_name} or 0, 0)"
-        parts = [call("_DataLength", quoted(length_name), form, quoted(name))]
+        parts = [call("_DataLength", literal(length_name), form, literal(name))]
         if data.length_offset:
             parts.insert(0, _unused(0, data.length_offset, name))
         end = data.length_offset + data.length_type.size
@@ -229,49 +228,49 @@ class _Module:
             parts.append(_unused(end, data.data_offset - end, name))
         encoding = ENCODINGS.get(data.encoding.lower())
         if encoding:
-            parts.append(call("_DataText", quoted(name), '""', quoted(encoding), length_from))
+            parts.append(call("_DataText", literal(name), '""', literal(encoding), length_from))
         else:
-            parts.append(call("_Data", quoted(name), 'b""', length_from=length_from))
+            parts.append(call("_Data", literal(name), 'b""', length_from=length_from))
         layer.fields += _all_since(parts, data.since_version)
 
     def _value(self, name: str, type_: Type, presence: Presence, usual: int | None = None) -> Listing:
         if isinstance(type_, Composite):
             part = self._part(type_).name
-            return call("_Composite", quoted(name), f"{part}()", part)
+            return call("_Composite", literal(name), f"{part}()", part)
         is_optional = presence is Presence.OPTIONAL
-        form = quoted(self.order + FORMATS[type_.primitive.name])
+        form = literal(self.order + FORMATS[type_.primitive.name])
         if isinstance(type_, FlagSet):
             bits = 8 * type_.size * (-1 if self.order == "<" and type_.size > 1 else 1)
-            return call("_FlagsField", quoted(name), "0", str(bits), row([quoted(one) for one in _bit_names(type_)], "[]"))
+            return call("_FlagsField", literal(name), "0", str(bits), row([literal(one) for one in _bit_names(type_)], "[]"))
         if isinstance(type_, Enum):
             has_null = is_optional and null_member_name(type_) is not None
             default = "None" if has_null else str(type_.values[0].value if type_.values and not is_optional else type_.null)
-            return call("_Enum", quoted(name), default, self._table(type_), form, *([str(type_.null)] if has_null else []))
+            return call("_Enum", literal(name), default, self._table(type_), form, *([str(type_.null)] if has_null else []))
         return self._encoded(name, type_, usual, is_optional=is_optional)
 
     def _encoded(self, name: str, type_: EncodedType, usual: int | None, *, is_optional: bool) -> Listing:
-        form = quoted(self.order + FORMATS[type_.primitive.name])
-        null = [_literal(type_.null)] if is_optional else []
+        form = literal(self.order + FORMATS[type_.primitive.name])
+        null = [number(type_.null)] if is_optional else []
         if type_.primitive.name == "char" and type_.length == 1:
-            return call("_Character", quoted(name), "None" if is_optional else quoted("\0"), form, *null)
+            return call("_Character", literal(name), "None" if is_optional else literal("\0"), form, *null)
         if type_.primitive.name == "char":
             encoding = ENCODINGS.get(type_.character_encoding.lower() or "ascii")
             if encoding is None:
                 return _octets(name, type_)
-            return call("_Text", quoted(name), '""', str(type_.length), quoted(encoding))
+            return call("_Text", literal(name), '""', str(type_.length), literal(encoding))
         if type_.length != 1:
             return self._row(name, type_)
-        return call("_Number", quoted(name), "None" if is_optional else str(usual or 0), form, *null)
+        return call("_Number", literal(name), "None" if is_optional else str(usual or 0), form, *null)
 
     def _row(self, name: str, type_: EncodedType) -> Listing:
         if type_.primitive.name == "uint8":
             return _octets(name, type_)
-        form = quoted(f"{self.order}{type_.length}{FORMATS[type_.primitive.name]}")
-        return call("_Numbers", quoted(name), f"[0] * {type_.length}", form)
+        form = literal(f"{self.order}{type_.length}{FORMATS[type_.primitive.name]}")
+        return call("_Numbers", literal(name), f"[0] * {type_.length}", form)
 
 
 def _octets(name: str, type_: EncodedType) -> Listing:
-    return call("_Octets", quoted(name), f"bytes({type_.length})", str(type_.length))
+    return call("_Octets", literal(name), f"bytes({type_.length})", str(type_.length))
 
 
 def _all_since(parts: list[Listing], version: int) -> list[Listing]:
@@ -291,13 +290,7 @@ def _bit_names(flags: FlagSet) -> list[str]:
 
 def _unused(at: int, size: int, of: str = "") -> Listing:
     name = f"{of}_unused_{at}" if of else f"unused_{at}"
-    return call("_Octets", quoted(name), f"bytes({size})", str(size))
-
-
-def _literal(value: Number) -> str:
-    if isinstance(value, float) and math.isnan(value):
-        return 'float("nan")'
-    return repr(value)
+    return call("_Octets", literal(name), f"bytes({size})", str(size))
 
 
 def _member_constant(member: Member) -> Number | str | None:
@@ -312,7 +305,7 @@ def _field_constant(field_: Field) -> Number | str | None:
 
 def _constants(pairs: list[tuple[str, Number | str | None]]) -> str:
     entries: list[tuple[str, str | Listing]] = [
-        (quoted(name), quoted(value) if isinstance(value, str) else repr(value)) for name, value in pairs if value is not None
+        (literal(name), literal(value) if isinstance(value, str) else number(value)) for name, value in pairs if value is not None
     ]
     return laid_out("CONSTANTS: _ClassVar[dict[str, _Any]] = ", mapping(entries), "", 1) if entries else ""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 from aerowire.codegen.ir import Primitive
 from aerowire.codegen.sbe.flyweights.module import Module
@@ -60,6 +61,8 @@ def c_number(value: Value, c: str) -> str:
     null = value.null
     if is_nan(null):
         return "_NOT_A_NUMBER"
+    if isinstance(null, float) and math.isinf(null):
+        return "_INFINITE" if null > 0 else "(-_INFINITE)"
     if c in ("float", "double"):
         return f"<{c}>{float(null)!r}"
     if null == -(1 << 63):
