@@ -53,3 +53,13 @@ def test_it_has_no_findings(folder: Path, rules: tuple[str, ...]) -> None:
 
 def test_it_is_typed(folder: Path) -> None:
     run(folder, "mypy", "--strict", "--config-file", os.devnull, "--no-incremental", "-p", "nasty")
+
+
+def test_what_linters_do_not_read_has_no_long_lines_either(folder: Path) -> None:
+    lines = (folder / "nasty/native.pxd").read_text(encoding="utf-8").split("\n")
+    assert [line for line in lines if len(line) > 140] == []
+    assert any(line.strip().startswith("# A price's") for line in lines)
+
+
+def test_the_stub_of_compiled_codecs_has_only_the_findings_that_it_names(folder: Path) -> None:
+    run(folder, "ruff", "check", "--no-cache", *OURS, SCHEMA_S_OWN, "nasty/native.pyi")

@@ -278,3 +278,51 @@ def test_says_which_compiler_failed_with_what_and_what_to_install(tmp_path: Path
     monkeypatch.setenv("CC", "false")
     with pytest.raises(build.NativeBuildError, match=r"compiler false failed with status 1: false .*\n\(it said nothing\)\nneeded are"):
         build.compile_module(source, "native")
+
+
+REFUSED = [
+    ("order_id", -1),
+    ("order_id", "x"),
+    ("cents", 1 << 63),
+    ("symbol", "longer than six"),
+    ("symbol", "ÄÖ"),
+    ("triple", [1, 2, 1 << 31]),
+    ("triple", [1, 2]),
+    ("ratio", "x"),
+    ("flag", "€"),
+    ("side", 256),
+    ("options", 1 << 16),
+    ("price", 5),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), REFUSED)
+def test_a_refused_value_changes_nothing(both: tuple[ModuleType, ModuleType], schema: MessageSchema, name: str, value: object) -> None:
+    (raw,) = messages(schema, 41, 1)
+    for module in both:
+        buffer = bytearray(raw)
+        encoder = module.OrderEncoder().wrap(buffer, 8)
+        with pytest.raises((ValueError, TypeError)):
+            setattr(encoder, name, value)
+        assert buffer == raw
+
+
+@pytest.mark.parametrize(
+    ("where", "name", "value"),
+    [("", "number", "x"), ("owner", "initial", "€"), ("owner", "shares", [1, 300]), ("", "preferred", 999), ("limit", "mantissa", 1 << 63)],
+)
+def test_a_composite_of_which_one_member_is_refused_changes_nothing(
+    both: tuple[ModuleType, ModuleType], schema: MessageSchema, where: str, name: str, value: object
+) -> None:
+    (raw,) = messages(schema, 42, 1)
+    for module in both:
+        buffer = bytearray(raw)
+        encoder = module.OrderEncoder().wrap(buffer, 8)
+        account = module.Order.decode(raw).account
+        account.number = 1 if account.number is None else None
+        account.owner.initial, account.owner.shares = "xy"[account.owner.initial == "x"], (1, 2)
+        account.limit.mantissa = account.limit.mantissa // 2 + 1
+        setattr(getattr(account, where) if where else account, name, value)
+        with pytest.raises((ValueError, TypeError)):
+            encoder.account = account
+        assert buffer == raw

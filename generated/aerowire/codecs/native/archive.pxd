@@ -132,10 +132,14 @@ cdef extern from *:
     #define sbe_archive_CONTROL_RESPONSE_BLOCK_LENGTH 32
     #define sbe_archive_CONTROL_RESPONSE_CONTROL_SESSION_ID_OFFSET 0
     static inline int64_t sbe_archive_control_response_control_session_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 0); }
-    static inline void sbe_archive_control_response_set_control_session_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 0, value); }
+    static inline void sbe_archive_control_response_set_control_session_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 0, value);
+    }
     #define sbe_archive_CONTROL_RESPONSE_CORRELATION_ID_OFFSET 8
     static inline int64_t sbe_archive_control_response_correlation_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 8); }
-    static inline void sbe_archive_control_response_set_correlation_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 8, value); }
+    static inline void sbe_archive_control_response_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 8, value);
+    }
     #define sbe_archive_CONTROL_RESPONSE_RELEVANT_ID_OFFSET 16
     static inline int64_t sbe_archive_control_response_relevant_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 16); }
     static inline void sbe_archive_control_response_set_relevant_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 16, value); }
@@ -149,37 +153,59 @@ cdef extern from *:
     #define sbe_archive_CLOSE_SESSION_REQUEST_BLOCK_LENGTH 8
     #define sbe_archive_CLOSE_SESSION_REQUEST_CONTROL_SESSION_ID_OFFSET 0
     static inline int64_t sbe_archive_close_session_request_control_session_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 0); }
-    static inline void sbe_archive_close_session_request_set_control_session_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 0, value); }
+    static inline void sbe_archive_close_session_request_set_control_session_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 0, value);
+    }
     #define sbe_archive_START_RECORDING_REQUEST_TEMPLATE_ID 4
     #define sbe_archive_START_RECORDING_REQUEST_BLOCK_LENGTH 24
     #define sbe_archive_START_RECORDING_REQUEST_CONTROL_SESSION_ID_OFFSET 0
-    static inline int64_t sbe_archive_start_recording_request_control_session_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 0); }
-    static inline void sbe_archive_start_recording_request_set_control_session_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 0, value); }
+    static inline int64_t sbe_archive_start_recording_request_control_session_id(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 0);
+    }
+    static inline void sbe_archive_start_recording_request_set_control_session_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 0, value);
+    }
     #define sbe_archive_START_RECORDING_REQUEST_CORRELATION_ID_OFFSET 8
     static inline int64_t sbe_archive_start_recording_request_correlation_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 8); }
-    static inline void sbe_archive_start_recording_request_set_correlation_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 8, value); }
+    static inline void sbe_archive_start_recording_request_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 8, value);
+    }
     #define sbe_archive_START_RECORDING_REQUEST_STREAM_ID_OFFSET 16
     static inline int32_t sbe_archive_start_recording_request_stream_id(const uint8_t *p) { return sbe_archive_load_int32_t(p + 16); }
-    static inline void sbe_archive_start_recording_request_set_stream_id(uint8_t *p, int32_t value) { sbe_archive_store_int32_t(p + 16, value); }
+    static inline void sbe_archive_start_recording_request_set_stream_id(uint8_t *p, int32_t value) {
+        sbe_archive_store_int32_t(p + 16, value);
+    }
     #define sbe_archive_START_RECORDING_REQUEST_SOURCE_LOCATION_OFFSET 20
     static inline int32_t sbe_archive_start_recording_request_source_location(const uint8_t *p) { return sbe_archive_load_int32_t(p + 20); }
-    static inline void sbe_archive_start_recording_request_set_source_location(uint8_t *p, int32_t value) { sbe_archive_store_int32_t(p + 20, value); }
+    static inline void sbe_archive_start_recording_request_set_source_location(uint8_t *p, int32_t value) {
+        sbe_archive_store_int32_t(p + 20, value);
+    }
     #define sbe_archive_STOP_RECORDING_REQUEST_TEMPLATE_ID 5
     #define sbe_archive_STOP_RECORDING_REQUEST_BLOCK_LENGTH 20
     #define sbe_archive_STOP_RECORDING_REQUEST_CONTROL_SESSION_ID_OFFSET 0
-    static inline int64_t sbe_archive_stop_recording_request_control_session_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 0); }
-    static inline void sbe_archive_stop_recording_request_set_control_session_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 0, value); }
+    static inline int64_t sbe_archive_stop_recording_request_control_session_id(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 0);
+    }
+    static inline void sbe_archive_stop_recording_request_set_control_session_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 0, value);
+    }
     #define sbe_archive_STOP_RECORDING_REQUEST_CORRELATION_ID_OFFSET 8
     static inline int64_t sbe_archive_stop_recording_request_correlation_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 8); }
-    static inline void sbe_archive_stop_recording_request_set_correlation_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 8, value); }
+    static inline void sbe_archive_stop_recording_request_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 8, value);
+    }
     #define sbe_archive_STOP_RECORDING_REQUEST_STREAM_ID_OFFSET 16
     static inline int32_t sbe_archive_stop_recording_request_stream_id(const uint8_t *p) { return sbe_archive_load_int32_t(p + 16); }
-    static inline void sbe_archive_stop_recording_request_set_stream_id(uint8_t *p, int32_t value) { sbe_archive_store_int32_t(p + 16, value); }
+    static inline void sbe_archive_stop_recording_request_set_stream_id(uint8_t *p, int32_t value) {
+        sbe_archive_store_int32_t(p + 16, value);
+    }
     #define sbe_archive_REPLAY_REQUEST_TEMPLATE_ID 6
     #define sbe_archive_REPLAY_REQUEST_BLOCK_LENGTH 56
     #define sbe_archive_REPLAY_REQUEST_CONTROL_SESSION_ID_OFFSET 0
     static inline int64_t sbe_archive_replay_request_control_session_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 0); }
-    static inline void sbe_archive_replay_request_set_control_session_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 0, value); }
+    static inline void sbe_archive_replay_request_set_control_session_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 0, value);
+    }
     #define sbe_archive_REPLAY_REQUEST_CORRELATION_ID_OFFSET 8
     static inline int64_t sbe_archive_replay_request_correlation_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 8); }
     static inline void sbe_archive_replay_request_set_correlation_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 8, value); }
@@ -194,10 +220,14 @@ cdef extern from *:
     static inline void sbe_archive_replay_request_set_length(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 32, value); }
     #define sbe_archive_REPLAY_REQUEST_REPLAY_STREAM_ID_OFFSET 40
     static inline int32_t sbe_archive_replay_request_replay_stream_id(const uint8_t *p) { return sbe_archive_load_int32_t(p + 40); }
-    static inline void sbe_archive_replay_request_set_replay_stream_id(uint8_t *p, int32_t value) { sbe_archive_store_int32_t(p + 40, value); }
+    static inline void sbe_archive_replay_request_set_replay_stream_id(uint8_t *p, int32_t value) {
+        sbe_archive_store_int32_t(p + 40, value);
+    }
     #define sbe_archive_REPLAY_REQUEST_FILE_IO_MAX_LENGTH_OFFSET 44
     static inline int32_t sbe_archive_replay_request_file_io_max_length(const uint8_t *p) { return sbe_archive_load_int32_t(p + 44); }
-    static inline void sbe_archive_replay_request_set_file_io_max_length(uint8_t *p, int32_t value) { sbe_archive_store_int32_t(p + 44, value); }
+    static inline void sbe_archive_replay_request_set_file_io_max_length(uint8_t *p, int32_t value) {
+        sbe_archive_store_int32_t(p + 44, value);
+    }
     #define sbe_archive_REPLAY_REQUEST_REPLAY_TOKEN_OFFSET 48
     static inline int64_t sbe_archive_replay_request_replay_token(const uint8_t *p) { return sbe_archive_load_int64_t(p + 48); }
     static inline void sbe_archive_replay_request_set_replay_token(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 48, value); }
@@ -205,196 +235,370 @@ cdef extern from *:
     #define sbe_archive_STOP_REPLAY_REQUEST_BLOCK_LENGTH 24
     #define sbe_archive_STOP_REPLAY_REQUEST_CONTROL_SESSION_ID_OFFSET 0
     static inline int64_t sbe_archive_stop_replay_request_control_session_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 0); }
-    static inline void sbe_archive_stop_replay_request_set_control_session_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 0, value); }
+    static inline void sbe_archive_stop_replay_request_set_control_session_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 0, value);
+    }
     #define sbe_archive_STOP_REPLAY_REQUEST_CORRELATION_ID_OFFSET 8
     static inline int64_t sbe_archive_stop_replay_request_correlation_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 8); }
-    static inline void sbe_archive_stop_replay_request_set_correlation_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 8, value); }
+    static inline void sbe_archive_stop_replay_request_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 8, value);
+    }
     #define sbe_archive_STOP_REPLAY_REQUEST_REPLAY_SESSION_ID_OFFSET 16
     static inline int64_t sbe_archive_stop_replay_request_replay_session_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 16); }
-    static inline void sbe_archive_stop_replay_request_set_replay_session_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 16, value); }
+    static inline void sbe_archive_stop_replay_request_set_replay_session_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 16, value);
+    }
     #define sbe_archive_LIST_RECORDINGS_REQUEST_TEMPLATE_ID 8
     #define sbe_archive_LIST_RECORDINGS_REQUEST_BLOCK_LENGTH 28
     #define sbe_archive_LIST_RECORDINGS_REQUEST_CONTROL_SESSION_ID_OFFSET 0
-    static inline int64_t sbe_archive_list_recordings_request_control_session_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 0); }
-    static inline void sbe_archive_list_recordings_request_set_control_session_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 0, value); }
+    static inline int64_t sbe_archive_list_recordings_request_control_session_id(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 0);
+    }
+    static inline void sbe_archive_list_recordings_request_set_control_session_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 0, value);
+    }
     #define sbe_archive_LIST_RECORDINGS_REQUEST_CORRELATION_ID_OFFSET 8
     static inline int64_t sbe_archive_list_recordings_request_correlation_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 8); }
-    static inline void sbe_archive_list_recordings_request_set_correlation_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 8, value); }
+    static inline void sbe_archive_list_recordings_request_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 8, value);
+    }
     #define sbe_archive_LIST_RECORDINGS_REQUEST_FROM_RECORDING_ID_OFFSET 16
-    static inline int64_t sbe_archive_list_recordings_request_from_recording_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 16); }
-    static inline void sbe_archive_list_recordings_request_set_from_recording_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 16, value); }
+    static inline int64_t sbe_archive_list_recordings_request_from_recording_id(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 16);
+    }
+    static inline void sbe_archive_list_recordings_request_set_from_recording_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 16, value);
+    }
     #define sbe_archive_LIST_RECORDINGS_REQUEST_RECORD_COUNT_OFFSET 24
     static inline int32_t sbe_archive_list_recordings_request_record_count(const uint8_t *p) { return sbe_archive_load_int32_t(p + 24); }
-    static inline void sbe_archive_list_recordings_request_set_record_count(uint8_t *p, int32_t value) { sbe_archive_store_int32_t(p + 24, value); }
+    static inline void sbe_archive_list_recordings_request_set_record_count(uint8_t *p, int32_t value) {
+        sbe_archive_store_int32_t(p + 24, value);
+    }
     #define sbe_archive_LIST_RECORDINGS_FOR_URI_REQUEST_TEMPLATE_ID 9
     #define sbe_archive_LIST_RECORDINGS_FOR_URI_REQUEST_BLOCK_LENGTH 32
     #define sbe_archive_LIST_RECORDINGS_FOR_URI_REQUEST_CONTROL_SESSION_ID_OFFSET 0
-    static inline int64_t sbe_archive_list_recordings_for_uri_request_control_session_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 0); }
-    static inline void sbe_archive_list_recordings_for_uri_request_set_control_session_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 0, value); }
+    static inline int64_t sbe_archive_list_recordings_for_uri_request_control_session_id(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 0);
+    }
+    static inline void sbe_archive_list_recordings_for_uri_request_set_control_session_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 0, value);
+    }
     #define sbe_archive_LIST_RECORDINGS_FOR_URI_REQUEST_CORRELATION_ID_OFFSET 8
-    static inline int64_t sbe_archive_list_recordings_for_uri_request_correlation_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 8); }
-    static inline void sbe_archive_list_recordings_for_uri_request_set_correlation_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 8, value); }
+    static inline int64_t sbe_archive_list_recordings_for_uri_request_correlation_id(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 8);
+    }
+    static inline void sbe_archive_list_recordings_for_uri_request_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 8, value);
+    }
     #define sbe_archive_LIST_RECORDINGS_FOR_URI_REQUEST_FROM_RECORDING_ID_OFFSET 16
-    static inline int64_t sbe_archive_list_recordings_for_uri_request_from_recording_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 16); }
-    static inline void sbe_archive_list_recordings_for_uri_request_set_from_recording_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 16, value); }
+    static inline int64_t sbe_archive_list_recordings_for_uri_request_from_recording_id(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 16);
+    }
+    static inline void sbe_archive_list_recordings_for_uri_request_set_from_recording_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 16, value);
+    }
     #define sbe_archive_LIST_RECORDINGS_FOR_URI_REQUEST_RECORD_COUNT_OFFSET 24
-    static inline int32_t sbe_archive_list_recordings_for_uri_request_record_count(const uint8_t *p) { return sbe_archive_load_int32_t(p + 24); }
-    static inline void sbe_archive_list_recordings_for_uri_request_set_record_count(uint8_t *p, int32_t value) { sbe_archive_store_int32_t(p + 24, value); }
+    static inline int32_t sbe_archive_list_recordings_for_uri_request_record_count(const uint8_t *p) {
+        return sbe_archive_load_int32_t(p + 24);
+    }
+    static inline void sbe_archive_list_recordings_for_uri_request_set_record_count(uint8_t *p, int32_t value) {
+        sbe_archive_store_int32_t(p + 24, value);
+    }
     #define sbe_archive_LIST_RECORDINGS_FOR_URI_REQUEST_STREAM_ID_OFFSET 28
-    static inline int32_t sbe_archive_list_recordings_for_uri_request_stream_id(const uint8_t *p) { return sbe_archive_load_int32_t(p + 28); }
-    static inline void sbe_archive_list_recordings_for_uri_request_set_stream_id(uint8_t *p, int32_t value) { sbe_archive_store_int32_t(p + 28, value); }
+    static inline int32_t sbe_archive_list_recordings_for_uri_request_stream_id(const uint8_t *p) {
+        return sbe_archive_load_int32_t(p + 28);
+    }
+    static inline void sbe_archive_list_recordings_for_uri_request_set_stream_id(uint8_t *p, int32_t value) {
+        sbe_archive_store_int32_t(p + 28, value);
+    }
     #define sbe_archive_LIST_RECORDING_REQUEST_TEMPLATE_ID 10
     #define sbe_archive_LIST_RECORDING_REQUEST_BLOCK_LENGTH 24
     #define sbe_archive_LIST_RECORDING_REQUEST_CONTROL_SESSION_ID_OFFSET 0
-    static inline int64_t sbe_archive_list_recording_request_control_session_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 0); }
-    static inline void sbe_archive_list_recording_request_set_control_session_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 0, value); }
+    static inline int64_t sbe_archive_list_recording_request_control_session_id(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 0);
+    }
+    static inline void sbe_archive_list_recording_request_set_control_session_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 0, value);
+    }
     #define sbe_archive_LIST_RECORDING_REQUEST_CORRELATION_ID_OFFSET 8
     static inline int64_t sbe_archive_list_recording_request_correlation_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 8); }
-    static inline void sbe_archive_list_recording_request_set_correlation_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 8, value); }
+    static inline void sbe_archive_list_recording_request_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 8, value);
+    }
     #define sbe_archive_LIST_RECORDING_REQUEST_RECORDING_ID_OFFSET 16
     static inline int64_t sbe_archive_list_recording_request_recording_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 16); }
-    static inline void sbe_archive_list_recording_request_set_recording_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 16, value); }
+    static inline void sbe_archive_list_recording_request_set_recording_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 16, value);
+    }
     #define sbe_archive_EXTEND_RECORDING_REQUEST_TEMPLATE_ID 11
     #define sbe_archive_EXTEND_RECORDING_REQUEST_BLOCK_LENGTH 32
     #define sbe_archive_EXTEND_RECORDING_REQUEST_CONTROL_SESSION_ID_OFFSET 0
-    static inline int64_t sbe_archive_extend_recording_request_control_session_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 0); }
-    static inline void sbe_archive_extend_recording_request_set_control_session_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 0, value); }
+    static inline int64_t sbe_archive_extend_recording_request_control_session_id(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 0);
+    }
+    static inline void sbe_archive_extend_recording_request_set_control_session_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 0, value);
+    }
     #define sbe_archive_EXTEND_RECORDING_REQUEST_CORRELATION_ID_OFFSET 8
     static inline int64_t sbe_archive_extend_recording_request_correlation_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 8); }
-    static inline void sbe_archive_extend_recording_request_set_correlation_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 8, value); }
+    static inline void sbe_archive_extend_recording_request_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 8, value);
+    }
     #define sbe_archive_EXTEND_RECORDING_REQUEST_RECORDING_ID_OFFSET 16
     static inline int64_t sbe_archive_extend_recording_request_recording_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 16); }
-    static inline void sbe_archive_extend_recording_request_set_recording_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 16, value); }
+    static inline void sbe_archive_extend_recording_request_set_recording_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 16, value);
+    }
     #define sbe_archive_EXTEND_RECORDING_REQUEST_STREAM_ID_OFFSET 24
     static inline int32_t sbe_archive_extend_recording_request_stream_id(const uint8_t *p) { return sbe_archive_load_int32_t(p + 24); }
-    static inline void sbe_archive_extend_recording_request_set_stream_id(uint8_t *p, int32_t value) { sbe_archive_store_int32_t(p + 24, value); }
+    static inline void sbe_archive_extend_recording_request_set_stream_id(uint8_t *p, int32_t value) {
+        sbe_archive_store_int32_t(p + 24, value);
+    }
     #define sbe_archive_EXTEND_RECORDING_REQUEST_SOURCE_LOCATION_OFFSET 28
-    static inline int32_t sbe_archive_extend_recording_request_source_location(const uint8_t *p) { return sbe_archive_load_int32_t(p + 28); }
-    static inline void sbe_archive_extend_recording_request_set_source_location(uint8_t *p, int32_t value) { sbe_archive_store_int32_t(p + 28, value); }
+    static inline int32_t sbe_archive_extend_recording_request_source_location(const uint8_t *p) {
+        return sbe_archive_load_int32_t(p + 28);
+    }
+    static inline void sbe_archive_extend_recording_request_set_source_location(uint8_t *p, int32_t value) {
+        sbe_archive_store_int32_t(p + 28, value);
+    }
     #define sbe_archive_RECORDING_POSITION_REQUEST_TEMPLATE_ID 12
     #define sbe_archive_RECORDING_POSITION_REQUEST_BLOCK_LENGTH 24
     #define sbe_archive_RECORDING_POSITION_REQUEST_CONTROL_SESSION_ID_OFFSET 0
-    static inline int64_t sbe_archive_recording_position_request_control_session_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 0); }
-    static inline void sbe_archive_recording_position_request_set_control_session_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 0, value); }
+    static inline int64_t sbe_archive_recording_position_request_control_session_id(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 0);
+    }
+    static inline void sbe_archive_recording_position_request_set_control_session_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 0, value);
+    }
     #define sbe_archive_RECORDING_POSITION_REQUEST_CORRELATION_ID_OFFSET 8
-    static inline int64_t sbe_archive_recording_position_request_correlation_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 8); }
-    static inline void sbe_archive_recording_position_request_set_correlation_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 8, value); }
+    static inline int64_t sbe_archive_recording_position_request_correlation_id(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 8);
+    }
+    static inline void sbe_archive_recording_position_request_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 8, value);
+    }
     #define sbe_archive_RECORDING_POSITION_REQUEST_RECORDING_ID_OFFSET 16
     static inline int64_t sbe_archive_recording_position_request_recording_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 16); }
-    static inline void sbe_archive_recording_position_request_set_recording_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 16, value); }
+    static inline void sbe_archive_recording_position_request_set_recording_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 16, value);
+    }
     #define sbe_archive_TRUNCATE_RECORDING_REQUEST_TEMPLATE_ID 13
     #define sbe_archive_TRUNCATE_RECORDING_REQUEST_BLOCK_LENGTH 32
     #define sbe_archive_TRUNCATE_RECORDING_REQUEST_CONTROL_SESSION_ID_OFFSET 0
-    static inline int64_t sbe_archive_truncate_recording_request_control_session_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 0); }
-    static inline void sbe_archive_truncate_recording_request_set_control_session_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 0, value); }
+    static inline int64_t sbe_archive_truncate_recording_request_control_session_id(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 0);
+    }
+    static inline void sbe_archive_truncate_recording_request_set_control_session_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 0, value);
+    }
     #define sbe_archive_TRUNCATE_RECORDING_REQUEST_CORRELATION_ID_OFFSET 8
-    static inline int64_t sbe_archive_truncate_recording_request_correlation_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 8); }
-    static inline void sbe_archive_truncate_recording_request_set_correlation_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 8, value); }
+    static inline int64_t sbe_archive_truncate_recording_request_correlation_id(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 8);
+    }
+    static inline void sbe_archive_truncate_recording_request_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 8, value);
+    }
     #define sbe_archive_TRUNCATE_RECORDING_REQUEST_RECORDING_ID_OFFSET 16
     static inline int64_t sbe_archive_truncate_recording_request_recording_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 16); }
-    static inline void sbe_archive_truncate_recording_request_set_recording_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 16, value); }
+    static inline void sbe_archive_truncate_recording_request_set_recording_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 16, value);
+    }
     #define sbe_archive_TRUNCATE_RECORDING_REQUEST_POSITION_OFFSET 24
     static inline int64_t sbe_archive_truncate_recording_request_position(const uint8_t *p) { return sbe_archive_load_int64_t(p + 24); }
-    static inline void sbe_archive_truncate_recording_request_set_position(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 24, value); }
+    static inline void sbe_archive_truncate_recording_request_set_position(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 24, value);
+    }
     #define sbe_archive_STOP_RECORDING_SUBSCRIPTION_REQUEST_TEMPLATE_ID 14
     #define sbe_archive_STOP_RECORDING_SUBSCRIPTION_REQUEST_BLOCK_LENGTH 24
     #define sbe_archive_STOP_RECORDING_SUBSCRIPTION_REQUEST_CONTROL_SESSION_ID_OFFSET 0
-    static inline int64_t sbe_archive_stop_recording_subscription_request_control_session_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 0); }
-    static inline void sbe_archive_stop_recording_subscription_request_set_control_session_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 0, value); }
+    static inline int64_t sbe_archive_stop_recording_subscription_request_control_session_id(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 0);
+    }
+    static inline void sbe_archive_stop_recording_subscription_request_set_control_session_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 0, value);
+    }
     #define sbe_archive_STOP_RECORDING_SUBSCRIPTION_REQUEST_CORRELATION_ID_OFFSET 8
-    static inline int64_t sbe_archive_stop_recording_subscription_request_correlation_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 8); }
-    static inline void sbe_archive_stop_recording_subscription_request_set_correlation_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 8, value); }
+    static inline int64_t sbe_archive_stop_recording_subscription_request_correlation_id(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 8);
+    }
+    static inline void sbe_archive_stop_recording_subscription_request_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 8, value);
+    }
     #define sbe_archive_STOP_RECORDING_SUBSCRIPTION_REQUEST_SUBSCRIPTION_ID_OFFSET 16
-    static inline int64_t sbe_archive_stop_recording_subscription_request_subscription_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 16); }
-    static inline void sbe_archive_stop_recording_subscription_request_set_subscription_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 16, value); }
+    static inline int64_t sbe_archive_stop_recording_subscription_request_subscription_id(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 16);
+    }
+    static inline void sbe_archive_stop_recording_subscription_request_set_subscription_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 16, value);
+    }
     #define sbe_archive_STOP_POSITION_REQUEST_TEMPLATE_ID 15
     #define sbe_archive_STOP_POSITION_REQUEST_BLOCK_LENGTH 24
     #define sbe_archive_STOP_POSITION_REQUEST_CONTROL_SESSION_ID_OFFSET 0
     static inline int64_t sbe_archive_stop_position_request_control_session_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 0); }
-    static inline void sbe_archive_stop_position_request_set_control_session_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 0, value); }
+    static inline void sbe_archive_stop_position_request_set_control_session_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 0, value);
+    }
     #define sbe_archive_STOP_POSITION_REQUEST_CORRELATION_ID_OFFSET 8
     static inline int64_t sbe_archive_stop_position_request_correlation_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 8); }
-    static inline void sbe_archive_stop_position_request_set_correlation_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 8, value); }
+    static inline void sbe_archive_stop_position_request_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 8, value);
+    }
     #define sbe_archive_STOP_POSITION_REQUEST_RECORDING_ID_OFFSET 16
     static inline int64_t sbe_archive_stop_position_request_recording_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 16); }
-    static inline void sbe_archive_stop_position_request_set_recording_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 16, value); }
+    static inline void sbe_archive_stop_position_request_set_recording_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 16, value);
+    }
     #define sbe_archive_FIND_LAST_MATCHING_RECORDING_REQUEST_TEMPLATE_ID 16
     #define sbe_archive_FIND_LAST_MATCHING_RECORDING_REQUEST_BLOCK_LENGTH 32
     #define sbe_archive_FIND_LAST_MATCHING_RECORDING_REQUEST_CONTROL_SESSION_ID_OFFSET 0
-    static inline int64_t sbe_archive_find_last_matching_recording_request_control_session_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 0); }
-    static inline void sbe_archive_find_last_matching_recording_request_set_control_session_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 0, value); }
+    static inline int64_t sbe_archive_find_last_matching_recording_request_control_session_id(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 0);
+    }
+    static inline void sbe_archive_find_last_matching_recording_request_set_control_session_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 0, value);
+    }
     #define sbe_archive_FIND_LAST_MATCHING_RECORDING_REQUEST_CORRELATION_ID_OFFSET 8
-    static inline int64_t sbe_archive_find_last_matching_recording_request_correlation_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 8); }
-    static inline void sbe_archive_find_last_matching_recording_request_set_correlation_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 8, value); }
+    static inline int64_t sbe_archive_find_last_matching_recording_request_correlation_id(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 8);
+    }
+    static inline void sbe_archive_find_last_matching_recording_request_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 8, value);
+    }
     #define sbe_archive_FIND_LAST_MATCHING_RECORDING_REQUEST_MIN_RECORDING_ID_OFFSET 16
-    static inline int64_t sbe_archive_find_last_matching_recording_request_min_recording_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 16); }
-    static inline void sbe_archive_find_last_matching_recording_request_set_min_recording_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 16, value); }
+    static inline int64_t sbe_archive_find_last_matching_recording_request_min_recording_id(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 16);
+    }
+    static inline void sbe_archive_find_last_matching_recording_request_set_min_recording_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 16, value);
+    }
     #define sbe_archive_FIND_LAST_MATCHING_RECORDING_REQUEST_SESSION_ID_OFFSET 24
-    static inline int32_t sbe_archive_find_last_matching_recording_request_session_id(const uint8_t *p) { return sbe_archive_load_int32_t(p + 24); }
-    static inline void sbe_archive_find_last_matching_recording_request_set_session_id(uint8_t *p, int32_t value) { sbe_archive_store_int32_t(p + 24, value); }
+    static inline int32_t sbe_archive_find_last_matching_recording_request_session_id(const uint8_t *p) {
+        return sbe_archive_load_int32_t(p + 24);
+    }
+    static inline void sbe_archive_find_last_matching_recording_request_set_session_id(uint8_t *p, int32_t value) {
+        sbe_archive_store_int32_t(p + 24, value);
+    }
     #define sbe_archive_FIND_LAST_MATCHING_RECORDING_REQUEST_STREAM_ID_OFFSET 28
-    static inline int32_t sbe_archive_find_last_matching_recording_request_stream_id(const uint8_t *p) { return sbe_archive_load_int32_t(p + 28); }
-    static inline void sbe_archive_find_last_matching_recording_request_set_stream_id(uint8_t *p, int32_t value) { sbe_archive_store_int32_t(p + 28, value); }
+    static inline int32_t sbe_archive_find_last_matching_recording_request_stream_id(const uint8_t *p) {
+        return sbe_archive_load_int32_t(p + 28);
+    }
+    static inline void sbe_archive_find_last_matching_recording_request_set_stream_id(uint8_t *p, int32_t value) {
+        sbe_archive_store_int32_t(p + 28, value);
+    }
     #define sbe_archive_LIST_RECORDING_SUBSCRIPTIONS_REQUEST_TEMPLATE_ID 17
     #define sbe_archive_LIST_RECORDING_SUBSCRIPTIONS_REQUEST_BLOCK_LENGTH 32
     #define sbe_archive_LIST_RECORDING_SUBSCRIPTIONS_REQUEST_CONTROL_SESSION_ID_OFFSET 0
-    static inline int64_t sbe_archive_list_recording_subscriptions_request_control_session_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 0); }
-    static inline void sbe_archive_list_recording_subscriptions_request_set_control_session_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 0, value); }
+    static inline int64_t sbe_archive_list_recording_subscriptions_request_control_session_id(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 0);
+    }
+    static inline void sbe_archive_list_recording_subscriptions_request_set_control_session_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 0, value);
+    }
     #define sbe_archive_LIST_RECORDING_SUBSCRIPTIONS_REQUEST_CORRELATION_ID_OFFSET 8
-    static inline int64_t sbe_archive_list_recording_subscriptions_request_correlation_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 8); }
-    static inline void sbe_archive_list_recording_subscriptions_request_set_correlation_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 8, value); }
+    static inline int64_t sbe_archive_list_recording_subscriptions_request_correlation_id(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 8);
+    }
+    static inline void sbe_archive_list_recording_subscriptions_request_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 8, value);
+    }
     #define sbe_archive_LIST_RECORDING_SUBSCRIPTIONS_REQUEST_PSEUDO_INDEX_OFFSET 16
-    static inline int32_t sbe_archive_list_recording_subscriptions_request_pseudo_index(const uint8_t *p) { return sbe_archive_load_int32_t(p + 16); }
-    static inline void sbe_archive_list_recording_subscriptions_request_set_pseudo_index(uint8_t *p, int32_t value) { sbe_archive_store_int32_t(p + 16, value); }
+    static inline int32_t sbe_archive_list_recording_subscriptions_request_pseudo_index(const uint8_t *p) {
+        return sbe_archive_load_int32_t(p + 16);
+    }
+    static inline void sbe_archive_list_recording_subscriptions_request_set_pseudo_index(uint8_t *p, int32_t value) {
+        sbe_archive_store_int32_t(p + 16, value);
+    }
     #define sbe_archive_LIST_RECORDING_SUBSCRIPTIONS_REQUEST_SUBSCRIPTION_COUNT_OFFSET 20
-    static inline int32_t sbe_archive_list_recording_subscriptions_request_subscription_count(const uint8_t *p) { return sbe_archive_load_int32_t(p + 20); }
-    static inline void sbe_archive_list_recording_subscriptions_request_set_subscription_count(uint8_t *p, int32_t value) { sbe_archive_store_int32_t(p + 20, value); }
+    static inline int32_t sbe_archive_list_recording_subscriptions_request_subscription_count(const uint8_t *p) {
+        return sbe_archive_load_int32_t(p + 20);
+    }
+    static inline void sbe_archive_list_recording_subscriptions_request_set_subscription_count(uint8_t *p, int32_t value) {
+        sbe_archive_store_int32_t(p + 20, value);
+    }
     #define sbe_archive_LIST_RECORDING_SUBSCRIPTIONS_REQUEST_APPLY_STREAM_ID_OFFSET 24
-    static inline int32_t sbe_archive_list_recording_subscriptions_request_apply_stream_id(const uint8_t *p) { return sbe_archive_load_int32_t(p + 24); }
-    static inline void sbe_archive_list_recording_subscriptions_request_set_apply_stream_id(uint8_t *p, int32_t value) { sbe_archive_store_int32_t(p + 24, value); }
+    static inline int32_t sbe_archive_list_recording_subscriptions_request_apply_stream_id(const uint8_t *p) {
+        return sbe_archive_load_int32_t(p + 24);
+    }
+    static inline void sbe_archive_list_recording_subscriptions_request_set_apply_stream_id(uint8_t *p, int32_t value) {
+        sbe_archive_store_int32_t(p + 24, value);
+    }
     #define sbe_archive_LIST_RECORDING_SUBSCRIPTIONS_REQUEST_STREAM_ID_OFFSET 28
-    static inline int32_t sbe_archive_list_recording_subscriptions_request_stream_id(const uint8_t *p) { return sbe_archive_load_int32_t(p + 28); }
-    static inline void sbe_archive_list_recording_subscriptions_request_set_stream_id(uint8_t *p, int32_t value) { sbe_archive_store_int32_t(p + 28, value); }
+    static inline int32_t sbe_archive_list_recording_subscriptions_request_stream_id(const uint8_t *p) {
+        return sbe_archive_load_int32_t(p + 28);
+    }
+    static inline void sbe_archive_list_recording_subscriptions_request_set_stream_id(uint8_t *p, int32_t value) {
+        sbe_archive_store_int32_t(p + 28, value);
+    }
     #define sbe_archive_BOUNDED_REPLAY_REQUEST_TEMPLATE_ID 18
     #define sbe_archive_BOUNDED_REPLAY_REQUEST_BLOCK_LENGTH 60
     #define sbe_archive_BOUNDED_REPLAY_REQUEST_CONTROL_SESSION_ID_OFFSET 0
-    static inline int64_t sbe_archive_bounded_replay_request_control_session_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 0); }
-    static inline void sbe_archive_bounded_replay_request_set_control_session_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 0, value); }
+    static inline int64_t sbe_archive_bounded_replay_request_control_session_id(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 0);
+    }
+    static inline void sbe_archive_bounded_replay_request_set_control_session_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 0, value);
+    }
     #define sbe_archive_BOUNDED_REPLAY_REQUEST_CORRELATION_ID_OFFSET 8
     static inline int64_t sbe_archive_bounded_replay_request_correlation_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 8); }
-    static inline void sbe_archive_bounded_replay_request_set_correlation_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 8, value); }
+    static inline void sbe_archive_bounded_replay_request_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 8, value);
+    }
     #define sbe_archive_BOUNDED_REPLAY_REQUEST_RECORDING_ID_OFFSET 16
     static inline int64_t sbe_archive_bounded_replay_request_recording_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 16); }
-    static inline void sbe_archive_bounded_replay_request_set_recording_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 16, value); }
+    static inline void sbe_archive_bounded_replay_request_set_recording_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 16, value);
+    }
     #define sbe_archive_BOUNDED_REPLAY_REQUEST_POSITION_OFFSET 24
     static inline int64_t sbe_archive_bounded_replay_request_position(const uint8_t *p) { return sbe_archive_load_int64_t(p + 24); }
-    static inline void sbe_archive_bounded_replay_request_set_position(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 24, value); }
+    static inline void sbe_archive_bounded_replay_request_set_position(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 24, value);
+    }
     #define sbe_archive_BOUNDED_REPLAY_REQUEST_LENGTH_OFFSET 32
     static inline int64_t sbe_archive_bounded_replay_request_length(const uint8_t *p) { return sbe_archive_load_int64_t(p + 32); }
-    static inline void sbe_archive_bounded_replay_request_set_length(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 32, value); }
+    static inline void sbe_archive_bounded_replay_request_set_length(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 32, value);
+    }
     #define sbe_archive_BOUNDED_REPLAY_REQUEST_LIMIT_COUNTER_ID_OFFSET 40
     static inline int32_t sbe_archive_bounded_replay_request_limit_counter_id(const uint8_t *p) { return sbe_archive_load_int32_t(p + 40); }
-    static inline void sbe_archive_bounded_replay_request_set_limit_counter_id(uint8_t *p, int32_t value) { sbe_archive_store_int32_t(p + 40, value); }
+    static inline void sbe_archive_bounded_replay_request_set_limit_counter_id(uint8_t *p, int32_t value) {
+        sbe_archive_store_int32_t(p + 40, value);
+    }
     #define sbe_archive_BOUNDED_REPLAY_REQUEST_REPLAY_STREAM_ID_OFFSET 44
     static inline int32_t sbe_archive_bounded_replay_request_replay_stream_id(const uint8_t *p) { return sbe_archive_load_int32_t(p + 44); }
-    static inline void sbe_archive_bounded_replay_request_set_replay_stream_id(uint8_t *p, int32_t value) { sbe_archive_store_int32_t(p + 44, value); }
+    static inline void sbe_archive_bounded_replay_request_set_replay_stream_id(uint8_t *p, int32_t value) {
+        sbe_archive_store_int32_t(p + 44, value);
+    }
     #define sbe_archive_BOUNDED_REPLAY_REQUEST_FILE_IO_MAX_LENGTH_OFFSET 48
-    static inline int32_t sbe_archive_bounded_replay_request_file_io_max_length(const uint8_t *p) { return sbe_archive_load_int32_t(p + 48); }
-    static inline void sbe_archive_bounded_replay_request_set_file_io_max_length(uint8_t *p, int32_t value) { sbe_archive_store_int32_t(p + 48, value); }
+    static inline int32_t sbe_archive_bounded_replay_request_file_io_max_length(const uint8_t *p) {
+        return sbe_archive_load_int32_t(p + 48);
+    }
+    static inline void sbe_archive_bounded_replay_request_set_file_io_max_length(uint8_t *p, int32_t value) {
+        sbe_archive_store_int32_t(p + 48, value);
+    }
     #define sbe_archive_BOUNDED_REPLAY_REQUEST_REPLAY_TOKEN_OFFSET 52
     static inline int64_t sbe_archive_bounded_replay_request_replay_token(const uint8_t *p) { return sbe_archive_load_int64_t(p + 52); }
-    static inline void sbe_archive_bounded_replay_request_set_replay_token(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 52, value); }
+    static inline void sbe_archive_bounded_replay_request_set_replay_token(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 52, value);
+    }
     #define sbe_archive_STOP_ALL_REPLAYS_REQUEST_TEMPLATE_ID 19
     #define sbe_archive_STOP_ALL_REPLAYS_REQUEST_BLOCK_LENGTH 24
     #define sbe_archive_STOP_ALL_REPLAYS_REQUEST_CONTROL_SESSION_ID_OFFSET 0
-    static inline int64_t sbe_archive_stop_all_replays_request_control_session_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 0); }
-    static inline void sbe_archive_stop_all_replays_request_set_control_session_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 0, value); }
+    static inline int64_t sbe_archive_stop_all_replays_request_control_session_id(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 0);
+    }
+    static inline void sbe_archive_stop_all_replays_request_set_control_session_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 0, value);
+    }
     #define sbe_archive_STOP_ALL_REPLAYS_REQUEST_CORRELATION_ID_OFFSET 8
     static inline int64_t sbe_archive_stop_all_replays_request_correlation_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 8); }
-    static inline void sbe_archive_stop_all_replays_request_set_correlation_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 8, value); }
+    static inline void sbe_archive_stop_all_replays_request_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 8, value);
+    }
     #define sbe_archive_STOP_ALL_REPLAYS_REQUEST_RECORDING_ID_OFFSET 16
     static inline int64_t sbe_archive_stop_all_replays_request_recording_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 16); }
-    static inline void sbe_archive_stop_all_replays_request_set_recording_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 16, value); }
+    static inline void sbe_archive_stop_all_replays_request_set_recording_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 16, value);
+    }
     #define sbe_archive_CATALOG_HEADER_TEMPLATE_ID 20
     #define sbe_archive_CATALOG_HEADER_BLOCK_LENGTH 32
     #define sbe_archive_CATALOG_HEADER_VERSION_OFFSET 0
@@ -405,7 +609,9 @@ cdef extern from *:
     static inline void sbe_archive_catalog_header_set_length(uint8_t *p, int32_t value) { sbe_archive_store_int32_t(p + 4, value); }
     #define sbe_archive_CATALOG_HEADER_NEXT_RECORDING_ID_OFFSET 8
     static inline int64_t sbe_archive_catalog_header_next_recording_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 8); }
-    static inline void sbe_archive_catalog_header_set_next_recording_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 8, value); }
+    static inline void sbe_archive_catalog_header_set_next_recording_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 8, value);
+    }
     #define sbe_archive_CATALOG_HEADER_ALIGNMENT_OFFSET 16
     static inline int32_t sbe_archive_catalog_header_alignment(const uint8_t *p) { return sbe_archive_load_int32_t(p + 16); }
     static inline void sbe_archive_catalog_header_set_alignment(uint8_t *p, int32_t value) { sbe_archive_store_int32_t(p + 16, value); }
@@ -416,202 +622,356 @@ cdef extern from *:
     #define sbe_archive_RECORDING_DESCRIPTOR_HEADER_BLOCK_LENGTH 32
     #define sbe_archive_RECORDING_DESCRIPTOR_HEADER_LENGTH_OFFSET 0
     static inline int32_t sbe_archive_recording_descriptor_header_length(const uint8_t *p) { return sbe_archive_load_int32_t(p + 0); }
-    static inline void sbe_archive_recording_descriptor_header_set_length(uint8_t *p, int32_t value) { sbe_archive_store_int32_t(p + 0, value); }
+    static inline void sbe_archive_recording_descriptor_header_set_length(uint8_t *p, int32_t value) {
+        sbe_archive_store_int32_t(p + 0, value);
+    }
     #define sbe_archive_RECORDING_DESCRIPTOR_HEADER_STATE_OFFSET 4
     static inline int32_t sbe_archive_recording_descriptor_header_state(const uint8_t *p) { return sbe_archive_load_int32_t(p + 4); }
-    static inline void sbe_archive_recording_descriptor_header_set_state(uint8_t *p, int32_t value) { sbe_archive_store_int32_t(p + 4, value); }
+    static inline void sbe_archive_recording_descriptor_header_set_state(uint8_t *p, int32_t value) {
+        sbe_archive_store_int32_t(p + 4, value);
+    }
     #define sbe_archive_RECORDING_DESCRIPTOR_HEADER_CHECKSUM_OFFSET 8
     static inline int32_t sbe_archive_recording_descriptor_header_checksum(const uint8_t *p) { return sbe_archive_load_int32_t(p + 8); }
-    static inline void sbe_archive_recording_descriptor_header_set_checksum(uint8_t *p, int32_t value) { sbe_archive_store_int32_t(p + 8, value); }
+    static inline void sbe_archive_recording_descriptor_header_set_checksum(uint8_t *p, int32_t value) {
+        sbe_archive_store_int32_t(p + 8, value);
+    }
     #define sbe_archive_RECORDING_DESCRIPTOR_HEADER_RESERVED_OFFSET 31
     static inline int8_t sbe_archive_recording_descriptor_header_reserved(const uint8_t *p) { return sbe_archive_load_int8_t(p + 31); }
-    static inline void sbe_archive_recording_descriptor_header_set_reserved(uint8_t *p, int8_t value) { sbe_archive_store_int8_t(p + 31, value); }
+    static inline void sbe_archive_recording_descriptor_header_set_reserved(uint8_t *p, int8_t value) {
+        sbe_archive_store_int8_t(p + 31, value);
+    }
     #define sbe_archive_RECORDING_DESCRIPTOR_TEMPLATE_ID 22
     #define sbe_archive_RECORDING_DESCRIPTOR_BLOCK_LENGTH 80
     #define sbe_archive_RECORDING_DESCRIPTOR_CONTROL_SESSION_ID_OFFSET 0
     static inline int64_t sbe_archive_recording_descriptor_control_session_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 0); }
-    static inline void sbe_archive_recording_descriptor_set_control_session_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 0, value); }
+    static inline void sbe_archive_recording_descriptor_set_control_session_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 0, value);
+    }
     #define sbe_archive_RECORDING_DESCRIPTOR_CORRELATION_ID_OFFSET 8
     static inline int64_t sbe_archive_recording_descriptor_correlation_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 8); }
-    static inline void sbe_archive_recording_descriptor_set_correlation_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 8, value); }
+    static inline void sbe_archive_recording_descriptor_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 8, value);
+    }
     #define sbe_archive_RECORDING_DESCRIPTOR_RECORDING_ID_OFFSET 16
     static inline int64_t sbe_archive_recording_descriptor_recording_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 16); }
-    static inline void sbe_archive_recording_descriptor_set_recording_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 16, value); }
+    static inline void sbe_archive_recording_descriptor_set_recording_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 16, value);
+    }
     #define sbe_archive_RECORDING_DESCRIPTOR_START_TIMESTAMP_OFFSET 24
     static inline int64_t sbe_archive_recording_descriptor_start_timestamp(const uint8_t *p) { return sbe_archive_load_int64_t(p + 24); }
-    static inline void sbe_archive_recording_descriptor_set_start_timestamp(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 24, value); }
+    static inline void sbe_archive_recording_descriptor_set_start_timestamp(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 24, value);
+    }
     #define sbe_archive_RECORDING_DESCRIPTOR_STOP_TIMESTAMP_OFFSET 32
     static inline int64_t sbe_archive_recording_descriptor_stop_timestamp(const uint8_t *p) { return sbe_archive_load_int64_t(p + 32); }
-    static inline void sbe_archive_recording_descriptor_set_stop_timestamp(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 32, value); }
+    static inline void sbe_archive_recording_descriptor_set_stop_timestamp(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 32, value);
+    }
     #define sbe_archive_RECORDING_DESCRIPTOR_START_POSITION_OFFSET 40
     static inline int64_t sbe_archive_recording_descriptor_start_position(const uint8_t *p) { return sbe_archive_load_int64_t(p + 40); }
-    static inline void sbe_archive_recording_descriptor_set_start_position(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 40, value); }
+    static inline void sbe_archive_recording_descriptor_set_start_position(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 40, value);
+    }
     #define sbe_archive_RECORDING_DESCRIPTOR_STOP_POSITION_OFFSET 48
     static inline int64_t sbe_archive_recording_descriptor_stop_position(const uint8_t *p) { return sbe_archive_load_int64_t(p + 48); }
-    static inline void sbe_archive_recording_descriptor_set_stop_position(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 48, value); }
+    static inline void sbe_archive_recording_descriptor_set_stop_position(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 48, value);
+    }
     #define sbe_archive_RECORDING_DESCRIPTOR_INITIAL_TERM_ID_OFFSET 56
     static inline int32_t sbe_archive_recording_descriptor_initial_term_id(const uint8_t *p) { return sbe_archive_load_int32_t(p + 56); }
-    static inline void sbe_archive_recording_descriptor_set_initial_term_id(uint8_t *p, int32_t value) { sbe_archive_store_int32_t(p + 56, value); }
+    static inline void sbe_archive_recording_descriptor_set_initial_term_id(uint8_t *p, int32_t value) {
+        sbe_archive_store_int32_t(p + 56, value);
+    }
     #define sbe_archive_RECORDING_DESCRIPTOR_SEGMENT_FILE_LENGTH_OFFSET 60
-    static inline int32_t sbe_archive_recording_descriptor_segment_file_length(const uint8_t *p) { return sbe_archive_load_int32_t(p + 60); }
-    static inline void sbe_archive_recording_descriptor_set_segment_file_length(uint8_t *p, int32_t value) { sbe_archive_store_int32_t(p + 60, value); }
+    static inline int32_t sbe_archive_recording_descriptor_segment_file_length(const uint8_t *p) {
+        return sbe_archive_load_int32_t(p + 60);
+    }
+    static inline void sbe_archive_recording_descriptor_set_segment_file_length(uint8_t *p, int32_t value) {
+        sbe_archive_store_int32_t(p + 60, value);
+    }
     #define sbe_archive_RECORDING_DESCRIPTOR_TERM_BUFFER_LENGTH_OFFSET 64
     static inline int32_t sbe_archive_recording_descriptor_term_buffer_length(const uint8_t *p) { return sbe_archive_load_int32_t(p + 64); }
-    static inline void sbe_archive_recording_descriptor_set_term_buffer_length(uint8_t *p, int32_t value) { sbe_archive_store_int32_t(p + 64, value); }
+    static inline void sbe_archive_recording_descriptor_set_term_buffer_length(uint8_t *p, int32_t value) {
+        sbe_archive_store_int32_t(p + 64, value);
+    }
     #define sbe_archive_RECORDING_DESCRIPTOR_MTU_LENGTH_OFFSET 68
     static inline int32_t sbe_archive_recording_descriptor_mtu_length(const uint8_t *p) { return sbe_archive_load_int32_t(p + 68); }
-    static inline void sbe_archive_recording_descriptor_set_mtu_length(uint8_t *p, int32_t value) { sbe_archive_store_int32_t(p + 68, value); }
+    static inline void sbe_archive_recording_descriptor_set_mtu_length(uint8_t *p, int32_t value) {
+        sbe_archive_store_int32_t(p + 68, value);
+    }
     #define sbe_archive_RECORDING_DESCRIPTOR_SESSION_ID_OFFSET 72
     static inline int32_t sbe_archive_recording_descriptor_session_id(const uint8_t *p) { return sbe_archive_load_int32_t(p + 72); }
-    static inline void sbe_archive_recording_descriptor_set_session_id(uint8_t *p, int32_t value) { sbe_archive_store_int32_t(p + 72, value); }
+    static inline void sbe_archive_recording_descriptor_set_session_id(uint8_t *p, int32_t value) {
+        sbe_archive_store_int32_t(p + 72, value);
+    }
     #define sbe_archive_RECORDING_DESCRIPTOR_STREAM_ID_OFFSET 76
     static inline int32_t sbe_archive_recording_descriptor_stream_id(const uint8_t *p) { return sbe_archive_load_int32_t(p + 76); }
-    static inline void sbe_archive_recording_descriptor_set_stream_id(uint8_t *p, int32_t value) { sbe_archive_store_int32_t(p + 76, value); }
+    static inline void sbe_archive_recording_descriptor_set_stream_id(uint8_t *p, int32_t value) {
+        sbe_archive_store_int32_t(p + 76, value);
+    }
     #define sbe_archive_RECORDING_SUBSCRIPTION_DESCRIPTOR_TEMPLATE_ID 23
     #define sbe_archive_RECORDING_SUBSCRIPTION_DESCRIPTOR_BLOCK_LENGTH 28
     #define sbe_archive_RECORDING_SUBSCRIPTION_DESCRIPTOR_CONTROL_SESSION_ID_OFFSET 0
-    static inline int64_t sbe_archive_recording_subscription_descriptor_control_session_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 0); }
-    static inline void sbe_archive_recording_subscription_descriptor_set_control_session_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 0, value); }
+    static inline int64_t sbe_archive_recording_subscription_descriptor_control_session_id(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 0);
+    }
+    static inline void sbe_archive_recording_subscription_descriptor_set_control_session_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 0, value);
+    }
     #define sbe_archive_RECORDING_SUBSCRIPTION_DESCRIPTOR_CORRELATION_ID_OFFSET 8
-    static inline int64_t sbe_archive_recording_subscription_descriptor_correlation_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 8); }
-    static inline void sbe_archive_recording_subscription_descriptor_set_correlation_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 8, value); }
+    static inline int64_t sbe_archive_recording_subscription_descriptor_correlation_id(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 8);
+    }
+    static inline void sbe_archive_recording_subscription_descriptor_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 8, value);
+    }
     #define sbe_archive_RECORDING_SUBSCRIPTION_DESCRIPTOR_SUBSCRIPTION_ID_OFFSET 16
-    static inline int64_t sbe_archive_recording_subscription_descriptor_subscription_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 16); }
-    static inline void sbe_archive_recording_subscription_descriptor_set_subscription_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 16, value); }
+    static inline int64_t sbe_archive_recording_subscription_descriptor_subscription_id(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 16);
+    }
+    static inline void sbe_archive_recording_subscription_descriptor_set_subscription_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 16, value);
+    }
     #define sbe_archive_RECORDING_SUBSCRIPTION_DESCRIPTOR_STREAM_ID_OFFSET 24
-    static inline int32_t sbe_archive_recording_subscription_descriptor_stream_id(const uint8_t *p) { return sbe_archive_load_int32_t(p + 24); }
-    static inline void sbe_archive_recording_subscription_descriptor_set_stream_id(uint8_t *p, int32_t value) { sbe_archive_store_int32_t(p + 24, value); }
+    static inline int32_t sbe_archive_recording_subscription_descriptor_stream_id(const uint8_t *p) {
+        return sbe_archive_load_int32_t(p + 24);
+    }
+    static inline void sbe_archive_recording_subscription_descriptor_set_stream_id(uint8_t *p, int32_t value) {
+        sbe_archive_store_int32_t(p + 24, value);
+    }
     #define sbe_archive_RECORDING_SIGNAL_EVENT_TEMPLATE_ID 24
     #define sbe_archive_RECORDING_SIGNAL_EVENT_BLOCK_LENGTH 44
     #define sbe_archive_RECORDING_SIGNAL_EVENT_CONTROL_SESSION_ID_OFFSET 0
-    static inline int64_t sbe_archive_recording_signal_event_control_session_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 0); }
-    static inline void sbe_archive_recording_signal_event_set_control_session_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 0, value); }
+    static inline int64_t sbe_archive_recording_signal_event_control_session_id(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 0);
+    }
+    static inline void sbe_archive_recording_signal_event_set_control_session_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 0, value);
+    }
     #define sbe_archive_RECORDING_SIGNAL_EVENT_CORRELATION_ID_OFFSET 8
     static inline int64_t sbe_archive_recording_signal_event_correlation_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 8); }
-    static inline void sbe_archive_recording_signal_event_set_correlation_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 8, value); }
+    static inline void sbe_archive_recording_signal_event_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 8, value);
+    }
     #define sbe_archive_RECORDING_SIGNAL_EVENT_RECORDING_ID_OFFSET 16
     static inline int64_t sbe_archive_recording_signal_event_recording_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 16); }
-    static inline void sbe_archive_recording_signal_event_set_recording_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 16, value); }
+    static inline void sbe_archive_recording_signal_event_set_recording_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 16, value);
+    }
     #define sbe_archive_RECORDING_SIGNAL_EVENT_SUBSCRIPTION_ID_OFFSET 24
     static inline int64_t sbe_archive_recording_signal_event_subscription_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 24); }
-    static inline void sbe_archive_recording_signal_event_set_subscription_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 24, value); }
+    static inline void sbe_archive_recording_signal_event_set_subscription_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 24, value);
+    }
     #define sbe_archive_RECORDING_SIGNAL_EVENT_POSITION_OFFSET 32
     static inline int64_t sbe_archive_recording_signal_event_position(const uint8_t *p) { return sbe_archive_load_int64_t(p + 32); }
-    static inline void sbe_archive_recording_signal_event_set_position(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 32, value); }
+    static inline void sbe_archive_recording_signal_event_set_position(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 32, value);
+    }
     #define sbe_archive_RECORDING_SIGNAL_EVENT_SIGNAL_OFFSET 40
     static inline int32_t sbe_archive_recording_signal_event_signal(const uint8_t *p) { return sbe_archive_load_int32_t(p + 40); }
-    static inline void sbe_archive_recording_signal_event_set_signal(uint8_t *p, int32_t value) { sbe_archive_store_int32_t(p + 40, value); }
+    static inline void sbe_archive_recording_signal_event_set_signal(uint8_t *p, int32_t value) {
+        sbe_archive_store_int32_t(p + 40, value);
+    }
     #define sbe_archive_REPLICATE_REQUEST_TEMPLATE_ID 50
     #define sbe_archive_REPLICATE_REQUEST_BLOCK_LENGTH 36
     #define sbe_archive_REPLICATE_REQUEST_CONTROL_SESSION_ID_OFFSET 0
     static inline int64_t sbe_archive_replicate_request_control_session_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 0); }
-    static inline void sbe_archive_replicate_request_set_control_session_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 0, value); }
+    static inline void sbe_archive_replicate_request_set_control_session_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 0, value);
+    }
     #define sbe_archive_REPLICATE_REQUEST_CORRELATION_ID_OFFSET 8
     static inline int64_t sbe_archive_replicate_request_correlation_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 8); }
-    static inline void sbe_archive_replicate_request_set_correlation_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 8, value); }
+    static inline void sbe_archive_replicate_request_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 8, value);
+    }
     #define sbe_archive_REPLICATE_REQUEST_SRC_RECORDING_ID_OFFSET 16
     static inline int64_t sbe_archive_replicate_request_src_recording_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 16); }
-    static inline void sbe_archive_replicate_request_set_src_recording_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 16, value); }
+    static inline void sbe_archive_replicate_request_set_src_recording_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 16, value);
+    }
     #define sbe_archive_REPLICATE_REQUEST_DST_RECORDING_ID_OFFSET 24
     static inline int64_t sbe_archive_replicate_request_dst_recording_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 24); }
-    static inline void sbe_archive_replicate_request_set_dst_recording_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 24, value); }
+    static inline void sbe_archive_replicate_request_set_dst_recording_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 24, value);
+    }
     #define sbe_archive_REPLICATE_REQUEST_SRC_CONTROL_STREAM_ID_OFFSET 32
     static inline int32_t sbe_archive_replicate_request_src_control_stream_id(const uint8_t *p) { return sbe_archive_load_int32_t(p + 32); }
-    static inline void sbe_archive_replicate_request_set_src_control_stream_id(uint8_t *p, int32_t value) { sbe_archive_store_int32_t(p + 32, value); }
+    static inline void sbe_archive_replicate_request_set_src_control_stream_id(uint8_t *p, int32_t value) {
+        sbe_archive_store_int32_t(p + 32, value);
+    }
     #define sbe_archive_STOP_REPLICATION_REQUEST_TEMPLATE_ID 51
     #define sbe_archive_STOP_REPLICATION_REQUEST_BLOCK_LENGTH 24
     #define sbe_archive_STOP_REPLICATION_REQUEST_CONTROL_SESSION_ID_OFFSET 0
-    static inline int64_t sbe_archive_stop_replication_request_control_session_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 0); }
-    static inline void sbe_archive_stop_replication_request_set_control_session_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 0, value); }
+    static inline int64_t sbe_archive_stop_replication_request_control_session_id(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 0);
+    }
+    static inline void sbe_archive_stop_replication_request_set_control_session_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 0, value);
+    }
     #define sbe_archive_STOP_REPLICATION_REQUEST_CORRELATION_ID_OFFSET 8
     static inline int64_t sbe_archive_stop_replication_request_correlation_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 8); }
-    static inline void sbe_archive_stop_replication_request_set_correlation_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 8, value); }
+    static inline void sbe_archive_stop_replication_request_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 8, value);
+    }
     #define sbe_archive_STOP_REPLICATION_REQUEST_REPLICATION_ID_OFFSET 16
     static inline int64_t sbe_archive_stop_replication_request_replication_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 16); }
-    static inline void sbe_archive_stop_replication_request_set_replication_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 16, value); }
+    static inline void sbe_archive_stop_replication_request_set_replication_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 16, value);
+    }
     #define sbe_archive_START_POSITION_REQUEST_TEMPLATE_ID 52
     #define sbe_archive_START_POSITION_REQUEST_BLOCK_LENGTH 24
     #define sbe_archive_START_POSITION_REQUEST_CONTROL_SESSION_ID_OFFSET 0
-    static inline int64_t sbe_archive_start_position_request_control_session_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 0); }
-    static inline void sbe_archive_start_position_request_set_control_session_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 0, value); }
+    static inline int64_t sbe_archive_start_position_request_control_session_id(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 0);
+    }
+    static inline void sbe_archive_start_position_request_set_control_session_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 0, value);
+    }
     #define sbe_archive_START_POSITION_REQUEST_CORRELATION_ID_OFFSET 8
     static inline int64_t sbe_archive_start_position_request_correlation_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 8); }
-    static inline void sbe_archive_start_position_request_set_correlation_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 8, value); }
+    static inline void sbe_archive_start_position_request_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 8, value);
+    }
     #define sbe_archive_START_POSITION_REQUEST_RECORDING_ID_OFFSET 16
     static inline int64_t sbe_archive_start_position_request_recording_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 16); }
-    static inline void sbe_archive_start_position_request_set_recording_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 16, value); }
+    static inline void sbe_archive_start_position_request_set_recording_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 16, value);
+    }
     #define sbe_archive_DETACH_SEGMENTS_REQUEST_TEMPLATE_ID 53
     #define sbe_archive_DETACH_SEGMENTS_REQUEST_BLOCK_LENGTH 32
     #define sbe_archive_DETACH_SEGMENTS_REQUEST_CONTROL_SESSION_ID_OFFSET 0
-    static inline int64_t sbe_archive_detach_segments_request_control_session_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 0); }
-    static inline void sbe_archive_detach_segments_request_set_control_session_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 0, value); }
+    static inline int64_t sbe_archive_detach_segments_request_control_session_id(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 0);
+    }
+    static inline void sbe_archive_detach_segments_request_set_control_session_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 0, value);
+    }
     #define sbe_archive_DETACH_SEGMENTS_REQUEST_CORRELATION_ID_OFFSET 8
     static inline int64_t sbe_archive_detach_segments_request_correlation_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 8); }
-    static inline void sbe_archive_detach_segments_request_set_correlation_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 8, value); }
+    static inline void sbe_archive_detach_segments_request_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 8, value);
+    }
     #define sbe_archive_DETACH_SEGMENTS_REQUEST_RECORDING_ID_OFFSET 16
     static inline int64_t sbe_archive_detach_segments_request_recording_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 16); }
-    static inline void sbe_archive_detach_segments_request_set_recording_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 16, value); }
+    static inline void sbe_archive_detach_segments_request_set_recording_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 16, value);
+    }
     #define sbe_archive_DETACH_SEGMENTS_REQUEST_NEW_START_POSITION_OFFSET 24
-    static inline int64_t sbe_archive_detach_segments_request_new_start_position(const uint8_t *p) { return sbe_archive_load_int64_t(p + 24); }
-    static inline void sbe_archive_detach_segments_request_set_new_start_position(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 24, value); }
+    static inline int64_t sbe_archive_detach_segments_request_new_start_position(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 24);
+    }
+    static inline void sbe_archive_detach_segments_request_set_new_start_position(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 24, value);
+    }
     #define sbe_archive_DELETE_DETACHED_SEGMENTS_REQUEST_TEMPLATE_ID 54
     #define sbe_archive_DELETE_DETACHED_SEGMENTS_REQUEST_BLOCK_LENGTH 24
     #define sbe_archive_DELETE_DETACHED_SEGMENTS_REQUEST_CONTROL_SESSION_ID_OFFSET 0
-    static inline int64_t sbe_archive_delete_detached_segments_request_control_session_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 0); }
-    static inline void sbe_archive_delete_detached_segments_request_set_control_session_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 0, value); }
+    static inline int64_t sbe_archive_delete_detached_segments_request_control_session_id(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 0);
+    }
+    static inline void sbe_archive_delete_detached_segments_request_set_control_session_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 0, value);
+    }
     #define sbe_archive_DELETE_DETACHED_SEGMENTS_REQUEST_CORRELATION_ID_OFFSET 8
-    static inline int64_t sbe_archive_delete_detached_segments_request_correlation_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 8); }
-    static inline void sbe_archive_delete_detached_segments_request_set_correlation_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 8, value); }
+    static inline int64_t sbe_archive_delete_detached_segments_request_correlation_id(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 8);
+    }
+    static inline void sbe_archive_delete_detached_segments_request_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 8, value);
+    }
     #define sbe_archive_DELETE_DETACHED_SEGMENTS_REQUEST_RECORDING_ID_OFFSET 16
-    static inline int64_t sbe_archive_delete_detached_segments_request_recording_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 16); }
-    static inline void sbe_archive_delete_detached_segments_request_set_recording_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 16, value); }
+    static inline int64_t sbe_archive_delete_detached_segments_request_recording_id(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 16);
+    }
+    static inline void sbe_archive_delete_detached_segments_request_set_recording_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 16, value);
+    }
     #define sbe_archive_PURGE_SEGMENTS_REQUEST_TEMPLATE_ID 55
     #define sbe_archive_PURGE_SEGMENTS_REQUEST_BLOCK_LENGTH 32
     #define sbe_archive_PURGE_SEGMENTS_REQUEST_CONTROL_SESSION_ID_OFFSET 0
-    static inline int64_t sbe_archive_purge_segments_request_control_session_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 0); }
-    static inline void sbe_archive_purge_segments_request_set_control_session_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 0, value); }
+    static inline int64_t sbe_archive_purge_segments_request_control_session_id(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 0);
+    }
+    static inline void sbe_archive_purge_segments_request_set_control_session_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 0, value);
+    }
     #define sbe_archive_PURGE_SEGMENTS_REQUEST_CORRELATION_ID_OFFSET 8
     static inline int64_t sbe_archive_purge_segments_request_correlation_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 8); }
-    static inline void sbe_archive_purge_segments_request_set_correlation_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 8, value); }
+    static inline void sbe_archive_purge_segments_request_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 8, value);
+    }
     #define sbe_archive_PURGE_SEGMENTS_REQUEST_RECORDING_ID_OFFSET 16
     static inline int64_t sbe_archive_purge_segments_request_recording_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 16); }
-    static inline void sbe_archive_purge_segments_request_set_recording_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 16, value); }
+    static inline void sbe_archive_purge_segments_request_set_recording_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 16, value);
+    }
     #define sbe_archive_PURGE_SEGMENTS_REQUEST_NEW_START_POSITION_OFFSET 24
-    static inline int64_t sbe_archive_purge_segments_request_new_start_position(const uint8_t *p) { return sbe_archive_load_int64_t(p + 24); }
-    static inline void sbe_archive_purge_segments_request_set_new_start_position(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 24, value); }
+    static inline int64_t sbe_archive_purge_segments_request_new_start_position(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 24);
+    }
+    static inline void sbe_archive_purge_segments_request_set_new_start_position(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 24, value);
+    }
     #define sbe_archive_ATTACH_SEGMENTS_REQUEST_TEMPLATE_ID 56
     #define sbe_archive_ATTACH_SEGMENTS_REQUEST_BLOCK_LENGTH 24
     #define sbe_archive_ATTACH_SEGMENTS_REQUEST_CONTROL_SESSION_ID_OFFSET 0
-    static inline int64_t sbe_archive_attach_segments_request_control_session_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 0); }
-    static inline void sbe_archive_attach_segments_request_set_control_session_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 0, value); }
+    static inline int64_t sbe_archive_attach_segments_request_control_session_id(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 0);
+    }
+    static inline void sbe_archive_attach_segments_request_set_control_session_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 0, value);
+    }
     #define sbe_archive_ATTACH_SEGMENTS_REQUEST_CORRELATION_ID_OFFSET 8
     static inline int64_t sbe_archive_attach_segments_request_correlation_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 8); }
-    static inline void sbe_archive_attach_segments_request_set_correlation_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 8, value); }
+    static inline void sbe_archive_attach_segments_request_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 8, value);
+    }
     #define sbe_archive_ATTACH_SEGMENTS_REQUEST_RECORDING_ID_OFFSET 16
     static inline int64_t sbe_archive_attach_segments_request_recording_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 16); }
-    static inline void sbe_archive_attach_segments_request_set_recording_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 16, value); }
+    static inline void sbe_archive_attach_segments_request_set_recording_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 16, value);
+    }
     #define sbe_archive_MIGRATE_SEGMENTS_REQUEST_TEMPLATE_ID 57
     #define sbe_archive_MIGRATE_SEGMENTS_REQUEST_BLOCK_LENGTH 32
     #define sbe_archive_MIGRATE_SEGMENTS_REQUEST_CONTROL_SESSION_ID_OFFSET 0
-    static inline int64_t sbe_archive_migrate_segments_request_control_session_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 0); }
-    static inline void sbe_archive_migrate_segments_request_set_control_session_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 0, value); }
+    static inline int64_t sbe_archive_migrate_segments_request_control_session_id(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 0);
+    }
+    static inline void sbe_archive_migrate_segments_request_set_control_session_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 0, value);
+    }
     #define sbe_archive_MIGRATE_SEGMENTS_REQUEST_CORRELATION_ID_OFFSET 8
     static inline int64_t sbe_archive_migrate_segments_request_correlation_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 8); }
-    static inline void sbe_archive_migrate_segments_request_set_correlation_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 8, value); }
+    static inline void sbe_archive_migrate_segments_request_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 8, value);
+    }
     #define sbe_archive_MIGRATE_SEGMENTS_REQUEST_SRC_RECORDING_ID_OFFSET 16
-    static inline int64_t sbe_archive_migrate_segments_request_src_recording_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 16); }
-    static inline void sbe_archive_migrate_segments_request_set_src_recording_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 16, value); }
+    static inline int64_t sbe_archive_migrate_segments_request_src_recording_id(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 16);
+    }
+    static inline void sbe_archive_migrate_segments_request_set_src_recording_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 16, value);
+    }
     #define sbe_archive_MIGRATE_SEGMENTS_REQUEST_DST_RECORDING_ID_OFFSET 24
-    static inline int64_t sbe_archive_migrate_segments_request_dst_recording_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 24); }
-    static inline void sbe_archive_migrate_segments_request_set_dst_recording_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 24, value); }
+    static inline int64_t sbe_archive_migrate_segments_request_dst_recording_id(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 24);
+    }
+    static inline void sbe_archive_migrate_segments_request_set_dst_recording_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 24, value);
+    }
     #define sbe_archive_AUTH_CONNECT_REQUEST_TEMPLATE_ID 58
     #define sbe_archive_AUTH_CONNECT_REQUEST_BLOCK_LENGTH 16
     #define sbe_archive_AUTH_CONNECT_REQUEST_CORRELATION_ID_OFFSET 0
     static inline int64_t sbe_archive_auth_connect_request_correlation_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 0); }
-    static inline void sbe_archive_auth_connect_request_set_correlation_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 0, value); }
+    static inline void sbe_archive_auth_connect_request_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 0, value);
+    }
     #define sbe_archive_AUTH_CONNECT_REQUEST_RESPONSE_STREAM_ID_OFFSET 8
     static inline int32_t sbe_archive_auth_connect_request_response_stream_id(const uint8_t *p) { return sbe_archive_load_int32_t(p + 8); }
-    static inline void sbe_archive_auth_connect_request_set_response_stream_id(uint8_t *p, int32_t value) { sbe_archive_store_int32_t(p + 8, value); }
+    static inline void sbe_archive_auth_connect_request_set_response_stream_id(uint8_t *p, int32_t value) {
+        sbe_archive_store_int32_t(p + 8, value);
+    }
     #define sbe_archive_AUTH_CONNECT_REQUEST_VERSION_OFFSET 12
     static inline int32_t sbe_archive_auth_connect_request_version(const uint8_t *p) { return sbe_archive_load_int32_t(p + 12); }
     static inline void sbe_archive_auth_connect_request_set_version(uint8_t *p, int32_t value) { sbe_archive_store_int32_t(p + 12, value); }
@@ -630,148 +990,266 @@ cdef extern from *:
     #define sbe_archive_CHALLENGE_RESPONSE_BLOCK_LENGTH 16
     #define sbe_archive_CHALLENGE_RESPONSE_CONTROL_SESSION_ID_OFFSET 0
     static inline int64_t sbe_archive_challenge_response_control_session_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 0); }
-    static inline void sbe_archive_challenge_response_set_control_session_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 0, value); }
+    static inline void sbe_archive_challenge_response_set_control_session_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 0, value);
+    }
     #define sbe_archive_CHALLENGE_RESPONSE_CORRELATION_ID_OFFSET 8
     static inline int64_t sbe_archive_challenge_response_correlation_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 8); }
-    static inline void sbe_archive_challenge_response_set_correlation_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 8, value); }
+    static inline void sbe_archive_challenge_response_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 8, value);
+    }
     #define sbe_archive_KEEP_ALIVE_REQUEST_TEMPLATE_ID 61
     #define sbe_archive_KEEP_ALIVE_REQUEST_BLOCK_LENGTH 16
     #define sbe_archive_KEEP_ALIVE_REQUEST_CONTROL_SESSION_ID_OFFSET 0
     static inline int64_t sbe_archive_keep_alive_request_control_session_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 0); }
-    static inline void sbe_archive_keep_alive_request_set_control_session_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 0, value); }
+    static inline void sbe_archive_keep_alive_request_set_control_session_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 0, value);
+    }
     #define sbe_archive_KEEP_ALIVE_REQUEST_CORRELATION_ID_OFFSET 8
     static inline int64_t sbe_archive_keep_alive_request_correlation_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 8); }
-    static inline void sbe_archive_keep_alive_request_set_correlation_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 8, value); }
+    static inline void sbe_archive_keep_alive_request_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 8, value);
+    }
     #define sbe_archive_TAGGED_REPLICATE_REQUEST_TEMPLATE_ID 62
     #define sbe_archive_TAGGED_REPLICATE_REQUEST_BLOCK_LENGTH 52
     #define sbe_archive_TAGGED_REPLICATE_REQUEST_CONTROL_SESSION_ID_OFFSET 0
-    static inline int64_t sbe_archive_tagged_replicate_request_control_session_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 0); }
-    static inline void sbe_archive_tagged_replicate_request_set_control_session_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 0, value); }
+    static inline int64_t sbe_archive_tagged_replicate_request_control_session_id(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 0);
+    }
+    static inline void sbe_archive_tagged_replicate_request_set_control_session_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 0, value);
+    }
     #define sbe_archive_TAGGED_REPLICATE_REQUEST_CORRELATION_ID_OFFSET 8
     static inline int64_t sbe_archive_tagged_replicate_request_correlation_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 8); }
-    static inline void sbe_archive_tagged_replicate_request_set_correlation_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 8, value); }
+    static inline void sbe_archive_tagged_replicate_request_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 8, value);
+    }
     #define sbe_archive_TAGGED_REPLICATE_REQUEST_SRC_RECORDING_ID_OFFSET 16
-    static inline int64_t sbe_archive_tagged_replicate_request_src_recording_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 16); }
-    static inline void sbe_archive_tagged_replicate_request_set_src_recording_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 16, value); }
+    static inline int64_t sbe_archive_tagged_replicate_request_src_recording_id(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 16);
+    }
+    static inline void sbe_archive_tagged_replicate_request_set_src_recording_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 16, value);
+    }
     #define sbe_archive_TAGGED_REPLICATE_REQUEST_DST_RECORDING_ID_OFFSET 24
-    static inline int64_t sbe_archive_tagged_replicate_request_dst_recording_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 24); }
-    static inline void sbe_archive_tagged_replicate_request_set_dst_recording_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 24, value); }
+    static inline int64_t sbe_archive_tagged_replicate_request_dst_recording_id(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 24);
+    }
+    static inline void sbe_archive_tagged_replicate_request_set_dst_recording_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 24, value);
+    }
     #define sbe_archive_TAGGED_REPLICATE_REQUEST_CHANNEL_TAG_ID_OFFSET 32
     static inline int64_t sbe_archive_tagged_replicate_request_channel_tag_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 32); }
-    static inline void sbe_archive_tagged_replicate_request_set_channel_tag_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 32, value); }
+    static inline void sbe_archive_tagged_replicate_request_set_channel_tag_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 32, value);
+    }
     #define sbe_archive_TAGGED_REPLICATE_REQUEST_SUBSCRIPTION_TAG_ID_OFFSET 40
-    static inline int64_t sbe_archive_tagged_replicate_request_subscription_tag_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 40); }
-    static inline void sbe_archive_tagged_replicate_request_set_subscription_tag_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 40, value); }
+    static inline int64_t sbe_archive_tagged_replicate_request_subscription_tag_id(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 40);
+    }
+    static inline void sbe_archive_tagged_replicate_request_set_subscription_tag_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 40, value);
+    }
     #define sbe_archive_TAGGED_REPLICATE_REQUEST_SRC_CONTROL_STREAM_ID_OFFSET 48
-    static inline int32_t sbe_archive_tagged_replicate_request_src_control_stream_id(const uint8_t *p) { return sbe_archive_load_int32_t(p + 48); }
-    static inline void sbe_archive_tagged_replicate_request_set_src_control_stream_id(uint8_t *p, int32_t value) { sbe_archive_store_int32_t(p + 48, value); }
+    static inline int32_t sbe_archive_tagged_replicate_request_src_control_stream_id(const uint8_t *p) {
+        return sbe_archive_load_int32_t(p + 48);
+    }
+    static inline void sbe_archive_tagged_replicate_request_set_src_control_stream_id(uint8_t *p, int32_t value) {
+        sbe_archive_store_int32_t(p + 48, value);
+    }
     #define sbe_archive_START_RECORDING_REQUEST2_TEMPLATE_ID 63
     #define sbe_archive_START_RECORDING_REQUEST2_BLOCK_LENGTH 28
     #define sbe_archive_START_RECORDING_REQUEST2_CONTROL_SESSION_ID_OFFSET 0
-    static inline int64_t sbe_archive_start_recording_request2_control_session_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 0); }
-    static inline void sbe_archive_start_recording_request2_set_control_session_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 0, value); }
+    static inline int64_t sbe_archive_start_recording_request2_control_session_id(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 0);
+    }
+    static inline void sbe_archive_start_recording_request2_set_control_session_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 0, value);
+    }
     #define sbe_archive_START_RECORDING_REQUEST2_CORRELATION_ID_OFFSET 8
     static inline int64_t sbe_archive_start_recording_request2_correlation_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 8); }
-    static inline void sbe_archive_start_recording_request2_set_correlation_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 8, value); }
+    static inline void sbe_archive_start_recording_request2_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 8, value);
+    }
     #define sbe_archive_START_RECORDING_REQUEST2_STREAM_ID_OFFSET 16
     static inline int32_t sbe_archive_start_recording_request2_stream_id(const uint8_t *p) { return sbe_archive_load_int32_t(p + 16); }
-    static inline void sbe_archive_start_recording_request2_set_stream_id(uint8_t *p, int32_t value) { sbe_archive_store_int32_t(p + 16, value); }
+    static inline void sbe_archive_start_recording_request2_set_stream_id(uint8_t *p, int32_t value) {
+        sbe_archive_store_int32_t(p + 16, value);
+    }
     #define sbe_archive_START_RECORDING_REQUEST2_SOURCE_LOCATION_OFFSET 20
-    static inline int32_t sbe_archive_start_recording_request2_source_location(const uint8_t *p) { return sbe_archive_load_int32_t(p + 20); }
-    static inline void sbe_archive_start_recording_request2_set_source_location(uint8_t *p, int32_t value) { sbe_archive_store_int32_t(p + 20, value); }
+    static inline int32_t sbe_archive_start_recording_request2_source_location(const uint8_t *p) {
+        return sbe_archive_load_int32_t(p + 20);
+    }
+    static inline void sbe_archive_start_recording_request2_set_source_location(uint8_t *p, int32_t value) {
+        sbe_archive_store_int32_t(p + 20, value);
+    }
     #define sbe_archive_START_RECORDING_REQUEST2_AUTO_STOP_OFFSET 24
     static inline int32_t sbe_archive_start_recording_request2_auto_stop(const uint8_t *p) { return sbe_archive_load_int32_t(p + 24); }
-    static inline void sbe_archive_start_recording_request2_set_auto_stop(uint8_t *p, int32_t value) { sbe_archive_store_int32_t(p + 24, value); }
+    static inline void sbe_archive_start_recording_request2_set_auto_stop(uint8_t *p, int32_t value) {
+        sbe_archive_store_int32_t(p + 24, value);
+    }
     #define sbe_archive_EXTEND_RECORDING_REQUEST2_TEMPLATE_ID 64
     #define sbe_archive_EXTEND_RECORDING_REQUEST2_BLOCK_LENGTH 36
     #define sbe_archive_EXTEND_RECORDING_REQUEST2_CONTROL_SESSION_ID_OFFSET 0
-    static inline int64_t sbe_archive_extend_recording_request2_control_session_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 0); }
-    static inline void sbe_archive_extend_recording_request2_set_control_session_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 0, value); }
+    static inline int64_t sbe_archive_extend_recording_request2_control_session_id(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 0);
+    }
+    static inline void sbe_archive_extend_recording_request2_set_control_session_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 0, value);
+    }
     #define sbe_archive_EXTEND_RECORDING_REQUEST2_CORRELATION_ID_OFFSET 8
     static inline int64_t sbe_archive_extend_recording_request2_correlation_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 8); }
-    static inline void sbe_archive_extend_recording_request2_set_correlation_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 8, value); }
+    static inline void sbe_archive_extend_recording_request2_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 8, value);
+    }
     #define sbe_archive_EXTEND_RECORDING_REQUEST2_RECORDING_ID_OFFSET 16
     static inline int64_t sbe_archive_extend_recording_request2_recording_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 16); }
-    static inline void sbe_archive_extend_recording_request2_set_recording_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 16, value); }
+    static inline void sbe_archive_extend_recording_request2_set_recording_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 16, value);
+    }
     #define sbe_archive_EXTEND_RECORDING_REQUEST2_STREAM_ID_OFFSET 24
     static inline int32_t sbe_archive_extend_recording_request2_stream_id(const uint8_t *p) { return sbe_archive_load_int32_t(p + 24); }
-    static inline void sbe_archive_extend_recording_request2_set_stream_id(uint8_t *p, int32_t value) { sbe_archive_store_int32_t(p + 24, value); }
+    static inline void sbe_archive_extend_recording_request2_set_stream_id(uint8_t *p, int32_t value) {
+        sbe_archive_store_int32_t(p + 24, value);
+    }
     #define sbe_archive_EXTEND_RECORDING_REQUEST2_SOURCE_LOCATION_OFFSET 28
-    static inline int32_t sbe_archive_extend_recording_request2_source_location(const uint8_t *p) { return sbe_archive_load_int32_t(p + 28); }
-    static inline void sbe_archive_extend_recording_request2_set_source_location(uint8_t *p, int32_t value) { sbe_archive_store_int32_t(p + 28, value); }
+    static inline int32_t sbe_archive_extend_recording_request2_source_location(const uint8_t *p) {
+        return sbe_archive_load_int32_t(p + 28);
+    }
+    static inline void sbe_archive_extend_recording_request2_set_source_location(uint8_t *p, int32_t value) {
+        sbe_archive_store_int32_t(p + 28, value);
+    }
     #define sbe_archive_EXTEND_RECORDING_REQUEST2_AUTO_STOP_OFFSET 32
     static inline int32_t sbe_archive_extend_recording_request2_auto_stop(const uint8_t *p) { return sbe_archive_load_int32_t(p + 32); }
-    static inline void sbe_archive_extend_recording_request2_set_auto_stop(uint8_t *p, int32_t value) { sbe_archive_store_int32_t(p + 32, value); }
+    static inline void sbe_archive_extend_recording_request2_set_auto_stop(uint8_t *p, int32_t value) {
+        sbe_archive_store_int32_t(p + 32, value);
+    }
     #define sbe_archive_STOP_RECORDING_BY_IDENTITY_REQUEST_TEMPLATE_ID 65
     #define sbe_archive_STOP_RECORDING_BY_IDENTITY_REQUEST_BLOCK_LENGTH 24
     #define sbe_archive_STOP_RECORDING_BY_IDENTITY_REQUEST_CONTROL_SESSION_ID_OFFSET 0
-    static inline int64_t sbe_archive_stop_recording_by_identity_request_control_session_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 0); }
-    static inline void sbe_archive_stop_recording_by_identity_request_set_control_session_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 0, value); }
+    static inline int64_t sbe_archive_stop_recording_by_identity_request_control_session_id(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 0);
+    }
+    static inline void sbe_archive_stop_recording_by_identity_request_set_control_session_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 0, value);
+    }
     #define sbe_archive_STOP_RECORDING_BY_IDENTITY_REQUEST_CORRELATION_ID_OFFSET 8
-    static inline int64_t sbe_archive_stop_recording_by_identity_request_correlation_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 8); }
-    static inline void sbe_archive_stop_recording_by_identity_request_set_correlation_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 8, value); }
+    static inline int64_t sbe_archive_stop_recording_by_identity_request_correlation_id(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 8);
+    }
+    static inline void sbe_archive_stop_recording_by_identity_request_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 8, value);
+    }
     #define sbe_archive_STOP_RECORDING_BY_IDENTITY_REQUEST_RECORDING_ID_OFFSET 16
-    static inline int64_t sbe_archive_stop_recording_by_identity_request_recording_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 16); }
-    static inline void sbe_archive_stop_recording_by_identity_request_set_recording_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 16, value); }
+    static inline int64_t sbe_archive_stop_recording_by_identity_request_recording_id(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 16);
+    }
+    static inline void sbe_archive_stop_recording_by_identity_request_set_recording_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 16, value);
+    }
     #define sbe_archive_REPLICATE_REQUEST2_TEMPLATE_ID 66
     #define sbe_archive_REPLICATE_REQUEST2_BLOCK_LENGTH 68
     #define sbe_archive_REPLICATE_REQUEST2_CONTROL_SESSION_ID_OFFSET 0
     static inline int64_t sbe_archive_replicate_request2_control_session_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 0); }
-    static inline void sbe_archive_replicate_request2_set_control_session_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 0, value); }
+    static inline void sbe_archive_replicate_request2_set_control_session_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 0, value);
+    }
     #define sbe_archive_REPLICATE_REQUEST2_CORRELATION_ID_OFFSET 8
     static inline int64_t sbe_archive_replicate_request2_correlation_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 8); }
-    static inline void sbe_archive_replicate_request2_set_correlation_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 8, value); }
+    static inline void sbe_archive_replicate_request2_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 8, value);
+    }
     #define sbe_archive_REPLICATE_REQUEST2_SRC_RECORDING_ID_OFFSET 16
     static inline int64_t sbe_archive_replicate_request2_src_recording_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 16); }
-    static inline void sbe_archive_replicate_request2_set_src_recording_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 16, value); }
+    static inline void sbe_archive_replicate_request2_set_src_recording_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 16, value);
+    }
     #define sbe_archive_REPLICATE_REQUEST2_DST_RECORDING_ID_OFFSET 24
     static inline int64_t sbe_archive_replicate_request2_dst_recording_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 24); }
-    static inline void sbe_archive_replicate_request2_set_dst_recording_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 24, value); }
+    static inline void sbe_archive_replicate_request2_set_dst_recording_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 24, value);
+    }
     #define sbe_archive_REPLICATE_REQUEST2_STOP_POSITION_OFFSET 32
     static inline int64_t sbe_archive_replicate_request2_stop_position(const uint8_t *p) { return sbe_archive_load_int64_t(p + 32); }
-    static inline void sbe_archive_replicate_request2_set_stop_position(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 32, value); }
+    static inline void sbe_archive_replicate_request2_set_stop_position(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 32, value);
+    }
     #define sbe_archive_REPLICATE_REQUEST2_CHANNEL_TAG_ID_OFFSET 40
     static inline int64_t sbe_archive_replicate_request2_channel_tag_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 40); }
-    static inline void sbe_archive_replicate_request2_set_channel_tag_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 40, value); }
+    static inline void sbe_archive_replicate_request2_set_channel_tag_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 40, value);
+    }
     #define sbe_archive_REPLICATE_REQUEST2_SUBSCRIPTION_TAG_ID_OFFSET 48
     static inline int64_t sbe_archive_replicate_request2_subscription_tag_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 48); }
-    static inline void sbe_archive_replicate_request2_set_subscription_tag_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 48, value); }
+    static inline void sbe_archive_replicate_request2_set_subscription_tag_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 48, value);
+    }
     #define sbe_archive_REPLICATE_REQUEST2_SRC_CONTROL_STREAM_ID_OFFSET 56
-    static inline int32_t sbe_archive_replicate_request2_src_control_stream_id(const uint8_t *p) { return sbe_archive_load_int32_t(p + 56); }
-    static inline void sbe_archive_replicate_request2_set_src_control_stream_id(uint8_t *p, int32_t value) { sbe_archive_store_int32_t(p + 56, value); }
+    static inline int32_t sbe_archive_replicate_request2_src_control_stream_id(const uint8_t *p) {
+        return sbe_archive_load_int32_t(p + 56);
+    }
+    static inline void sbe_archive_replicate_request2_set_src_control_stream_id(uint8_t *p, int32_t value) {
+        sbe_archive_store_int32_t(p + 56, value);
+    }
     #define sbe_archive_REPLICATE_REQUEST2_FILE_IO_MAX_LENGTH_OFFSET 60
     static inline int32_t sbe_archive_replicate_request2_file_io_max_length(const uint8_t *p) { return sbe_archive_load_int32_t(p + 60); }
-    static inline void sbe_archive_replicate_request2_set_file_io_max_length(uint8_t *p, int32_t value) { sbe_archive_store_int32_t(p + 60, value); }
+    static inline void sbe_archive_replicate_request2_set_file_io_max_length(uint8_t *p, int32_t value) {
+        sbe_archive_store_int32_t(p + 60, value);
+    }
     #define sbe_archive_REPLICATE_REQUEST2_REPLICATION_SESSION_ID_OFFSET 64
-    static inline int32_t sbe_archive_replicate_request2_replication_session_id(const uint8_t *p) { return sbe_archive_load_int32_t(p + 64); }
-    static inline void sbe_archive_replicate_request2_set_replication_session_id(uint8_t *p, int32_t value) { sbe_archive_store_int32_t(p + 64, value); }
+    static inline int32_t sbe_archive_replicate_request2_replication_session_id(const uint8_t *p) {
+        return sbe_archive_load_int32_t(p + 64);
+    }
+    static inline void sbe_archive_replicate_request2_set_replication_session_id(uint8_t *p, int32_t value) {
+        sbe_archive_store_int32_t(p + 64, value);
+    }
     #define sbe_archive_MAX_RECORDED_POSITION_REQUEST_TEMPLATE_ID 67
     #define sbe_archive_MAX_RECORDED_POSITION_REQUEST_BLOCK_LENGTH 24
     #define sbe_archive_MAX_RECORDED_POSITION_REQUEST_CONTROL_SESSION_ID_OFFSET 0
-    static inline int64_t sbe_archive_max_recorded_position_request_control_session_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 0); }
-    static inline void sbe_archive_max_recorded_position_request_set_control_session_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 0, value); }
+    static inline int64_t sbe_archive_max_recorded_position_request_control_session_id(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 0);
+    }
+    static inline void sbe_archive_max_recorded_position_request_set_control_session_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 0, value);
+    }
     #define sbe_archive_MAX_RECORDED_POSITION_REQUEST_CORRELATION_ID_OFFSET 8
-    static inline int64_t sbe_archive_max_recorded_position_request_correlation_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 8); }
-    static inline void sbe_archive_max_recorded_position_request_set_correlation_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 8, value); }
+    static inline int64_t sbe_archive_max_recorded_position_request_correlation_id(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 8);
+    }
+    static inline void sbe_archive_max_recorded_position_request_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 8, value);
+    }
     #define sbe_archive_MAX_RECORDED_POSITION_REQUEST_RECORDING_ID_OFFSET 16
-    static inline int64_t sbe_archive_max_recorded_position_request_recording_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 16); }
-    static inline void sbe_archive_max_recorded_position_request_set_recording_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 16, value); }
+    static inline int64_t sbe_archive_max_recorded_position_request_recording_id(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 16);
+    }
+    static inline void sbe_archive_max_recorded_position_request_set_recording_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 16, value);
+    }
     #define sbe_archive_ARCHIVE_ID_REQUEST_TEMPLATE_ID 68
     #define sbe_archive_ARCHIVE_ID_REQUEST_BLOCK_LENGTH 16
     #define sbe_archive_ARCHIVE_ID_REQUEST_CONTROL_SESSION_ID_OFFSET 0
     static inline int64_t sbe_archive_archive_id_request_control_session_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 0); }
-    static inline void sbe_archive_archive_id_request_set_control_session_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 0, value); }
+    static inline void sbe_archive_archive_id_request_set_control_session_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 0, value);
+    }
     #define sbe_archive_ARCHIVE_ID_REQUEST_CORRELATION_ID_OFFSET 8
     static inline int64_t sbe_archive_archive_id_request_correlation_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 8); }
-    static inline void sbe_archive_archive_id_request_set_correlation_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 8, value); }
+    static inline void sbe_archive_archive_id_request_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 8, value);
+    }
     #define sbe_archive_RECORDING_STARTED_TEMPLATE_ID 101
     #define sbe_archive_RECORDING_STARTED_BLOCK_LENGTH 24
     #define sbe_archive_RECORDING_STARTED_RECORDING_ID_OFFSET 0
     static inline int64_t sbe_archive_recording_started_recording_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 0); }
-    static inline void sbe_archive_recording_started_set_recording_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 0, value); }
+    static inline void sbe_archive_recording_started_set_recording_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 0, value);
+    }
     #define sbe_archive_RECORDING_STARTED_START_POSITION_OFFSET 8
     static inline int64_t sbe_archive_recording_started_start_position(const uint8_t *p) { return sbe_archive_load_int64_t(p + 8); }
-    static inline void sbe_archive_recording_started_set_start_position(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 8, value); }
+    static inline void sbe_archive_recording_started_set_start_position(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 8, value);
+    }
     #define sbe_archive_RECORDING_STARTED_SESSION_ID_OFFSET 16
     static inline int32_t sbe_archive_recording_started_session_id(const uint8_t *p) { return sbe_archive_load_int32_t(p + 16); }
     static inline void sbe_archive_recording_started_set_session_id(uint8_t *p, int32_t value) { sbe_archive_store_int32_t(p + 16, value); }
@@ -782,10 +1260,14 @@ cdef extern from *:
     #define sbe_archive_RECORDING_PROGRESS_BLOCK_LENGTH 24
     #define sbe_archive_RECORDING_PROGRESS_RECORDING_ID_OFFSET 0
     static inline int64_t sbe_archive_recording_progress_recording_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 0); }
-    static inline void sbe_archive_recording_progress_set_recording_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 0, value); }
+    static inline void sbe_archive_recording_progress_set_recording_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 0, value);
+    }
     #define sbe_archive_RECORDING_PROGRESS_START_POSITION_OFFSET 8
     static inline int64_t sbe_archive_recording_progress_start_position(const uint8_t *p) { return sbe_archive_load_int64_t(p + 8); }
-    static inline void sbe_archive_recording_progress_set_start_position(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 8, value); }
+    static inline void sbe_archive_recording_progress_set_start_position(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 8, value);
+    }
     #define sbe_archive_RECORDING_PROGRESS_POSITION_OFFSET 16
     static inline int64_t sbe_archive_recording_progress_position(const uint8_t *p) { return sbe_archive_load_int64_t(p + 16); }
     static inline void sbe_archive_recording_progress_set_position(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 16, value); }
@@ -793,35 +1275,55 @@ cdef extern from *:
     #define sbe_archive_RECORDING_STOPPED_BLOCK_LENGTH 24
     #define sbe_archive_RECORDING_STOPPED_RECORDING_ID_OFFSET 0
     static inline int64_t sbe_archive_recording_stopped_recording_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 0); }
-    static inline void sbe_archive_recording_stopped_set_recording_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 0, value); }
+    static inline void sbe_archive_recording_stopped_set_recording_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 0, value);
+    }
     #define sbe_archive_RECORDING_STOPPED_START_POSITION_OFFSET 8
     static inline int64_t sbe_archive_recording_stopped_start_position(const uint8_t *p) { return sbe_archive_load_int64_t(p + 8); }
-    static inline void sbe_archive_recording_stopped_set_start_position(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 8, value); }
+    static inline void sbe_archive_recording_stopped_set_start_position(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 8, value);
+    }
     #define sbe_archive_RECORDING_STOPPED_STOP_POSITION_OFFSET 16
     static inline int64_t sbe_archive_recording_stopped_stop_position(const uint8_t *p) { return sbe_archive_load_int64_t(p + 16); }
-    static inline void sbe_archive_recording_stopped_set_stop_position(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 16, value); }
+    static inline void sbe_archive_recording_stopped_set_stop_position(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 16, value);
+    }
     #define sbe_archive_PURGE_RECORDING_REQUEST_TEMPLATE_ID 104
     #define sbe_archive_PURGE_RECORDING_REQUEST_BLOCK_LENGTH 24
     #define sbe_archive_PURGE_RECORDING_REQUEST_CONTROL_SESSION_ID_OFFSET 0
-    static inline int64_t sbe_archive_purge_recording_request_control_session_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 0); }
-    static inline void sbe_archive_purge_recording_request_set_control_session_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 0, value); }
+    static inline int64_t sbe_archive_purge_recording_request_control_session_id(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 0);
+    }
+    static inline void sbe_archive_purge_recording_request_set_control_session_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 0, value);
+    }
     #define sbe_archive_PURGE_RECORDING_REQUEST_CORRELATION_ID_OFFSET 8
     static inline int64_t sbe_archive_purge_recording_request_correlation_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 8); }
-    static inline void sbe_archive_purge_recording_request_set_correlation_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 8, value); }
+    static inline void sbe_archive_purge_recording_request_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 8, value);
+    }
     #define sbe_archive_PURGE_RECORDING_REQUEST_RECORDING_ID_OFFSET 16
     static inline int64_t sbe_archive_purge_recording_request_recording_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 16); }
-    static inline void sbe_archive_purge_recording_request_set_recording_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 16, value); }
+    static inline void sbe_archive_purge_recording_request_set_recording_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 16, value);
+    }
     #define sbe_archive_REPLAY_TOKEN_REQUEST_TEMPLATE_ID 105
     #define sbe_archive_REPLAY_TOKEN_REQUEST_BLOCK_LENGTH 24
     #define sbe_archive_REPLAY_TOKEN_REQUEST_CONTROL_SESSION_ID_OFFSET 0
     static inline int64_t sbe_archive_replay_token_request_control_session_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 0); }
-    static inline void sbe_archive_replay_token_request_set_control_session_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 0, value); }
+    static inline void sbe_archive_replay_token_request_set_control_session_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 0, value);
+    }
     #define sbe_archive_REPLAY_TOKEN_REQUEST_CORRELATION_ID_OFFSET 8
     static inline int64_t sbe_archive_replay_token_request_correlation_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 8); }
-    static inline void sbe_archive_replay_token_request_set_correlation_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 8, value); }
+    static inline void sbe_archive_replay_token_request_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 8, value);
+    }
     #define sbe_archive_REPLAY_TOKEN_REQUEST_RECORDING_ID_OFFSET 16
     static inline int64_t sbe_archive_replay_token_request_recording_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 16); }
-    static inline void sbe_archive_replay_token_request_set_recording_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 16, value); }
+    static inline void sbe_archive_replay_token_request_set_recording_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 16, value);
+    }
     #define sbe_archive_PING_TEMPLATE_ID 106
     #define sbe_archive_PING_BLOCK_LENGTH 8
     #define sbe_archive_PING_CONTROL_SESSION_ID_OFFSET 0
@@ -830,14 +1332,22 @@ cdef extern from *:
     #define sbe_archive_UPDATE_CHANNEL_REQUEST_TEMPLATE_ID 107
     #define sbe_archive_UPDATE_CHANNEL_REQUEST_BLOCK_LENGTH 24
     #define sbe_archive_UPDATE_CHANNEL_REQUEST_CONTROL_SESSION_ID_OFFSET 0
-    static inline int64_t sbe_archive_update_channel_request_control_session_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 0); }
-    static inline void sbe_archive_update_channel_request_set_control_session_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 0, value); }
+    static inline int64_t sbe_archive_update_channel_request_control_session_id(const uint8_t *p) {
+        return sbe_archive_load_int64_t(p + 0);
+    }
+    static inline void sbe_archive_update_channel_request_set_control_session_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 0, value);
+    }
     #define sbe_archive_UPDATE_CHANNEL_REQUEST_CORRELATION_ID_OFFSET 8
     static inline int64_t sbe_archive_update_channel_request_correlation_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 8); }
-    static inline void sbe_archive_update_channel_request_set_correlation_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 8, value); }
+    static inline void sbe_archive_update_channel_request_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 8, value);
+    }
     #define sbe_archive_UPDATE_CHANNEL_REQUEST_RECORDING_ID_OFFSET 16
     static inline int64_t sbe_archive_update_channel_request_recording_id(const uint8_t *p) { return sbe_archive_load_int64_t(p + 16); }
-    static inline void sbe_archive_update_channel_request_set_recording_id(uint8_t *p, int64_t value) { sbe_archive_store_int64_t(p + 16, value); }
+    static inline void sbe_archive_update_channel_request_set_recording_id(uint8_t *p, int64_t value) {
+        sbe_archive_store_int64_t(p + 16, value);
+    }
     """
     const int SBE_SCHEMA_ID "sbe_archive_SBE_SCHEMA_ID"
     const int SBE_SCHEMA_VERSION "sbe_archive_SBE_SCHEMA_VERSION"
@@ -847,11 +1357,15 @@ cdef extern from *:
     const int HEADER_SCHEMA_ID_OFFSET "sbe_archive_HEADER_SCHEMA_ID_OFFSET"
     const int HEADER_VERSION_OFFSET "sbe_archive_HEADER_VERSION_OFFSET"
     const int CONTROL_RESPONSE_CODE_OK "sbe_archive_CONTROL_RESPONSE_CODE_OK"  # It was done.
-    const int CONTROL_RESPONSE_CODE_ERROR "sbe_archive_CONTROL_RESPONSE_CODE_ERROR"  # It failed; the relevant id is the error code, and the message says why.
-    const int CONTROL_RESPONSE_CODE_RECORDING_UNKNOWN "sbe_archive_CONTROL_RESPONSE_CODE_RECORDING_UNKNOWN"  # The archive has no recording of that id, which is the relevant id.
-    const int CONTROL_RESPONSE_CODE_SUBSCRIPTION_UNKNOWN "sbe_archive_CONTROL_RESPONSE_CODE_SUBSCRIPTION_UNKNOWN"  # The archive has no such recording subscription.
+    # It failed; the relevant id is the error code, and the message says why.
+    const int CONTROL_RESPONSE_CODE_ERROR "sbe_archive_CONTROL_RESPONSE_CODE_ERROR"
+    # The archive has no recording of that id, which is the relevant id.
+    const int CONTROL_RESPONSE_CODE_RECORDING_UNKNOWN "sbe_archive_CONTROL_RESPONSE_CODE_RECORDING_UNKNOWN"
+    # The archive has no such recording subscription.
+    const int CONTROL_RESPONSE_CODE_SUBSCRIPTION_UNKNOWN "sbe_archive_CONTROL_RESPONSE_CODE_SUBSCRIPTION_UNKNOWN"
     const int64_t CONTROL_RESPONSE_CODE_NULL_VALUE "sbe_archive_CONTROL_RESPONSE_CODE_NULL_VALUE"
-    const int SOURCE_LOCATION_LOCAL "sbe_archive_SOURCE_LOCATION_LOCAL"  # On the archive's own driver: a UDP channel is recorded through a spy.
+    # On the archive's own driver: a UDP channel is recorded through a spy.
+    const int SOURCE_LOCATION_LOCAL "sbe_archive_SOURCE_LOCATION_LOCAL"
     const int SOURCE_LOCATION_REMOTE "sbe_archive_SOURCE_LOCATION_REMOTE"  # Elsewhere: the archive subscribes to the channel as it is.
     const int64_t SOURCE_LOCATION_NULL_VALUE "sbe_archive_SOURCE_LOCATION_NULL_VALUE"
     const int BOOLEAN_TYPE_FALSE "sbe_archive_BOOLEAN_TYPE_FALSE"  # No.
@@ -860,8 +1374,10 @@ cdef extern from *:
     const int RECORDING_SIGNAL_START "sbe_archive_RECORDING_SIGNAL_START"  # A new recording began.
     const int RECORDING_SIGNAL_STOP "sbe_archive_RECORDING_SIGNAL_STOP"  # Recording ended, for now or for good.
     const int RECORDING_SIGNAL_EXTEND "sbe_archive_RECORDING_SIGNAL_EXTEND"  # An existing recording goes on being written.
-    const int RECORDING_SIGNAL_REPLICATE "sbe_archive_RECORDING_SIGNAL_REPLICATE"  # The descriptor was copied from the source archive; the data follows.
-    const int RECORDING_SIGNAL_MERGE "sbe_archive_RECORDING_SIGNAL_MERGE"  # A replicated recording has caught up and now follows the live stream.
+    # The descriptor was copied from the source archive; the data follows.
+    const int RECORDING_SIGNAL_REPLICATE "sbe_archive_RECORDING_SIGNAL_REPLICATE"
+    # A replicated recording has caught up and now follows the live stream.
+    const int RECORDING_SIGNAL_MERGE "sbe_archive_RECORDING_SIGNAL_MERGE"
     const int RECORDING_SIGNAL_SYNC "sbe_archive_RECORDING_SIGNAL_SYNC"  # A replicated recording holds all that the source recording has.
     const int RECORDING_SIGNAL_DELETE "sbe_archive_RECORDING_SIGNAL_DELETE"  # Segment files were deleted.
     const int RECORDING_SIGNAL_REPLICATE_END "sbe_archive_RECORDING_SIGNAL_REPLICATE_END"  # Replication is over, successful or not.
@@ -877,21 +1393,25 @@ cdef extern from *:
     const int CONTROL_RESPONSE_RELEVANT_ID_OFFSET "sbe_archive_CONTROL_RESPONSE_RELEVANT_ID_OFFSET"
     const int CONTROL_RESPONSE_CODE_OFFSET "sbe_archive_CONTROL_RESPONSE_CODE_OFFSET"
     const int CONTROL_RESPONSE_VERSION_OFFSET "sbe_archive_CONTROL_RESPONSE_VERSION_OFFSET"
-    const int CLOSE_SESSION_REQUEST_TEMPLATE_ID "sbe_archive_CLOSE_SESSION_REQUEST_TEMPLATE_ID"  # Ends the control session; nothing answers it.
+    # Ends the control session; nothing answers it.
+    const int CLOSE_SESSION_REQUEST_TEMPLATE_ID "sbe_archive_CLOSE_SESSION_REQUEST_TEMPLATE_ID"
     const int CLOSE_SESSION_REQUEST_BLOCK_LENGTH "sbe_archive_CLOSE_SESSION_REQUEST_BLOCK_LENGTH"
     const int CLOSE_SESSION_REQUEST_CONTROL_SESSION_ID_OFFSET "sbe_archive_CLOSE_SESSION_REQUEST_CONTROL_SESSION_ID_OFFSET"
-    const int START_RECORDING_REQUEST_TEMPLATE_ID "sbe_archive_START_RECORDING_REQUEST_TEMPLATE_ID"  # Starts to record a stream; the relevant id of the answer is the recording subscription.
+    # Starts to record a stream; the relevant id of the answer is the recording subscription.
+    const int START_RECORDING_REQUEST_TEMPLATE_ID "sbe_archive_START_RECORDING_REQUEST_TEMPLATE_ID"
     const int START_RECORDING_REQUEST_BLOCK_LENGTH "sbe_archive_START_RECORDING_REQUEST_BLOCK_LENGTH"
     const int START_RECORDING_REQUEST_CONTROL_SESSION_ID_OFFSET "sbe_archive_START_RECORDING_REQUEST_CONTROL_SESSION_ID_OFFSET"
     const int START_RECORDING_REQUEST_CORRELATION_ID_OFFSET "sbe_archive_START_RECORDING_REQUEST_CORRELATION_ID_OFFSET"
     const int START_RECORDING_REQUEST_STREAM_ID_OFFSET "sbe_archive_START_RECORDING_REQUEST_STREAM_ID_OFFSET"
     const int START_RECORDING_REQUEST_SOURCE_LOCATION_OFFSET "sbe_archive_START_RECORDING_REQUEST_SOURCE_LOCATION_OFFSET"
-    const int STOP_RECORDING_REQUEST_TEMPLATE_ID "sbe_archive_STOP_RECORDING_REQUEST_TEMPLATE_ID"  # Ends the recording of a stream, named as it was when recording started.
+    # Ends the recording of a stream, named as it was when recording started.
+    const int STOP_RECORDING_REQUEST_TEMPLATE_ID "sbe_archive_STOP_RECORDING_REQUEST_TEMPLATE_ID"
     const int STOP_RECORDING_REQUEST_BLOCK_LENGTH "sbe_archive_STOP_RECORDING_REQUEST_BLOCK_LENGTH"
     const int STOP_RECORDING_REQUEST_CONTROL_SESSION_ID_OFFSET "sbe_archive_STOP_RECORDING_REQUEST_CONTROL_SESSION_ID_OFFSET"
     const int STOP_RECORDING_REQUEST_CORRELATION_ID_OFFSET "sbe_archive_STOP_RECORDING_REQUEST_CORRELATION_ID_OFFSET"
     const int STOP_RECORDING_REQUEST_STREAM_ID_OFFSET "sbe_archive_STOP_RECORDING_REQUEST_STREAM_ID_OFFSET"
-    const int REPLAY_REQUEST_TEMPLATE_ID "sbe_archive_REPLAY_REQUEST_TEMPLATE_ID"  # Starts to publish a part of a recording; the relevant id of the answer is the replay session.
+    # Starts to publish a part of a recording; the relevant id of the answer is the replay session.
+    const int REPLAY_REQUEST_TEMPLATE_ID "sbe_archive_REPLAY_REQUEST_TEMPLATE_ID"
     const int REPLAY_REQUEST_BLOCK_LENGTH "sbe_archive_REPLAY_REQUEST_BLOCK_LENGTH"
     const int REPLAY_REQUEST_CONTROL_SESSION_ID_OFFSET "sbe_archive_REPLAY_REQUEST_CONTROL_SESSION_ID_OFFSET"
     const int REPLAY_REQUEST_CORRELATION_ID_OFFSET "sbe_archive_REPLAY_REQUEST_CORRELATION_ID_OFFSET"
@@ -906,60 +1426,70 @@ cdef extern from *:
     const int STOP_REPLAY_REQUEST_CONTROL_SESSION_ID_OFFSET "sbe_archive_STOP_REPLAY_REQUEST_CONTROL_SESSION_ID_OFFSET"
     const int STOP_REPLAY_REQUEST_CORRELATION_ID_OFFSET "sbe_archive_STOP_REPLAY_REQUEST_CORRELATION_ID_OFFSET"
     const int STOP_REPLAY_REQUEST_REPLAY_SESSION_ID_OFFSET "sbe_archive_STOP_REPLAY_REQUEST_REPLAY_SESSION_ID_OFFSET"
-    const int LIST_RECORDINGS_REQUEST_TEMPLATE_ID "sbe_archive_LIST_RECORDINGS_REQUEST_TEMPLATE_ID"  # Asks for descriptors of recordings from an id on.
+    # Asks for descriptors of recordings from an id on.
+    const int LIST_RECORDINGS_REQUEST_TEMPLATE_ID "sbe_archive_LIST_RECORDINGS_REQUEST_TEMPLATE_ID"
     const int LIST_RECORDINGS_REQUEST_BLOCK_LENGTH "sbe_archive_LIST_RECORDINGS_REQUEST_BLOCK_LENGTH"
     const int LIST_RECORDINGS_REQUEST_CONTROL_SESSION_ID_OFFSET "sbe_archive_LIST_RECORDINGS_REQUEST_CONTROL_SESSION_ID_OFFSET"
     const int LIST_RECORDINGS_REQUEST_CORRELATION_ID_OFFSET "sbe_archive_LIST_RECORDINGS_REQUEST_CORRELATION_ID_OFFSET"
     const int LIST_RECORDINGS_REQUEST_FROM_RECORDING_ID_OFFSET "sbe_archive_LIST_RECORDINGS_REQUEST_FROM_RECORDING_ID_OFFSET"
     const int LIST_RECORDINGS_REQUEST_RECORD_COUNT_OFFSET "sbe_archive_LIST_RECORDINGS_REQUEST_RECORD_COUNT_OFFSET"
-    const int LIST_RECORDINGS_FOR_URI_REQUEST_TEMPLATE_ID "sbe_archive_LIST_RECORDINGS_FOR_URI_REQUEST_TEMPLATE_ID"  # Asks for descriptors of the recordings of a stream from an id on.
+    # Asks for descriptors of the recordings of a stream from an id on.
+    const int LIST_RECORDINGS_FOR_URI_REQUEST_TEMPLATE_ID "sbe_archive_LIST_RECORDINGS_FOR_URI_REQUEST_TEMPLATE_ID"
     const int LIST_RECORDINGS_FOR_URI_REQUEST_BLOCK_LENGTH "sbe_archive_LIST_RECORDINGS_FOR_URI_REQUEST_BLOCK_LENGTH"
     const int LIST_RECORDINGS_FOR_URI_REQUEST_CONTROL_SESSION_ID_OFFSET "sbe_archive_LIST_RECORDINGS_FOR_URI_REQUEST_CONTROL_SESSION_ID_OFFSET"
     const int LIST_RECORDINGS_FOR_URI_REQUEST_CORRELATION_ID_OFFSET "sbe_archive_LIST_RECORDINGS_FOR_URI_REQUEST_CORRELATION_ID_OFFSET"
     const int LIST_RECORDINGS_FOR_URI_REQUEST_FROM_RECORDING_ID_OFFSET "sbe_archive_LIST_RECORDINGS_FOR_URI_REQUEST_FROM_RECORDING_ID_OFFSET"
     const int LIST_RECORDINGS_FOR_URI_REQUEST_RECORD_COUNT_OFFSET "sbe_archive_LIST_RECORDINGS_FOR_URI_REQUEST_RECORD_COUNT_OFFSET"
     const int LIST_RECORDINGS_FOR_URI_REQUEST_STREAM_ID_OFFSET "sbe_archive_LIST_RECORDINGS_FOR_URI_REQUEST_STREAM_ID_OFFSET"
-    const int LIST_RECORDING_REQUEST_TEMPLATE_ID "sbe_archive_LIST_RECORDING_REQUEST_TEMPLATE_ID"  # Asks for the descriptor of one recording.
+    # Asks for the descriptor of one recording.
+    const int LIST_RECORDING_REQUEST_TEMPLATE_ID "sbe_archive_LIST_RECORDING_REQUEST_TEMPLATE_ID"
     const int LIST_RECORDING_REQUEST_BLOCK_LENGTH "sbe_archive_LIST_RECORDING_REQUEST_BLOCK_LENGTH"
     const int LIST_RECORDING_REQUEST_CONTROL_SESSION_ID_OFFSET "sbe_archive_LIST_RECORDING_REQUEST_CONTROL_SESSION_ID_OFFSET"
     const int LIST_RECORDING_REQUEST_CORRELATION_ID_OFFSET "sbe_archive_LIST_RECORDING_REQUEST_CORRELATION_ID_OFFSET"
     const int LIST_RECORDING_REQUEST_RECORDING_ID_OFFSET "sbe_archive_LIST_RECORDING_REQUEST_RECORDING_ID_OFFSET"
-    const int EXTEND_RECORDING_REQUEST_TEMPLATE_ID "sbe_archive_EXTEND_RECORDING_REQUEST_TEMPLATE_ID"  # Goes on with a stopped recording from a stream that continues it.
+    # Goes on with a stopped recording from a stream that continues it.
+    const int EXTEND_RECORDING_REQUEST_TEMPLATE_ID "sbe_archive_EXTEND_RECORDING_REQUEST_TEMPLATE_ID"
     const int EXTEND_RECORDING_REQUEST_BLOCK_LENGTH "sbe_archive_EXTEND_RECORDING_REQUEST_BLOCK_LENGTH"
     const int EXTEND_RECORDING_REQUEST_CONTROL_SESSION_ID_OFFSET "sbe_archive_EXTEND_RECORDING_REQUEST_CONTROL_SESSION_ID_OFFSET"
     const int EXTEND_RECORDING_REQUEST_CORRELATION_ID_OFFSET "sbe_archive_EXTEND_RECORDING_REQUEST_CORRELATION_ID_OFFSET"
     const int EXTEND_RECORDING_REQUEST_RECORDING_ID_OFFSET "sbe_archive_EXTEND_RECORDING_REQUEST_RECORDING_ID_OFFSET"
     const int EXTEND_RECORDING_REQUEST_STREAM_ID_OFFSET "sbe_archive_EXTEND_RECORDING_REQUEST_STREAM_ID_OFFSET"
     const int EXTEND_RECORDING_REQUEST_SOURCE_LOCATION_OFFSET "sbe_archive_EXTEND_RECORDING_REQUEST_SOURCE_LOCATION_OFFSET"
-    const int RECORDING_POSITION_REQUEST_TEMPLATE_ID "sbe_archive_RECORDING_POSITION_REQUEST_TEMPLATE_ID"  # Asks how far an active recording is written; the answer's relevant id is the position, or -1 when it is not active.
+    # Asks how far an active recording is written; the answer's relevant id is the position, or -1 when it is not active.
+    const int RECORDING_POSITION_REQUEST_TEMPLATE_ID "sbe_archive_RECORDING_POSITION_REQUEST_TEMPLATE_ID"
     const int RECORDING_POSITION_REQUEST_BLOCK_LENGTH "sbe_archive_RECORDING_POSITION_REQUEST_BLOCK_LENGTH"
     const int RECORDING_POSITION_REQUEST_CONTROL_SESSION_ID_OFFSET "sbe_archive_RECORDING_POSITION_REQUEST_CONTROL_SESSION_ID_OFFSET"
     const int RECORDING_POSITION_REQUEST_CORRELATION_ID_OFFSET "sbe_archive_RECORDING_POSITION_REQUEST_CORRELATION_ID_OFFSET"
     const int RECORDING_POSITION_REQUEST_RECORDING_ID_OFFSET "sbe_archive_RECORDING_POSITION_REQUEST_RECORDING_ID_OFFSET"
-    const int TRUNCATE_RECORDING_REQUEST_TEMPLATE_ID "sbe_archive_TRUNCATE_RECORDING_REQUEST_TEMPLATE_ID"  # Cuts the end off a stopped recording.
+    # Cuts the end off a stopped recording.
+    const int TRUNCATE_RECORDING_REQUEST_TEMPLATE_ID "sbe_archive_TRUNCATE_RECORDING_REQUEST_TEMPLATE_ID"
     const int TRUNCATE_RECORDING_REQUEST_BLOCK_LENGTH "sbe_archive_TRUNCATE_RECORDING_REQUEST_BLOCK_LENGTH"
     const int TRUNCATE_RECORDING_REQUEST_CONTROL_SESSION_ID_OFFSET "sbe_archive_TRUNCATE_RECORDING_REQUEST_CONTROL_SESSION_ID_OFFSET"
     const int TRUNCATE_RECORDING_REQUEST_CORRELATION_ID_OFFSET "sbe_archive_TRUNCATE_RECORDING_REQUEST_CORRELATION_ID_OFFSET"
     const int TRUNCATE_RECORDING_REQUEST_RECORDING_ID_OFFSET "sbe_archive_TRUNCATE_RECORDING_REQUEST_RECORDING_ID_OFFSET"
     const int TRUNCATE_RECORDING_REQUEST_POSITION_OFFSET "sbe_archive_TRUNCATE_RECORDING_REQUEST_POSITION_OFFSET"
-    const int STOP_RECORDING_SUBSCRIPTION_REQUEST_TEMPLATE_ID "sbe_archive_STOP_RECORDING_SUBSCRIPTION_REQUEST_TEMPLATE_ID"  # Ends the recording that a recording subscription does.
+    # Ends the recording that a recording subscription does.
+    const int STOP_RECORDING_SUBSCRIPTION_REQUEST_TEMPLATE_ID "sbe_archive_STOP_RECORDING_SUBSCRIPTION_REQUEST_TEMPLATE_ID"
     const int STOP_RECORDING_SUBSCRIPTION_REQUEST_BLOCK_LENGTH "sbe_archive_STOP_RECORDING_SUBSCRIPTION_REQUEST_BLOCK_LENGTH"
     const int STOP_RECORDING_SUBSCRIPTION_REQUEST_CONTROL_SESSION_ID_OFFSET "sbe_archive_STOP_RECORDING_SUBSCRIPTION_REQUEST_CONTROL_SESSION_ID_OFFSET"
     const int STOP_RECORDING_SUBSCRIPTION_REQUEST_CORRELATION_ID_OFFSET "sbe_archive_STOP_RECORDING_SUBSCRIPTION_REQUEST_CORRELATION_ID_OFFSET"
     const int STOP_RECORDING_SUBSCRIPTION_REQUEST_SUBSCRIPTION_ID_OFFSET "sbe_archive_STOP_RECORDING_SUBSCRIPTION_REQUEST_SUBSCRIPTION_ID_OFFSET"
-    const int STOP_POSITION_REQUEST_TEMPLATE_ID "sbe_archive_STOP_POSITION_REQUEST_TEMPLATE_ID"  # Asks where a recording stopped; the answer's relevant id is the position, or -1 while it is active.
+    # Asks where a recording stopped; the answer's relevant id is the position, or -1 while it is active.
+    const int STOP_POSITION_REQUEST_TEMPLATE_ID "sbe_archive_STOP_POSITION_REQUEST_TEMPLATE_ID"
     const int STOP_POSITION_REQUEST_BLOCK_LENGTH "sbe_archive_STOP_POSITION_REQUEST_BLOCK_LENGTH"
     const int STOP_POSITION_REQUEST_CONTROL_SESSION_ID_OFFSET "sbe_archive_STOP_POSITION_REQUEST_CONTROL_SESSION_ID_OFFSET"
     const int STOP_POSITION_REQUEST_CORRELATION_ID_OFFSET "sbe_archive_STOP_POSITION_REQUEST_CORRELATION_ID_OFFSET"
     const int STOP_POSITION_REQUEST_RECORDING_ID_OFFSET "sbe_archive_STOP_POSITION_REQUEST_RECORDING_ID_OFFSET"
-    const int FIND_LAST_MATCHING_RECORDING_REQUEST_TEMPLATE_ID "sbe_archive_FIND_LAST_MATCHING_RECORDING_REQUEST_TEMPLATE_ID"  # Asks for the latest recording of a stream and session; the answer's relevant id is the recording, or -1.
+    # Asks for the latest recording of a stream and session; the answer's relevant id is the recording, or -1.
+    const int FIND_LAST_MATCHING_RECORDING_REQUEST_TEMPLATE_ID "sbe_archive_FIND_LAST_MATCHING_RECORDING_REQUEST_TEMPLATE_ID"
     const int FIND_LAST_MATCHING_RECORDING_REQUEST_BLOCK_LENGTH "sbe_archive_FIND_LAST_MATCHING_RECORDING_REQUEST_BLOCK_LENGTH"
     const int FIND_LAST_MATCHING_RECORDING_REQUEST_CONTROL_SESSION_ID_OFFSET "sbe_archive_FIND_LAST_MATCHING_RECORDING_REQUEST_CONTROL_SESSION_ID_OFFSET"
     const int FIND_LAST_MATCHING_RECORDING_REQUEST_CORRELATION_ID_OFFSET "sbe_archive_FIND_LAST_MATCHING_RECORDING_REQUEST_CORRELATION_ID_OFFSET"
     const int FIND_LAST_MATCHING_RECORDING_REQUEST_MIN_RECORDING_ID_OFFSET "sbe_archive_FIND_LAST_MATCHING_RECORDING_REQUEST_MIN_RECORDING_ID_OFFSET"
     const int FIND_LAST_MATCHING_RECORDING_REQUEST_SESSION_ID_OFFSET "sbe_archive_FIND_LAST_MATCHING_RECORDING_REQUEST_SESSION_ID_OFFSET"
     const int FIND_LAST_MATCHING_RECORDING_REQUEST_STREAM_ID_OFFSET "sbe_archive_FIND_LAST_MATCHING_RECORDING_REQUEST_STREAM_ID_OFFSET"
-    const int LIST_RECORDING_SUBSCRIPTIONS_REQUEST_TEMPLATE_ID "sbe_archive_LIST_RECORDING_SUBSCRIPTIONS_REQUEST_TEMPLATE_ID"  # Asks for descriptors of the recording subscriptions that are active.
+    # Asks for descriptors of the recording subscriptions that are active.
+    const int LIST_RECORDING_SUBSCRIPTIONS_REQUEST_TEMPLATE_ID "sbe_archive_LIST_RECORDING_SUBSCRIPTIONS_REQUEST_TEMPLATE_ID"
     const int LIST_RECORDING_SUBSCRIPTIONS_REQUEST_BLOCK_LENGTH "sbe_archive_LIST_RECORDING_SUBSCRIPTIONS_REQUEST_BLOCK_LENGTH"
     const int LIST_RECORDING_SUBSCRIPTIONS_REQUEST_CONTROL_SESSION_ID_OFFSET "sbe_archive_LIST_RECORDING_SUBSCRIPTIONS_REQUEST_CONTROL_SESSION_ID_OFFSET"
     const int LIST_RECORDING_SUBSCRIPTIONS_REQUEST_CORRELATION_ID_OFFSET "sbe_archive_LIST_RECORDING_SUBSCRIPTIONS_REQUEST_CORRELATION_ID_OFFSET"
@@ -967,7 +1497,8 @@ cdef extern from *:
     const int LIST_RECORDING_SUBSCRIPTIONS_REQUEST_SUBSCRIPTION_COUNT_OFFSET "sbe_archive_LIST_RECORDING_SUBSCRIPTIONS_REQUEST_SUBSCRIPTION_COUNT_OFFSET"
     const int LIST_RECORDING_SUBSCRIPTIONS_REQUEST_APPLY_STREAM_ID_OFFSET "sbe_archive_LIST_RECORDING_SUBSCRIPTIONS_REQUEST_APPLY_STREAM_ID_OFFSET"
     const int LIST_RECORDING_SUBSCRIPTIONS_REQUEST_STREAM_ID_OFFSET "sbe_archive_LIST_RECORDING_SUBSCRIPTIONS_REQUEST_STREAM_ID_OFFSET"
-    const int BOUNDED_REPLAY_REQUEST_TEMPLATE_ID "sbe_archive_BOUNDED_REPLAY_REQUEST_TEMPLATE_ID"  # As ReplayRequest, but the replay never overtakes the value of a counter.
+    # As ReplayRequest, but the replay never overtakes the value of a counter.
+    const int BOUNDED_REPLAY_REQUEST_TEMPLATE_ID "sbe_archive_BOUNDED_REPLAY_REQUEST_TEMPLATE_ID"
     const int BOUNDED_REPLAY_REQUEST_BLOCK_LENGTH "sbe_archive_BOUNDED_REPLAY_REQUEST_BLOCK_LENGTH"
     const int BOUNDED_REPLAY_REQUEST_CONTROL_SESSION_ID_OFFSET "sbe_archive_BOUNDED_REPLAY_REQUEST_CONTROL_SESSION_ID_OFFSET"
     const int BOUNDED_REPLAY_REQUEST_CORRELATION_ID_OFFSET "sbe_archive_BOUNDED_REPLAY_REQUEST_CORRELATION_ID_OFFSET"
@@ -978,7 +1509,8 @@ cdef extern from *:
     const int BOUNDED_REPLAY_REQUEST_REPLAY_STREAM_ID_OFFSET "sbe_archive_BOUNDED_REPLAY_REQUEST_REPLAY_STREAM_ID_OFFSET"
     const int BOUNDED_REPLAY_REQUEST_FILE_IO_MAX_LENGTH_OFFSET "sbe_archive_BOUNDED_REPLAY_REQUEST_FILE_IO_MAX_LENGTH_OFFSET"
     const int BOUNDED_REPLAY_REQUEST_REPLAY_TOKEN_OFFSET "sbe_archive_BOUNDED_REPLAY_REQUEST_REPLAY_TOKEN_OFFSET"
-    const int STOP_ALL_REPLAYS_REQUEST_TEMPLATE_ID "sbe_archive_STOP_ALL_REPLAYS_REQUEST_TEMPLATE_ID"  # Ends all replays of a recording, or all there are.
+    # Ends all replays of a recording, or all there are.
+    const int STOP_ALL_REPLAYS_REQUEST_TEMPLATE_ID "sbe_archive_STOP_ALL_REPLAYS_REQUEST_TEMPLATE_ID"
     const int STOP_ALL_REPLAYS_REQUEST_BLOCK_LENGTH "sbe_archive_STOP_ALL_REPLAYS_REQUEST_BLOCK_LENGTH"
     const int STOP_ALL_REPLAYS_REQUEST_CONTROL_SESSION_ID_OFFSET "sbe_archive_STOP_ALL_REPLAYS_REQUEST_CONTROL_SESSION_ID_OFFSET"
     const int STOP_ALL_REPLAYS_REQUEST_CORRELATION_ID_OFFSET "sbe_archive_STOP_ALL_REPLAYS_REQUEST_CORRELATION_ID_OFFSET"
@@ -990,13 +1522,15 @@ cdef extern from *:
     const int CATALOG_HEADER_NEXT_RECORDING_ID_OFFSET "sbe_archive_CATALOG_HEADER_NEXT_RECORDING_ID_OFFSET"
     const int CATALOG_HEADER_ALIGNMENT_OFFSET "sbe_archive_CATALOG_HEADER_ALIGNMENT_OFFSET"
     const int CATALOG_HEADER_RESERVED_OFFSET "sbe_archive_CATALOG_HEADER_RESERVED_OFFSET"
-    const int RECORDING_DESCRIPTOR_HEADER_TEMPLATE_ID "sbe_archive_RECORDING_DESCRIPTOR_HEADER_TEMPLATE_ID"  # What stands before each descriptor in the catalog file.
+    # What stands before each descriptor in the catalog file.
+    const int RECORDING_DESCRIPTOR_HEADER_TEMPLATE_ID "sbe_archive_RECORDING_DESCRIPTOR_HEADER_TEMPLATE_ID"
     const int RECORDING_DESCRIPTOR_HEADER_BLOCK_LENGTH "sbe_archive_RECORDING_DESCRIPTOR_HEADER_BLOCK_LENGTH"
     const int RECORDING_DESCRIPTOR_HEADER_LENGTH_OFFSET "sbe_archive_RECORDING_DESCRIPTOR_HEADER_LENGTH_OFFSET"
     const int RECORDING_DESCRIPTOR_HEADER_STATE_OFFSET "sbe_archive_RECORDING_DESCRIPTOR_HEADER_STATE_OFFSET"
     const int RECORDING_DESCRIPTOR_HEADER_CHECKSUM_OFFSET "sbe_archive_RECORDING_DESCRIPTOR_HEADER_CHECKSUM_OFFSET"
     const int RECORDING_DESCRIPTOR_HEADER_RESERVED_OFFSET "sbe_archive_RECORDING_DESCRIPTOR_HEADER_RESERVED_OFFSET"
-    const int RECORDING_DESCRIPTOR_TEMPLATE_ID "sbe_archive_RECORDING_DESCRIPTOR_TEMPLATE_ID"  # Everything that the catalog knows of a recording; the zeros that pad it in the catalog are sent along.
+    # Everything that the catalog knows of a recording; the zeros that pad it in the catalog are sent along.
+    const int RECORDING_DESCRIPTOR_TEMPLATE_ID "sbe_archive_RECORDING_DESCRIPTOR_TEMPLATE_ID"
     const int RECORDING_DESCRIPTOR_BLOCK_LENGTH "sbe_archive_RECORDING_DESCRIPTOR_BLOCK_LENGTH"
     const int RECORDING_DESCRIPTOR_CONTROL_SESSION_ID_OFFSET "sbe_archive_RECORDING_DESCRIPTOR_CONTROL_SESSION_ID_OFFSET"
     const int RECORDING_DESCRIPTOR_CORRELATION_ID_OFFSET "sbe_archive_RECORDING_DESCRIPTOR_CORRELATION_ID_OFFSET"
@@ -1011,13 +1545,15 @@ cdef extern from *:
     const int RECORDING_DESCRIPTOR_MTU_LENGTH_OFFSET "sbe_archive_RECORDING_DESCRIPTOR_MTU_LENGTH_OFFSET"
     const int RECORDING_DESCRIPTOR_SESSION_ID_OFFSET "sbe_archive_RECORDING_DESCRIPTOR_SESSION_ID_OFFSET"
     const int RECORDING_DESCRIPTOR_STREAM_ID_OFFSET "sbe_archive_RECORDING_DESCRIPTOR_STREAM_ID_OFFSET"
-    const int RECORDING_SUBSCRIPTION_DESCRIPTOR_TEMPLATE_ID "sbe_archive_RECORDING_SUBSCRIPTION_DESCRIPTOR_TEMPLATE_ID"  # A recording subscription that is active.
+    # A recording subscription that is active.
+    const int RECORDING_SUBSCRIPTION_DESCRIPTOR_TEMPLATE_ID "sbe_archive_RECORDING_SUBSCRIPTION_DESCRIPTOR_TEMPLATE_ID"
     const int RECORDING_SUBSCRIPTION_DESCRIPTOR_BLOCK_LENGTH "sbe_archive_RECORDING_SUBSCRIPTION_DESCRIPTOR_BLOCK_LENGTH"
     const int RECORDING_SUBSCRIPTION_DESCRIPTOR_CONTROL_SESSION_ID_OFFSET "sbe_archive_RECORDING_SUBSCRIPTION_DESCRIPTOR_CONTROL_SESSION_ID_OFFSET"
     const int RECORDING_SUBSCRIPTION_DESCRIPTOR_CORRELATION_ID_OFFSET "sbe_archive_RECORDING_SUBSCRIPTION_DESCRIPTOR_CORRELATION_ID_OFFSET"
     const int RECORDING_SUBSCRIPTION_DESCRIPTOR_SUBSCRIPTION_ID_OFFSET "sbe_archive_RECORDING_SUBSCRIPTION_DESCRIPTOR_SUBSCRIPTION_ID_OFFSET"
     const int RECORDING_SUBSCRIPTION_DESCRIPTOR_STREAM_ID_OFFSET "sbe_archive_RECORDING_SUBSCRIPTION_DESCRIPTOR_STREAM_ID_OFFSET"
-    const int RECORDING_SIGNAL_EVENT_TEMPLATE_ID "sbe_archive_RECORDING_SIGNAL_EVENT_TEMPLATE_ID"  # Something happened to a recording; told to the session whose request or recording it is.
+    # Something happened to a recording; told to the session whose request or recording it is.
+    const int RECORDING_SIGNAL_EVENT_TEMPLATE_ID "sbe_archive_RECORDING_SIGNAL_EVENT_TEMPLATE_ID"
     const int RECORDING_SIGNAL_EVENT_BLOCK_LENGTH "sbe_archive_RECORDING_SIGNAL_EVENT_BLOCK_LENGTH"
     const int RECORDING_SIGNAL_EVENT_CONTROL_SESSION_ID_OFFSET "sbe_archive_RECORDING_SIGNAL_EVENT_CONTROL_SESSION_ID_OFFSET"
     const int RECORDING_SIGNAL_EVENT_CORRELATION_ID_OFFSET "sbe_archive_RECORDING_SIGNAL_EVENT_CORRELATION_ID_OFFSET"
@@ -1025,7 +1561,8 @@ cdef extern from *:
     const int RECORDING_SIGNAL_EVENT_SUBSCRIPTION_ID_OFFSET "sbe_archive_RECORDING_SIGNAL_EVENT_SUBSCRIPTION_ID_OFFSET"
     const int RECORDING_SIGNAL_EVENT_POSITION_OFFSET "sbe_archive_RECORDING_SIGNAL_EVENT_POSITION_OFFSET"
     const int RECORDING_SIGNAL_EVENT_SIGNAL_OFFSET "sbe_archive_RECORDING_SIGNAL_EVENT_SIGNAL_OFFSET"
-    const int REPLICATE_REQUEST_TEMPLATE_ID "sbe_archive_REPLICATE_REQUEST_TEMPLATE_ID"  # Copies a recording from another archive; the relevant id of the answer is the replication.
+    # Copies a recording from another archive; the relevant id of the answer is the replication.
+    const int REPLICATE_REQUEST_TEMPLATE_ID "sbe_archive_REPLICATE_REQUEST_TEMPLATE_ID"
     const int REPLICATE_REQUEST_BLOCK_LENGTH "sbe_archive_REPLICATE_REQUEST_BLOCK_LENGTH"
     const int REPLICATE_REQUEST_CONTROL_SESSION_ID_OFFSET "sbe_archive_REPLICATE_REQUEST_CONTROL_SESSION_ID_OFFSET"
     const int REPLICATE_REQUEST_CORRELATION_ID_OFFSET "sbe_archive_REPLICATE_REQUEST_CORRELATION_ID_OFFSET"
@@ -1037,40 +1574,47 @@ cdef extern from *:
     const int STOP_REPLICATION_REQUEST_CONTROL_SESSION_ID_OFFSET "sbe_archive_STOP_REPLICATION_REQUEST_CONTROL_SESSION_ID_OFFSET"
     const int STOP_REPLICATION_REQUEST_CORRELATION_ID_OFFSET "sbe_archive_STOP_REPLICATION_REQUEST_CORRELATION_ID_OFFSET"
     const int STOP_REPLICATION_REQUEST_REPLICATION_ID_OFFSET "sbe_archive_STOP_REPLICATION_REQUEST_REPLICATION_ID_OFFSET"
-    const int START_POSITION_REQUEST_TEMPLATE_ID "sbe_archive_START_POSITION_REQUEST_TEMPLATE_ID"  # Asks where a recording starts; the answer's relevant id is the position.
+    # Asks where a recording starts; the answer's relevant id is the position.
+    const int START_POSITION_REQUEST_TEMPLATE_ID "sbe_archive_START_POSITION_REQUEST_TEMPLATE_ID"
     const int START_POSITION_REQUEST_BLOCK_LENGTH "sbe_archive_START_POSITION_REQUEST_BLOCK_LENGTH"
     const int START_POSITION_REQUEST_CONTROL_SESSION_ID_OFFSET "sbe_archive_START_POSITION_REQUEST_CONTROL_SESSION_ID_OFFSET"
     const int START_POSITION_REQUEST_CORRELATION_ID_OFFSET "sbe_archive_START_POSITION_REQUEST_CORRELATION_ID_OFFSET"
     const int START_POSITION_REQUEST_RECORDING_ID_OFFSET "sbe_archive_START_POSITION_REQUEST_RECORDING_ID_OFFSET"
-    const int DETACH_SEGMENTS_REQUEST_TEMPLATE_ID "sbe_archive_DETACH_SEGMENTS_REQUEST_TEMPLATE_ID"  # Moves the start of a recording forward; the segment files before it stay, but no longer belong to it.
+    # Moves the start of a recording forward; the segment files before it stay, but no longer belong to it.
+    const int DETACH_SEGMENTS_REQUEST_TEMPLATE_ID "sbe_archive_DETACH_SEGMENTS_REQUEST_TEMPLATE_ID"
     const int DETACH_SEGMENTS_REQUEST_BLOCK_LENGTH "sbe_archive_DETACH_SEGMENTS_REQUEST_BLOCK_LENGTH"
     const int DETACH_SEGMENTS_REQUEST_CONTROL_SESSION_ID_OFFSET "sbe_archive_DETACH_SEGMENTS_REQUEST_CONTROL_SESSION_ID_OFFSET"
     const int DETACH_SEGMENTS_REQUEST_CORRELATION_ID_OFFSET "sbe_archive_DETACH_SEGMENTS_REQUEST_CORRELATION_ID_OFFSET"
     const int DETACH_SEGMENTS_REQUEST_RECORDING_ID_OFFSET "sbe_archive_DETACH_SEGMENTS_REQUEST_RECORDING_ID_OFFSET"
     const int DETACH_SEGMENTS_REQUEST_NEW_START_POSITION_OFFSET "sbe_archive_DETACH_SEGMENTS_REQUEST_NEW_START_POSITION_OFFSET"
-    const int DELETE_DETACHED_SEGMENTS_REQUEST_TEMPLATE_ID "sbe_archive_DELETE_DETACHED_SEGMENTS_REQUEST_TEMPLATE_ID"  # Deletes the segment files that were detached; the answer's relevant id is their number.
+    # Deletes the segment files that were detached; the answer's relevant id is their number.
+    const int DELETE_DETACHED_SEGMENTS_REQUEST_TEMPLATE_ID "sbe_archive_DELETE_DETACHED_SEGMENTS_REQUEST_TEMPLATE_ID"
     const int DELETE_DETACHED_SEGMENTS_REQUEST_BLOCK_LENGTH "sbe_archive_DELETE_DETACHED_SEGMENTS_REQUEST_BLOCK_LENGTH"
     const int DELETE_DETACHED_SEGMENTS_REQUEST_CONTROL_SESSION_ID_OFFSET "sbe_archive_DELETE_DETACHED_SEGMENTS_REQUEST_CONTROL_SESSION_ID_OFFSET"
     const int DELETE_DETACHED_SEGMENTS_REQUEST_CORRELATION_ID_OFFSET "sbe_archive_DELETE_DETACHED_SEGMENTS_REQUEST_CORRELATION_ID_OFFSET"
     const int DELETE_DETACHED_SEGMENTS_REQUEST_RECORDING_ID_OFFSET "sbe_archive_DELETE_DETACHED_SEGMENTS_REQUEST_RECORDING_ID_OFFSET"
-    const int PURGE_SEGMENTS_REQUEST_TEMPLATE_ID "sbe_archive_PURGE_SEGMENTS_REQUEST_TEMPLATE_ID"  # Detaches segments and deletes their files in one step; the answer's relevant id is their number.
+    # Detaches segments and deletes their files in one step; the answer's relevant id is their number.
+    const int PURGE_SEGMENTS_REQUEST_TEMPLATE_ID "sbe_archive_PURGE_SEGMENTS_REQUEST_TEMPLATE_ID"
     const int PURGE_SEGMENTS_REQUEST_BLOCK_LENGTH "sbe_archive_PURGE_SEGMENTS_REQUEST_BLOCK_LENGTH"
     const int PURGE_SEGMENTS_REQUEST_CONTROL_SESSION_ID_OFFSET "sbe_archive_PURGE_SEGMENTS_REQUEST_CONTROL_SESSION_ID_OFFSET"
     const int PURGE_SEGMENTS_REQUEST_CORRELATION_ID_OFFSET "sbe_archive_PURGE_SEGMENTS_REQUEST_CORRELATION_ID_OFFSET"
     const int PURGE_SEGMENTS_REQUEST_RECORDING_ID_OFFSET "sbe_archive_PURGE_SEGMENTS_REQUEST_RECORDING_ID_OFFSET"
     const int PURGE_SEGMENTS_REQUEST_NEW_START_POSITION_OFFSET "sbe_archive_PURGE_SEGMENTS_REQUEST_NEW_START_POSITION_OFFSET"
-    const int ATTACH_SEGMENTS_REQUEST_TEMPLATE_ID "sbe_archive_ATTACH_SEGMENTS_REQUEST_TEMPLATE_ID"  # Takes segment files before the start into the recording again; the answer's relevant id is their number.
+    # Takes segment files before the start into the recording again; the answer's relevant id is their number.
+    const int ATTACH_SEGMENTS_REQUEST_TEMPLATE_ID "sbe_archive_ATTACH_SEGMENTS_REQUEST_TEMPLATE_ID"
     const int ATTACH_SEGMENTS_REQUEST_BLOCK_LENGTH "sbe_archive_ATTACH_SEGMENTS_REQUEST_BLOCK_LENGTH"
     const int ATTACH_SEGMENTS_REQUEST_CONTROL_SESSION_ID_OFFSET "sbe_archive_ATTACH_SEGMENTS_REQUEST_CONTROL_SESSION_ID_OFFSET"
     const int ATTACH_SEGMENTS_REQUEST_CORRELATION_ID_OFFSET "sbe_archive_ATTACH_SEGMENTS_REQUEST_CORRELATION_ID_OFFSET"
     const int ATTACH_SEGMENTS_REQUEST_RECORDING_ID_OFFSET "sbe_archive_ATTACH_SEGMENTS_REQUEST_RECORDING_ID_OFFSET"
-    const int MIGRATE_SEGMENTS_REQUEST_TEMPLATE_ID "sbe_archive_MIGRATE_SEGMENTS_REQUEST_TEMPLATE_ID"  # Moves the segments of one recording to another that they adjoin; the answer's relevant id is their number.
+    # Moves the segments of one recording to another that they adjoin; the answer's relevant id is their number.
+    const int MIGRATE_SEGMENTS_REQUEST_TEMPLATE_ID "sbe_archive_MIGRATE_SEGMENTS_REQUEST_TEMPLATE_ID"
     const int MIGRATE_SEGMENTS_REQUEST_BLOCK_LENGTH "sbe_archive_MIGRATE_SEGMENTS_REQUEST_BLOCK_LENGTH"
     const int MIGRATE_SEGMENTS_REQUEST_CONTROL_SESSION_ID_OFFSET "sbe_archive_MIGRATE_SEGMENTS_REQUEST_CONTROL_SESSION_ID_OFFSET"
     const int MIGRATE_SEGMENTS_REQUEST_CORRELATION_ID_OFFSET "sbe_archive_MIGRATE_SEGMENTS_REQUEST_CORRELATION_ID_OFFSET"
     const int MIGRATE_SEGMENTS_REQUEST_SRC_RECORDING_ID_OFFSET "sbe_archive_MIGRATE_SEGMENTS_REQUEST_SRC_RECORDING_ID_OFFSET"
     const int MIGRATE_SEGMENTS_REQUEST_DST_RECORDING_ID_OFFSET "sbe_archive_MIGRATE_SEGMENTS_REQUEST_DST_RECORDING_ID_OFFSET"
-    const int AUTH_CONNECT_REQUEST_TEMPLATE_ID "sbe_archive_AUTH_CONNECT_REQUEST_TEMPLATE_ID"  # Opens a control session; the relevant id of the answer is the session.
+    # Opens a control session; the relevant id of the answer is the session.
+    const int AUTH_CONNECT_REQUEST_TEMPLATE_ID "sbe_archive_AUTH_CONNECT_REQUEST_TEMPLATE_ID"
     const int AUTH_CONNECT_REQUEST_BLOCK_LENGTH "sbe_archive_AUTH_CONNECT_REQUEST_BLOCK_LENGTH"
     const int AUTH_CONNECT_REQUEST_CORRELATION_ID_OFFSET "sbe_archive_AUTH_CONNECT_REQUEST_CORRELATION_ID_OFFSET"
     const int AUTH_CONNECT_REQUEST_RESPONSE_STREAM_ID_OFFSET "sbe_archive_AUTH_CONNECT_REQUEST_RESPONSE_STREAM_ID_OFFSET"
@@ -1088,7 +1632,8 @@ cdef extern from *:
     const int KEEP_ALIVE_REQUEST_BLOCK_LENGTH "sbe_archive_KEEP_ALIVE_REQUEST_BLOCK_LENGTH"
     const int KEEP_ALIVE_REQUEST_CONTROL_SESSION_ID_OFFSET "sbe_archive_KEEP_ALIVE_REQUEST_CONTROL_SESSION_ID_OFFSET"
     const int KEEP_ALIVE_REQUEST_CORRELATION_ID_OFFSET "sbe_archive_KEEP_ALIVE_REQUEST_CORRELATION_ID_OFFSET"
-    const int TAGGED_REPLICATE_REQUEST_TEMPLATE_ID "sbe_archive_TAGGED_REPLICATE_REQUEST_TEMPLATE_ID"  # As ReplicateRequest, with tags for the subscription that the archive makes.
+    # As ReplicateRequest, with tags for the subscription that the archive makes.
+    const int TAGGED_REPLICATE_REQUEST_TEMPLATE_ID "sbe_archive_TAGGED_REPLICATE_REQUEST_TEMPLATE_ID"
     const int TAGGED_REPLICATE_REQUEST_BLOCK_LENGTH "sbe_archive_TAGGED_REPLICATE_REQUEST_BLOCK_LENGTH"
     const int TAGGED_REPLICATE_REQUEST_CONTROL_SESSION_ID_OFFSET "sbe_archive_TAGGED_REPLICATE_REQUEST_CONTROL_SESSION_ID_OFFSET"
     const int TAGGED_REPLICATE_REQUEST_CORRELATION_ID_OFFSET "sbe_archive_TAGGED_REPLICATE_REQUEST_CORRELATION_ID_OFFSET"
@@ -1097,14 +1642,16 @@ cdef extern from *:
     const int TAGGED_REPLICATE_REQUEST_CHANNEL_TAG_ID_OFFSET "sbe_archive_TAGGED_REPLICATE_REQUEST_CHANNEL_TAG_ID_OFFSET"
     const int TAGGED_REPLICATE_REQUEST_SUBSCRIPTION_TAG_ID_OFFSET "sbe_archive_TAGGED_REPLICATE_REQUEST_SUBSCRIPTION_TAG_ID_OFFSET"
     const int TAGGED_REPLICATE_REQUEST_SRC_CONTROL_STREAM_ID_OFFSET "sbe_archive_TAGGED_REPLICATE_REQUEST_SRC_CONTROL_STREAM_ID_OFFSET"
-    const int START_RECORDING_REQUEST2_TEMPLATE_ID "sbe_archive_START_RECORDING_REQUEST2_TEMPLATE_ID"  # As StartRecordingRequest, with a choice to stop by itself.
+    # As StartRecordingRequest, with a choice to stop by itself.
+    const int START_RECORDING_REQUEST2_TEMPLATE_ID "sbe_archive_START_RECORDING_REQUEST2_TEMPLATE_ID"
     const int START_RECORDING_REQUEST2_BLOCK_LENGTH "sbe_archive_START_RECORDING_REQUEST2_BLOCK_LENGTH"
     const int START_RECORDING_REQUEST2_CONTROL_SESSION_ID_OFFSET "sbe_archive_START_RECORDING_REQUEST2_CONTROL_SESSION_ID_OFFSET"
     const int START_RECORDING_REQUEST2_CORRELATION_ID_OFFSET "sbe_archive_START_RECORDING_REQUEST2_CORRELATION_ID_OFFSET"
     const int START_RECORDING_REQUEST2_STREAM_ID_OFFSET "sbe_archive_START_RECORDING_REQUEST2_STREAM_ID_OFFSET"
     const int START_RECORDING_REQUEST2_SOURCE_LOCATION_OFFSET "sbe_archive_START_RECORDING_REQUEST2_SOURCE_LOCATION_OFFSET"
     const int START_RECORDING_REQUEST2_AUTO_STOP_OFFSET "sbe_archive_START_RECORDING_REQUEST2_AUTO_STOP_OFFSET"
-    const int EXTEND_RECORDING_REQUEST2_TEMPLATE_ID "sbe_archive_EXTEND_RECORDING_REQUEST2_TEMPLATE_ID"  # As ExtendRecordingRequest, with a choice to stop by itself.
+    # As ExtendRecordingRequest, with a choice to stop by itself.
+    const int EXTEND_RECORDING_REQUEST2_TEMPLATE_ID "sbe_archive_EXTEND_RECORDING_REQUEST2_TEMPLATE_ID"
     const int EXTEND_RECORDING_REQUEST2_BLOCK_LENGTH "sbe_archive_EXTEND_RECORDING_REQUEST2_BLOCK_LENGTH"
     const int EXTEND_RECORDING_REQUEST2_CONTROL_SESSION_ID_OFFSET "sbe_archive_EXTEND_RECORDING_REQUEST2_CONTROL_SESSION_ID_OFFSET"
     const int EXTEND_RECORDING_REQUEST2_CORRELATION_ID_OFFSET "sbe_archive_EXTEND_RECORDING_REQUEST2_CORRELATION_ID_OFFSET"
@@ -1112,12 +1659,14 @@ cdef extern from *:
     const int EXTEND_RECORDING_REQUEST2_STREAM_ID_OFFSET "sbe_archive_EXTEND_RECORDING_REQUEST2_STREAM_ID_OFFSET"
     const int EXTEND_RECORDING_REQUEST2_SOURCE_LOCATION_OFFSET "sbe_archive_EXTEND_RECORDING_REQUEST2_SOURCE_LOCATION_OFFSET"
     const int EXTEND_RECORDING_REQUEST2_AUTO_STOP_OFFSET "sbe_archive_EXTEND_RECORDING_REQUEST2_AUTO_STOP_OFFSET"
-    const int STOP_RECORDING_BY_IDENTITY_REQUEST_TEMPLATE_ID "sbe_archive_STOP_RECORDING_BY_IDENTITY_REQUEST_TEMPLATE_ID"  # Ends a recording named by its id; the answer's relevant id is 1 when it was active, else 0.
+    # Ends a recording named by its id; the answer's relevant id is 1 when it was active, else 0.
+    const int STOP_RECORDING_BY_IDENTITY_REQUEST_TEMPLATE_ID "sbe_archive_STOP_RECORDING_BY_IDENTITY_REQUEST_TEMPLATE_ID"
     const int STOP_RECORDING_BY_IDENTITY_REQUEST_BLOCK_LENGTH "sbe_archive_STOP_RECORDING_BY_IDENTITY_REQUEST_BLOCK_LENGTH"
     const int STOP_RECORDING_BY_IDENTITY_REQUEST_CONTROL_SESSION_ID_OFFSET "sbe_archive_STOP_RECORDING_BY_IDENTITY_REQUEST_CONTROL_SESSION_ID_OFFSET"
     const int STOP_RECORDING_BY_IDENTITY_REQUEST_CORRELATION_ID_OFFSET "sbe_archive_STOP_RECORDING_BY_IDENTITY_REQUEST_CORRELATION_ID_OFFSET"
     const int STOP_RECORDING_BY_IDENTITY_REQUEST_RECORDING_ID_OFFSET "sbe_archive_STOP_RECORDING_BY_IDENTITY_REQUEST_RECORDING_ID_OFFSET"
-    const int REPLICATE_REQUEST2_TEMPLATE_ID "sbe_archive_REPLICATE_REQUEST2_TEMPLATE_ID"  # As ReplicateRequest, with everything a replication can be told.
+    # As ReplicateRequest, with everything a replication can be told.
+    const int REPLICATE_REQUEST2_TEMPLATE_ID "sbe_archive_REPLICATE_REQUEST2_TEMPLATE_ID"
     const int REPLICATE_REQUEST2_BLOCK_LENGTH "sbe_archive_REPLICATE_REQUEST2_BLOCK_LENGTH"
     const int REPLICATE_REQUEST2_CONTROL_SESSION_ID_OFFSET "sbe_archive_REPLICATE_REQUEST2_CONTROL_SESSION_ID_OFFSET"
     const int REPLICATE_REQUEST2_CORRELATION_ID_OFFSET "sbe_archive_REPLICATE_REQUEST2_CORRELATION_ID_OFFSET"
@@ -1129,12 +1678,14 @@ cdef extern from *:
     const int REPLICATE_REQUEST2_SRC_CONTROL_STREAM_ID_OFFSET "sbe_archive_REPLICATE_REQUEST2_SRC_CONTROL_STREAM_ID_OFFSET"
     const int REPLICATE_REQUEST2_FILE_IO_MAX_LENGTH_OFFSET "sbe_archive_REPLICATE_REQUEST2_FILE_IO_MAX_LENGTH_OFFSET"
     const int REPLICATE_REQUEST2_REPLICATION_SESSION_ID_OFFSET "sbe_archive_REPLICATE_REQUEST2_REPLICATION_SESSION_ID_OFFSET"
-    const int MAX_RECORDED_POSITION_REQUEST_TEMPLATE_ID "sbe_archive_MAX_RECORDED_POSITION_REQUEST_TEMPLATE_ID"  # Asks how far a recording goes, active or not; the answer's relevant id is the position.
+    # Asks how far a recording goes, active or not; the answer's relevant id is the position.
+    const int MAX_RECORDED_POSITION_REQUEST_TEMPLATE_ID "sbe_archive_MAX_RECORDED_POSITION_REQUEST_TEMPLATE_ID"
     const int MAX_RECORDED_POSITION_REQUEST_BLOCK_LENGTH "sbe_archive_MAX_RECORDED_POSITION_REQUEST_BLOCK_LENGTH"
     const int MAX_RECORDED_POSITION_REQUEST_CONTROL_SESSION_ID_OFFSET "sbe_archive_MAX_RECORDED_POSITION_REQUEST_CONTROL_SESSION_ID_OFFSET"
     const int MAX_RECORDED_POSITION_REQUEST_CORRELATION_ID_OFFSET "sbe_archive_MAX_RECORDED_POSITION_REQUEST_CORRELATION_ID_OFFSET"
     const int MAX_RECORDED_POSITION_REQUEST_RECORDING_ID_OFFSET "sbe_archive_MAX_RECORDED_POSITION_REQUEST_RECORDING_ID_OFFSET"
-    const int ARCHIVE_ID_REQUEST_TEMPLATE_ID "sbe_archive_ARCHIVE_ID_REQUEST_TEMPLATE_ID"  # Asks for the archive's id, which is the answer's relevant id.
+    # Asks for the archive's id, which is the answer's relevant id.
+    const int ARCHIVE_ID_REQUEST_TEMPLATE_ID "sbe_archive_ARCHIVE_ID_REQUEST_TEMPLATE_ID"
     const int ARCHIVE_ID_REQUEST_BLOCK_LENGTH "sbe_archive_ARCHIVE_ID_REQUEST_BLOCK_LENGTH"
     const int ARCHIVE_ID_REQUEST_CONTROL_SESSION_ID_OFFSET "sbe_archive_ARCHIVE_ID_REQUEST_CONTROL_SESSION_ID_OFFSET"
     const int ARCHIVE_ID_REQUEST_CORRELATION_ID_OFFSET "sbe_archive_ARCHIVE_ID_REQUEST_CORRELATION_ID_OFFSET"
@@ -1154,12 +1705,14 @@ cdef extern from *:
     const int RECORDING_STOPPED_RECORDING_ID_OFFSET "sbe_archive_RECORDING_STOPPED_RECORDING_ID_OFFSET"
     const int RECORDING_STOPPED_START_POSITION_OFFSET "sbe_archive_RECORDING_STOPPED_START_POSITION_OFFSET"
     const int RECORDING_STOPPED_STOP_POSITION_OFFSET "sbe_archive_RECORDING_STOPPED_STOP_POSITION_OFFSET"
-    const int PURGE_RECORDING_REQUEST_TEMPLATE_ID "sbe_archive_PURGE_RECORDING_REQUEST_TEMPLATE_ID"  # Deletes a stopped recording with all its segments.
+    # Deletes a stopped recording with all its segments.
+    const int PURGE_RECORDING_REQUEST_TEMPLATE_ID "sbe_archive_PURGE_RECORDING_REQUEST_TEMPLATE_ID"
     const int PURGE_RECORDING_REQUEST_BLOCK_LENGTH "sbe_archive_PURGE_RECORDING_REQUEST_BLOCK_LENGTH"
     const int PURGE_RECORDING_REQUEST_CONTROL_SESSION_ID_OFFSET "sbe_archive_PURGE_RECORDING_REQUEST_CONTROL_SESSION_ID_OFFSET"
     const int PURGE_RECORDING_REQUEST_CORRELATION_ID_OFFSET "sbe_archive_PURGE_RECORDING_REQUEST_CORRELATION_ID_OFFSET"
     const int PURGE_RECORDING_REQUEST_RECORDING_ID_OFFSET "sbe_archive_PURGE_RECORDING_REQUEST_RECORDING_ID_OFFSET"
-    const int REPLAY_TOKEN_REQUEST_TEMPLATE_ID "sbe_archive_REPLAY_TOKEN_REQUEST_TEMPLATE_ID"  # Asks for a token by which a replay may be requested over another connection; it is the answer's relevant id.
+    # Asks for a token by which a replay may be requested over another connection; it is the answer's relevant id.
+    const int REPLAY_TOKEN_REQUEST_TEMPLATE_ID "sbe_archive_REPLAY_TOKEN_REQUEST_TEMPLATE_ID"
     const int REPLAY_TOKEN_REQUEST_BLOCK_LENGTH "sbe_archive_REPLAY_TOKEN_REQUEST_BLOCK_LENGTH"
     const int REPLAY_TOKEN_REQUEST_CONTROL_SESSION_ID_OFFSET "sbe_archive_REPLAY_TOKEN_REQUEST_CONTROL_SESSION_ID_OFFSET"
     const int REPLAY_TOKEN_REQUEST_CORRELATION_ID_OFFSET "sbe_archive_REPLAY_TOKEN_REQUEST_CORRELATION_ID_OFFSET"
@@ -1167,7 +1720,8 @@ cdef extern from *:
     const int PING_TEMPLATE_ID "sbe_archive_PING_TEMPLATE_ID"  # The archive's sign of life to a client; the client need not answer it.
     const int PING_BLOCK_LENGTH "sbe_archive_PING_BLOCK_LENGTH"
     const int PING_CONTROL_SESSION_ID_OFFSET "sbe_archive_PING_CONTROL_SESSION_ID_OFFSET"
-    const int UPDATE_CHANNEL_REQUEST_TEMPLATE_ID "sbe_archive_UPDATE_CHANNEL_REQUEST_TEMPLATE_ID"  # Gives a recording another channel in the catalog.
+    # Gives a recording another channel in the catalog.
+    const int UPDATE_CHANNEL_REQUEST_TEMPLATE_ID "sbe_archive_UPDATE_CHANNEL_REQUEST_TEMPLATE_ID"
     const int UPDATE_CHANNEL_REQUEST_BLOCK_LENGTH "sbe_archive_UPDATE_CHANNEL_REQUEST_BLOCK_LENGTH"
     const int UPDATE_CHANNEL_REQUEST_CONTROL_SESSION_ID_OFFSET "sbe_archive_UPDATE_CHANNEL_REQUEST_CONTROL_SESSION_ID_OFFSET"
     const int UPDATE_CHANNEL_REQUEST_CORRELATION_ID_OFFSET "sbe_archive_UPDATE_CHANNEL_REQUEST_CORRELATION_ID_OFFSET"

@@ -94,10 +94,14 @@ cdef extern from *:
     #define sbe_archive_mark_SBE_HEADER_LENGTH 8
     #define sbe_archive_mark_HEADER_BLOCK_LENGTH_OFFSET 0
     static inline uint16_t sbe_archive_mark_header_block_length(const uint8_t *p) { return sbe_archive_mark_load_uint16_t(p + 0); }
-    static inline void sbe_archive_mark_header_set_block_length(uint8_t *p, uint16_t value) { sbe_archive_mark_store_uint16_t(p + 0, value); }
+    static inline void sbe_archive_mark_header_set_block_length(uint8_t *p, uint16_t value) {
+        sbe_archive_mark_store_uint16_t(p + 0, value);
+    }
     #define sbe_archive_mark_HEADER_TEMPLATE_ID_OFFSET 2
     static inline uint16_t sbe_archive_mark_header_template_id(const uint8_t *p) { return sbe_archive_mark_load_uint16_t(p + 2); }
-    static inline void sbe_archive_mark_header_set_template_id(uint8_t *p, uint16_t value) { sbe_archive_mark_store_uint16_t(p + 2, value); }
+    static inline void sbe_archive_mark_header_set_template_id(uint8_t *p, uint16_t value) {
+        sbe_archive_mark_store_uint16_t(p + 2, value);
+    }
     #define sbe_archive_mark_HEADER_SCHEMA_ID_OFFSET 4
     static inline uint16_t sbe_archive_mark_header_schema_id(const uint8_t *p) { return sbe_archive_mark_load_uint16_t(p + 4); }
     static inline void sbe_archive_mark_header_set_schema_id(uint8_t *p, uint16_t value) { sbe_archive_mark_store_uint16_t(p + 4, value); }
@@ -108,34 +112,68 @@ cdef extern from *:
     #define sbe_archive_mark_MARK_FILE_HEADER_BLOCK_LENGTH 128
     #define sbe_archive_mark_MARK_FILE_HEADER_VERSION_OFFSET 0
     static inline int32_t sbe_archive_mark_mark_file_header_version(const uint8_t *p) { return sbe_archive_mark_load_int32_t(p + 0); }
-    static inline void sbe_archive_mark_mark_file_header_set_version(uint8_t *p, int32_t value) { sbe_archive_mark_store_int32_t(p + 0, value); }
+    static inline void sbe_archive_mark_mark_file_header_set_version(uint8_t *p, int32_t value) {
+        sbe_archive_mark_store_int32_t(p + 0, value);
+    }
     #define sbe_archive_mark_MARK_FILE_HEADER_ACTIVITY_TIMESTAMP_OFFSET 8
-    static inline int64_t sbe_archive_mark_mark_file_header_activity_timestamp(const uint8_t *p) { return sbe_archive_mark_load_int64_t(p + 8); }
-    static inline void sbe_archive_mark_mark_file_header_set_activity_timestamp(uint8_t *p, int64_t value) { sbe_archive_mark_store_int64_t(p + 8, value); }
+    static inline int64_t sbe_archive_mark_mark_file_header_activity_timestamp(const uint8_t *p) {
+        return sbe_archive_mark_load_int64_t(p + 8);
+    }
+    static inline void sbe_archive_mark_mark_file_header_set_activity_timestamp(uint8_t *p, int64_t value) {
+        sbe_archive_mark_store_int64_t(p + 8, value);
+    }
     #define sbe_archive_mark_MARK_FILE_HEADER_START_TIMESTAMP_OFFSET 16
-    static inline int64_t sbe_archive_mark_mark_file_header_start_timestamp(const uint8_t *p) { return sbe_archive_mark_load_int64_t(p + 16); }
-    static inline void sbe_archive_mark_mark_file_header_set_start_timestamp(uint8_t *p, int64_t value) { sbe_archive_mark_store_int64_t(p + 16, value); }
+    static inline int64_t sbe_archive_mark_mark_file_header_start_timestamp(const uint8_t *p) {
+        return sbe_archive_mark_load_int64_t(p + 16);
+    }
+    static inline void sbe_archive_mark_mark_file_header_set_start_timestamp(uint8_t *p, int64_t value) {
+        sbe_archive_mark_store_int64_t(p + 16, value);
+    }
     #define sbe_archive_mark_MARK_FILE_HEADER_PID_OFFSET 24
     static inline int64_t sbe_archive_mark_mark_file_header_pid(const uint8_t *p) { return sbe_archive_mark_load_int64_t(p + 24); }
-    static inline void sbe_archive_mark_mark_file_header_set_pid(uint8_t *p, int64_t value) { sbe_archive_mark_store_int64_t(p + 24, value); }
+    static inline void sbe_archive_mark_mark_file_header_set_pid(uint8_t *p, int64_t value) {
+        sbe_archive_mark_store_int64_t(p + 24, value);
+    }
     #define sbe_archive_mark_MARK_FILE_HEADER_CONTROL_STREAM_ID_OFFSET 32
-    static inline int32_t sbe_archive_mark_mark_file_header_control_stream_id(const uint8_t *p) { return sbe_archive_mark_load_int32_t(p + 32); }
-    static inline void sbe_archive_mark_mark_file_header_set_control_stream_id(uint8_t *p, int32_t value) { sbe_archive_mark_store_int32_t(p + 32, value); }
+    static inline int32_t sbe_archive_mark_mark_file_header_control_stream_id(const uint8_t *p) {
+        return sbe_archive_mark_load_int32_t(p + 32);
+    }
+    static inline void sbe_archive_mark_mark_file_header_set_control_stream_id(uint8_t *p, int32_t value) {
+        sbe_archive_mark_store_int32_t(p + 32, value);
+    }
     #define sbe_archive_mark_MARK_FILE_HEADER_LOCAL_CONTROL_STREAM_ID_OFFSET 36
-    static inline int32_t sbe_archive_mark_mark_file_header_local_control_stream_id(const uint8_t *p) { return sbe_archive_mark_load_int32_t(p + 36); }
-    static inline void sbe_archive_mark_mark_file_header_set_local_control_stream_id(uint8_t *p, int32_t value) { sbe_archive_mark_store_int32_t(p + 36, value); }
+    static inline int32_t sbe_archive_mark_mark_file_header_local_control_stream_id(const uint8_t *p) {
+        return sbe_archive_mark_load_int32_t(p + 36);
+    }
+    static inline void sbe_archive_mark_mark_file_header_set_local_control_stream_id(uint8_t *p, int32_t value) {
+        sbe_archive_mark_store_int32_t(p + 36, value);
+    }
     #define sbe_archive_mark_MARK_FILE_HEADER_EVENTS_STREAM_ID_OFFSET 40
-    static inline int32_t sbe_archive_mark_mark_file_header_events_stream_id(const uint8_t *p) { return sbe_archive_mark_load_int32_t(p + 40); }
-    static inline void sbe_archive_mark_mark_file_header_set_events_stream_id(uint8_t *p, int32_t value) { sbe_archive_mark_store_int32_t(p + 40, value); }
+    static inline int32_t sbe_archive_mark_mark_file_header_events_stream_id(const uint8_t *p) {
+        return sbe_archive_mark_load_int32_t(p + 40);
+    }
+    static inline void sbe_archive_mark_mark_file_header_set_events_stream_id(uint8_t *p, int32_t value) {
+        sbe_archive_mark_store_int32_t(p + 40, value);
+    }
     #define sbe_archive_mark_MARK_FILE_HEADER_HEADER_LENGTH_OFFSET 44
-    static inline int32_t sbe_archive_mark_mark_file_header_header_length(const uint8_t *p) { return sbe_archive_mark_load_int32_t(p + 44); }
-    static inline void sbe_archive_mark_mark_file_header_set_header_length(uint8_t *p, int32_t value) { sbe_archive_mark_store_int32_t(p + 44, value); }
+    static inline int32_t sbe_archive_mark_mark_file_header_header_length(const uint8_t *p) {
+        return sbe_archive_mark_load_int32_t(p + 44);
+    }
+    static inline void sbe_archive_mark_mark_file_header_set_header_length(uint8_t *p, int32_t value) {
+        sbe_archive_mark_store_int32_t(p + 44, value);
+    }
     #define sbe_archive_mark_MARK_FILE_HEADER_ERROR_BUFFER_LENGTH_OFFSET 48
-    static inline int32_t sbe_archive_mark_mark_file_header_error_buffer_length(const uint8_t *p) { return sbe_archive_mark_load_int32_t(p + 48); }
-    static inline void sbe_archive_mark_mark_file_header_set_error_buffer_length(uint8_t *p, int32_t value) { sbe_archive_mark_store_int32_t(p + 48, value); }
+    static inline int32_t sbe_archive_mark_mark_file_header_error_buffer_length(const uint8_t *p) {
+        return sbe_archive_mark_load_int32_t(p + 48);
+    }
+    static inline void sbe_archive_mark_mark_file_header_set_error_buffer_length(uint8_t *p, int32_t value) {
+        sbe_archive_mark_store_int32_t(p + 48, value);
+    }
     #define sbe_archive_mark_MARK_FILE_HEADER_ARCHIVE_ID_OFFSET 56
     static inline int64_t sbe_archive_mark_mark_file_header_archive_id(const uint8_t *p) { return sbe_archive_mark_load_int64_t(p + 56); }
-    static inline void sbe_archive_mark_mark_file_header_set_archive_id(uint8_t *p, int64_t value) { sbe_archive_mark_store_int64_t(p + 56, value); }
+    static inline void sbe_archive_mark_mark_file_header_set_archive_id(uint8_t *p, int64_t value) {
+        sbe_archive_mark_store_int64_t(p + 56, value);
+    }
     """
     const int SBE_SCHEMA_ID "sbe_archive_mark_SBE_SCHEMA_ID"
     const int SBE_SCHEMA_VERSION "sbe_archive_mark_SBE_SCHEMA_VERSION"
@@ -144,7 +182,8 @@ cdef extern from *:
     const int HEADER_TEMPLATE_ID_OFFSET "sbe_archive_mark_HEADER_TEMPLATE_ID_OFFSET"
     const int HEADER_SCHEMA_ID_OFFSET "sbe_archive_mark_HEADER_SCHEMA_ID_OFFSET"
     const int HEADER_VERSION_OFFSET "sbe_archive_mark_HEADER_VERSION_OFFSET"
-    const int MARK_FILE_HEADER_TEMPLATE_ID "sbe_archive_mark_MARK_FILE_HEADER_TEMPLATE_ID"  # Who uses the directory, and how to reach the archive there.
+    # Who uses the directory, and how to reach the archive there.
+    const int MARK_FILE_HEADER_TEMPLATE_ID "sbe_archive_mark_MARK_FILE_HEADER_TEMPLATE_ID"
     const int MARK_FILE_HEADER_BLOCK_LENGTH "sbe_archive_mark_MARK_FILE_HEADER_BLOCK_LENGTH"
     const int MARK_FILE_HEADER_VERSION_OFFSET "sbe_archive_mark_MARK_FILE_HEADER_VERSION_OFFSET"
     const int MARK_FILE_HEADER_ACTIVITY_TIMESTAMP_OFFSET "sbe_archive_mark_MARK_FILE_HEADER_ACTIVITY_TIMESTAMP_OFFSET"

@@ -141,28 +141,44 @@ cdef extern from *:
     #define sbe_cluster_SESSION_MESSAGE_HEADER_TEMPLATE_ID 1
     #define sbe_cluster_SESSION_MESSAGE_HEADER_BLOCK_LENGTH 24
     #define sbe_cluster_SESSION_MESSAGE_HEADER_LEADERSHIP_TERM_ID_OFFSET 0
-    static inline int64_t sbe_cluster_session_message_header_leadership_term_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 0); }
-    static inline void sbe_cluster_session_message_header_set_leadership_term_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 0, value); }
+    static inline int64_t sbe_cluster_session_message_header_leadership_term_id(const uint8_t *p) {
+        return sbe_cluster_load_int64_t(p + 0);
+    }
+    static inline void sbe_cluster_session_message_header_set_leadership_term_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 0, value);
+    }
     #define sbe_cluster_SESSION_MESSAGE_HEADER_CLUSTER_SESSION_ID_OFFSET 8
-    static inline int64_t sbe_cluster_session_message_header_cluster_session_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 8); }
-    static inline void sbe_cluster_session_message_header_set_cluster_session_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 8, value); }
+    static inline int64_t sbe_cluster_session_message_header_cluster_session_id(const uint8_t *p) {
+        return sbe_cluster_load_int64_t(p + 8);
+    }
+    static inline void sbe_cluster_session_message_header_set_cluster_session_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 8, value);
+    }
     #define sbe_cluster_SESSION_MESSAGE_HEADER_TIMESTAMP_OFFSET 16
     static inline int64_t sbe_cluster_session_message_header_timestamp(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 16); }
-    static inline void sbe_cluster_session_message_header_set_timestamp(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 16, value); }
+    static inline void sbe_cluster_session_message_header_set_timestamp(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 16, value);
+    }
     #define sbe_cluster_SESSION_EVENT_TEMPLATE_ID 2
     #define sbe_cluster_SESSION_EVENT_BLOCK_LENGTH 44
     #define sbe_cluster_SESSION_EVENT_CLUSTER_SESSION_ID_OFFSET 0
     static inline int64_t sbe_cluster_session_event_cluster_session_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 0); }
-    static inline void sbe_cluster_session_event_set_cluster_session_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 0, value); }
+    static inline void sbe_cluster_session_event_set_cluster_session_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 0, value);
+    }
     #define sbe_cluster_SESSION_EVENT_CORRELATION_ID_OFFSET 8
     static inline int64_t sbe_cluster_session_event_correlation_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 8); }
     static inline void sbe_cluster_session_event_set_correlation_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 8, value); }
     #define sbe_cluster_SESSION_EVENT_LEADERSHIP_TERM_ID_OFFSET 16
     static inline int64_t sbe_cluster_session_event_leadership_term_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 16); }
-    static inline void sbe_cluster_session_event_set_leadership_term_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 16, value); }
+    static inline void sbe_cluster_session_event_set_leadership_term_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 16, value);
+    }
     #define sbe_cluster_SESSION_EVENT_LEADER_MEMBER_ID_OFFSET 24
     static inline int32_t sbe_cluster_session_event_leader_member_id(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 24); }
-    static inline void sbe_cluster_session_event_set_leader_member_id(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 24, value); }
+    static inline void sbe_cluster_session_event_set_leader_member_id(uint8_t *p, int32_t value) {
+        sbe_cluster_store_int32_t(p + 24, value);
+    }
     #define sbe_cluster_SESSION_EVENT_CODE_OFFSET 28
     static inline int32_t sbe_cluster_session_event_code(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 28); }
     static inline void sbe_cluster_session_event_set_code(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 28, value); }
@@ -170,46 +186,72 @@ cdef extern from *:
     static inline int32_t sbe_cluster_session_event_version(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 32); }
     static inline void sbe_cluster_session_event_set_version(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 32, value); }
     #define sbe_cluster_SESSION_EVENT_LEADER_HEARTBEAT_TIMEOUT_NS_OFFSET 36
-    static inline int64_t sbe_cluster_session_event_leader_heartbeat_timeout_ns(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 36); }
-    static inline void sbe_cluster_session_event_set_leader_heartbeat_timeout_ns(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 36, value); }
+    static inline int64_t sbe_cluster_session_event_leader_heartbeat_timeout_ns(const uint8_t *p) {
+        return sbe_cluster_load_int64_t(p + 36);
+    }
+    static inline void sbe_cluster_session_event_set_leader_heartbeat_timeout_ns(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 36, value);
+    }
     #define sbe_cluster_SESSION_CONNECT_REQUEST_TEMPLATE_ID 3
     #define sbe_cluster_SESSION_CONNECT_REQUEST_BLOCK_LENGTH 16
     #define sbe_cluster_SESSION_CONNECT_REQUEST_CORRELATION_ID_OFFSET 0
     static inline int64_t sbe_cluster_session_connect_request_correlation_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 0); }
-    static inline void sbe_cluster_session_connect_request_set_correlation_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 0, value); }
+    static inline void sbe_cluster_session_connect_request_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 0, value);
+    }
     #define sbe_cluster_SESSION_CONNECT_REQUEST_RESPONSE_STREAM_ID_OFFSET 8
-    static inline int32_t sbe_cluster_session_connect_request_response_stream_id(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 8); }
-    static inline void sbe_cluster_session_connect_request_set_response_stream_id(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 8, value); }
+    static inline int32_t sbe_cluster_session_connect_request_response_stream_id(const uint8_t *p) {
+        return sbe_cluster_load_int32_t(p + 8);
+    }
+    static inline void sbe_cluster_session_connect_request_set_response_stream_id(uint8_t *p, int32_t value) {
+        sbe_cluster_store_int32_t(p + 8, value);
+    }
     #define sbe_cluster_SESSION_CONNECT_REQUEST_VERSION_OFFSET 12
     static inline int32_t sbe_cluster_session_connect_request_version(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 12); }
-    static inline void sbe_cluster_session_connect_request_set_version(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 12, value); }
+    static inline void sbe_cluster_session_connect_request_set_version(uint8_t *p, int32_t value) {
+        sbe_cluster_store_int32_t(p + 12, value);
+    }
     #define sbe_cluster_SESSION_CLOSE_REQUEST_TEMPLATE_ID 4
     #define sbe_cluster_SESSION_CLOSE_REQUEST_BLOCK_LENGTH 16
     #define sbe_cluster_SESSION_CLOSE_REQUEST_LEADERSHIP_TERM_ID_OFFSET 0
     static inline int64_t sbe_cluster_session_close_request_leadership_term_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 0); }
-    static inline void sbe_cluster_session_close_request_set_leadership_term_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 0, value); }
+    static inline void sbe_cluster_session_close_request_set_leadership_term_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 0, value);
+    }
     #define sbe_cluster_SESSION_CLOSE_REQUEST_CLUSTER_SESSION_ID_OFFSET 8
     static inline int64_t sbe_cluster_session_close_request_cluster_session_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 8); }
-    static inline void sbe_cluster_session_close_request_set_cluster_session_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 8, value); }
+    static inline void sbe_cluster_session_close_request_set_cluster_session_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 8, value);
+    }
     #define sbe_cluster_SESSION_KEEP_ALIVE_TEMPLATE_ID 5
     #define sbe_cluster_SESSION_KEEP_ALIVE_BLOCK_LENGTH 16
     #define sbe_cluster_SESSION_KEEP_ALIVE_LEADERSHIP_TERM_ID_OFFSET 0
     static inline int64_t sbe_cluster_session_keep_alive_leadership_term_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 0); }
-    static inline void sbe_cluster_session_keep_alive_set_leadership_term_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 0, value); }
+    static inline void sbe_cluster_session_keep_alive_set_leadership_term_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 0, value);
+    }
     #define sbe_cluster_SESSION_KEEP_ALIVE_CLUSTER_SESSION_ID_OFFSET 8
     static inline int64_t sbe_cluster_session_keep_alive_cluster_session_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 8); }
-    static inline void sbe_cluster_session_keep_alive_set_cluster_session_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 8, value); }
+    static inline void sbe_cluster_session_keep_alive_set_cluster_session_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 8, value);
+    }
     #define sbe_cluster_NEW_LEADER_EVENT_TEMPLATE_ID 6
     #define sbe_cluster_NEW_LEADER_EVENT_BLOCK_LENGTH 20
     #define sbe_cluster_NEW_LEADER_EVENT_LEADERSHIP_TERM_ID_OFFSET 0
     static inline int64_t sbe_cluster_new_leader_event_leadership_term_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 0); }
-    static inline void sbe_cluster_new_leader_event_set_leadership_term_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 0, value); }
+    static inline void sbe_cluster_new_leader_event_set_leadership_term_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 0, value);
+    }
     #define sbe_cluster_NEW_LEADER_EVENT_CLUSTER_SESSION_ID_OFFSET 8
     static inline int64_t sbe_cluster_new_leader_event_cluster_session_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 8); }
-    static inline void sbe_cluster_new_leader_event_set_cluster_session_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 8, value); }
+    static inline void sbe_cluster_new_leader_event_set_cluster_session_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 8, value);
+    }
     #define sbe_cluster_NEW_LEADER_EVENT_LEADER_MEMBER_ID_OFFSET 16
     static inline int32_t sbe_cluster_new_leader_event_leader_member_id(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 16); }
-    static inline void sbe_cluster_new_leader_event_set_leader_member_id(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 16, value); }
+    static inline void sbe_cluster_new_leader_event_set_leader_member_id(uint8_t *p, int32_t value) {
+        sbe_cluster_store_int32_t(p + 16, value);
+    }
     #define sbe_cluster_CHALLENGE_TEMPLATE_ID 7
     #define sbe_cluster_CHALLENGE_BLOCK_LENGTH 16
     #define sbe_cluster_CHALLENGE_CORRELATION_ID_OFFSET 0
@@ -222,15 +264,21 @@ cdef extern from *:
     #define sbe_cluster_CHALLENGE_RESPONSE_BLOCK_LENGTH 16
     #define sbe_cluster_CHALLENGE_RESPONSE_CORRELATION_ID_OFFSET 0
     static inline int64_t sbe_cluster_challenge_response_correlation_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 0); }
-    static inline void sbe_cluster_challenge_response_set_correlation_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 0, value); }
+    static inline void sbe_cluster_challenge_response_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 0, value);
+    }
     #define sbe_cluster_CHALLENGE_RESPONSE_CLUSTER_SESSION_ID_OFFSET 8
     static inline int64_t sbe_cluster_challenge_response_cluster_session_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 8); }
-    static inline void sbe_cluster_challenge_response_set_cluster_session_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 8, value); }
+    static inline void sbe_cluster_challenge_response_set_cluster_session_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 8, value);
+    }
     #define sbe_cluster_TIMER_EVENT_TEMPLATE_ID 20
     #define sbe_cluster_TIMER_EVENT_BLOCK_LENGTH 24
     #define sbe_cluster_TIMER_EVENT_LEADERSHIP_TERM_ID_OFFSET 0
     static inline int64_t sbe_cluster_timer_event_leadership_term_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 0); }
-    static inline void sbe_cluster_timer_event_set_leadership_term_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 0, value); }
+    static inline void sbe_cluster_timer_event_set_leadership_term_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 0, value);
+    }
     #define sbe_cluster_TIMER_EVENT_CORRELATION_ID_OFFSET 8
     static inline int64_t sbe_cluster_timer_event_correlation_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 8); }
     static inline void sbe_cluster_timer_event_set_correlation_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 8, value); }
@@ -241,107 +289,179 @@ cdef extern from *:
     #define sbe_cluster_SESSION_OPEN_EVENT_BLOCK_LENGTH 36
     #define sbe_cluster_SESSION_OPEN_EVENT_LEADERSHIP_TERM_ID_OFFSET 0
     static inline int64_t sbe_cluster_session_open_event_leadership_term_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 0); }
-    static inline void sbe_cluster_session_open_event_set_leadership_term_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 0, value); }
+    static inline void sbe_cluster_session_open_event_set_leadership_term_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 0, value);
+    }
     #define sbe_cluster_SESSION_OPEN_EVENT_CORRELATION_ID_OFFSET 8
     static inline int64_t sbe_cluster_session_open_event_correlation_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 8); }
-    static inline void sbe_cluster_session_open_event_set_correlation_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 8, value); }
+    static inline void sbe_cluster_session_open_event_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 8, value);
+    }
     #define sbe_cluster_SESSION_OPEN_EVENT_CLUSTER_SESSION_ID_OFFSET 16
     static inline int64_t sbe_cluster_session_open_event_cluster_session_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 16); }
-    static inline void sbe_cluster_session_open_event_set_cluster_session_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 16, value); }
+    static inline void sbe_cluster_session_open_event_set_cluster_session_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 16, value);
+    }
     #define sbe_cluster_SESSION_OPEN_EVENT_TIMESTAMP_OFFSET 24
     static inline int64_t sbe_cluster_session_open_event_timestamp(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 24); }
     static inline void sbe_cluster_session_open_event_set_timestamp(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 24, value); }
     #define sbe_cluster_SESSION_OPEN_EVENT_RESPONSE_STREAM_ID_OFFSET 32
     static inline int32_t sbe_cluster_session_open_event_response_stream_id(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 32); }
-    static inline void sbe_cluster_session_open_event_set_response_stream_id(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 32, value); }
+    static inline void sbe_cluster_session_open_event_set_response_stream_id(uint8_t *p, int32_t value) {
+        sbe_cluster_store_int32_t(p + 32, value);
+    }
     #define sbe_cluster_SESSION_CLOSE_EVENT_TEMPLATE_ID 22
     #define sbe_cluster_SESSION_CLOSE_EVENT_BLOCK_LENGTH 28
     #define sbe_cluster_SESSION_CLOSE_EVENT_LEADERSHIP_TERM_ID_OFFSET 0
     static inline int64_t sbe_cluster_session_close_event_leadership_term_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 0); }
-    static inline void sbe_cluster_session_close_event_set_leadership_term_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 0, value); }
+    static inline void sbe_cluster_session_close_event_set_leadership_term_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 0, value);
+    }
     #define sbe_cluster_SESSION_CLOSE_EVENT_CLUSTER_SESSION_ID_OFFSET 8
     static inline int64_t sbe_cluster_session_close_event_cluster_session_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 8); }
-    static inline void sbe_cluster_session_close_event_set_cluster_session_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 8, value); }
+    static inline void sbe_cluster_session_close_event_set_cluster_session_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 8, value);
+    }
     #define sbe_cluster_SESSION_CLOSE_EVENT_TIMESTAMP_OFFSET 16
     static inline int64_t sbe_cluster_session_close_event_timestamp(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 16); }
-    static inline void sbe_cluster_session_close_event_set_timestamp(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 16, value); }
+    static inline void sbe_cluster_session_close_event_set_timestamp(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 16, value);
+    }
     #define sbe_cluster_SESSION_CLOSE_EVENT_CLOSE_REASON_OFFSET 24
     static inline int32_t sbe_cluster_session_close_event_close_reason(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 24); }
-    static inline void sbe_cluster_session_close_event_set_close_reason(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 24, value); }
+    static inline void sbe_cluster_session_close_event_set_close_reason(uint8_t *p, int32_t value) {
+        sbe_cluster_store_int32_t(p + 24, value);
+    }
     #define sbe_cluster_CLUSTER_ACTION_REQUEST_TEMPLATE_ID 23
     #define sbe_cluster_CLUSTER_ACTION_REQUEST_BLOCK_LENGTH 32
     #define sbe_cluster_CLUSTER_ACTION_REQUEST_LEADERSHIP_TERM_ID_OFFSET 0
-    static inline int64_t sbe_cluster_cluster_action_request_leadership_term_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 0); }
-    static inline void sbe_cluster_cluster_action_request_set_leadership_term_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 0, value); }
+    static inline int64_t sbe_cluster_cluster_action_request_leadership_term_id(const uint8_t *p) {
+        return sbe_cluster_load_int64_t(p + 0);
+    }
+    static inline void sbe_cluster_cluster_action_request_set_leadership_term_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 0, value);
+    }
     #define sbe_cluster_CLUSTER_ACTION_REQUEST_LOG_POSITION_OFFSET 8
     static inline int64_t sbe_cluster_cluster_action_request_log_position(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 8); }
-    static inline void sbe_cluster_cluster_action_request_set_log_position(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 8, value); }
+    static inline void sbe_cluster_cluster_action_request_set_log_position(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 8, value);
+    }
     #define sbe_cluster_CLUSTER_ACTION_REQUEST_TIMESTAMP_OFFSET 16
     static inline int64_t sbe_cluster_cluster_action_request_timestamp(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 16); }
-    static inline void sbe_cluster_cluster_action_request_set_timestamp(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 16, value); }
+    static inline void sbe_cluster_cluster_action_request_set_timestamp(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 16, value);
+    }
     #define sbe_cluster_CLUSTER_ACTION_REQUEST_ACTION_OFFSET 24
     static inline int32_t sbe_cluster_cluster_action_request_action(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 24); }
-    static inline void sbe_cluster_cluster_action_request_set_action(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 24, value); }
+    static inline void sbe_cluster_cluster_action_request_set_action(uint8_t *p, int32_t value) {
+        sbe_cluster_store_int32_t(p + 24, value);
+    }
     #define sbe_cluster_CLUSTER_ACTION_REQUEST_FLAGS_OFFSET 28
     static inline int32_t sbe_cluster_cluster_action_request_flags(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 28); }
     static inline void sbe_cluster_cluster_action_request_set_flags(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 28, value); }
     #define sbe_cluster_NEW_LEADERSHIP_TERM_EVENT_TEMPLATE_ID 24
     #define sbe_cluster_NEW_LEADERSHIP_TERM_EVENT_BLOCK_LENGTH 48
     #define sbe_cluster_NEW_LEADERSHIP_TERM_EVENT_LEADERSHIP_TERM_ID_OFFSET 0
-    static inline int64_t sbe_cluster_new_leadership_term_event_leadership_term_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 0); }
-    static inline void sbe_cluster_new_leadership_term_event_set_leadership_term_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 0, value); }
+    static inline int64_t sbe_cluster_new_leadership_term_event_leadership_term_id(const uint8_t *p) {
+        return sbe_cluster_load_int64_t(p + 0);
+    }
+    static inline void sbe_cluster_new_leadership_term_event_set_leadership_term_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 0, value);
+    }
     #define sbe_cluster_NEW_LEADERSHIP_TERM_EVENT_LOG_POSITION_OFFSET 8
     static inline int64_t sbe_cluster_new_leadership_term_event_log_position(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 8); }
-    static inline void sbe_cluster_new_leadership_term_event_set_log_position(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 8, value); }
+    static inline void sbe_cluster_new_leadership_term_event_set_log_position(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 8, value);
+    }
     #define sbe_cluster_NEW_LEADERSHIP_TERM_EVENT_TIMESTAMP_OFFSET 16
     static inline int64_t sbe_cluster_new_leadership_term_event_timestamp(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 16); }
-    static inline void sbe_cluster_new_leadership_term_event_set_timestamp(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 16, value); }
+    static inline void sbe_cluster_new_leadership_term_event_set_timestamp(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 16, value);
+    }
     #define sbe_cluster_NEW_LEADERSHIP_TERM_EVENT_TERM_BASE_LOG_POSITION_OFFSET 24
-    static inline int64_t sbe_cluster_new_leadership_term_event_term_base_log_position(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 24); }
-    static inline void sbe_cluster_new_leadership_term_event_set_term_base_log_position(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 24, value); }
+    static inline int64_t sbe_cluster_new_leadership_term_event_term_base_log_position(const uint8_t *p) {
+        return sbe_cluster_load_int64_t(p + 24);
+    }
+    static inline void sbe_cluster_new_leadership_term_event_set_term_base_log_position(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 24, value);
+    }
     #define sbe_cluster_NEW_LEADERSHIP_TERM_EVENT_LEADER_MEMBER_ID_OFFSET 32
-    static inline int32_t sbe_cluster_new_leadership_term_event_leader_member_id(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 32); }
-    static inline void sbe_cluster_new_leadership_term_event_set_leader_member_id(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 32, value); }
+    static inline int32_t sbe_cluster_new_leadership_term_event_leader_member_id(const uint8_t *p) {
+        return sbe_cluster_load_int32_t(p + 32);
+    }
+    static inline void sbe_cluster_new_leadership_term_event_set_leader_member_id(uint8_t *p, int32_t value) {
+        sbe_cluster_store_int32_t(p + 32, value);
+    }
     #define sbe_cluster_NEW_LEADERSHIP_TERM_EVENT_LOG_SESSION_ID_OFFSET 36
-    static inline int32_t sbe_cluster_new_leadership_term_event_log_session_id(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 36); }
-    static inline void sbe_cluster_new_leadership_term_event_set_log_session_id(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 36, value); }
+    static inline int32_t sbe_cluster_new_leadership_term_event_log_session_id(const uint8_t *p) {
+        return sbe_cluster_load_int32_t(p + 36);
+    }
+    static inline void sbe_cluster_new_leadership_term_event_set_log_session_id(uint8_t *p, int32_t value) {
+        sbe_cluster_store_int32_t(p + 36, value);
+    }
     #define sbe_cluster_NEW_LEADERSHIP_TERM_EVENT_TIME_UNIT_OFFSET 40
     static inline int32_t sbe_cluster_new_leadership_term_event_time_unit(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 40); }
-    static inline void sbe_cluster_new_leadership_term_event_set_time_unit(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 40, value); }
+    static inline void sbe_cluster_new_leadership_term_event_set_time_unit(uint8_t *p, int32_t value) {
+        sbe_cluster_store_int32_t(p + 40, value);
+    }
     #define sbe_cluster_NEW_LEADERSHIP_TERM_EVENT_APP_VERSION_OFFSET 44
     static inline int32_t sbe_cluster_new_leadership_term_event_app_version(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 44); }
-    static inline void sbe_cluster_new_leadership_term_event_set_app_version(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 44, value); }
+    static inline void sbe_cluster_new_leadership_term_event_set_app_version(uint8_t *p, int32_t value) {
+        sbe_cluster_store_int32_t(p + 44, value);
+    }
     #define sbe_cluster_MEMBERSHIP_CHANGE_EVENT_TEMPLATE_ID 25
     #define sbe_cluster_MEMBERSHIP_CHANGE_EVENT_BLOCK_LENGTH 40
     #define sbe_cluster_MEMBERSHIP_CHANGE_EVENT_LEADERSHIP_TERM_ID_OFFSET 0
-    static inline int64_t sbe_cluster_membership_change_event_leadership_term_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 0); }
-    static inline void sbe_cluster_membership_change_event_set_leadership_term_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 0, value); }
+    static inline int64_t sbe_cluster_membership_change_event_leadership_term_id(const uint8_t *p) {
+        return sbe_cluster_load_int64_t(p + 0);
+    }
+    static inline void sbe_cluster_membership_change_event_set_leadership_term_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 0, value);
+    }
     #define sbe_cluster_MEMBERSHIP_CHANGE_EVENT_LOG_POSITION_OFFSET 8
     static inline int64_t sbe_cluster_membership_change_event_log_position(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 8); }
-    static inline void sbe_cluster_membership_change_event_set_log_position(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 8, value); }
+    static inline void sbe_cluster_membership_change_event_set_log_position(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 8, value);
+    }
     #define sbe_cluster_MEMBERSHIP_CHANGE_EVENT_TIMESTAMP_OFFSET 16
     static inline int64_t sbe_cluster_membership_change_event_timestamp(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 16); }
-    static inline void sbe_cluster_membership_change_event_set_timestamp(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 16, value); }
+    static inline void sbe_cluster_membership_change_event_set_timestamp(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 16, value);
+    }
     #define sbe_cluster_MEMBERSHIP_CHANGE_EVENT_LEADER_MEMBER_ID_OFFSET 24
-    static inline int32_t sbe_cluster_membership_change_event_leader_member_id(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 24); }
-    static inline void sbe_cluster_membership_change_event_set_leader_member_id(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 24, value); }
+    static inline int32_t sbe_cluster_membership_change_event_leader_member_id(const uint8_t *p) {
+        return sbe_cluster_load_int32_t(p + 24);
+    }
+    static inline void sbe_cluster_membership_change_event_set_leader_member_id(uint8_t *p, int32_t value) {
+        sbe_cluster_store_int32_t(p + 24, value);
+    }
     #define sbe_cluster_MEMBERSHIP_CHANGE_EVENT_CLUSTER_SIZE_OFFSET 28
     static inline int32_t sbe_cluster_membership_change_event_cluster_size(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 28); }
-    static inline void sbe_cluster_membership_change_event_set_cluster_size(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 28, value); }
+    static inline void sbe_cluster_membership_change_event_set_cluster_size(uint8_t *p, int32_t value) {
+        sbe_cluster_store_int32_t(p + 28, value);
+    }
     #define sbe_cluster_MEMBERSHIP_CHANGE_EVENT_CHANGE_TYPE_OFFSET 32
     static inline int32_t sbe_cluster_membership_change_event_change_type(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 32); }
-    static inline void sbe_cluster_membership_change_event_set_change_type(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 32, value); }
+    static inline void sbe_cluster_membership_change_event_set_change_type(uint8_t *p, int32_t value) {
+        sbe_cluster_store_int32_t(p + 32, value);
+    }
     #define sbe_cluster_MEMBERSHIP_CHANGE_EVENT_MEMBER_ID_OFFSET 36
     static inline int32_t sbe_cluster_membership_change_event_member_id(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 36); }
-    static inline void sbe_cluster_membership_change_event_set_member_id(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 36, value); }
+    static inline void sbe_cluster_membership_change_event_set_member_id(uint8_t *p, int32_t value) {
+        sbe_cluster_store_int32_t(p + 36, value);
+    }
     #define sbe_cluster_ADMIN_REQUEST_TEMPLATE_ID 26
     #define sbe_cluster_ADMIN_REQUEST_BLOCK_LENGTH 28
     #define sbe_cluster_ADMIN_REQUEST_LEADERSHIP_TERM_ID_OFFSET 0
     static inline int64_t sbe_cluster_admin_request_leadership_term_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 0); }
-    static inline void sbe_cluster_admin_request_set_leadership_term_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 0, value); }
+    static inline void sbe_cluster_admin_request_set_leadership_term_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 0, value);
+    }
     #define sbe_cluster_ADMIN_REQUEST_CLUSTER_SESSION_ID_OFFSET 8
     static inline int64_t sbe_cluster_admin_request_cluster_session_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 8); }
-    static inline void sbe_cluster_admin_request_set_cluster_session_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 8, value); }
+    static inline void sbe_cluster_admin_request_set_cluster_session_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 8, value);
+    }
     #define sbe_cluster_ADMIN_REQUEST_CORRELATION_ID_OFFSET 16
     static inline int64_t sbe_cluster_admin_request_correlation_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 16); }
     static inline void sbe_cluster_admin_request_set_correlation_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 16, value); }
@@ -352,7 +472,9 @@ cdef extern from *:
     #define sbe_cluster_ADMIN_RESPONSE_BLOCK_LENGTH 24
     #define sbe_cluster_ADMIN_RESPONSE_CLUSTER_SESSION_ID_OFFSET 0
     static inline int64_t sbe_cluster_admin_response_cluster_session_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 0); }
-    static inline void sbe_cluster_admin_response_set_cluster_session_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 0, value); }
+    static inline void sbe_cluster_admin_response_set_cluster_session_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 0, value);
+    }
     #define sbe_cluster_ADMIN_RESPONSE_CORRELATION_ID_OFFSET 8
     static inline int64_t sbe_cluster_admin_response_correlation_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 8); }
     static inline void sbe_cluster_admin_response_set_correlation_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 8, value); }
@@ -366,7 +488,9 @@ cdef extern from *:
     #define sbe_cluster_CLOSE_SESSION_BLOCK_LENGTH 8
     #define sbe_cluster_CLOSE_SESSION_CLUSTER_SESSION_ID_OFFSET 0
     static inline int64_t sbe_cluster_close_session_cluster_session_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 0); }
-    static inline void sbe_cluster_close_session_set_cluster_session_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 0, value); }
+    static inline void sbe_cluster_close_session_set_cluster_session_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 0, value);
+    }
     #define sbe_cluster_SCHEDULE_TIMER_TEMPLATE_ID 31
     #define sbe_cluster_SCHEDULE_TIMER_BLOCK_LENGTH 16
     #define sbe_cluster_SCHEDULE_TIMER_CORRELATION_ID_OFFSET 0
@@ -401,10 +525,14 @@ cdef extern from *:
     #define sbe_cluster_CLUSTER_MEMBERS_QUERY_BLOCK_LENGTH 12
     #define sbe_cluster_CLUSTER_MEMBERS_QUERY_CORRELATION_ID_OFFSET 0
     static inline int64_t sbe_cluster_cluster_members_query_correlation_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 0); }
-    static inline void sbe_cluster_cluster_members_query_set_correlation_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 0, value); }
+    static inline void sbe_cluster_cluster_members_query_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 0, value);
+    }
     #define sbe_cluster_CLUSTER_MEMBERS_QUERY_EXTENDED_OFFSET 8
     static inline int32_t sbe_cluster_cluster_members_query_extended(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 8); }
-    static inline void sbe_cluster_cluster_members_query_set_extended(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 8, value); }
+    static inline void sbe_cluster_cluster_members_query_set_extended(uint8_t *p, int32_t value) {
+        sbe_cluster_store_int32_t(p + 8, value);
+    }
     #define sbe_cluster_REMOVE_MEMBER_TEMPLATE_ID 35
     #define sbe_cluster_REMOVE_MEMBER_BLOCK_LENGTH 8
     #define sbe_cluster_REMOVE_MEMBER_MEMBER_ID_OFFSET 0
@@ -443,94 +571,172 @@ cdef extern from *:
     #define sbe_cluster_CLUSTER_MEMBERS_RESPONSE_BLOCK_LENGTH 12
     #define sbe_cluster_CLUSTER_MEMBERS_RESPONSE_CORRELATION_ID_OFFSET 0
     static inline int64_t sbe_cluster_cluster_members_response_correlation_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 0); }
-    static inline void sbe_cluster_cluster_members_response_set_correlation_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 0, value); }
+    static inline void sbe_cluster_cluster_members_response_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 0, value);
+    }
     #define sbe_cluster_CLUSTER_MEMBERS_RESPONSE_LEADER_MEMBER_ID_OFFSET 8
-    static inline int32_t sbe_cluster_cluster_members_response_leader_member_id(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 8); }
-    static inline void sbe_cluster_cluster_members_response_set_leader_member_id(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 8, value); }
+    static inline int32_t sbe_cluster_cluster_members_response_leader_member_id(const uint8_t *p) {
+        return sbe_cluster_load_int32_t(p + 8);
+    }
+    static inline void sbe_cluster_cluster_members_response_set_leader_member_id(uint8_t *p, int32_t value) {
+        sbe_cluster_store_int32_t(p + 8, value);
+    }
     #define sbe_cluster_SERVICE_TERMINATION_POSITION_TEMPLATE_ID 42
     #define sbe_cluster_SERVICE_TERMINATION_POSITION_BLOCK_LENGTH 12
     #define sbe_cluster_SERVICE_TERMINATION_POSITION_LOG_POSITION_OFFSET 0
-    static inline int64_t sbe_cluster_service_termination_position_log_position(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 0); }
-    static inline void sbe_cluster_service_termination_position_set_log_position(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 0, value); }
+    static inline int64_t sbe_cluster_service_termination_position_log_position(const uint8_t *p) {
+        return sbe_cluster_load_int64_t(p + 0);
+    }
+    static inline void sbe_cluster_service_termination_position_set_log_position(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 0, value);
+    }
     #define sbe_cluster_SERVICE_TERMINATION_POSITION_ACK_REQUIRED_OFFSET 8
-    static inline int32_t sbe_cluster_service_termination_position_ack_required(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 8); }
-    static inline void sbe_cluster_service_termination_position_set_ack_required(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 8, value); }
+    static inline int32_t sbe_cluster_service_termination_position_ack_required(const uint8_t *p) {
+        return sbe_cluster_load_int32_t(p + 8);
+    }
+    static inline void sbe_cluster_service_termination_position_set_ack_required(uint8_t *p, int32_t value) {
+        sbe_cluster_store_int32_t(p + 8, value);
+    }
     #define sbe_cluster_CLUSTER_MEMBERS_EXTENDED_RESPONSE_TEMPLATE_ID 43
     #define sbe_cluster_CLUSTER_MEMBERS_EXTENDED_RESPONSE_BLOCK_LENGTH 24
     #define sbe_cluster_CLUSTER_MEMBERS_EXTENDED_RESPONSE_CORRELATION_ID_OFFSET 0
-    static inline int64_t sbe_cluster_cluster_members_extended_response_correlation_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 0); }
-    static inline void sbe_cluster_cluster_members_extended_response_set_correlation_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 0, value); }
+    static inline int64_t sbe_cluster_cluster_members_extended_response_correlation_id(const uint8_t *p) {
+        return sbe_cluster_load_int64_t(p + 0);
+    }
+    static inline void sbe_cluster_cluster_members_extended_response_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 0, value);
+    }
     #define sbe_cluster_CLUSTER_MEMBERS_EXTENDED_RESPONSE_CURRENT_TIME_NS_OFFSET 8
-    static inline int64_t sbe_cluster_cluster_members_extended_response_current_time_ns(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 8); }
-    static inline void sbe_cluster_cluster_members_extended_response_set_current_time_ns(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 8, value); }
+    static inline int64_t sbe_cluster_cluster_members_extended_response_current_time_ns(const uint8_t *p) {
+        return sbe_cluster_load_int64_t(p + 8);
+    }
+    static inline void sbe_cluster_cluster_members_extended_response_set_current_time_ns(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 8, value);
+    }
     #define sbe_cluster_CLUSTER_MEMBERS_EXTENDED_RESPONSE_LEADER_MEMBER_ID_OFFSET 16
-    static inline int32_t sbe_cluster_cluster_members_extended_response_leader_member_id(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 16); }
-    static inline void sbe_cluster_cluster_members_extended_response_set_leader_member_id(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 16, value); }
+    static inline int32_t sbe_cluster_cluster_members_extended_response_leader_member_id(const uint8_t *p) {
+        return sbe_cluster_load_int32_t(p + 16);
+    }
+    static inline void sbe_cluster_cluster_members_extended_response_set_leader_member_id(uint8_t *p, int32_t value) {
+        sbe_cluster_store_int32_t(p + 16, value);
+    }
     #define sbe_cluster_CLUSTER_MEMBERS_EXTENDED_RESPONSE_MEMBER_ID_OFFSET 20
-    static inline int32_t sbe_cluster_cluster_members_extended_response_member_id(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 20); }
-    static inline void sbe_cluster_cluster_members_extended_response_set_member_id(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 20, value); }
+    static inline int32_t sbe_cluster_cluster_members_extended_response_member_id(const uint8_t *p) {
+        return sbe_cluster_load_int32_t(p + 20);
+    }
+    static inline void sbe_cluster_cluster_members_extended_response_set_member_id(uint8_t *p, int32_t value) {
+        sbe_cluster_store_int32_t(p + 20, value);
+    }
     #define sbe_cluster_CLUSTER_MEMBERS_EXTENDED_RESPONSE_ACTIVE_MEMBERS_BLOCK_LENGTH 28
     #define sbe_cluster_CLUSTER_MEMBERS_EXTENDED_RESPONSE_ACTIVE_MEMBERS_DIMENSION_LENGTH 4
     #define sbe_cluster_CLUSTER_MEMBERS_EXTENDED_RESPONSE_ACTIVE_MEMBERS_LEADERSHIP_TERM_ID_OFFSET 0
-    static inline int64_t sbe_cluster_cluster_members_extended_response_active_members_leadership_term_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 0); }
-    static inline void sbe_cluster_cluster_members_extended_response_active_members_set_leadership_term_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 0, value); }
+    static inline int64_t sbe_cluster_cluster_members_extended_response_active_members_leadership_term_id(const uint8_t *p) {
+        return sbe_cluster_load_int64_t(p + 0);
+    }
+    static inline void sbe_cluster_cluster_members_extended_response_active_members_set_leadership_term_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 0, value);
+    }
     #define sbe_cluster_CLUSTER_MEMBERS_EXTENDED_RESPONSE_ACTIVE_MEMBERS_LOG_POSITION_OFFSET 8
-    static inline int64_t sbe_cluster_cluster_members_extended_response_active_members_log_position(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 8); }
-    static inline void sbe_cluster_cluster_members_extended_response_active_members_set_log_position(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 8, value); }
+    static inline int64_t sbe_cluster_cluster_members_extended_response_active_members_log_position(const uint8_t *p) {
+        return sbe_cluster_load_int64_t(p + 8);
+    }
+    static inline void sbe_cluster_cluster_members_extended_response_active_members_set_log_position(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 8, value);
+    }
     #define sbe_cluster_CLUSTER_MEMBERS_EXTENDED_RESPONSE_ACTIVE_MEMBERS_TIME_OF_LAST_APPEND_NS_OFFSET 16
-    static inline int64_t sbe_cluster_cluster_members_extended_response_active_members_time_of_last_append_ns(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 16); }
-    static inline void sbe_cluster_cluster_members_extended_response_active_members_set_time_of_last_append_ns(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 16, value); }
+    static inline int64_t sbe_cluster_cluster_members_extended_response_active_members_time_of_last_append_ns(const uint8_t *p) {
+        return sbe_cluster_load_int64_t(p + 16);
+    }
+    static inline void sbe_cluster_cluster_members_extended_response_active_members_set_time_of_last_append_ns(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 16, value);
+    }
     #define sbe_cluster_CLUSTER_MEMBERS_EXTENDED_RESPONSE_ACTIVE_MEMBERS_MEMBER_ID_OFFSET 24
-    static inline int32_t sbe_cluster_cluster_members_extended_response_active_members_member_id(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 24); }
-    static inline void sbe_cluster_cluster_members_extended_response_active_members_set_member_id(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 24, value); }
+    static inline int32_t sbe_cluster_cluster_members_extended_response_active_members_member_id(const uint8_t *p) {
+        return sbe_cluster_load_int32_t(p + 24);
+    }
+    static inline void sbe_cluster_cluster_members_extended_response_active_members_set_member_id(uint8_t *p, int32_t value) {
+        sbe_cluster_store_int32_t(p + 24, value);
+    }
     #define sbe_cluster_CLUSTER_MEMBERS_EXTENDED_RESPONSE_PASSIVE_MEMBERS_BLOCK_LENGTH 28
     #define sbe_cluster_CLUSTER_MEMBERS_EXTENDED_RESPONSE_PASSIVE_MEMBERS_DIMENSION_LENGTH 4
     #define sbe_cluster_CLUSTER_MEMBERS_EXTENDED_RESPONSE_PASSIVE_MEMBERS_LEADERSHIP_TERM_ID_OFFSET 0
-    static inline int64_t sbe_cluster_cluster_members_extended_response_passive_members_leadership_term_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 0); }
-    static inline void sbe_cluster_cluster_members_extended_response_passive_members_set_leadership_term_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 0, value); }
+    static inline int64_t sbe_cluster_cluster_members_extended_response_passive_members_leadership_term_id(const uint8_t *p) {
+        return sbe_cluster_load_int64_t(p + 0);
+    }
+    static inline void sbe_cluster_cluster_members_extended_response_passive_members_set_leadership_term_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 0, value);
+    }
     #define sbe_cluster_CLUSTER_MEMBERS_EXTENDED_RESPONSE_PASSIVE_MEMBERS_LOG_POSITION_OFFSET 8
-    static inline int64_t sbe_cluster_cluster_members_extended_response_passive_members_log_position(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 8); }
-    static inline void sbe_cluster_cluster_members_extended_response_passive_members_set_log_position(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 8, value); }
+    static inline int64_t sbe_cluster_cluster_members_extended_response_passive_members_log_position(const uint8_t *p) {
+        return sbe_cluster_load_int64_t(p + 8);
+    }
+    static inline void sbe_cluster_cluster_members_extended_response_passive_members_set_log_position(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 8, value);
+    }
     #define sbe_cluster_CLUSTER_MEMBERS_EXTENDED_RESPONSE_PASSIVE_MEMBERS_TIME_OF_LAST_APPEND_NS_OFFSET 16
-    static inline int64_t sbe_cluster_cluster_members_extended_response_passive_members_time_of_last_append_ns(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 16); }
-    static inline void sbe_cluster_cluster_members_extended_response_passive_members_set_time_of_last_append_ns(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 16, value); }
+    static inline int64_t sbe_cluster_cluster_members_extended_response_passive_members_time_of_last_append_ns(const uint8_t *p) {
+        return sbe_cluster_load_int64_t(p + 16);
+    }
+    static inline void sbe_cluster_cluster_members_extended_response_passive_members_set_time_of_last_append_ns(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 16, value);
+    }
     #define sbe_cluster_CLUSTER_MEMBERS_EXTENDED_RESPONSE_PASSIVE_MEMBERS_MEMBER_ID_OFFSET 24
-    static inline int32_t sbe_cluster_cluster_members_extended_response_passive_members_member_id(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 24); }
-    static inline void sbe_cluster_cluster_members_extended_response_passive_members_set_member_id(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 24, value); }
+    static inline int32_t sbe_cluster_cluster_members_extended_response_passive_members_member_id(const uint8_t *p) {
+        return sbe_cluster_load_int32_t(p + 24);
+    }
+    static inline void sbe_cluster_cluster_members_extended_response_passive_members_set_member_id(uint8_t *p, int32_t value) {
+        sbe_cluster_store_int32_t(p + 24, value);
+    }
     #define sbe_cluster_CANVASS_POSITION_TEMPLATE_ID 50
     #define sbe_cluster_CANVASS_POSITION_BLOCK_LENGTH 32
     #define sbe_cluster_CANVASS_POSITION_LOG_LEADERSHIP_TERM_ID_OFFSET 0
     static inline int64_t sbe_cluster_canvass_position_log_leadership_term_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 0); }
-    static inline void sbe_cluster_canvass_position_set_log_leadership_term_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 0, value); }
+    static inline void sbe_cluster_canvass_position_set_log_leadership_term_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 0, value);
+    }
     #define sbe_cluster_CANVASS_POSITION_LOG_POSITION_OFFSET 8
     static inline int64_t sbe_cluster_canvass_position_log_position(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 8); }
     static inline void sbe_cluster_canvass_position_set_log_position(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 8, value); }
     #define sbe_cluster_CANVASS_POSITION_LEADERSHIP_TERM_ID_OFFSET 16
     static inline int64_t sbe_cluster_canvass_position_leadership_term_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 16); }
-    static inline void sbe_cluster_canvass_position_set_leadership_term_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 16, value); }
+    static inline void sbe_cluster_canvass_position_set_leadership_term_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 16, value);
+    }
     #define sbe_cluster_CANVASS_POSITION_FOLLOWER_MEMBER_ID_OFFSET 24
     static inline int32_t sbe_cluster_canvass_position_follower_member_id(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 24); }
-    static inline void sbe_cluster_canvass_position_set_follower_member_id(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 24, value); }
+    static inline void sbe_cluster_canvass_position_set_follower_member_id(uint8_t *p, int32_t value) {
+        sbe_cluster_store_int32_t(p + 24, value);
+    }
     #define sbe_cluster_CANVASS_POSITION_PROTOCOL_VERSION_OFFSET 28
     static inline int32_t sbe_cluster_canvass_position_protocol_version(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 28); }
-    static inline void sbe_cluster_canvass_position_set_protocol_version(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 28, value); }
+    static inline void sbe_cluster_canvass_position_set_protocol_version(uint8_t *p, int32_t value) {
+        sbe_cluster_store_int32_t(p + 28, value);
+    }
     #define sbe_cluster_REQUEST_VOTE_TEMPLATE_ID 51
     #define sbe_cluster_REQUEST_VOTE_BLOCK_LENGTH 32
     #define sbe_cluster_REQUEST_VOTE_LOG_LEADERSHIP_TERM_ID_OFFSET 0
     static inline int64_t sbe_cluster_request_vote_log_leadership_term_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 0); }
-    static inline void sbe_cluster_request_vote_set_log_leadership_term_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 0, value); }
+    static inline void sbe_cluster_request_vote_set_log_leadership_term_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 0, value);
+    }
     #define sbe_cluster_REQUEST_VOTE_LOG_POSITION_OFFSET 8
     static inline int64_t sbe_cluster_request_vote_log_position(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 8); }
     static inline void sbe_cluster_request_vote_set_log_position(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 8, value); }
     #define sbe_cluster_REQUEST_VOTE_CANDIDATE_TERM_ID_OFFSET 16
     static inline int64_t sbe_cluster_request_vote_candidate_term_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 16); }
-    static inline void sbe_cluster_request_vote_set_candidate_term_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 16, value); }
+    static inline void sbe_cluster_request_vote_set_candidate_term_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 16, value);
+    }
     #define sbe_cluster_REQUEST_VOTE_CANDIDATE_MEMBER_ID_OFFSET 24
     static inline int32_t sbe_cluster_request_vote_candidate_member_id(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 24); }
-    static inline void sbe_cluster_request_vote_set_candidate_member_id(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 24, value); }
+    static inline void sbe_cluster_request_vote_set_candidate_member_id(uint8_t *p, int32_t value) {
+        sbe_cluster_store_int32_t(p + 24, value);
+    }
     #define sbe_cluster_REQUEST_VOTE_PROTOCOL_VERSION_OFFSET 28
     static inline int32_t sbe_cluster_request_vote_protocol_version(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 28); }
-    static inline void sbe_cluster_request_vote_set_protocol_version(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 28, value); }
+    static inline void sbe_cluster_request_vote_set_protocol_version(uint8_t *p, int32_t value) {
+        sbe_cluster_store_int32_t(p + 28, value);
+    }
     #define sbe_cluster_VOTE_TEMPLATE_ID 52
     #define sbe_cluster_VOTE_BLOCK_LENGTH 36
     #define sbe_cluster_VOTE_CANDIDATE_TERM_ID_OFFSET 0
@@ -554,58 +760,98 @@ cdef extern from *:
     #define sbe_cluster_NEW_LEADERSHIP_TERM_TEMPLATE_ID 53
     #define sbe_cluster_NEW_LEADERSHIP_TERM_BLOCK_LENGTH 96
     #define sbe_cluster_NEW_LEADERSHIP_TERM_LOG_LEADERSHIP_TERM_ID_OFFSET 0
-    static inline int64_t sbe_cluster_new_leadership_term_log_leadership_term_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 0); }
-    static inline void sbe_cluster_new_leadership_term_set_log_leadership_term_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 0, value); }
+    static inline int64_t sbe_cluster_new_leadership_term_log_leadership_term_id(const uint8_t *p) {
+        return sbe_cluster_load_int64_t(p + 0);
+    }
+    static inline void sbe_cluster_new_leadership_term_set_log_leadership_term_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 0, value);
+    }
     #define sbe_cluster_NEW_LEADERSHIP_TERM_NEXT_LEADERSHIP_TERM_ID_OFFSET 8
-    static inline int64_t sbe_cluster_new_leadership_term_next_leadership_term_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 8); }
-    static inline void sbe_cluster_new_leadership_term_set_next_leadership_term_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 8, value); }
+    static inline int64_t sbe_cluster_new_leadership_term_next_leadership_term_id(const uint8_t *p) {
+        return sbe_cluster_load_int64_t(p + 8);
+    }
+    static inline void sbe_cluster_new_leadership_term_set_next_leadership_term_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 8, value);
+    }
     #define sbe_cluster_NEW_LEADERSHIP_TERM_NEXT_TERM_BASE_LOG_POSITION_OFFSET 16
-    static inline int64_t sbe_cluster_new_leadership_term_next_term_base_log_position(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 16); }
-    static inline void sbe_cluster_new_leadership_term_set_next_term_base_log_position(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 16, value); }
+    static inline int64_t sbe_cluster_new_leadership_term_next_term_base_log_position(const uint8_t *p) {
+        return sbe_cluster_load_int64_t(p + 16);
+    }
+    static inline void sbe_cluster_new_leadership_term_set_next_term_base_log_position(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 16, value);
+    }
     #define sbe_cluster_NEW_LEADERSHIP_TERM_NEXT_LOG_POSITION_OFFSET 24
     static inline int64_t sbe_cluster_new_leadership_term_next_log_position(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 24); }
-    static inline void sbe_cluster_new_leadership_term_set_next_log_position(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 24, value); }
+    static inline void sbe_cluster_new_leadership_term_set_next_log_position(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 24, value);
+    }
     #define sbe_cluster_NEW_LEADERSHIP_TERM_LEADERSHIP_TERM_ID_OFFSET 32
     static inline int64_t sbe_cluster_new_leadership_term_leadership_term_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 32); }
-    static inline void sbe_cluster_new_leadership_term_set_leadership_term_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 32, value); }
+    static inline void sbe_cluster_new_leadership_term_set_leadership_term_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 32, value);
+    }
     #define sbe_cluster_NEW_LEADERSHIP_TERM_TERM_BASE_LOG_POSITION_OFFSET 40
-    static inline int64_t sbe_cluster_new_leadership_term_term_base_log_position(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 40); }
-    static inline void sbe_cluster_new_leadership_term_set_term_base_log_position(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 40, value); }
+    static inline int64_t sbe_cluster_new_leadership_term_term_base_log_position(const uint8_t *p) {
+        return sbe_cluster_load_int64_t(p + 40);
+    }
+    static inline void sbe_cluster_new_leadership_term_set_term_base_log_position(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 40, value);
+    }
     #define sbe_cluster_NEW_LEADERSHIP_TERM_LOG_POSITION_OFFSET 48
     static inline int64_t sbe_cluster_new_leadership_term_log_position(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 48); }
-    static inline void sbe_cluster_new_leadership_term_set_log_position(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 48, value); }
+    static inline void sbe_cluster_new_leadership_term_set_log_position(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 48, value);
+    }
     #define sbe_cluster_NEW_LEADERSHIP_TERM_LEADER_RECORDING_ID_OFFSET 56
     static inline int64_t sbe_cluster_new_leadership_term_leader_recording_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 56); }
-    static inline void sbe_cluster_new_leadership_term_set_leader_recording_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 56, value); }
+    static inline void sbe_cluster_new_leadership_term_set_leader_recording_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 56, value);
+    }
     #define sbe_cluster_NEW_LEADERSHIP_TERM_TIMESTAMP_OFFSET 64
     static inline int64_t sbe_cluster_new_leadership_term_timestamp(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 64); }
-    static inline void sbe_cluster_new_leadership_term_set_timestamp(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 64, value); }
+    static inline void sbe_cluster_new_leadership_term_set_timestamp(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 64, value);
+    }
     #define sbe_cluster_NEW_LEADERSHIP_TERM_LEADER_MEMBER_ID_OFFSET 72
     static inline int32_t sbe_cluster_new_leadership_term_leader_member_id(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 72); }
-    static inline void sbe_cluster_new_leadership_term_set_leader_member_id(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 72, value); }
+    static inline void sbe_cluster_new_leadership_term_set_leader_member_id(uint8_t *p, int32_t value) {
+        sbe_cluster_store_int32_t(p + 72, value);
+    }
     #define sbe_cluster_NEW_LEADERSHIP_TERM_LOG_SESSION_ID_OFFSET 76
     static inline int32_t sbe_cluster_new_leadership_term_log_session_id(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 76); }
-    static inline void sbe_cluster_new_leadership_term_set_log_session_id(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 76, value); }
+    static inline void sbe_cluster_new_leadership_term_set_log_session_id(uint8_t *p, int32_t value) {
+        sbe_cluster_store_int32_t(p + 76, value);
+    }
     #define sbe_cluster_NEW_LEADERSHIP_TERM_APP_VERSION_OFFSET 80
     static inline int32_t sbe_cluster_new_leadership_term_app_version(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 80); }
-    static inline void sbe_cluster_new_leadership_term_set_app_version(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 80, value); }
+    static inline void sbe_cluster_new_leadership_term_set_app_version(uint8_t *p, int32_t value) {
+        sbe_cluster_store_int32_t(p + 80, value);
+    }
     #define sbe_cluster_NEW_LEADERSHIP_TERM_IS_STARTUP_OFFSET 84
     static inline int32_t sbe_cluster_new_leadership_term_is_startup(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 84); }
-    static inline void sbe_cluster_new_leadership_term_set_is_startup(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 84, value); }
+    static inline void sbe_cluster_new_leadership_term_set_is_startup(uint8_t *p, int32_t value) {
+        sbe_cluster_store_int32_t(p + 84, value);
+    }
     #define sbe_cluster_NEW_LEADERSHIP_TERM_COMMIT_POSITION_OFFSET 88
     static inline int64_t sbe_cluster_new_leadership_term_commit_position(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 88); }
-    static inline void sbe_cluster_new_leadership_term_set_commit_position(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 88, value); }
+    static inline void sbe_cluster_new_leadership_term_set_commit_position(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 88, value);
+    }
     #define sbe_cluster_APPEND_POSITION_TEMPLATE_ID 54
     #define sbe_cluster_APPEND_POSITION_BLOCK_LENGTH 21
     #define sbe_cluster_APPEND_POSITION_LEADERSHIP_TERM_ID_OFFSET 0
     static inline int64_t sbe_cluster_append_position_leadership_term_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 0); }
-    static inline void sbe_cluster_append_position_set_leadership_term_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 0, value); }
+    static inline void sbe_cluster_append_position_set_leadership_term_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 0, value);
+    }
     #define sbe_cluster_APPEND_POSITION_LOG_POSITION_OFFSET 8
     static inline int64_t sbe_cluster_append_position_log_position(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 8); }
     static inline void sbe_cluster_append_position_set_log_position(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 8, value); }
     #define sbe_cluster_APPEND_POSITION_FOLLOWER_MEMBER_ID_OFFSET 16
     static inline int32_t sbe_cluster_append_position_follower_member_id(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 16); }
-    static inline void sbe_cluster_append_position_set_follower_member_id(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 16, value); }
+    static inline void sbe_cluster_append_position_set_follower_member_id(uint8_t *p, int32_t value) {
+        sbe_cluster_store_int32_t(p + 16, value);
+    }
     #define sbe_cluster_APPEND_POSITION_FLAGS_OFFSET 20
     static inline uint8_t sbe_cluster_append_position_flags(const uint8_t *p) { return sbe_cluster_load_uint8_t(p + 20); }
     static inline void sbe_cluster_append_position_set_flags(uint8_t *p, uint8_t value) { sbe_cluster_store_uint8_t(p + 20, value); }
@@ -613,83 +859,133 @@ cdef extern from *:
     #define sbe_cluster_COMMIT_POSITION_BLOCK_LENGTH 20
     #define sbe_cluster_COMMIT_POSITION_LEADERSHIP_TERM_ID_OFFSET 0
     static inline int64_t sbe_cluster_commit_position_leadership_term_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 0); }
-    static inline void sbe_cluster_commit_position_set_leadership_term_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 0, value); }
+    static inline void sbe_cluster_commit_position_set_leadership_term_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 0, value);
+    }
     #define sbe_cluster_COMMIT_POSITION_LOG_POSITION_OFFSET 8
     static inline int64_t sbe_cluster_commit_position_log_position(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 8); }
     static inline void sbe_cluster_commit_position_set_log_position(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 8, value); }
     #define sbe_cluster_COMMIT_POSITION_LEADER_MEMBER_ID_OFFSET 16
     static inline int32_t sbe_cluster_commit_position_leader_member_id(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 16); }
-    static inline void sbe_cluster_commit_position_set_leader_member_id(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 16, value); }
+    static inline void sbe_cluster_commit_position_set_leader_member_id(uint8_t *p, int32_t value) {
+        sbe_cluster_store_int32_t(p + 16, value);
+    }
     #define sbe_cluster_CATCHUP_POSITION_TEMPLATE_ID 56
     #define sbe_cluster_CATCHUP_POSITION_BLOCK_LENGTH 20
     #define sbe_cluster_CATCHUP_POSITION_LEADERSHIP_TERM_ID_OFFSET 0
     static inline int64_t sbe_cluster_catchup_position_leadership_term_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 0); }
-    static inline void sbe_cluster_catchup_position_set_leadership_term_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 0, value); }
+    static inline void sbe_cluster_catchup_position_set_leadership_term_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 0, value);
+    }
     #define sbe_cluster_CATCHUP_POSITION_LOG_POSITION_OFFSET 8
     static inline int64_t sbe_cluster_catchup_position_log_position(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 8); }
     static inline void sbe_cluster_catchup_position_set_log_position(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 8, value); }
     #define sbe_cluster_CATCHUP_POSITION_FOLLOWER_MEMBER_ID_OFFSET 16
     static inline int32_t sbe_cluster_catchup_position_follower_member_id(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 16); }
-    static inline void sbe_cluster_catchup_position_set_follower_member_id(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 16, value); }
+    static inline void sbe_cluster_catchup_position_set_follower_member_id(uint8_t *p, int32_t value) {
+        sbe_cluster_store_int32_t(p + 16, value);
+    }
     #define sbe_cluster_STOP_CATCHUP_TEMPLATE_ID 57
     #define sbe_cluster_STOP_CATCHUP_BLOCK_LENGTH 12
     #define sbe_cluster_STOP_CATCHUP_LEADERSHIP_TERM_ID_OFFSET 0
     static inline int64_t sbe_cluster_stop_catchup_leadership_term_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 0); }
-    static inline void sbe_cluster_stop_catchup_set_leadership_term_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 0, value); }
+    static inline void sbe_cluster_stop_catchup_set_leadership_term_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 0, value);
+    }
     #define sbe_cluster_STOP_CATCHUP_FOLLOWER_MEMBER_ID_OFFSET 8
     static inline int32_t sbe_cluster_stop_catchup_follower_member_id(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 8); }
-    static inline void sbe_cluster_stop_catchup_set_follower_member_id(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 8, value); }
+    static inline void sbe_cluster_stop_catchup_set_follower_member_id(uint8_t *p, int32_t value) {
+        sbe_cluster_store_int32_t(p + 8, value);
+    }
     #define sbe_cluster_ADD_PASSIVE_MEMBER_TEMPLATE_ID 70
     #define sbe_cluster_ADD_PASSIVE_MEMBER_BLOCK_LENGTH 8
     #define sbe_cluster_ADD_PASSIVE_MEMBER_CORRELATION_ID_OFFSET 0
     static inline int64_t sbe_cluster_add_passive_member_correlation_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 0); }
-    static inline void sbe_cluster_add_passive_member_set_correlation_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 0, value); }
+    static inline void sbe_cluster_add_passive_member_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 0, value);
+    }
     #define sbe_cluster_CLUSTER_MEMBERS_CHANGE_TEMPLATE_ID 71
     #define sbe_cluster_CLUSTER_MEMBERS_CHANGE_BLOCK_LENGTH 12
     #define sbe_cluster_CLUSTER_MEMBERS_CHANGE_CORRELATION_ID_OFFSET 0
     static inline int64_t sbe_cluster_cluster_members_change_correlation_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 0); }
-    static inline void sbe_cluster_cluster_members_change_set_correlation_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 0, value); }
+    static inline void sbe_cluster_cluster_members_change_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 0, value);
+    }
     #define sbe_cluster_CLUSTER_MEMBERS_CHANGE_LEADER_MEMBER_ID_OFFSET 8
     static inline int32_t sbe_cluster_cluster_members_change_leader_member_id(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 8); }
-    static inline void sbe_cluster_cluster_members_change_set_leader_member_id(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 8, value); }
+    static inline void sbe_cluster_cluster_members_change_set_leader_member_id(uint8_t *p, int32_t value) {
+        sbe_cluster_store_int32_t(p + 8, value);
+    }
     #define sbe_cluster_SNAPSHOT_RECORDING_QUERY_TEMPLATE_ID 72
     #define sbe_cluster_SNAPSHOT_RECORDING_QUERY_BLOCK_LENGTH 12
     #define sbe_cluster_SNAPSHOT_RECORDING_QUERY_CORRELATION_ID_OFFSET 0
     static inline int64_t sbe_cluster_snapshot_recording_query_correlation_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 0); }
-    static inline void sbe_cluster_snapshot_recording_query_set_correlation_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 0, value); }
+    static inline void sbe_cluster_snapshot_recording_query_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 0, value);
+    }
     #define sbe_cluster_SNAPSHOT_RECORDING_QUERY_REQUEST_MEMBER_ID_OFFSET 8
-    static inline int32_t sbe_cluster_snapshot_recording_query_request_member_id(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 8); }
-    static inline void sbe_cluster_snapshot_recording_query_set_request_member_id(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 8, value); }
+    static inline int32_t sbe_cluster_snapshot_recording_query_request_member_id(const uint8_t *p) {
+        return sbe_cluster_load_int32_t(p + 8);
+    }
+    static inline void sbe_cluster_snapshot_recording_query_set_request_member_id(uint8_t *p, int32_t value) {
+        sbe_cluster_store_int32_t(p + 8, value);
+    }
     #define sbe_cluster_SNAPSHOT_RECORDINGS_TEMPLATE_ID 73
     #define sbe_cluster_SNAPSHOT_RECORDINGS_BLOCK_LENGTH 8
     #define sbe_cluster_SNAPSHOT_RECORDINGS_CORRELATION_ID_OFFSET 0
     static inline int64_t sbe_cluster_snapshot_recordings_correlation_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 0); }
-    static inline void sbe_cluster_snapshot_recordings_set_correlation_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 0, value); }
+    static inline void sbe_cluster_snapshot_recordings_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 0, value);
+    }
     #define sbe_cluster_SNAPSHOT_RECORDINGS_SNAPSHOTS_BLOCK_LENGTH 44
     #define sbe_cluster_SNAPSHOT_RECORDINGS_SNAPSHOTS_DIMENSION_LENGTH 4
     #define sbe_cluster_SNAPSHOT_RECORDINGS_SNAPSHOTS_RECORDING_ID_OFFSET 0
-    static inline int64_t sbe_cluster_snapshot_recordings_snapshots_recording_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 0); }
-    static inline void sbe_cluster_snapshot_recordings_snapshots_set_recording_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 0, value); }
+    static inline int64_t sbe_cluster_snapshot_recordings_snapshots_recording_id(const uint8_t *p) {
+        return sbe_cluster_load_int64_t(p + 0);
+    }
+    static inline void sbe_cluster_snapshot_recordings_snapshots_set_recording_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 0, value);
+    }
     #define sbe_cluster_SNAPSHOT_RECORDINGS_SNAPSHOTS_LEADERSHIP_TERM_ID_OFFSET 8
-    static inline int64_t sbe_cluster_snapshot_recordings_snapshots_leadership_term_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 8); }
-    static inline void sbe_cluster_snapshot_recordings_snapshots_set_leadership_term_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 8, value); }
+    static inline int64_t sbe_cluster_snapshot_recordings_snapshots_leadership_term_id(const uint8_t *p) {
+        return sbe_cluster_load_int64_t(p + 8);
+    }
+    static inline void sbe_cluster_snapshot_recordings_snapshots_set_leadership_term_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 8, value);
+    }
     #define sbe_cluster_SNAPSHOT_RECORDINGS_SNAPSHOTS_TERM_BASE_LOG_POSITION_OFFSET 16
-    static inline int64_t sbe_cluster_snapshot_recordings_snapshots_term_base_log_position(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 16); }
-    static inline void sbe_cluster_snapshot_recordings_snapshots_set_term_base_log_position(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 16, value); }
+    static inline int64_t sbe_cluster_snapshot_recordings_snapshots_term_base_log_position(const uint8_t *p) {
+        return sbe_cluster_load_int64_t(p + 16);
+    }
+    static inline void sbe_cluster_snapshot_recordings_snapshots_set_term_base_log_position(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 16, value);
+    }
     #define sbe_cluster_SNAPSHOT_RECORDINGS_SNAPSHOTS_LOG_POSITION_OFFSET 24
-    static inline int64_t sbe_cluster_snapshot_recordings_snapshots_log_position(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 24); }
-    static inline void sbe_cluster_snapshot_recordings_snapshots_set_log_position(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 24, value); }
+    static inline int64_t sbe_cluster_snapshot_recordings_snapshots_log_position(const uint8_t *p) {
+        return sbe_cluster_load_int64_t(p + 24);
+    }
+    static inline void sbe_cluster_snapshot_recordings_snapshots_set_log_position(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 24, value);
+    }
     #define sbe_cluster_SNAPSHOT_RECORDINGS_SNAPSHOTS_TIMESTAMP_OFFSET 32
     static inline int64_t sbe_cluster_snapshot_recordings_snapshots_timestamp(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 32); }
-    static inline void sbe_cluster_snapshot_recordings_snapshots_set_timestamp(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 32, value); }
+    static inline void sbe_cluster_snapshot_recordings_snapshots_set_timestamp(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 32, value);
+    }
     #define sbe_cluster_SNAPSHOT_RECORDINGS_SNAPSHOTS_SERVICE_ID_OFFSET 40
-    static inline int32_t sbe_cluster_snapshot_recordings_snapshots_service_id(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 40); }
-    static inline void sbe_cluster_snapshot_recordings_snapshots_set_service_id(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 40, value); }
+    static inline int32_t sbe_cluster_snapshot_recordings_snapshots_service_id(const uint8_t *p) {
+        return sbe_cluster_load_int32_t(p + 40);
+    }
+    static inline void sbe_cluster_snapshot_recordings_snapshots_set_service_id(uint8_t *p, int32_t value) {
+        sbe_cluster_store_int32_t(p + 40, value);
+    }
     #define sbe_cluster_JOIN_CLUSTER_TEMPLATE_ID 74
     #define sbe_cluster_JOIN_CLUSTER_BLOCK_LENGTH 12
     #define sbe_cluster_JOIN_CLUSTER_LEADERSHIP_TERM_ID_OFFSET 0
     static inline int64_t sbe_cluster_join_cluster_leadership_term_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 0); }
-    static inline void sbe_cluster_join_cluster_set_leadership_term_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 0, value); }
+    static inline void sbe_cluster_join_cluster_set_leadership_term_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 0, value);
+    }
     #define sbe_cluster_JOIN_CLUSTER_MEMBER_ID_OFFSET 8
     static inline int32_t sbe_cluster_join_cluster_member_id(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 8); }
     static inline void sbe_cluster_join_cluster_set_member_id(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 8, value); }
@@ -697,15 +993,21 @@ cdef extern from *:
     #define sbe_cluster_TERMINATION_POSITION_BLOCK_LENGTH 16
     #define sbe_cluster_TERMINATION_POSITION_LEADERSHIP_TERM_ID_OFFSET 0
     static inline int64_t sbe_cluster_termination_position_leadership_term_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 0); }
-    static inline void sbe_cluster_termination_position_set_leadership_term_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 0, value); }
+    static inline void sbe_cluster_termination_position_set_leadership_term_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 0, value);
+    }
     #define sbe_cluster_TERMINATION_POSITION_LOG_POSITION_OFFSET 8
     static inline int64_t sbe_cluster_termination_position_log_position(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 8); }
-    static inline void sbe_cluster_termination_position_set_log_position(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 8, value); }
+    static inline void sbe_cluster_termination_position_set_log_position(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 8, value);
+    }
     #define sbe_cluster_TERMINATION_ACK_TEMPLATE_ID 76
     #define sbe_cluster_TERMINATION_ACK_BLOCK_LENGTH 20
     #define sbe_cluster_TERMINATION_ACK_LEADERSHIP_TERM_ID_OFFSET 0
     static inline int64_t sbe_cluster_termination_ack_leadership_term_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 0); }
-    static inline void sbe_cluster_termination_ack_set_leadership_term_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 0, value); }
+    static inline void sbe_cluster_termination_ack_set_leadership_term_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 0, value);
+    }
     #define sbe_cluster_TERMINATION_ACK_LOG_POSITION_OFFSET 8
     static inline int64_t sbe_cluster_termination_ack_log_position(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 8); }
     static inline void sbe_cluster_termination_ack_set_log_position(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 8, value); }
@@ -719,7 +1021,9 @@ cdef extern from *:
     static inline void sbe_cluster_backup_query_set_correlation_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 0, value); }
     #define sbe_cluster_BACKUP_QUERY_RESPONSE_STREAM_ID_OFFSET 8
     static inline int32_t sbe_cluster_backup_query_response_stream_id(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 8); }
-    static inline void sbe_cluster_backup_query_set_response_stream_id(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 8, value); }
+    static inline void sbe_cluster_backup_query_set_response_stream_id(uint8_t *p, int32_t value) {
+        sbe_cluster_store_int32_t(p + 8, value);
+    }
     #define sbe_cluster_BACKUP_QUERY_VERSION_OFFSET 12
     static inline int32_t sbe_cluster_backup_query_version(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 12); }
     static inline void sbe_cluster_backup_query_set_version(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 12, value); }
@@ -730,28 +1034,50 @@ cdef extern from *:
     #define sbe_cluster_BACKUP_RESPONSE_BLOCK_LENGTH 60
     #define sbe_cluster_BACKUP_RESPONSE_CORRELATION_ID_OFFSET 0
     static inline int64_t sbe_cluster_backup_response_correlation_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 0); }
-    static inline void sbe_cluster_backup_response_set_correlation_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 0, value); }
+    static inline void sbe_cluster_backup_response_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 0, value);
+    }
     #define sbe_cluster_BACKUP_RESPONSE_LOG_RECORDING_ID_OFFSET 8
     static inline int64_t sbe_cluster_backup_response_log_recording_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 8); }
-    static inline void sbe_cluster_backup_response_set_log_recording_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 8, value); }
+    static inline void sbe_cluster_backup_response_set_log_recording_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 8, value);
+    }
     #define sbe_cluster_BACKUP_RESPONSE_LOG_LEADERSHIP_TERM_ID_OFFSET 16
     static inline int64_t sbe_cluster_backup_response_log_leadership_term_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 16); }
-    static inline void sbe_cluster_backup_response_set_log_leadership_term_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 16, value); }
+    static inline void sbe_cluster_backup_response_set_log_leadership_term_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 16, value);
+    }
     #define sbe_cluster_BACKUP_RESPONSE_LOG_TERM_BASE_LOG_POSITION_OFFSET 24
-    static inline int64_t sbe_cluster_backup_response_log_term_base_log_position(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 24); }
-    static inline void sbe_cluster_backup_response_set_log_term_base_log_position(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 24, value); }
+    static inline int64_t sbe_cluster_backup_response_log_term_base_log_position(const uint8_t *p) {
+        return sbe_cluster_load_int64_t(p + 24);
+    }
+    static inline void sbe_cluster_backup_response_set_log_term_base_log_position(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 24, value);
+    }
     #define sbe_cluster_BACKUP_RESPONSE_LAST_LEADERSHIP_TERM_ID_OFFSET 32
     static inline int64_t sbe_cluster_backup_response_last_leadership_term_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 32); }
-    static inline void sbe_cluster_backup_response_set_last_leadership_term_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 32, value); }
+    static inline void sbe_cluster_backup_response_set_last_leadership_term_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 32, value);
+    }
     #define sbe_cluster_BACKUP_RESPONSE_LAST_TERM_BASE_LOG_POSITION_OFFSET 40
-    static inline int64_t sbe_cluster_backup_response_last_term_base_log_position(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 40); }
-    static inline void sbe_cluster_backup_response_set_last_term_base_log_position(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 40, value); }
+    static inline int64_t sbe_cluster_backup_response_last_term_base_log_position(const uint8_t *p) {
+        return sbe_cluster_load_int64_t(p + 40);
+    }
+    static inline void sbe_cluster_backup_response_set_last_term_base_log_position(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 40, value);
+    }
     #define sbe_cluster_BACKUP_RESPONSE_COMMIT_POSITION_COUNTER_ID_OFFSET 48
-    static inline int32_t sbe_cluster_backup_response_commit_position_counter_id(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 48); }
-    static inline void sbe_cluster_backup_response_set_commit_position_counter_id(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 48, value); }
+    static inline int32_t sbe_cluster_backup_response_commit_position_counter_id(const uint8_t *p) {
+        return sbe_cluster_load_int32_t(p + 48);
+    }
+    static inline void sbe_cluster_backup_response_set_commit_position_counter_id(uint8_t *p, int32_t value) {
+        sbe_cluster_store_int32_t(p + 48, value);
+    }
     #define sbe_cluster_BACKUP_RESPONSE_LEADER_MEMBER_ID_OFFSET 52
     static inline int32_t sbe_cluster_backup_response_leader_member_id(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 52); }
-    static inline void sbe_cluster_backup_response_set_leader_member_id(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 52, value); }
+    static inline void sbe_cluster_backup_response_set_leader_member_id(uint8_t *p, int32_t value) {
+        sbe_cluster_store_int32_t(p + 52, value);
+    }
     #define sbe_cluster_BACKUP_RESPONSE_MEMBER_ID_OFFSET 56
     static inline int32_t sbe_cluster_backup_response_member_id(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 56); }
     static inline void sbe_cluster_backup_response_set_member_id(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 56, value); }
@@ -759,66 +1085,108 @@ cdef extern from *:
     #define sbe_cluster_BACKUP_RESPONSE_SNAPSHOTS_DIMENSION_LENGTH 4
     #define sbe_cluster_BACKUP_RESPONSE_SNAPSHOTS_RECORDING_ID_OFFSET 0
     static inline int64_t sbe_cluster_backup_response_snapshots_recording_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 0); }
-    static inline void sbe_cluster_backup_response_snapshots_set_recording_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 0, value); }
+    static inline void sbe_cluster_backup_response_snapshots_set_recording_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 0, value);
+    }
     #define sbe_cluster_BACKUP_RESPONSE_SNAPSHOTS_LEADERSHIP_TERM_ID_OFFSET 8
-    static inline int64_t sbe_cluster_backup_response_snapshots_leadership_term_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 8); }
-    static inline void sbe_cluster_backup_response_snapshots_set_leadership_term_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 8, value); }
+    static inline int64_t sbe_cluster_backup_response_snapshots_leadership_term_id(const uint8_t *p) {
+        return sbe_cluster_load_int64_t(p + 8);
+    }
+    static inline void sbe_cluster_backup_response_snapshots_set_leadership_term_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 8, value);
+    }
     #define sbe_cluster_BACKUP_RESPONSE_SNAPSHOTS_TERM_BASE_LOG_POSITION_OFFSET 16
-    static inline int64_t sbe_cluster_backup_response_snapshots_term_base_log_position(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 16); }
-    static inline void sbe_cluster_backup_response_snapshots_set_term_base_log_position(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 16, value); }
+    static inline int64_t sbe_cluster_backup_response_snapshots_term_base_log_position(const uint8_t *p) {
+        return sbe_cluster_load_int64_t(p + 16);
+    }
+    static inline void sbe_cluster_backup_response_snapshots_set_term_base_log_position(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 16, value);
+    }
     #define sbe_cluster_BACKUP_RESPONSE_SNAPSHOTS_LOG_POSITION_OFFSET 24
     static inline int64_t sbe_cluster_backup_response_snapshots_log_position(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 24); }
-    static inline void sbe_cluster_backup_response_snapshots_set_log_position(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 24, value); }
+    static inline void sbe_cluster_backup_response_snapshots_set_log_position(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 24, value);
+    }
     #define sbe_cluster_BACKUP_RESPONSE_SNAPSHOTS_TIMESTAMP_OFFSET 32
     static inline int64_t sbe_cluster_backup_response_snapshots_timestamp(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 32); }
-    static inline void sbe_cluster_backup_response_snapshots_set_timestamp(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 32, value); }
+    static inline void sbe_cluster_backup_response_snapshots_set_timestamp(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 32, value);
+    }
     #define sbe_cluster_BACKUP_RESPONSE_SNAPSHOTS_SERVICE_ID_OFFSET 40
     static inline int32_t sbe_cluster_backup_response_snapshots_service_id(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 40); }
-    static inline void sbe_cluster_backup_response_snapshots_set_service_id(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 40, value); }
+    static inline void sbe_cluster_backup_response_snapshots_set_service_id(uint8_t *p, int32_t value) {
+        sbe_cluster_store_int32_t(p + 40, value);
+    }
     #define sbe_cluster_HEARTBEAT_REQUEST_TEMPLATE_ID 79
     #define sbe_cluster_HEARTBEAT_REQUEST_BLOCK_LENGTH 12
     #define sbe_cluster_HEARTBEAT_REQUEST_CORRELATION_ID_OFFSET 0
     static inline int64_t sbe_cluster_heartbeat_request_correlation_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 0); }
-    static inline void sbe_cluster_heartbeat_request_set_correlation_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 0, value); }
+    static inline void sbe_cluster_heartbeat_request_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 0, value);
+    }
     #define sbe_cluster_HEARTBEAT_REQUEST_RESPONSE_STREAM_ID_OFFSET 8
     static inline int32_t sbe_cluster_heartbeat_request_response_stream_id(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 8); }
-    static inline void sbe_cluster_heartbeat_request_set_response_stream_id(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 8, value); }
+    static inline void sbe_cluster_heartbeat_request_set_response_stream_id(uint8_t *p, int32_t value) {
+        sbe_cluster_store_int32_t(p + 8, value);
+    }
     #define sbe_cluster_HEARTBEAT_RESPONSE_TEMPLATE_ID 80
     #define sbe_cluster_HEARTBEAT_RESPONSE_BLOCK_LENGTH 8
     #define sbe_cluster_HEARTBEAT_RESPONSE_CORRELATION_ID_OFFSET 0
     static inline int64_t sbe_cluster_heartbeat_response_correlation_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 0); }
-    static inline void sbe_cluster_heartbeat_response_set_correlation_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 0, value); }
+    static inline void sbe_cluster_heartbeat_response_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 0, value);
+    }
     #define sbe_cluster_STANDBY_SNAPSHOT_TEMPLATE_ID 81
     #define sbe_cluster_STANDBY_SNAPSHOT_BLOCK_LENGTH 16
     #define sbe_cluster_STANDBY_SNAPSHOT_CORRELATION_ID_OFFSET 0
     static inline int64_t sbe_cluster_standby_snapshot_correlation_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 0); }
-    static inline void sbe_cluster_standby_snapshot_set_correlation_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 0, value); }
+    static inline void sbe_cluster_standby_snapshot_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 0, value);
+    }
     #define sbe_cluster_STANDBY_SNAPSHOT_VERSION_OFFSET 8
     static inline int32_t sbe_cluster_standby_snapshot_version(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 8); }
     static inline void sbe_cluster_standby_snapshot_set_version(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 8, value); }
     #define sbe_cluster_STANDBY_SNAPSHOT_RESPONSE_STREAM_ID_OFFSET 12
     static inline int32_t sbe_cluster_standby_snapshot_response_stream_id(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 12); }
-    static inline void sbe_cluster_standby_snapshot_set_response_stream_id(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 12, value); }
+    static inline void sbe_cluster_standby_snapshot_set_response_stream_id(uint8_t *p, int32_t value) {
+        sbe_cluster_store_int32_t(p + 12, value);
+    }
     #define sbe_cluster_STANDBY_SNAPSHOT_SNAPSHOTS_BLOCK_LENGTH 44
     #define sbe_cluster_STANDBY_SNAPSHOT_SNAPSHOTS_DIMENSION_LENGTH 4
     #define sbe_cluster_STANDBY_SNAPSHOT_SNAPSHOTS_RECORDING_ID_OFFSET 0
     static inline int64_t sbe_cluster_standby_snapshot_snapshots_recording_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 0); }
-    static inline void sbe_cluster_standby_snapshot_snapshots_set_recording_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 0, value); }
+    static inline void sbe_cluster_standby_snapshot_snapshots_set_recording_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 0, value);
+    }
     #define sbe_cluster_STANDBY_SNAPSHOT_SNAPSHOTS_LEADERSHIP_TERM_ID_OFFSET 8
-    static inline int64_t sbe_cluster_standby_snapshot_snapshots_leadership_term_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 8); }
-    static inline void sbe_cluster_standby_snapshot_snapshots_set_leadership_term_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 8, value); }
+    static inline int64_t sbe_cluster_standby_snapshot_snapshots_leadership_term_id(const uint8_t *p) {
+        return sbe_cluster_load_int64_t(p + 8);
+    }
+    static inline void sbe_cluster_standby_snapshot_snapshots_set_leadership_term_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 8, value);
+    }
     #define sbe_cluster_STANDBY_SNAPSHOT_SNAPSHOTS_TERM_BASE_LOG_POSITION_OFFSET 16
-    static inline int64_t sbe_cluster_standby_snapshot_snapshots_term_base_log_position(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 16); }
-    static inline void sbe_cluster_standby_snapshot_snapshots_set_term_base_log_position(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 16, value); }
+    static inline int64_t sbe_cluster_standby_snapshot_snapshots_term_base_log_position(const uint8_t *p) {
+        return sbe_cluster_load_int64_t(p + 16);
+    }
+    static inline void sbe_cluster_standby_snapshot_snapshots_set_term_base_log_position(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 16, value);
+    }
     #define sbe_cluster_STANDBY_SNAPSHOT_SNAPSHOTS_LOG_POSITION_OFFSET 24
     static inline int64_t sbe_cluster_standby_snapshot_snapshots_log_position(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 24); }
-    static inline void sbe_cluster_standby_snapshot_snapshots_set_log_position(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 24, value); }
+    static inline void sbe_cluster_standby_snapshot_snapshots_set_log_position(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 24, value);
+    }
     #define sbe_cluster_STANDBY_SNAPSHOT_SNAPSHOTS_TIMESTAMP_OFFSET 32
     static inline int64_t sbe_cluster_standby_snapshot_snapshots_timestamp(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 32); }
-    static inline void sbe_cluster_standby_snapshot_snapshots_set_timestamp(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 32, value); }
+    static inline void sbe_cluster_standby_snapshot_snapshots_set_timestamp(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 32, value);
+    }
     #define sbe_cluster_STANDBY_SNAPSHOT_SNAPSHOTS_SERVICE_ID_OFFSET 40
     static inline int32_t sbe_cluster_standby_snapshot_snapshots_service_id(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 40); }
-    static inline void sbe_cluster_standby_snapshot_snapshots_set_service_id(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 40, value); }
+    static inline void sbe_cluster_standby_snapshot_snapshots_set_service_id(uint8_t *p, int32_t value) {
+        sbe_cluster_store_int32_t(p + 40, value);
+    }
     #define sbe_cluster_SNAPSHOT_MARKER_TEMPLATE_ID 100
     #define sbe_cluster_SNAPSHOT_MARKER_BLOCK_LENGTH 40
     #define sbe_cluster_SNAPSHOT_MARKER_TYPE_ID_OFFSET 0
@@ -829,7 +1197,9 @@ cdef extern from *:
     static inline void sbe_cluster_snapshot_marker_set_log_position(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 8, value); }
     #define sbe_cluster_SNAPSHOT_MARKER_LEADERSHIP_TERM_ID_OFFSET 16
     static inline int64_t sbe_cluster_snapshot_marker_leadership_term_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 16); }
-    static inline void sbe_cluster_snapshot_marker_set_leadership_term_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 16, value); }
+    static inline void sbe_cluster_snapshot_marker_set_leadership_term_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 16, value);
+    }
     #define sbe_cluster_SNAPSHOT_MARKER_INDEX_OFFSET 24
     static inline int32_t sbe_cluster_snapshot_marker_index(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 24); }
     static inline void sbe_cluster_snapshot_marker_set_index(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 24, value); }
@@ -846,30 +1216,44 @@ cdef extern from *:
     #define sbe_cluster_CLIENT_SESSION_BLOCK_LENGTH 12
     #define sbe_cluster_CLIENT_SESSION_CLUSTER_SESSION_ID_OFFSET 0
     static inline int64_t sbe_cluster_client_session_cluster_session_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 0); }
-    static inline void sbe_cluster_client_session_set_cluster_session_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 0, value); }
+    static inline void sbe_cluster_client_session_set_cluster_session_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 0, value);
+    }
     #define sbe_cluster_CLIENT_SESSION_RESPONSE_STREAM_ID_OFFSET 8
     static inline int32_t sbe_cluster_client_session_response_stream_id(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 8); }
-    static inline void sbe_cluster_client_session_set_response_stream_id(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 8, value); }
+    static inline void sbe_cluster_client_session_set_response_stream_id(uint8_t *p, int32_t value) {
+        sbe_cluster_store_int32_t(p + 8, value);
+    }
     #define sbe_cluster_CLUSTER_SESSION_TEMPLATE_ID 103
     #define sbe_cluster_CLUSTER_SESSION_BLOCK_LENGTH 40
     #define sbe_cluster_CLUSTER_SESSION_CLUSTER_SESSION_ID_OFFSET 0
     static inline int64_t sbe_cluster_cluster_session_cluster_session_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 0); }
-    static inline void sbe_cluster_cluster_session_set_cluster_session_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 0, value); }
+    static inline void sbe_cluster_cluster_session_set_cluster_session_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 0, value);
+    }
     #define sbe_cluster_CLUSTER_SESSION_CORRELATION_ID_OFFSET 8
     static inline int64_t sbe_cluster_cluster_session_correlation_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 8); }
-    static inline void sbe_cluster_cluster_session_set_correlation_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 8, value); }
+    static inline void sbe_cluster_cluster_session_set_correlation_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 8, value);
+    }
     #define sbe_cluster_CLUSTER_SESSION_OPENED_LOG_POSITION_OFFSET 16
     static inline int64_t sbe_cluster_cluster_session_opened_log_position(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 16); }
-    static inline void sbe_cluster_cluster_session_set_opened_log_position(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 16, value); }
+    static inline void sbe_cluster_cluster_session_set_opened_log_position(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 16, value);
+    }
     #define sbe_cluster_CLUSTER_SESSION_TIME_OF_LAST_ACTIVITY_OFFSET 24
     static inline int64_t sbe_cluster_cluster_session_time_of_last_activity(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 24); }
-    static inline void sbe_cluster_cluster_session_set_time_of_last_activity(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 24, value); }
+    static inline void sbe_cluster_cluster_session_set_time_of_last_activity(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 24, value);
+    }
     #define sbe_cluster_CLUSTER_SESSION_CLOSE_REASON_OFFSET 32
     static inline int32_t sbe_cluster_cluster_session_close_reason(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 32); }
     static inline void sbe_cluster_cluster_session_set_close_reason(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 32, value); }
     #define sbe_cluster_CLUSTER_SESSION_RESPONSE_STREAM_ID_OFFSET 36
     static inline int32_t sbe_cluster_cluster_session_response_stream_id(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 36); }
-    static inline void sbe_cluster_cluster_session_set_response_stream_id(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 36, value); }
+    static inline void sbe_cluster_cluster_session_set_response_stream_id(uint8_t *p, int32_t value) {
+        sbe_cluster_store_int32_t(p + 36, value);
+    }
     #define sbe_cluster_TIMER_TEMPLATE_ID 104
     #define sbe_cluster_TIMER_BLOCK_LENGTH 16
     #define sbe_cluster_TIMER_CORRELATION_ID_OFFSET 0
@@ -882,16 +1266,26 @@ cdef extern from *:
     #define sbe_cluster_CONSENSUS_MODULE_BLOCK_LENGTH 28
     #define sbe_cluster_CONSENSUS_MODULE_NEXT_SESSION_ID_OFFSET 0
     static inline int64_t sbe_cluster_consensus_module_next_session_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 0); }
-    static inline void sbe_cluster_consensus_module_set_next_session_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 0, value); }
+    static inline void sbe_cluster_consensus_module_set_next_session_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 0, value);
+    }
     #define sbe_cluster_CONSENSUS_MODULE_NEXT_SERVICE_SESSION_ID_OFFSET 8
     static inline int64_t sbe_cluster_consensus_module_next_service_session_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 8); }
-    static inline void sbe_cluster_consensus_module_set_next_service_session_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 8, value); }
+    static inline void sbe_cluster_consensus_module_set_next_service_session_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 8, value);
+    }
     #define sbe_cluster_CONSENSUS_MODULE_LOG_SERVICE_SESSION_ID_OFFSET 16
     static inline int64_t sbe_cluster_consensus_module_log_service_session_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 16); }
-    static inline void sbe_cluster_consensus_module_set_log_service_session_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 16, value); }
+    static inline void sbe_cluster_consensus_module_set_log_service_session_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 16, value);
+    }
     #define sbe_cluster_CONSENSUS_MODULE_PENDING_MESSAGE_CAPACITY_OFFSET 24
-    static inline int32_t sbe_cluster_consensus_module_pending_message_capacity(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 24); }
-    static inline void sbe_cluster_consensus_module_set_pending_message_capacity(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 24, value); }
+    static inline int32_t sbe_cluster_consensus_module_pending_message_capacity(const uint8_t *p) {
+        return sbe_cluster_load_int32_t(p + 24);
+    }
+    static inline void sbe_cluster_consensus_module_set_pending_message_capacity(uint8_t *p, int32_t value) {
+        sbe_cluster_store_int32_t(p + 24, value);
+    }
     #define sbe_cluster_CLUSTER_MEMBERS_TEMPLATE_ID 106
     #define sbe_cluster_CLUSTER_MEMBERS_BLOCK_LENGTH 8
     #define sbe_cluster_CLUSTER_MEMBERS_MEMBER_ID_OFFSET 0
@@ -899,26 +1293,44 @@ cdef extern from *:
     static inline void sbe_cluster_cluster_members_set_member_id(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 0, value); }
     #define sbe_cluster_CLUSTER_MEMBERS_HIGH_MEMBER_ID_OFFSET 4
     static inline int32_t sbe_cluster_cluster_members_high_member_id(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 4); }
-    static inline void sbe_cluster_cluster_members_set_high_member_id(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 4, value); }
+    static inline void sbe_cluster_cluster_members_set_high_member_id(uint8_t *p, int32_t value) {
+        sbe_cluster_store_int32_t(p + 4, value);
+    }
     #define sbe_cluster_PENDING_MESSAGE_TRACKER_TEMPLATE_ID 107
     #define sbe_cluster_PENDING_MESSAGE_TRACKER_BLOCK_LENGTH 24
     #define sbe_cluster_PENDING_MESSAGE_TRACKER_NEXT_SERVICE_SESSION_ID_OFFSET 0
-    static inline int64_t sbe_cluster_pending_message_tracker_next_service_session_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 0); }
-    static inline void sbe_cluster_pending_message_tracker_set_next_service_session_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 0, value); }
+    static inline int64_t sbe_cluster_pending_message_tracker_next_service_session_id(const uint8_t *p) {
+        return sbe_cluster_load_int64_t(p + 0);
+    }
+    static inline void sbe_cluster_pending_message_tracker_set_next_service_session_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 0, value);
+    }
     #define sbe_cluster_PENDING_MESSAGE_TRACKER_LOG_SERVICE_SESSION_ID_OFFSET 8
-    static inline int64_t sbe_cluster_pending_message_tracker_log_service_session_id(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 8); }
-    static inline void sbe_cluster_pending_message_tracker_set_log_service_session_id(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 8, value); }
+    static inline int64_t sbe_cluster_pending_message_tracker_log_service_session_id(const uint8_t *p) {
+        return sbe_cluster_load_int64_t(p + 8);
+    }
+    static inline void sbe_cluster_pending_message_tracker_set_log_service_session_id(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 8, value);
+    }
     #define sbe_cluster_PENDING_MESSAGE_TRACKER_PENDING_MESSAGE_CAPACITY_OFFSET 16
-    static inline int32_t sbe_cluster_pending_message_tracker_pending_message_capacity(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 16); }
-    static inline void sbe_cluster_pending_message_tracker_set_pending_message_capacity(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 16, value); }
+    static inline int32_t sbe_cluster_pending_message_tracker_pending_message_capacity(const uint8_t *p) {
+        return sbe_cluster_load_int32_t(p + 16);
+    }
+    static inline void sbe_cluster_pending_message_tracker_set_pending_message_capacity(uint8_t *p, int32_t value) {
+        sbe_cluster_store_int32_t(p + 16, value);
+    }
     #define sbe_cluster_PENDING_MESSAGE_TRACKER_SERVICE_ID_OFFSET 20
     static inline int32_t sbe_cluster_pending_message_tracker_service_id(const uint8_t *p) { return sbe_cluster_load_int32_t(p + 20); }
-    static inline void sbe_cluster_pending_message_tracker_set_service_id(uint8_t *p, int32_t value) { sbe_cluster_store_int32_t(p + 20, value); }
+    static inline void sbe_cluster_pending_message_tracker_set_service_id(uint8_t *p, int32_t value) {
+        sbe_cluster_store_int32_t(p + 20, value);
+    }
     #define sbe_cluster_REQUEST_SERVICE_ACK_TEMPLATE_ID 108
     #define sbe_cluster_REQUEST_SERVICE_ACK_BLOCK_LENGTH 8
     #define sbe_cluster_REQUEST_SERVICE_ACK_LOG_POSITION_OFFSET 0
     static inline int64_t sbe_cluster_request_service_ack_log_position(const uint8_t *p) { return sbe_cluster_load_int64_t(p + 0); }
-    static inline void sbe_cluster_request_service_ack_set_log_position(uint8_t *p, int64_t value) { sbe_cluster_store_int64_t(p + 0, value); }
+    static inline void sbe_cluster_request_service_ack_set_log_position(uint8_t *p, int64_t value) {
+        sbe_cluster_store_int64_t(p + 0, value);
+    }
     """
     const int SBE_SCHEMA_ID "sbe_cluster_SBE_SCHEMA_ID"
     const int SBE_SCHEMA_VERSION "sbe_cluster_SBE_SCHEMA_VERSION"
@@ -959,9 +1371,11 @@ cdef extern from *:
     const int64_t ADMIN_REQUEST_TYPE_NULL_VALUE "sbe_cluster_ADMIN_REQUEST_TYPE_NULL_VALUE"
     const int ADMIN_RESPONSE_CODE_OK "sbe_cluster_ADMIN_RESPONSE_CODE_OK"  # It is under way, or done.
     const int ADMIN_RESPONSE_CODE_ERROR "sbe_cluster_ADMIN_RESPONSE_CODE_ERROR"  # It failed; the message says why.
-    const int ADMIN_RESPONSE_CODE_UNAUTHORISED_ACCESS "sbe_cluster_ADMIN_RESPONSE_CODE_UNAUTHORISED_ACCESS"  # The session may not ask for that.
+    # The session may not ask for that.
+    const int ADMIN_RESPONSE_CODE_UNAUTHORISED_ACCESS "sbe_cluster_ADMIN_RESPONSE_CODE_UNAUTHORISED_ACCESS"
     const int64_t ADMIN_RESPONSE_CODE_NULL_VALUE "sbe_cluster_ADMIN_RESPONSE_CODE_NULL_VALUE"
-    const int SESSION_MESSAGE_HEADER_TEMPLATE_ID "sbe_cluster_SESSION_MESSAGE_HEADER_TEMPLATE_ID"  # What stands before each message between clients and services; the message itself follows.
+    # What stands before each message between clients and services; the message itself follows.
+    const int SESSION_MESSAGE_HEADER_TEMPLATE_ID "sbe_cluster_SESSION_MESSAGE_HEADER_TEMPLATE_ID"
     const int SESSION_MESSAGE_HEADER_BLOCK_LENGTH "sbe_cluster_SESSION_MESSAGE_HEADER_BLOCK_LENGTH"
     const int SESSION_MESSAGE_HEADER_LEADERSHIP_TERM_ID_OFFSET "sbe_cluster_SESSION_MESSAGE_HEADER_LEADERSHIP_TERM_ID_OFFSET"
     const int SESSION_MESSAGE_HEADER_CLUSTER_SESSION_ID_OFFSET "sbe_cluster_SESSION_MESSAGE_HEADER_CLUSTER_SESSION_ID_OFFSET"
@@ -984,7 +1398,8 @@ cdef extern from *:
     const int SESSION_CLOSE_REQUEST_BLOCK_LENGTH "sbe_cluster_SESSION_CLOSE_REQUEST_BLOCK_LENGTH"
     const int SESSION_CLOSE_REQUEST_LEADERSHIP_TERM_ID_OFFSET "sbe_cluster_SESSION_CLOSE_REQUEST_LEADERSHIP_TERM_ID_OFFSET"
     const int SESSION_CLOSE_REQUEST_CLUSTER_SESSION_ID_OFFSET "sbe_cluster_SESSION_CLOSE_REQUEST_CLUSTER_SESSION_ID_OFFSET"
-    const int SESSION_KEEP_ALIVE_TEMPLATE_ID "sbe_cluster_SESSION_KEEP_ALIVE_TEMPLATE_ID"  # A client's sign of life, when it has nothing else to send.
+    # A client's sign of life, when it has nothing else to send.
+    const int SESSION_KEEP_ALIVE_TEMPLATE_ID "sbe_cluster_SESSION_KEEP_ALIVE_TEMPLATE_ID"
     const int SESSION_KEEP_ALIVE_BLOCK_LENGTH "sbe_cluster_SESSION_KEEP_ALIVE_BLOCK_LENGTH"
     const int SESSION_KEEP_ALIVE_LEADERSHIP_TERM_ID_OFFSET "sbe_cluster_SESSION_KEEP_ALIVE_LEADERSHIP_TERM_ID_OFFSET"
     const int SESSION_KEEP_ALIVE_CLUSTER_SESSION_ID_OFFSET "sbe_cluster_SESSION_KEEP_ALIVE_CLUSTER_SESSION_ID_OFFSET"
@@ -1019,7 +1434,8 @@ cdef extern from *:
     const int SESSION_CLOSE_EVENT_CLUSTER_SESSION_ID_OFFSET "sbe_cluster_SESSION_CLOSE_EVENT_CLUSTER_SESSION_ID_OFFSET"
     const int SESSION_CLOSE_EVENT_TIMESTAMP_OFFSET "sbe_cluster_SESSION_CLOSE_EVENT_TIMESTAMP_OFFSET"
     const int SESSION_CLOSE_EVENT_CLOSE_REASON_OFFSET "sbe_cluster_SESSION_CLOSE_EVENT_CLOSE_REASON_OFFSET"
-    const int CLUSTER_ACTION_REQUEST_TEMPLATE_ID "sbe_cluster_CLUSTER_ACTION_REQUEST_TEMPLATE_ID"  # All members do something at this position.
+    # All members do something at this position.
+    const int CLUSTER_ACTION_REQUEST_TEMPLATE_ID "sbe_cluster_CLUSTER_ACTION_REQUEST_TEMPLATE_ID"
     const int CLUSTER_ACTION_REQUEST_BLOCK_LENGTH "sbe_cluster_CLUSTER_ACTION_REQUEST_BLOCK_LENGTH"
     const int CLUSTER_ACTION_REQUEST_LEADERSHIP_TERM_ID_OFFSET "sbe_cluster_CLUSTER_ACTION_REQUEST_LEADERSHIP_TERM_ID_OFFSET"
     const int CLUSTER_ACTION_REQUEST_LOG_POSITION_OFFSET "sbe_cluster_CLUSTER_ACTION_REQUEST_LOG_POSITION_OFFSET"
@@ -1036,7 +1452,8 @@ cdef extern from *:
     const int NEW_LEADERSHIP_TERM_EVENT_LOG_SESSION_ID_OFFSET "sbe_cluster_NEW_LEADERSHIP_TERM_EVENT_LOG_SESSION_ID_OFFSET"
     const int NEW_LEADERSHIP_TERM_EVENT_TIME_UNIT_OFFSET "sbe_cluster_NEW_LEADERSHIP_TERM_EVENT_TIME_UNIT_OFFSET"
     const int NEW_LEADERSHIP_TERM_EVENT_APP_VERSION_OFFSET "sbe_cluster_NEW_LEADERSHIP_TERM_EVENT_APP_VERSION_OFFSET"
-    const int MEMBERSHIP_CHANGE_EVENT_TEMPLATE_ID "sbe_cluster_MEMBERSHIP_CHANGE_EVENT_TEMPLATE_ID"  # A member came or left; membership that changes was given up.
+    # A member came or left; membership that changes was given up.
+    const int MEMBERSHIP_CHANGE_EVENT_TEMPLATE_ID "sbe_cluster_MEMBERSHIP_CHANGE_EVENT_TEMPLATE_ID"
     const int MEMBERSHIP_CHANGE_EVENT_BLOCK_LENGTH "sbe_cluster_MEMBERSHIP_CHANGE_EVENT_BLOCK_LENGTH"
     const int MEMBERSHIP_CHANGE_EVENT_LEADERSHIP_TERM_ID_OFFSET "sbe_cluster_MEMBERSHIP_CHANGE_EVENT_LEADERSHIP_TERM_ID_OFFSET"
     const int MEMBERSHIP_CHANGE_EVENT_LOG_POSITION_OFFSET "sbe_cluster_MEMBERSHIP_CHANGE_EVENT_LOG_POSITION_OFFSET"
@@ -1060,14 +1477,16 @@ cdef extern from *:
     const int CLOSE_SESSION_TEMPLATE_ID "sbe_cluster_CLOSE_SESSION_TEMPLATE_ID"  # A service ends a client's session.
     const int CLOSE_SESSION_BLOCK_LENGTH "sbe_cluster_CLOSE_SESSION_BLOCK_LENGTH"
     const int CLOSE_SESSION_CLUSTER_SESSION_ID_OFFSET "sbe_cluster_CLOSE_SESSION_CLUSTER_SESSION_ID_OFFSET"
-    const int SCHEDULE_TIMER_TEMPLATE_ID "sbe_cluster_SCHEDULE_TIMER_TEMPLATE_ID"  # A service sets a timer, or sets one anew that is not due yet.
+    # A service sets a timer, or sets one anew that is not due yet.
+    const int SCHEDULE_TIMER_TEMPLATE_ID "sbe_cluster_SCHEDULE_TIMER_TEMPLATE_ID"
     const int SCHEDULE_TIMER_BLOCK_LENGTH "sbe_cluster_SCHEDULE_TIMER_BLOCK_LENGTH"
     const int SCHEDULE_TIMER_CORRELATION_ID_OFFSET "sbe_cluster_SCHEDULE_TIMER_CORRELATION_ID_OFFSET"
     const int SCHEDULE_TIMER_DEADLINE_OFFSET "sbe_cluster_SCHEDULE_TIMER_DEADLINE_OFFSET"
     const int CANCEL_TIMER_TEMPLATE_ID "sbe_cluster_CANCEL_TIMER_TEMPLATE_ID"  # A service gives a timer up.
     const int CANCEL_TIMER_BLOCK_LENGTH "sbe_cluster_CANCEL_TIMER_BLOCK_LENGTH"
     const int CANCEL_TIMER_CORRELATION_ID_OFFSET "sbe_cluster_CANCEL_TIMER_CORRELATION_ID_OFFSET"
-    const int SERVICE_ACK_TEMPLATE_ID "sbe_cluster_SERVICE_ACK_TEMPLATE_ID"  # A service has come to a position, or has done what it was told to.
+    # A service has come to a position, or has done what it was told to.
+    const int SERVICE_ACK_TEMPLATE_ID "sbe_cluster_SERVICE_ACK_TEMPLATE_ID"
     const int SERVICE_ACK_BLOCK_LENGTH "sbe_cluster_SERVICE_ACK_BLOCK_LENGTH"
     const int SERVICE_ACK_LOG_POSITION_OFFSET "sbe_cluster_SERVICE_ACK_LOG_POSITION_OFFSET"
     const int SERVICE_ACK_TIMESTAMP_OFFSET "sbe_cluster_SERVICE_ACK_TIMESTAMP_OFFSET"
@@ -1096,11 +1515,13 @@ cdef extern from *:
     const int CLUSTER_MEMBERS_RESPONSE_BLOCK_LENGTH "sbe_cluster_CLUSTER_MEMBERS_RESPONSE_BLOCK_LENGTH"
     const int CLUSTER_MEMBERS_RESPONSE_CORRELATION_ID_OFFSET "sbe_cluster_CLUSTER_MEMBERS_RESPONSE_CORRELATION_ID_OFFSET"
     const int CLUSTER_MEMBERS_RESPONSE_LEADER_MEMBER_ID_OFFSET "sbe_cluster_CLUSTER_MEMBERS_RESPONSE_LEADER_MEMBER_ID_OFFSET"
-    const int SERVICE_TERMINATION_POSITION_TEMPLATE_ID "sbe_cluster_SERVICE_TERMINATION_POSITION_TEMPLATE_ID"  # A service is to end when it comes to a position.
+    # A service is to end when it comes to a position.
+    const int SERVICE_TERMINATION_POSITION_TEMPLATE_ID "sbe_cluster_SERVICE_TERMINATION_POSITION_TEMPLATE_ID"
     const int SERVICE_TERMINATION_POSITION_BLOCK_LENGTH "sbe_cluster_SERVICE_TERMINATION_POSITION_BLOCK_LENGTH"
     const int SERVICE_TERMINATION_POSITION_LOG_POSITION_OFFSET "sbe_cluster_SERVICE_TERMINATION_POSITION_LOG_POSITION_OFFSET"
     const int SERVICE_TERMINATION_POSITION_ACK_REQUIRED_OFFSET "sbe_cluster_SERVICE_TERMINATION_POSITION_ACK_REQUIRED_OFFSET"
-    const int CLUSTER_MEMBERS_EXTENDED_RESPONSE_TEMPLATE_ID "sbe_cluster_CLUSTER_MEMBERS_EXTENDED_RESPONSE_TEMPLATE_ID"  # The members, with how far each one's log goes.
+    # The members, with how far each one's log goes.
+    const int CLUSTER_MEMBERS_EXTENDED_RESPONSE_TEMPLATE_ID "sbe_cluster_CLUSTER_MEMBERS_EXTENDED_RESPONSE_TEMPLATE_ID"
     const int CLUSTER_MEMBERS_EXTENDED_RESPONSE_BLOCK_LENGTH "sbe_cluster_CLUSTER_MEMBERS_EXTENDED_RESPONSE_BLOCK_LENGTH"
     const int CLUSTER_MEMBERS_EXTENDED_RESPONSE_CORRELATION_ID_OFFSET "sbe_cluster_CLUSTER_MEMBERS_EXTENDED_RESPONSE_CORRELATION_ID_OFFSET"
     const int CLUSTER_MEMBERS_EXTENDED_RESPONSE_CURRENT_TIME_NS_OFFSET "sbe_cluster_CLUSTER_MEMBERS_EXTENDED_RESPONSE_CURRENT_TIME_NS_OFFSET"
@@ -1118,7 +1539,8 @@ cdef extern from *:
     const int CLUSTER_MEMBERS_EXTENDED_RESPONSE_PASSIVE_MEMBERS_LOG_POSITION_OFFSET "sbe_cluster_CLUSTER_MEMBERS_EXTENDED_RESPONSE_PASSIVE_MEMBERS_LOG_POSITION_OFFSET"
     const int CLUSTER_MEMBERS_EXTENDED_RESPONSE_PASSIVE_MEMBERS_TIME_OF_LAST_APPEND_NS_OFFSET "sbe_cluster_CLUSTER_MEMBERS_EXTENDED_RESPONSE_PASSIVE_MEMBERS_TIME_OF_LAST_APPEND_NS_OFFSET"
     const int CLUSTER_MEMBERS_EXTENDED_RESPONSE_PASSIVE_MEMBERS_MEMBER_ID_OFFSET "sbe_cluster_CLUSTER_MEMBERS_EXTENDED_RESPONSE_PASSIVE_MEMBERS_MEMBER_ID_OFFSET"
-    const int CANVASS_POSITION_TEMPLATE_ID "sbe_cluster_CANVASS_POSITION_TEMPLATE_ID"  # A member without a leader tells how far its log goes.
+    # A member without a leader tells how far its log goes.
+    const int CANVASS_POSITION_TEMPLATE_ID "sbe_cluster_CANVASS_POSITION_TEMPLATE_ID"
     const int CANVASS_POSITION_BLOCK_LENGTH "sbe_cluster_CANVASS_POSITION_BLOCK_LENGTH"
     const int CANVASS_POSITION_LOG_LEADERSHIP_TERM_ID_OFFSET "sbe_cluster_CANVASS_POSITION_LOG_LEADERSHIP_TERM_ID_OFFSET"
     const int CANVASS_POSITION_LOG_POSITION_OFFSET "sbe_cluster_CANVASS_POSITION_LOG_POSITION_OFFSET"
@@ -1140,7 +1562,8 @@ cdef extern from *:
     const int VOTE_CANDIDATE_MEMBER_ID_OFFSET "sbe_cluster_VOTE_CANDIDATE_MEMBER_ID_OFFSET"
     const int VOTE_FOLLOWER_MEMBER_ID_OFFSET "sbe_cluster_VOTE_FOLLOWER_MEMBER_ID_OFFSET"
     const int VOTE_VOTE_OFFSET "sbe_cluster_VOTE_VOTE_OFFSET"
-    const int NEW_LEADERSHIP_TERM_TEMPLATE_ID "sbe_cluster_NEW_LEADERSHIP_TERM_TEMPLATE_ID"  # The leader tells its term, and the member's next step towards it.
+    # The leader tells its term, and the member's next step towards it.
+    const int NEW_LEADERSHIP_TERM_TEMPLATE_ID "sbe_cluster_NEW_LEADERSHIP_TERM_TEMPLATE_ID"
     const int NEW_LEADERSHIP_TERM_BLOCK_LENGTH "sbe_cluster_NEW_LEADERSHIP_TERM_BLOCK_LENGTH"
     const int NEW_LEADERSHIP_TERM_LOG_LEADERSHIP_TERM_ID_OFFSET "sbe_cluster_NEW_LEADERSHIP_TERM_LOG_LEADERSHIP_TERM_ID_OFFSET"
     const int NEW_LEADERSHIP_TERM_NEXT_LEADERSHIP_TERM_ID_OFFSET "sbe_cluster_NEW_LEADERSHIP_TERM_NEXT_LEADERSHIP_TERM_ID_OFFSET"
@@ -1162,7 +1585,8 @@ cdef extern from *:
     const int APPEND_POSITION_LOG_POSITION_OFFSET "sbe_cluster_APPEND_POSITION_LOG_POSITION_OFFSET"
     const int APPEND_POSITION_FOLLOWER_MEMBER_ID_OFFSET "sbe_cluster_APPEND_POSITION_FOLLOWER_MEMBER_ID_OFFSET"
     const int APPEND_POSITION_FLAGS_OFFSET "sbe_cluster_APPEND_POSITION_FLAGS_OFFSET"
-    const int COMMIT_POSITION_TEMPLATE_ID "sbe_cluster_COMMIT_POSITION_TEMPLATE_ID"  # The leader tells how far a quorum's logs are written; also its sign of life.
+    # The leader tells how far a quorum's logs are written; also its sign of life.
+    const int COMMIT_POSITION_TEMPLATE_ID "sbe_cluster_COMMIT_POSITION_TEMPLATE_ID"
     const int COMMIT_POSITION_BLOCK_LENGTH "sbe_cluster_COMMIT_POSITION_BLOCK_LENGTH"
     const int COMMIT_POSITION_LEADERSHIP_TERM_ID_OFFSET "sbe_cluster_COMMIT_POSITION_LEADERSHIP_TERM_ID_OFFSET"
     const int COMMIT_POSITION_LOG_POSITION_OFFSET "sbe_cluster_COMMIT_POSITION_LOG_POSITION_OFFSET"
@@ -1176,18 +1600,22 @@ cdef extern from *:
     const int STOP_CATCHUP_BLOCK_LENGTH "sbe_cluster_STOP_CATCHUP_BLOCK_LENGTH"
     const int STOP_CATCHUP_LEADERSHIP_TERM_ID_OFFSET "sbe_cluster_STOP_CATCHUP_LEADERSHIP_TERM_ID_OFFSET"
     const int STOP_CATCHUP_FOLLOWER_MEMBER_ID_OFFSET "sbe_cluster_STOP_CATCHUP_FOLLOWER_MEMBER_ID_OFFSET"
-    const int ADD_PASSIVE_MEMBER_TEMPLATE_ID "sbe_cluster_ADD_PASSIVE_MEMBER_TEMPLATE_ID"  # A node wants to follow the cluster; no longer sent.
+    # A node wants to follow the cluster; no longer sent.
+    const int ADD_PASSIVE_MEMBER_TEMPLATE_ID "sbe_cluster_ADD_PASSIVE_MEMBER_TEMPLATE_ID"
     const int ADD_PASSIVE_MEMBER_BLOCK_LENGTH "sbe_cluster_ADD_PASSIVE_MEMBER_BLOCK_LENGTH"
     const int ADD_PASSIVE_MEMBER_CORRELATION_ID_OFFSET "sbe_cluster_ADD_PASSIVE_MEMBER_CORRELATION_ID_OFFSET"
-    const int CLUSTER_MEMBERS_CHANGE_TEMPLATE_ID "sbe_cluster_CLUSTER_MEMBERS_CHANGE_TEMPLATE_ID"  # Answers a node that wants to follow; no longer sent.
+    # Answers a node that wants to follow; no longer sent.
+    const int CLUSTER_MEMBERS_CHANGE_TEMPLATE_ID "sbe_cluster_CLUSTER_MEMBERS_CHANGE_TEMPLATE_ID"
     const int CLUSTER_MEMBERS_CHANGE_BLOCK_LENGTH "sbe_cluster_CLUSTER_MEMBERS_CHANGE_BLOCK_LENGTH"
     const int CLUSTER_MEMBERS_CHANGE_CORRELATION_ID_OFFSET "sbe_cluster_CLUSTER_MEMBERS_CHANGE_CORRELATION_ID_OFFSET"
     const int CLUSTER_MEMBERS_CHANGE_LEADER_MEMBER_ID_OFFSET "sbe_cluster_CLUSTER_MEMBERS_CHANGE_LEADER_MEMBER_ID_OFFSET"
-    const int SNAPSHOT_RECORDING_QUERY_TEMPLATE_ID "sbe_cluster_SNAPSHOT_RECORDING_QUERY_TEMPLATE_ID"  # A node asks for the latest snapshot; no longer sent.
+    # A node asks for the latest snapshot; no longer sent.
+    const int SNAPSHOT_RECORDING_QUERY_TEMPLATE_ID "sbe_cluster_SNAPSHOT_RECORDING_QUERY_TEMPLATE_ID"
     const int SNAPSHOT_RECORDING_QUERY_BLOCK_LENGTH "sbe_cluster_SNAPSHOT_RECORDING_QUERY_BLOCK_LENGTH"
     const int SNAPSHOT_RECORDING_QUERY_CORRELATION_ID_OFFSET "sbe_cluster_SNAPSHOT_RECORDING_QUERY_CORRELATION_ID_OFFSET"
     const int SNAPSHOT_RECORDING_QUERY_REQUEST_MEMBER_ID_OFFSET "sbe_cluster_SNAPSHOT_RECORDING_QUERY_REQUEST_MEMBER_ID_OFFSET"
-    const int SNAPSHOT_RECORDINGS_TEMPLATE_ID "sbe_cluster_SNAPSHOT_RECORDINGS_TEMPLATE_ID"  # The recordings of the latest snapshot; no longer sent.
+    # The recordings of the latest snapshot; no longer sent.
+    const int SNAPSHOT_RECORDINGS_TEMPLATE_ID "sbe_cluster_SNAPSHOT_RECORDINGS_TEMPLATE_ID"
     const int SNAPSHOT_RECORDINGS_BLOCK_LENGTH "sbe_cluster_SNAPSHOT_RECORDINGS_BLOCK_LENGTH"
     const int SNAPSHOT_RECORDINGS_CORRELATION_ID_OFFSET "sbe_cluster_SNAPSHOT_RECORDINGS_CORRELATION_ID_OFFSET"
     const int SNAPSHOT_RECORDINGS_SNAPSHOTS_BLOCK_LENGTH "sbe_cluster_SNAPSHOT_RECORDINGS_SNAPSHOTS_BLOCK_LENGTH"
@@ -1202,7 +1630,8 @@ cdef extern from *:
     const int JOIN_CLUSTER_BLOCK_LENGTH "sbe_cluster_JOIN_CLUSTER_BLOCK_LENGTH"
     const int JOIN_CLUSTER_LEADERSHIP_TERM_ID_OFFSET "sbe_cluster_JOIN_CLUSTER_LEADERSHIP_TERM_ID_OFFSET"
     const int JOIN_CLUSTER_MEMBER_ID_OFFSET "sbe_cluster_JOIN_CLUSTER_MEMBER_ID_OFFSET"
-    const int TERMINATION_POSITION_TEMPLATE_ID "sbe_cluster_TERMINATION_POSITION_TEMPLATE_ID"  # The leader tells where all members are to end.
+    # The leader tells where all members are to end.
+    const int TERMINATION_POSITION_TEMPLATE_ID "sbe_cluster_TERMINATION_POSITION_TEMPLATE_ID"
     const int TERMINATION_POSITION_BLOCK_LENGTH "sbe_cluster_TERMINATION_POSITION_BLOCK_LENGTH"
     const int TERMINATION_POSITION_LEADERSHIP_TERM_ID_OFFSET "sbe_cluster_TERMINATION_POSITION_LEADERSHIP_TERM_ID_OFFSET"
     const int TERMINATION_POSITION_LOG_POSITION_OFFSET "sbe_cluster_TERMINATION_POSITION_LOG_POSITION_OFFSET"
@@ -1269,7 +1698,8 @@ cdef extern from *:
     const int CLIENT_SESSION_BLOCK_LENGTH "sbe_cluster_CLIENT_SESSION_BLOCK_LENGTH"
     const int CLIENT_SESSION_CLUSTER_SESSION_ID_OFFSET "sbe_cluster_CLIENT_SESSION_CLUSTER_SESSION_ID_OFFSET"
     const int CLIENT_SESSION_RESPONSE_STREAM_ID_OFFSET "sbe_cluster_CLIENT_SESSION_RESPONSE_STREAM_ID_OFFSET"
-    const int CLUSTER_SESSION_TEMPLATE_ID "sbe_cluster_CLUSTER_SESSION_TEMPLATE_ID"  # A client's session in the consensus module's snapshot.
+    # A client's session in the consensus module's snapshot.
+    const int CLUSTER_SESSION_TEMPLATE_ID "sbe_cluster_CLUSTER_SESSION_TEMPLATE_ID"
     const int CLUSTER_SESSION_BLOCK_LENGTH "sbe_cluster_CLUSTER_SESSION_BLOCK_LENGTH"
     const int CLUSTER_SESSION_CLUSTER_SESSION_ID_OFFSET "sbe_cluster_CLUSTER_SESSION_CLUSTER_SESSION_ID_OFFSET"
     const int CLUSTER_SESSION_CORRELATION_ID_OFFSET "sbe_cluster_CLUSTER_SESSION_CORRELATION_ID_OFFSET"
@@ -1291,13 +1721,15 @@ cdef extern from *:
     const int CLUSTER_MEMBERS_BLOCK_LENGTH "sbe_cluster_CLUSTER_MEMBERS_BLOCK_LENGTH"
     const int CLUSTER_MEMBERS_MEMBER_ID_OFFSET "sbe_cluster_CLUSTER_MEMBERS_MEMBER_ID_OFFSET"
     const int CLUSTER_MEMBERS_HIGH_MEMBER_ID_OFFSET "sbe_cluster_CLUSTER_MEMBERS_HIGH_MEMBER_ID_OFFSET"
-    const int PENDING_MESSAGE_TRACKER_TEMPLATE_ID "sbe_cluster_PENDING_MESSAGE_TRACKER_TEMPLATE_ID"  # What the consensus module knows of a service's messages that are not committed yet, in its snapshot.
+    # What the consensus module knows of a service's messages that are not committed yet, in its snapshot.
+    const int PENDING_MESSAGE_TRACKER_TEMPLATE_ID "sbe_cluster_PENDING_MESSAGE_TRACKER_TEMPLATE_ID"
     const int PENDING_MESSAGE_TRACKER_BLOCK_LENGTH "sbe_cluster_PENDING_MESSAGE_TRACKER_BLOCK_LENGTH"
     const int PENDING_MESSAGE_TRACKER_NEXT_SERVICE_SESSION_ID_OFFSET "sbe_cluster_PENDING_MESSAGE_TRACKER_NEXT_SERVICE_SESSION_ID_OFFSET"
     const int PENDING_MESSAGE_TRACKER_LOG_SERVICE_SESSION_ID_OFFSET "sbe_cluster_PENDING_MESSAGE_TRACKER_LOG_SERVICE_SESSION_ID_OFFSET"
     const int PENDING_MESSAGE_TRACKER_PENDING_MESSAGE_CAPACITY_OFFSET "sbe_cluster_PENDING_MESSAGE_TRACKER_PENDING_MESSAGE_CAPACITY_OFFSET"
     const int PENDING_MESSAGE_TRACKER_SERVICE_ID_OFFSET "sbe_cluster_PENDING_MESSAGE_TRACKER_SERVICE_ID_OFFSET"
-    const int REQUEST_SERVICE_ACK_TEMPLATE_ID "sbe_cluster_REQUEST_SERVICE_ACK_TEMPLATE_ID"  # Asks every service of the node for a ServiceAck.
+    # Asks every service of the node for a ServiceAck.
+    const int REQUEST_SERVICE_ACK_TEMPLATE_ID "sbe_cluster_REQUEST_SERVICE_ACK_TEMPLATE_ID"
     const int REQUEST_SERVICE_ACK_BLOCK_LENGTH "sbe_cluster_REQUEST_SERVICE_ACK_BLOCK_LENGTH"
     const int REQUEST_SERVICE_ACK_LOG_POSITION_OFFSET "sbe_cluster_REQUEST_SERVICE_ACK_LOG_POSITION_OFFSET"
     uint16_t header_block_length "sbe_cluster_header_block_length"(const uint8_t* p) noexcept nogil

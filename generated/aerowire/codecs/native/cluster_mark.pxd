@@ -94,10 +94,14 @@ cdef extern from *:
     #define sbe_cluster_mark_SBE_HEADER_LENGTH 8
     #define sbe_cluster_mark_HEADER_BLOCK_LENGTH_OFFSET 0
     static inline uint16_t sbe_cluster_mark_header_block_length(const uint8_t *p) { return sbe_cluster_mark_load_uint16_t(p + 0); }
-    static inline void sbe_cluster_mark_header_set_block_length(uint8_t *p, uint16_t value) { sbe_cluster_mark_store_uint16_t(p + 0, value); }
+    static inline void sbe_cluster_mark_header_set_block_length(uint8_t *p, uint16_t value) {
+        sbe_cluster_mark_store_uint16_t(p + 0, value);
+    }
     #define sbe_cluster_mark_HEADER_TEMPLATE_ID_OFFSET 2
     static inline uint16_t sbe_cluster_mark_header_template_id(const uint8_t *p) { return sbe_cluster_mark_load_uint16_t(p + 2); }
-    static inline void sbe_cluster_mark_header_set_template_id(uint8_t *p, uint16_t value) { sbe_cluster_mark_store_uint16_t(p + 2, value); }
+    static inline void sbe_cluster_mark_header_set_template_id(uint8_t *p, uint16_t value) {
+        sbe_cluster_mark_store_uint16_t(p + 2, value);
+    }
     #define sbe_cluster_mark_HEADER_SCHEMA_ID_OFFSET 4
     static inline uint16_t sbe_cluster_mark_header_schema_id(const uint8_t *p) { return sbe_cluster_mark_load_uint16_t(p + 4); }
     static inline void sbe_cluster_mark_header_set_schema_id(uint8_t *p, uint16_t value) { sbe_cluster_mark_store_uint16_t(p + 4, value); }
@@ -114,49 +118,99 @@ cdef extern from *:
     #define sbe_cluster_mark_MARK_FILE_HEADER_BLOCK_LENGTH 128
     #define sbe_cluster_mark_MARK_FILE_HEADER_VERSION_OFFSET 0
     static inline int32_t sbe_cluster_mark_mark_file_header_version(const uint8_t *p) { return sbe_cluster_mark_load_int32_t(p + 0); }
-    static inline void sbe_cluster_mark_mark_file_header_set_version(uint8_t *p, int32_t value) { sbe_cluster_mark_store_int32_t(p + 0, value); }
+    static inline void sbe_cluster_mark_mark_file_header_set_version(uint8_t *p, int32_t value) {
+        sbe_cluster_mark_store_int32_t(p + 0, value);
+    }
     #define sbe_cluster_mark_MARK_FILE_HEADER_COMPONENT_TYPE_OFFSET 4
-    static inline int32_t sbe_cluster_mark_mark_file_header_component_type(const uint8_t *p) { return sbe_cluster_mark_load_int32_t(p + 4); }
-    static inline void sbe_cluster_mark_mark_file_header_set_component_type(uint8_t *p, int32_t value) { sbe_cluster_mark_store_int32_t(p + 4, value); }
+    static inline int32_t sbe_cluster_mark_mark_file_header_component_type(const uint8_t *p) {
+        return sbe_cluster_mark_load_int32_t(p + 4);
+    }
+    static inline void sbe_cluster_mark_mark_file_header_set_component_type(uint8_t *p, int32_t value) {
+        sbe_cluster_mark_store_int32_t(p + 4, value);
+    }
     #define sbe_cluster_mark_MARK_FILE_HEADER_ACTIVITY_TIMESTAMP_OFFSET 8
-    static inline int64_t sbe_cluster_mark_mark_file_header_activity_timestamp(const uint8_t *p) { return sbe_cluster_mark_load_int64_t(p + 8); }
-    static inline void sbe_cluster_mark_mark_file_header_set_activity_timestamp(uint8_t *p, int64_t value) { sbe_cluster_mark_store_int64_t(p + 8, value); }
+    static inline int64_t sbe_cluster_mark_mark_file_header_activity_timestamp(const uint8_t *p) {
+        return sbe_cluster_mark_load_int64_t(p + 8);
+    }
+    static inline void sbe_cluster_mark_mark_file_header_set_activity_timestamp(uint8_t *p, int64_t value) {
+        sbe_cluster_mark_store_int64_t(p + 8, value);
+    }
     #define sbe_cluster_mark_MARK_FILE_HEADER_START_TIMESTAMP_OFFSET 16
-    static inline int64_t sbe_cluster_mark_mark_file_header_start_timestamp(const uint8_t *p) { return sbe_cluster_mark_load_int64_t(p + 16); }
-    static inline void sbe_cluster_mark_mark_file_header_set_start_timestamp(uint8_t *p, int64_t value) { sbe_cluster_mark_store_int64_t(p + 16, value); }
+    static inline int64_t sbe_cluster_mark_mark_file_header_start_timestamp(const uint8_t *p) {
+        return sbe_cluster_mark_load_int64_t(p + 16);
+    }
+    static inline void sbe_cluster_mark_mark_file_header_set_start_timestamp(uint8_t *p, int64_t value) {
+        sbe_cluster_mark_store_int64_t(p + 16, value);
+    }
     #define sbe_cluster_mark_MARK_FILE_HEADER_PID_OFFSET 24
     static inline int64_t sbe_cluster_mark_mark_file_header_pid(const uint8_t *p) { return sbe_cluster_mark_load_int64_t(p + 24); }
-    static inline void sbe_cluster_mark_mark_file_header_set_pid(uint8_t *p, int64_t value) { sbe_cluster_mark_store_int64_t(p + 24, value); }
+    static inline void sbe_cluster_mark_mark_file_header_set_pid(uint8_t *p, int64_t value) {
+        sbe_cluster_mark_store_int64_t(p + 24, value);
+    }
     #define sbe_cluster_mark_MARK_FILE_HEADER_CANDIDATE_TERM_ID_OFFSET 32
-    static inline int64_t sbe_cluster_mark_mark_file_header_candidate_term_id(const uint8_t *p) { return sbe_cluster_mark_load_int64_t(p + 32); }
-    static inline void sbe_cluster_mark_mark_file_header_set_candidate_term_id(uint8_t *p, int64_t value) { sbe_cluster_mark_store_int64_t(p + 32, value); }
+    static inline int64_t sbe_cluster_mark_mark_file_header_candidate_term_id(const uint8_t *p) {
+        return sbe_cluster_mark_load_int64_t(p + 32);
+    }
+    static inline void sbe_cluster_mark_mark_file_header_set_candidate_term_id(uint8_t *p, int64_t value) {
+        sbe_cluster_mark_store_int64_t(p + 32, value);
+    }
     #define sbe_cluster_mark_MARK_FILE_HEADER_ARCHIVE_STREAM_ID_OFFSET 40
-    static inline int32_t sbe_cluster_mark_mark_file_header_archive_stream_id(const uint8_t *p) { return sbe_cluster_mark_load_int32_t(p + 40); }
-    static inline void sbe_cluster_mark_mark_file_header_set_archive_stream_id(uint8_t *p, int32_t value) { sbe_cluster_mark_store_int32_t(p + 40, value); }
+    static inline int32_t sbe_cluster_mark_mark_file_header_archive_stream_id(const uint8_t *p) {
+        return sbe_cluster_mark_load_int32_t(p + 40);
+    }
+    static inline void sbe_cluster_mark_mark_file_header_set_archive_stream_id(uint8_t *p, int32_t value) {
+        sbe_cluster_mark_store_int32_t(p + 40, value);
+    }
     #define sbe_cluster_mark_MARK_FILE_HEADER_SERVICE_STREAM_ID_OFFSET 44
-    static inline int32_t sbe_cluster_mark_mark_file_header_service_stream_id(const uint8_t *p) { return sbe_cluster_mark_load_int32_t(p + 44); }
-    static inline void sbe_cluster_mark_mark_file_header_set_service_stream_id(uint8_t *p, int32_t value) { sbe_cluster_mark_store_int32_t(p + 44, value); }
+    static inline int32_t sbe_cluster_mark_mark_file_header_service_stream_id(const uint8_t *p) {
+        return sbe_cluster_mark_load_int32_t(p + 44);
+    }
+    static inline void sbe_cluster_mark_mark_file_header_set_service_stream_id(uint8_t *p, int32_t value) {
+        sbe_cluster_mark_store_int32_t(p + 44, value);
+    }
     #define sbe_cluster_mark_MARK_FILE_HEADER_CONSENSUS_MODULE_STREAM_ID_OFFSET 48
-    static inline int32_t sbe_cluster_mark_mark_file_header_consensus_module_stream_id(const uint8_t *p) { return sbe_cluster_mark_load_int32_t(p + 48); }
-    static inline void sbe_cluster_mark_mark_file_header_set_consensus_module_stream_id(uint8_t *p, int32_t value) { sbe_cluster_mark_store_int32_t(p + 48, value); }
+    static inline int32_t sbe_cluster_mark_mark_file_header_consensus_module_stream_id(const uint8_t *p) {
+        return sbe_cluster_mark_load_int32_t(p + 48);
+    }
+    static inline void sbe_cluster_mark_mark_file_header_set_consensus_module_stream_id(uint8_t *p, int32_t value) {
+        sbe_cluster_mark_store_int32_t(p + 48, value);
+    }
     #define sbe_cluster_mark_MARK_FILE_HEADER_INGRESS_STREAM_ID_OFFSET 52
-    static inline int32_t sbe_cluster_mark_mark_file_header_ingress_stream_id(const uint8_t *p) { return sbe_cluster_mark_load_int32_t(p + 52); }
-    static inline void sbe_cluster_mark_mark_file_header_set_ingress_stream_id(uint8_t *p, int32_t value) { sbe_cluster_mark_store_int32_t(p + 52, value); }
+    static inline int32_t sbe_cluster_mark_mark_file_header_ingress_stream_id(const uint8_t *p) {
+        return sbe_cluster_mark_load_int32_t(p + 52);
+    }
+    static inline void sbe_cluster_mark_mark_file_header_set_ingress_stream_id(uint8_t *p, int32_t value) {
+        sbe_cluster_mark_store_int32_t(p + 52, value);
+    }
     #define sbe_cluster_mark_MARK_FILE_HEADER_MEMBER_ID_OFFSET 56
     static inline int32_t sbe_cluster_mark_mark_file_header_member_id(const uint8_t *p) { return sbe_cluster_mark_load_int32_t(p + 56); }
-    static inline void sbe_cluster_mark_mark_file_header_set_member_id(uint8_t *p, int32_t value) { sbe_cluster_mark_store_int32_t(p + 56, value); }
+    static inline void sbe_cluster_mark_mark_file_header_set_member_id(uint8_t *p, int32_t value) {
+        sbe_cluster_mark_store_int32_t(p + 56, value);
+    }
     #define sbe_cluster_mark_MARK_FILE_HEADER_SERVICE_ID_OFFSET 60
     static inline int32_t sbe_cluster_mark_mark_file_header_service_id(const uint8_t *p) { return sbe_cluster_mark_load_int32_t(p + 60); }
-    static inline void sbe_cluster_mark_mark_file_header_set_service_id(uint8_t *p, int32_t value) { sbe_cluster_mark_store_int32_t(p + 60, value); }
+    static inline void sbe_cluster_mark_mark_file_header_set_service_id(uint8_t *p, int32_t value) {
+        sbe_cluster_mark_store_int32_t(p + 60, value);
+    }
     #define sbe_cluster_mark_MARK_FILE_HEADER_HEADER_LENGTH_OFFSET 64
-    static inline int32_t sbe_cluster_mark_mark_file_header_header_length(const uint8_t *p) { return sbe_cluster_mark_load_int32_t(p + 64); }
-    static inline void sbe_cluster_mark_mark_file_header_set_header_length(uint8_t *p, int32_t value) { sbe_cluster_mark_store_int32_t(p + 64, value); }
+    static inline int32_t sbe_cluster_mark_mark_file_header_header_length(const uint8_t *p) {
+        return sbe_cluster_mark_load_int32_t(p + 64);
+    }
+    static inline void sbe_cluster_mark_mark_file_header_set_header_length(uint8_t *p, int32_t value) {
+        sbe_cluster_mark_store_int32_t(p + 64, value);
+    }
     #define sbe_cluster_mark_MARK_FILE_HEADER_ERROR_BUFFER_LENGTH_OFFSET 68
-    static inline int32_t sbe_cluster_mark_mark_file_header_error_buffer_length(const uint8_t *p) { return sbe_cluster_mark_load_int32_t(p + 68); }
-    static inline void sbe_cluster_mark_mark_file_header_set_error_buffer_length(uint8_t *p, int32_t value) { sbe_cluster_mark_store_int32_t(p + 68, value); }
+    static inline int32_t sbe_cluster_mark_mark_file_header_error_buffer_length(const uint8_t *p) {
+        return sbe_cluster_mark_load_int32_t(p + 68);
+    }
+    static inline void sbe_cluster_mark_mark_file_header_set_error_buffer_length(uint8_t *p, int32_t value) {
+        sbe_cluster_mark_store_int32_t(p + 68, value);
+    }
     #define sbe_cluster_mark_MARK_FILE_HEADER_CLUSTER_ID_OFFSET 72
     static inline int32_t sbe_cluster_mark_mark_file_header_cluster_id(const uint8_t *p) { return sbe_cluster_mark_load_int32_t(p + 72); }
-    static inline void sbe_cluster_mark_mark_file_header_set_cluster_id(uint8_t *p, int32_t value) { sbe_cluster_mark_store_int32_t(p + 72, value); }
+    static inline void sbe_cluster_mark_mark_file_header_set_cluster_id(uint8_t *p, int32_t value) {
+        sbe_cluster_mark_store_int32_t(p + 72, value);
+    }
     """
     const int SBE_SCHEMA_ID "sbe_cluster_mark_SBE_SCHEMA_ID"
     const int SBE_SCHEMA_VERSION "sbe_cluster_mark_SBE_SCHEMA_VERSION"
@@ -166,12 +220,15 @@ cdef extern from *:
     const int HEADER_SCHEMA_ID_OFFSET "sbe_cluster_mark_HEADER_SCHEMA_ID_OFFSET"
     const int HEADER_VERSION_OFFSET "sbe_cluster_mark_HEADER_VERSION_OFFSET"
     const int CLUSTER_COMPONENT_TYPE_UNKNOWN "sbe_cluster_mark_CLUSTER_COMPONENT_TYPE_UNKNOWN"  # Nothing that is known here.
-    const int CLUSTER_COMPONENT_TYPE_CONSENSUS_MODULE "sbe_cluster_mark_CLUSTER_COMPONENT_TYPE_CONSENSUS_MODULE"  # The consensus module of a member.
+    # The consensus module of a member.
+    const int CLUSTER_COMPONENT_TYPE_CONSENSUS_MODULE "sbe_cluster_mark_CLUSTER_COMPONENT_TYPE_CONSENSUS_MODULE"
     const int CLUSTER_COMPONENT_TYPE_CONTAINER "sbe_cluster_mark_CLUSTER_COMPONENT_TYPE_CONTAINER"  # A service of a member.
-    const int CLUSTER_COMPONENT_TYPE_BACKUP "sbe_cluster_mark_CLUSTER_COMPONENT_TYPE_BACKUP"  # A node that keeps copies of log and snapshots.
+    # A node that keeps copies of log and snapshots.
+    const int CLUSTER_COMPONENT_TYPE_BACKUP "sbe_cluster_mark_CLUSTER_COMPONENT_TYPE_BACKUP"
     const int CLUSTER_COMPONENT_TYPE_STANDBY "sbe_cluster_mark_CLUSTER_COMPONENT_TYPE_STANDBY"  # A standby node.
     const int64_t CLUSTER_COMPONENT_TYPE_NULL_VALUE "sbe_cluster_mark_CLUSTER_COMPONENT_TYPE_NULL_VALUE"
-    const int MARK_FILE_HEADER_TEMPLATE_ID "sbe_cluster_mark_MARK_FILE_HEADER_TEMPLATE_ID"  # Who uses the directory, and how to reach the component there.
+    # Who uses the directory, and how to reach the component there.
+    const int MARK_FILE_HEADER_TEMPLATE_ID "sbe_cluster_mark_MARK_FILE_HEADER_TEMPLATE_ID"
     const int MARK_FILE_HEADER_BLOCK_LENGTH "sbe_cluster_mark_MARK_FILE_HEADER_BLOCK_LENGTH"
     const int MARK_FILE_HEADER_VERSION_OFFSET "sbe_cluster_mark_MARK_FILE_HEADER_VERSION_OFFSET"
     const int MARK_FILE_HEADER_COMPONENT_TYPE_OFFSET "sbe_cluster_mark_MARK_FILE_HEADER_COMPONENT_TYPE_OFFSET"

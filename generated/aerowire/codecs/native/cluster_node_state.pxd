@@ -93,53 +93,103 @@ cdef extern from *:
     #define sbe_cluster_node_state_SBE_SCHEMA_VERSION 10
     #define sbe_cluster_node_state_SBE_HEADER_LENGTH 16
     #define sbe_cluster_node_state_HEADER_BLOCK_LENGTH_OFFSET 0
-    static inline uint16_t sbe_cluster_node_state_header_block_length(const uint8_t *p) { return sbe_cluster_node_state_load_uint16_t(p + 0); }
-    static inline void sbe_cluster_node_state_header_set_block_length(uint8_t *p, uint16_t value) { sbe_cluster_node_state_store_uint16_t(p + 0, value); }
+    static inline uint16_t sbe_cluster_node_state_header_block_length(const uint8_t *p) {
+        return sbe_cluster_node_state_load_uint16_t(p + 0);
+    }
+    static inline void sbe_cluster_node_state_header_set_block_length(uint8_t *p, uint16_t value) {
+        sbe_cluster_node_state_store_uint16_t(p + 0, value);
+    }
     #define sbe_cluster_node_state_HEADER_TEMPLATE_ID_OFFSET 2
-    static inline uint16_t sbe_cluster_node_state_header_template_id(const uint8_t *p) { return sbe_cluster_node_state_load_uint16_t(p + 2); }
-    static inline void sbe_cluster_node_state_header_set_template_id(uint8_t *p, uint16_t value) { sbe_cluster_node_state_store_uint16_t(p + 2, value); }
+    static inline uint16_t sbe_cluster_node_state_header_template_id(const uint8_t *p) {
+        return sbe_cluster_node_state_load_uint16_t(p + 2);
+    }
+    static inline void sbe_cluster_node_state_header_set_template_id(uint8_t *p, uint16_t value) {
+        sbe_cluster_node_state_store_uint16_t(p + 2, value);
+    }
     #define sbe_cluster_node_state_HEADER_SCHEMA_ID_OFFSET 4
     static inline uint16_t sbe_cluster_node_state_header_schema_id(const uint8_t *p) { return sbe_cluster_node_state_load_uint16_t(p + 4); }
-    static inline void sbe_cluster_node_state_header_set_schema_id(uint8_t *p, uint16_t value) { sbe_cluster_node_state_store_uint16_t(p + 4, value); }
+    static inline void sbe_cluster_node_state_header_set_schema_id(uint8_t *p, uint16_t value) {
+        sbe_cluster_node_state_store_uint16_t(p + 4, value);
+    }
     #define sbe_cluster_node_state_HEADER_VERSION_OFFSET 6
     static inline uint16_t sbe_cluster_node_state_header_version(const uint8_t *p) { return sbe_cluster_node_state_load_uint16_t(p + 6); }
-    static inline void sbe_cluster_node_state_header_set_version(uint8_t *p, uint16_t value) { sbe_cluster_node_state_store_uint16_t(p + 6, value); }
+    static inline void sbe_cluster_node_state_header_set_version(uint8_t *p, uint16_t value) {
+        sbe_cluster_node_state_store_uint16_t(p + 6, value);
+    }
     #define sbe_cluster_node_state_HEADER_FRAME_LENGTH_OFFSET 8
-    static inline int32_t sbe_cluster_node_state_header_frame_length(const uint8_t *p) { return sbe_cluster_node_state_load_int32_t(p + 8); }
-    static inline void sbe_cluster_node_state_header_set_frame_length(uint8_t *p, int32_t value) { sbe_cluster_node_state_store_int32_t(p + 8, value); }
+    static inline int32_t sbe_cluster_node_state_header_frame_length(const uint8_t *p) {
+        return sbe_cluster_node_state_load_int32_t(p + 8);
+    }
+    static inline void sbe_cluster_node_state_header_set_frame_length(uint8_t *p, int32_t value) {
+        sbe_cluster_node_state_store_int32_t(p + 8, value);
+    }
     #define sbe_cluster_node_state_HEADER_PADDING_OFFSET 12
     static inline int32_t sbe_cluster_node_state_header_padding(const uint8_t *p) { return sbe_cluster_node_state_load_int32_t(p + 12); }
-    static inline void sbe_cluster_node_state_header_set_padding(uint8_t *p, int32_t value) { sbe_cluster_node_state_store_int32_t(p + 12, value); }
+    static inline void sbe_cluster_node_state_header_set_padding(uint8_t *p, int32_t value) {
+        sbe_cluster_node_state_store_int32_t(p + 12, value);
+    }
     #define sbe_cluster_node_state_NODE_STATE_HEADER_TEMPLATE_ID 300
     #define sbe_cluster_node_state_NODE_STATE_HEADER_BLOCK_LENGTH 8
     #define sbe_cluster_node_state_NODE_STATE_HEADER_VERSION_OFFSET 0
-    static inline int32_t sbe_cluster_node_state_node_state_header_version(const uint8_t *p) { return sbe_cluster_node_state_load_int32_t(p + 0); }
-    static inline void sbe_cluster_node_state_node_state_header_set_version(uint8_t *p, int32_t value) { sbe_cluster_node_state_store_int32_t(p + 0, value); }
+    static inline int32_t sbe_cluster_node_state_node_state_header_version(const uint8_t *p) {
+        return sbe_cluster_node_state_load_int32_t(p + 0);
+    }
+    static inline void sbe_cluster_node_state_node_state_header_set_version(uint8_t *p, int32_t value) {
+        sbe_cluster_node_state_store_int32_t(p + 0, value);
+    }
     #define sbe_cluster_node_state_NODE_STATE_HEADER_PADDING_OFFSET 4
-    static inline int32_t sbe_cluster_node_state_node_state_header_padding(const uint8_t *p) { return sbe_cluster_node_state_load_int32_t(p + 4); }
-    static inline void sbe_cluster_node_state_node_state_header_set_padding(uint8_t *p, int32_t value) { sbe_cluster_node_state_store_int32_t(p + 4, value); }
+    static inline int32_t sbe_cluster_node_state_node_state_header_padding(const uint8_t *p) {
+        return sbe_cluster_node_state_load_int32_t(p + 4);
+    }
+    static inline void sbe_cluster_node_state_node_state_header_set_padding(uint8_t *p, int32_t value) {
+        sbe_cluster_node_state_store_int32_t(p + 4, value);
+    }
     #define sbe_cluster_node_state_CANDIDATE_TERM_TEMPLATE_ID 301
     #define sbe_cluster_node_state_CANDIDATE_TERM_BLOCK_LENGTH 24
     #define sbe_cluster_node_state_CANDIDATE_TERM_CANDIDATE_TERM_ID_OFFSET 0
-    static inline int64_t sbe_cluster_node_state_candidate_term_candidate_term_id(const uint8_t *p) { return sbe_cluster_node_state_load_int64_t(p + 0); }
-    static inline void sbe_cluster_node_state_candidate_term_set_candidate_term_id(uint8_t *p, int64_t value) { sbe_cluster_node_state_store_int64_t(p + 0, value); }
+    static inline int64_t sbe_cluster_node_state_candidate_term_candidate_term_id(const uint8_t *p) {
+        return sbe_cluster_node_state_load_int64_t(p + 0);
+    }
+    static inline void sbe_cluster_node_state_candidate_term_set_candidate_term_id(uint8_t *p, int64_t value) {
+        sbe_cluster_node_state_store_int64_t(p + 0, value);
+    }
     #define sbe_cluster_node_state_CANDIDATE_TERM_TIMESTAMP_OFFSET 8
-    static inline int64_t sbe_cluster_node_state_candidate_term_timestamp(const uint8_t *p) { return sbe_cluster_node_state_load_int64_t(p + 8); }
-    static inline void sbe_cluster_node_state_candidate_term_set_timestamp(uint8_t *p, int64_t value) { sbe_cluster_node_state_store_int64_t(p + 8, value); }
+    static inline int64_t sbe_cluster_node_state_candidate_term_timestamp(const uint8_t *p) {
+        return sbe_cluster_node_state_load_int64_t(p + 8);
+    }
+    static inline void sbe_cluster_node_state_candidate_term_set_timestamp(uint8_t *p, int64_t value) {
+        sbe_cluster_node_state_store_int64_t(p + 8, value);
+    }
     #define sbe_cluster_node_state_CANDIDATE_TERM_LOG_POSITION_OFFSET 16
-    static inline int64_t sbe_cluster_node_state_candidate_term_log_position(const uint8_t *p) { return sbe_cluster_node_state_load_int64_t(p + 16); }
-    static inline void sbe_cluster_node_state_candidate_term_set_log_position(uint8_t *p, int64_t value) { sbe_cluster_node_state_store_int64_t(p + 16, value); }
+    static inline int64_t sbe_cluster_node_state_candidate_term_log_position(const uint8_t *p) {
+        return sbe_cluster_node_state_load_int64_t(p + 16);
+    }
+    static inline void sbe_cluster_node_state_candidate_term_set_log_position(uint8_t *p, int64_t value) {
+        sbe_cluster_node_state_store_int64_t(p + 16, value);
+    }
     #define sbe_cluster_node_state_CLUSTER_MEMBERS_TEMPLATE_ID 303
     #define sbe_cluster_node_state_CLUSTER_MEMBERS_BLOCK_LENGTH 16
     #define sbe_cluster_node_state_CLUSTER_MEMBERS_LEADERSHIP_TERM_ID_OFFSET 0
-    static inline int64_t sbe_cluster_node_state_cluster_members_leadership_term_id(const uint8_t *p) { return sbe_cluster_node_state_load_int64_t(p + 0); }
-    static inline void sbe_cluster_node_state_cluster_members_set_leadership_term_id(uint8_t *p, int64_t value) { sbe_cluster_node_state_store_int64_t(p + 0, value); }
+    static inline int64_t sbe_cluster_node_state_cluster_members_leadership_term_id(const uint8_t *p) {
+        return sbe_cluster_node_state_load_int64_t(p + 0);
+    }
+    static inline void sbe_cluster_node_state_cluster_members_set_leadership_term_id(uint8_t *p, int64_t value) {
+        sbe_cluster_node_state_store_int64_t(p + 0, value);
+    }
     #define sbe_cluster_node_state_CLUSTER_MEMBERS_MEMBER_ID_OFFSET 8
-    static inline int32_t sbe_cluster_node_state_cluster_members_member_id(const uint8_t *p) { return sbe_cluster_node_state_load_int32_t(p + 8); }
-    static inline void sbe_cluster_node_state_cluster_members_set_member_id(uint8_t *p, int32_t value) { sbe_cluster_node_state_store_int32_t(p + 8, value); }
+    static inline int32_t sbe_cluster_node_state_cluster_members_member_id(const uint8_t *p) {
+        return sbe_cluster_node_state_load_int32_t(p + 8);
+    }
+    static inline void sbe_cluster_node_state_cluster_members_set_member_id(uint8_t *p, int32_t value) {
+        sbe_cluster_node_state_store_int32_t(p + 8, value);
+    }
     #define sbe_cluster_node_state_CLUSTER_MEMBERS_HIGH_MEMBER_ID_OFFSET 12
-    static inline int32_t sbe_cluster_node_state_cluster_members_high_member_id(const uint8_t *p) { return sbe_cluster_node_state_load_int32_t(p + 12); }
-    static inline void sbe_cluster_node_state_cluster_members_set_high_member_id(uint8_t *p, int32_t value) { sbe_cluster_node_state_store_int32_t(p + 12, value); }
+    static inline int32_t sbe_cluster_node_state_cluster_members_high_member_id(const uint8_t *p) {
+        return sbe_cluster_node_state_load_int32_t(p + 12);
+    }
+    static inline void sbe_cluster_node_state_cluster_members_set_high_member_id(uint8_t *p, int32_t value) {
+        sbe_cluster_node_state_store_int32_t(p + 12, value);
+    }
     #define sbe_cluster_node_state_NODE_STATE_FOOTER_TEMPLATE_ID 304
     #define sbe_cluster_node_state_NODE_STATE_FOOTER_BLOCK_LENGTH 0
     """
@@ -152,11 +202,13 @@ cdef extern from *:
     const int HEADER_VERSION_OFFSET "sbe_cluster_node_state_HEADER_VERSION_OFFSET"
     const int HEADER_FRAME_LENGTH_OFFSET "sbe_cluster_node_state_HEADER_FRAME_LENGTH_OFFSET"
     const int HEADER_PADDING_OFFSET "sbe_cluster_node_state_HEADER_PADDING_OFFSET"
-    const int NODE_STATE_HEADER_TEMPLATE_ID "sbe_cluster_node_state_NODE_STATE_HEADER_TEMPLATE_ID"  # The start of the file; the one record without a header.
+    # The start of the file; the one record without a header.
+    const int NODE_STATE_HEADER_TEMPLATE_ID "sbe_cluster_node_state_NODE_STATE_HEADER_TEMPLATE_ID"
     const int NODE_STATE_HEADER_BLOCK_LENGTH "sbe_cluster_node_state_NODE_STATE_HEADER_BLOCK_LENGTH"
     const int NODE_STATE_HEADER_VERSION_OFFSET "sbe_cluster_node_state_NODE_STATE_HEADER_VERSION_OFFSET"
     const int NODE_STATE_HEADER_PADDING_OFFSET "sbe_cluster_node_state_NODE_STATE_HEADER_PADDING_OFFSET"
-    const int CANDIDATE_TERM_TEMPLATE_ID "sbe_cluster_node_state_CANDIDATE_TERM_TEMPLATE_ID"  # The latest term that the node stood or voted in; stored BEFORE the vote is sent.
+    # The latest term that the node stood or voted in; stored BEFORE the vote is sent.
+    const int CANDIDATE_TERM_TEMPLATE_ID "sbe_cluster_node_state_CANDIDATE_TERM_TEMPLATE_ID"
     const int CANDIDATE_TERM_BLOCK_LENGTH "sbe_cluster_node_state_CANDIDATE_TERM_BLOCK_LENGTH"
     const int CANDIDATE_TERM_CANDIDATE_TERM_ID_OFFSET "sbe_cluster_node_state_CANDIDATE_TERM_CANDIDATE_TERM_ID_OFFSET"
     const int CANDIDATE_TERM_TIMESTAMP_OFFSET "sbe_cluster_node_state_CANDIDATE_TERM_TIMESTAMP_OFFSET"

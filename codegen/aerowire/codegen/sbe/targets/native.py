@@ -5,6 +5,7 @@ Accessors take the address of a block and check nothing.  Their bodies are C, wh
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
 
 from aerowire.codegen.sbe.ir import Block, EncodedType, Enum, FlagSet, Group, Message, MessageSchema
@@ -23,6 +24,7 @@ from aerowire.codegen.sbe.targets.columns import Column, columns_of, columns_of_
 
 INT32_MAX = (1 << 31) - 1
 INDENT = "    "
+WIDTH = 140
 
 
 class NativeMessageTarget:
@@ -72,7 +74,7 @@ class _Module:
         if -INT32_MAX <= value <= INT32_MAX:
             kind, literal = "int", str(value)
         self.bodies.append(f"#define {self.prefix}{c_name(name)} {literal}")
-        self.numbers.append(f'const {kind} {name} "{self.prefix}{c_name(name)}"{_comment(comment)}')
+        self.numbers += _commented(f'const {kind} {name} "{self.prefix}{c_name(name)}"', comment)
 
     def _values(self, one: Enum | FlagSet) -> None:
         names, prefix = enum_member_names(one), upper_name(self.classes[one])
@@ -107,8 +109,8 @@ class _Module:
         more, place = (", int64_t index", f"p + {column.offset} + index * (int64_t)sizeof({c})") if is_row else ("", f"p + {column.offset}")
         get, put = (f"{name}_at", f"{setter}_at") if is_row else (name, setter)
         self.bodies += [
-            f"static inline {c} {p}{c_name(get)}(const uint8_t *p{more}) {{ return {p}load_{c}({place}); }}",
-            f"static inline void {p}{c_name(put)}(uint8_t *p{more}, {c} value) {{ {p}store_{c}({place}, value); }}",
+            *_function(f"static inline {c} {p}{c_name(get)}(const uint8_t *p{more})", f"return {p}load_{c}({place});"),
+            *_function(f"static inline void {p}{c_name(put)}(uint8_t *p{more}, {c} value)", f"{p}store_{c}({place}, value);"),
         ]
         if is_row:
             length = column.type.length if isinstance(column.type, EncodedType) else 1
@@ -119,9 +121,19 @@ class _Module:
         ]
 
 
-def _comment(text: str) -> str:
+def _function(head: str, body: str) -> list[str]:
+    """A function of C on one line where there is room."""
+    line = f"{head} {{ {body} }}"
+    return [line] if len(INDENT + line) <= WIDTH else [f"{head} {{", f"{INDENT}{body}", "}"]
+
+
+def _commented(line: str, text: str) -> list[str]:
+    """A line with what it means: behind it where there is room, else in lines of its own in front of it."""
     plain = " ".join(text.split())
-    return f"  # {plain}" if plain else ""
+    whole = f"{line}  # {plain}" if plain else line
+    if len(INDENT + whole) <= WIDTH:
+        return [whole]
+    return [*textwrap.wrap(plain, 118, initial_indent="# ", subsequent_indent="# ", break_long_words=False, break_on_hyphens=False), line]
 
 
 def _paths(block: Block, path: str) -> Iterator[tuple[Block, str]]:
