@@ -266,11 +266,11 @@ def test_says_which_compiler_failed_with_what_and_what_to_install(tmp_path: Path
     compiler = tmp_path / "own-compiler"
     compiler.write_text("#!/bin/sh\nfor line in $(seq 50); do echo line $line; done\nexit 3\n")
     compiler.chmod(0o700)
-    monkeypatch.setenv("CC", str(compiler))
+    monkeypatch.setenv("CC", f"env {compiler}")
     with pytest.raises(build.NativeBuildError) as told:
         build.compile_module(source, "native")
     message = str(told.value)
-    assert f"the C compiler {compiler} failed with status 3" in message
+    assert f"the C compiler env {compiler} failed with status 3" in message
     assert "line 50\n" in message
     assert "line 38\n" not in message
     assert "apt install gcc python3-dev" in message

@@ -43,7 +43,7 @@ def compile_module(source: Path, dotted: str) -> bool:
         built = Path(folder) / target.name
         _translate(source, dotted, c_file)
         flags = [*FLAGS, *shlex.split(os.environ.get("CFLAGS", ""))]
-        _run([command, *flags, f"-I{sysconfig.get_paths()['include']}", str(c_file), "-o", str(built), "-lm"], source)
+        _run(command, [*flags, f"-I{sysconfig.get_paths()['include']}", str(c_file), "-o", str(built), "-lm"], source)
         # Beside the target first: an interpreter that has the old one loaded keeps it, and none sees half of the new one.
         partial = target.with_suffix(".partial")
         shutil.copyfile(built, partial)
@@ -51,11 +51,11 @@ def compile_module(source: Path, dotted: str) -> bool:
     return True
 
 
-def c_compiler() -> str:
-    """The C compiler: CC's, Python's own, or one of a usual name.  Raises NativeBuildError."""
+def c_compiler() -> list[str]:
+    """The command of the C compiler, `ccache gcc` say: CC's, Python's own, or one of a usual name.  Raises NativeBuildError."""
     names = [os.environ.get("CC"), sysconfig.get_config_var("CC"), "cc", "gcc", "clang"]
-    commands = list(dict.fromkeys(shlex.split(name)[0] for name in names if name and name.strip()))
-    found = next(filter(shutil.which, commands), None)
+    commands = list(dict.fromkeys(name.strip() for name in names if name and name.strip()))
+    found = next((words for words in map(shlex.split, commands) if shutil.which(words[0])), None)
     if found is None:
         raise NativeBuildError(f"--native needs a C compiler: expected one of {', '.join(commands)} on the path, actual none\n{_needed()}")
     return found
@@ -74,15 +74,16 @@ def _translate(source: Path, dotted: str, c_file: Path) -> None:
         raise NativeBuildError(f"{source}: not translated\n{said.getvalue()}")
 
 
-def _run(command: list[str], source: Path) -> None:
+def _run(compiler: list[str], arguments: list[str], source: Path) -> None:
+    command = [*compiler, *arguments]
     try:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, stdin=subprocess.DEVNULL)
     except OSError as error:
-        raise NativeBuildError(f"{source}: not compiled: {command[0]} does not run: {error}\n{_needed()}") from None
+        raise NativeBuildError(f"{source}: not compiled: {shlex.join(compiler)} does not run: {error}\n{_needed()}") from None
     if done.returncode:
         lines = [line for line in f"{done.stdout}\n{done.stderr}".split("\n") if line.strip()]
         said = "\n".join(lines[-TOLD:]) or "(it said nothing)"
-        what = f"the C compiler {command[0]} failed with status {done.returncode}"
+        what = f"the C compiler {shlex.join(compiler)} failed with status {done.returncode}"
         raise NativeBuildError(f"{source}: not compiled: {what}: {shlex.join(command)}\n{said}\n{_needed()}")
 
 
