@@ -142,6 +142,59 @@ def test_golden_captures_are_read_as_the_scapy_layers_read_them(golden: Path, fr
     assert kinds == set(PREFIXES.values()), "every kind of frame is in the captures"
 
 
+# What the bytes of these frames say, read by hand from the captures: Wireshark's own dissector knows none of the three.
+BY_HAND = {
+    "image_rejection": {
+        "_ws.col.Info": "ERR stream 1001 session 1777282023 receiver 1254640174060817923 group tag -1 error code 13 error length 23 "
+        "golden rejection reason",
+        "aerowire.err.frame_length": "63",
+        "aerowire.err.flags": "0x00",
+        "aerowire.err.session_id": "1777282023",
+        "aerowire.err.stream_id": "1001",
+        "aerowire.err.receiver_id": "1254640174060817923",
+        "aerowire.err.error_code": "13",
+        "aerowire.err.error_length": "23",
+        "aerowire.err.error_text": "golden rejection reason",
+    },
+    "response_channel": {
+        "_ws.col.Info": "RSP_SETUP stream 10000 session 1208961785 response session -750812774",
+        "aerowire.rsp_setup.frame_length": "20",
+        "aerowire.rsp_setup.session_id": "1208961785",
+        "aerowire.rsp_setup.stream_id": "10000",
+        "aerowire.rsp_setup.response_session_id": "-750812774",
+    },
+    "name_resolution": {
+        "_ws.col.Info": "RES node-B",
+        "aerowire.resolution_entry.name": "node-B",
+        "aerowire.resolution_entry.name_length": "6",
+        "aerowire.resolution_entry.res_type": "1",
+        "aerowire.resolution_entry.udp_port": "8051",
+        "aerowire.resolution_entry.address.ipv4": "127.0.0.1",
+        "aerowire.resolution_entry.res_flags.self": "1",
+    },
+}
+
+
+@pytest.mark.parametrize("name", BY_HAND)
+def test_frames_that_wireshark_does_not_know_say_what_their_bytes_say(name: str) -> None:
+    expected = BY_HAND[name]
+    found = tshark.fields(CAPTURES / f"{name}.pcap", [*expected, *DAMAGE], [SCRIPT], {"aerowire.ports": ports()})
+    assert {**{field: [value] for field, value in expected.items()}, **{field: [] for field in DAMAGE}} in found
+
+
+def test_info_column_marks_damage(tmp_path: Path) -> None:
+    damaged = [
+        layers.ResponseSetup(frame_length=-5, stream_id=1001),
+        layers.Nak(version=3),
+        layers.Resolution(entries=[layers.ResolutionEntry(res_type=9, entry_name=b"")]),
+    ]
+    path = tshark.capture(tmp_path / "damage.pcap", [*(bytes(one) for one in damaged), bytes(layers.ResponseSetup())])
+    *marked, sound = [packet["_ws.col.Info"][0] for packet in tshark.fields(path, ["_ws.col.Info"], [SCRIPT], ON_PORT)]
+    assert [info.split()[0] for info in marked] == ["RSP_SETUP", "NAK", "RES"]
+    assert all(info.endswith(" [damaged]") and "  " not in info for info in marked), marked
+    assert "damaged" not in sound
+
+
 def test_frames_are_found_without_a_port(tmp_path: Path) -> None:
     some = [
         CAPTURES / f"{name}.pcap" for name in ("name_resolution", "image_rejection", "response_channel", "unicast_batched", "ipv6_loopback")

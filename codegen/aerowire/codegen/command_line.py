@@ -13,7 +13,8 @@ from aerowire.codegen.problems import SchemaError
 
 DESCRIPTION = """Turn schemas into code.
 
-A schema is an XML file: a layout (structs, variants and regions, a superset of SBE) or a table (options, counters, error codes).
+A schema is an XML file: messages in SBE's own language (docs/codegen.md), a layout (structs, variants and regions, a superset of SBE) or
+a table (options, counters, error codes).
 docs/spec-language.md describes the language.  aerowire:NAME means the project's own schema of that name."""
 
 EXIT_CODES = """exit codes:

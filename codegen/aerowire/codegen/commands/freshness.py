@@ -14,7 +14,7 @@ from aerowire.codegen.targets.registry import TARGETS
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--spec", type=Path, metavar="DIR", help=f"folder of schemas (default: {shown(default_spec())})")
     parser.add_argument("--target", type=_targets, default=(), metavar="NAME,...", help=f"only these targets: {', '.join(TARGETS)}")
-    help_text = "folder that the aerowire/codecs package lies in (default: generated/ of this checkout)"
+    help_text = "folder of the packages: messages' by their names, all else in aerowire/codecs (default: generated/ of this checkout)"
     parser.add_argument("--out", type=Path, metavar="DIR", help=help_text)
 
 

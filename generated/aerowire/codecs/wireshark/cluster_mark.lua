@@ -310,7 +310,10 @@ end
 
 -- The tree
 
+local complaints = 0
+
 local function complain(tree, what, ...)
+  complaints = complaints + 1
   tree:add_proto_expert_info(what, string.format(...))
 end
 

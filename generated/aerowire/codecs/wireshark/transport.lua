@@ -1262,7 +1262,10 @@ end
 
 -- The tree
 
+local complaints = 0
+
 local function complain(tree, what, ...)
+  complaints = complaints + 1
   tree:add_proto_expert_info(what, string.format(...))
 end
 
@@ -1485,8 +1488,9 @@ local function summary(case, struct, tvb, at, limit, context, declared)
       end
     end
   end
-  if #context.texts > 0 then
-    parts[#parts + 1] = table.concat(context.texts, ", ")
+  local texts = table.concat(context.texts, ", ")
+  if texts ~= "" then
+    parts[#parts + 1] = texts
   end
   return table.concat(parts, " ")
 end
@@ -1551,6 +1555,7 @@ local function dissect_frame(state, tree, tvb, at, pinfo, root, infos)
   if is_cut and rest < math.max(declared, struct.length) then
     complain(item, expert_cut, "the capture has %d of the datagram's %d bytes", tvb:len(), tvb:reported_len())
   end
+  local before = complaints
   local stop = add_struct(state, item, struct, tvb, at, at + used, context)
   for _, field in ipairs(SCHEMA.structs[SCHEMA.base].fields) do
     if field.name == "version" and context.version and context.version ~= (field.usual or context.version) then
@@ -1558,6 +1563,9 @@ local function dissect_frame(state, tree, tvb, at, pinfo, root, infos)
     end
   end
   local line = summary(case, struct, tvb, at, used, context, declared)
+  if wrong or complaints > before then
+    line = line .. " [damaged]"
+  end
   item:set_text(line)
   infos[#infos + 1] = line
   if stop < at + used then
