@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 import sys
@@ -10,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from aerowire.codegen.main import main
+from aerowire.codegen.sbe.flyweights.text import literal
 from aerowire.codegen.sbe.native.package import native_files
 from aerowire.codegen.sbe.reader import load_message_schema
+from aerowire.codegen.sbe.targets.python_text import laid_out, mapping
 from tests.codegen.sbe.nasty import nasty_schema
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -41,7 +44,7 @@ def test_it_is_formatted(folder: Path) -> None:
 
 # A reader of a whole message has a statement or more for each field, and a schema may be in any alphabet.
 SCHEMA_S_OWN = "--extend-ignore=PLR0912,PLR0915,PLC2401,PLC2403,N802,N999"
-# Descriptions stand on one line in tables of metadata; the stub of compiled codecs is as the Python modules, without what is in them.
+# Descriptions stand on one line in the tables of flyweights and in comments of columns.  The stub says itself what it is not.
 LONG = ("**/messages/*.py", "composites.py", "arrow.py", "dtypes.py")
 EXCEPT = ("--exclude=native.pyi", f"--per-file-ignores={','.join(f'{name}:E501' for name in LONG)}")
 
@@ -63,3 +66,10 @@ def test_what_linters_do_not_read_has_no_long_lines_either(folder: Path) -> None
 
 def test_the_stub_of_compiled_codecs_has_only_the_findings_that_it_names(folder: Path) -> None:
     run(folder, "ruff", "check", "--no-cache", *OURS, SCHEMA_S_OWN, "nasty/native.pyi")
+
+
+@pytest.mark.parametrize("text", [' it\'s "x"  ' * 40, "one\nor  other " * 30, "w" * 300, "größe \\" * 50, "a" * 120 + " b" * 9])
+def test_a_long_text_in_pieces_is_the_same_text(text: str) -> None:
+    found = laid_out("X = ", mapping([("1", literal(text)), ("2", "3")]), depth=1)
+    assert ast.literal_eval(found.strip().removeprefix("X = ")) == {1: text, 2: 3}
+    assert all(len(line) <= 140 for line in found.split("\n")) or " " not in text

@@ -1771,7 +1771,8 @@ RECORDING_POSITION_REQUEST_SCHEMA: Final[pa.Schema] = pa.schema(
         pa.field("recordingId", pa.int64(), metadata={"description": "The recording.", "id": "3"}),
     ],
     metadata={
-        "description": "Asks how far an active recording is written; the answer's relevant id is the position, or -1 when it is not active.",
+        "description": "Asks how far an active recording is written; the answer's relevant id is the position, or -1 when it is not "
+        "active.",
     },
 )
 RECORDING_POSITION_REQUEST_DDL: Final = (

@@ -2166,7 +2166,8 @@ SERVICE_ACK_SCHEMA: Final[pa.Schema] = pa.schema(
             "relevantId",
             pa.int64(),
             metadata={
-                "description": "What the acknowledgement is about: the service's client, or the recording of its snapshot; -1 when that failed.",
+                "description": "What the acknowledgement is about: the service's client, or the recording of its snapshot; -1 when that "
+                "failed.",
                 "id": "4",
             },
         ),
