@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import textwrap
 import unicodedata
@@ -71,7 +72,29 @@ def spread(before: str, items: Sequence[str], after: str, level: int) -> list[st
     line = f"{indent}{before}{', '.join(items)}{after}"
     if len(line) <= WIDTH or not items:
         return [line]
-    return [f"{indent}{before}", *(f"{indent}{INDENT}{item}," for item in items), f"{indent}{after}"]
+    inner = [line for item in items for line in _item(f"{indent}{INDENT}", item)]
+    return [f"{indent}{before}", *inner, f"{indent}{after}"]
+
+
+def _item(margin: str, item: str) -> list[str]:
+    if len(margin) + len(item) < WIDTH or item[:1] not in {'"', "'"}:
+        return [f"{margin}{item},"]
+    first, *rest = pieces(item, f"{margin}{INDENT}", "")
+    return [f"{margin}(", first, *(f"{margin}{INDENT}{one}" for one in rest), f"{margin}),"] if rest else [f"{margin}{item},"]
+
+
+def pieces(text: str, before: str, after: str) -> list[str]:
+    """A literal as several that stand below each other and are one text again; each ends behind a space."""
+    found: list[str] = []
+    line, margin = "", len(before) - len(before.lstrip())
+    for word in re.findall(r"\S*\s+|\S+$", ast.literal_eval(text)):
+        room = WIDTH - len(after) - (margin if found else len(before))
+        if line and len(literal(line + word)) > room:
+            found.append(literal(line))
+            line = ""
+        line += word
+    parts = [*found, literal(line)]
+    return [f"{before}{parts[0]}", *parts[1:-1], *(f"{one}{after}" for one in parts[1:][-1:])] if found else [f"{before}{text}{after}"]
 
 
 def mapping(before: str, entries: Iterable[tuple[str, str]], level: int) -> list[str]:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aerowire.codegen.ir import Primitive
-from aerowire.codegen.sbe.flyweights.text import literal, number, one_line
+from aerowire.codegen.sbe.flyweights.text import WIDTH, literal, number, one_line
 from aerowire.codegen.sbe.ir import (
     Block,
     Composite,
@@ -30,7 +30,7 @@ from aerowire.codegen.sbe.ir import (
 from aerowire.codegen.sbe.naming import free_name, upper_name
 from aerowire.codegen.sbe.placement import Placement
 from aerowire.codegen.sbe.targets.dtypes import Tables, shared_dots, support_files
-from aerowire.codegen.sbe.targets.python_text import WIDTH, Listing, call, laid_out, mapping, row
+from aerowire.codegen.sbe.targets.python_text import Listing, call, laid_out, mapping, row
 from aerowire.codegen.targets.base import render
 
 SPARK_NUMBERS = {

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import ast
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from aerowire.codegen.sbe.flyweights.text import literal
-
-WIDTH = 140
-INDENT = "    "
+from aerowire.codegen.sbe.flyweights.text import INDENT, WIDTH, pieces
 
 
 @dataclass(frozen=True)
@@ -50,23 +45,9 @@ def laid_out(prefix: str, node: str | Listing, suffix: str = "", depth: int = 0)
     if isinstance(node, str):
         line = f"{margin}{prefix}{node}{suffix}"
         is_long_text = len(line) > WIDTH and depth and node[:1] in {'"', "'"}
-        return f"\n{margin}".join(_pieces(node, f"{margin}{prefix}", suffix)) if is_long_text else line
+        return f"\n{margin}".join(pieces(node, f"{margin}{prefix}", suffix)) if is_long_text else line
     line = f"{margin}{prefix}{node.on_one_line}{suffix}"
     if len(line) <= WIDTH or not node.items:
         return line
     inner = [laid_out(before, one, ",", depth + 1) for before, one in node.items]
     return "\n".join([f"{margin}{prefix}{node.opening}", *inner, f"{margin}{node.closing}{suffix}"])
-
-
-def _pieces(text: str, before: str, after: str) -> list[str]:
-    """A literal as several that stand below each other and are one text again; each ends behind a space."""
-    found: list[str] = []
-    line, margin = "", len(before) - len(before.lstrip())
-    for word in re.findall(r"\S*\s+|\S+$", ast.literal_eval(text)):
-        room = WIDTH - len(after) - (margin if found else len(before))
-        if line and len(literal(line + word)) > room:
-            found.append(literal(line))
-            line = ""
-        line += word
-    pieces = [*found, literal(line)]
-    return [f"{before}{pieces[0]}", *pieces[1:-1], *(f"{one}{after}" for one in pieces[1:][-1:])] if found else [f"{before}{text}{after}"]
