@@ -5,7 +5,6 @@ from __future__ import annotations
 import timeit
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,8 +14,9 @@ Encode = Callable[[], bytes]
 Maker = Callable[[], tuple[Decode, Encode]]
 Bars = tuple[float | None, float | None]
 NO_BARS: Bars = (None, None)
-# What a run takes at least.
-RUN_S = 0.05
+# A run of a codec is many short ones: some of them meet nobody else on a shared machine whose clock changes.
+RUN_S = 0.002
+IN_A_RUN = 60
 REFERENCE = "struct, cached"
 
 
@@ -39,8 +39,9 @@ class Row:
 class Timed:
     """A call, and what it took in the best of the runs so far."""
 
-    def __init__(self, call: Callable[[], object]) -> None:
-        self._timer = timeit.Timer(call)
+    def __init__(self, call: Callable[..., object], *arguments: object) -> None:
+        names = [f"argument_{place}" for place in range(len(arguments))]
+        self._timer = timeit.Timer(f"call({', '.join(names)})", globals={"call": call, **dict(zip(names, arguments, strict=True))})
         self._loops = 1
         while (taken := self._timer.timeit(self._loops)) < RUN_S:
             self._loops = max(self._loops + 1, int(self._loops * 1.2 * RUN_S / max(taken, 1e-9)))
@@ -60,8 +61,8 @@ def measured(makers: Mapping[str, Maker], runs: int, bars_ns: Mapping[str, Bars]
         except ImportError as error:
             notes[name] = f"not measured: {error}"
         else:
-            timed[name] = (Timed(partial(decode, encode())), Timed(encode))
-    for _ in range(runs):
+            timed[name] = (Timed(decode, encode()), Timed(encode))
+    for _ in range(runs * IN_A_RUN):
         for pair in timed.values():
             for one in pair:
                 one.run()
