@@ -64,10 +64,10 @@ def difference(verdict: Verdict, reading: Reading) -> str | None:
     said = f"official {verdict.counts} {verdict.exception}, ours {counts} {[str(problem) for problem in reading.problems]}"
     if verdict.exception is not None and not verdict.errors:
         return None if errors or _is_more_liberal(verdict.exception) else said
-    if own := sum(problem.is_error and problem.rule in REFUSED_HERE for problem in reading.problems):
-        return None if verdict.counts[0] <= errors <= verdict.counts[0] + own else said
     if verdict.exception is not None and COUNTED not in verdict.exception:
         return None if errors else said
+    if own := sum(problem.is_error and problem.rule in REFUSED_HERE for problem in reading.problems):
+        return None if errors <= verdict.counts[0] + own else said  # fewer: ours stops behind them
     return None if verdict.counts == counts else said
 
 
