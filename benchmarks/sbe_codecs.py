@@ -4,9 +4,9 @@
     python benchmarks/sbe_codecs.py
     python benchmarks/sbe_codecs.py --runs 9 --json
 
-The message has eight fields, a group of three and sixteen bytes of data (sbe_parts/trade.xml). What is not installed is left out, and the
-table says so: `pip install -e .[bench]` brings protobuf and sbe. Below it, what columns, generating and importing take. Exit 1 when a
-bar is missed.
+The message has eight fields, a group of three entries of two fields each, and sixteen bytes of data (sbe_parts/trade.xml). What is not
+installed is left out, and the table says so: `pip install -e .[bench]` brings protobuf and sbe. Below it, what columns, generating and
+importing take. Exit 1 when a bar is missed.
 """
 
 from __future__ import annotations

@@ -87,7 +87,6 @@ def _properties(package: Any) -> tuple[Decode, Encode]:
         _ = trade.side
         _ = trade.rate
         for leg in trade.legs:
-            _ = leg.instrument
             _ = leg.price
             _ = leg.quantity
         return trade.account
@@ -103,7 +102,6 @@ def _properties(package: Any) -> tuple[Decode, Encode]:
         trade.side = TRADE["side"]
         trade.rate = TRADE["rate"]
         for leg, given in zip(trade.legs(len(TRADE["legs"])), TRADE["legs"], strict=True):
-            leg.instrument = given["instrument"]
             leg.price = given["price"]
             leg.quantity = given["quantity"]
         trade.account = TRADE["account"]

@@ -25,12 +25,12 @@ TRADE: dict[str, Any] = {
     "venue": 12,
     "side": 1,
     "rate": 1.0625,
-    "legs": [{"instrument": 70 + i, "price": 1_000_000 + i, "quantity": 10 * i} for i in range(3)],
+    "legs": [{"price": 1_000_000 + i, "quantity": 10 * i} for i in range(3)],
     "account": b"ACCOUNT-00000042",
 }
-ROOT, LEG = "QQqIiHBd", "iqI"
+ROOT, LEG = "QQqIiHBd", "qI"
 ROOT_NAMES = ("tradeId", "timestamp", "price", "quantity", "instrument", "venue", "side", "rate")
-LEG_NAMES = ("instrument", "price", "quantity")
+LEG_NAMES = ("price", "quantity")
 BLOCK_LENGTH, LEG_LENGTH = struct.calcsize("<" + ROOT), struct.calcsize("<" + LEG)
 HEADER = (BLOCK_LENGTH, 1, 91, 0)
 
@@ -50,8 +50,8 @@ def fused_struct() -> tuple[Decode, Encode]:
             "venue": found[9],
             "side": found[10],
             "rate": found[11],
-            "legs": [{"instrument": found[i], "price": found[i + 1], "quantity": found[i + 2]} for i in (14, 17, 20)],
-            "account": data[whole.size : whole.size + found[23]],
+            "legs": [{"price": found[i], "quantity": found[i + 1]} for i in (14, 16, 18)],
+            "account": data[whole.size : whole.size + found[20]],
         }
 
     def encode() -> bytes:
@@ -70,13 +70,10 @@ def fused_struct() -> tuple[Decode, Encode]:
             trade["rate"],
             LEG_LENGTH,
             3,
-            one["instrument"],
             one["price"],
             one["quantity"],
-            two["instrument"],
             two["price"],
             two["quantity"],
-            three["instrument"],
             three["price"],
             three["quantity"],
             len(account),
@@ -108,7 +105,7 @@ def cached_struct() -> tuple[Decode, Encode]:
     def encode() -> bytes:
         trade = TRADE
         parts = [header.pack(*HEADER), root.pack(*[trade[name] for name in ROOT_NAMES]), size.pack(LEG_LENGTH, len(trade["legs"]))]
-        parts += [leg.pack(one["instrument"], one["price"], one["quantity"]) for one in trade["legs"]]
+        parts += [leg.pack(one["price"], one["quantity"]) for one in trade["legs"]]
         parts += [length.pack(len(trade["account"])), trade["account"]]
         return b"".join(parts)
 
@@ -188,7 +185,7 @@ def protobuf() -> tuple[Decode, Encode]:
             "venue": trade.venue,
             "side": trade.side,
             "rate": trade.rate,
-            "legs": [{"instrument": leg.instrument, "price": leg.price, "quantity": leg.quantity} for leg in trade.legs],
+            "legs": [{"price": leg.price, "quantity": leg.quantity} for leg in trade.legs],
             "account": trade.account,
         }
 
