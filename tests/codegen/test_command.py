@@ -108,6 +108,15 @@ def test_what_cannot_be_read_or_written_is_said(arguments: list[str], message: s
     assert "Traceback" not in done.stderr
 
 
+def test_starts_without_what_writes_code() -> None:
+    probe = "import sys, aerowire.codegen.command_line; print(*sys.modules, sep='\\n')"
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    loaded = done.stdout.split()
+    assert "aerowire.codegen.commands.generate" in loaded
+    parts = ("jinja2", "aerowire.codegen.targets.registry", "aerowire.codegen.sbe.targets", "aerowire.codegen.sbe.flyweights")
+    assert not [name for name in loaded if name.startswith(parts)]
+
+
 @pytest.mark.parametrize("arguments", [[], ["nope"], ["generate", "--target", "nope"], ["check", "extra"]])
 def test_wrong_usage_is_two(arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as caught:

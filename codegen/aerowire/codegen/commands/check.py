@@ -8,8 +8,6 @@ import sys
 from aerowire.codegen.commands.common import DONE, FINDING, USAGE, Commands, add_command
 from aerowire.codegen.commands.freshness import add_arguments, output_folder
 from aerowire.codegen.load import default_spec, find_sources, load_project
-from aerowire.codegen.output import compare_files
-from aerowire.codegen.targets.registry import render_all
 
 EXAMPLES = """examples:
   codegen check                        is generated/ what spec/ says?
@@ -29,6 +27,9 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    from aerowire.codegen.output import compare_files
+    from aerowire.codegen.targets.registry import render_all
+
     out = output_folder(arguments)
     if out is None:
         return USAGE

@@ -13,7 +13,6 @@ from aerowire.codegen.commands.freshness import add_arguments, output_folder
 from aerowire.codegen.commands.package_names import package_argument, shadowing
 from aerowire.codegen.leftovers import leftovers, remove
 from aerowire.codegen.load import default_spec, find_sources, load_project
-from aerowire.codegen.output import write_files
 from aerowire.codegen.problems import Location, Problem, SchemaError
 from aerowire.codegen.project import Project
 from aerowire.codegen.sbe.ir import MessageSchema
@@ -21,7 +20,7 @@ from aerowire.codegen.sbe.naming import package_name
 from aerowire.codegen.sbe.placement import SHARED, Placement
 from aerowire.codegen.sbe.reader import ReadOptions
 from aerowire.codegen.sbe.reader.numerals import shorten
-from aerowire.codegen.targets.registry import DEFAULT_TARGETS, render_all
+from aerowire.codegen.targets.target_names import DEFAULT_TARGETS
 
 EXAMPLES = """examples:
   codegen generate                                      all of spec/ to generated/, every target
@@ -76,6 +75,9 @@ def _version(text: str) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    from aerowire.codegen.output import write_files
+    from aerowire.codegen.targets.registry import render_all
+
     sources = find_sources(arguments.schemas, arguments.spec or default_spec())
     options = ReadOptions(lenient=arguments.lenient, xinclude=arguments.xinclude, since_version=arguments.since_version)
     project = load_project(sources, options)

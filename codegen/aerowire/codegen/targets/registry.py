@@ -15,6 +15,7 @@ from aerowire.codegen.targets.markdown import MarkdownTarget
 from aerowire.codegen.targets.native import NativeTarget
 from aerowire.codegen.targets.scapy import ScapyTarget
 from aerowire.codegen.targets.tables import TablesTarget
+from aerowire.codegen.targets.target_names import DEFAULT_TARGETS, TARGETS
 from aerowire.codegen.targets.wireshark import WiresharkTarget
 
 LAYOUT_TARGETS: dict[str, Target] = {
@@ -31,10 +32,7 @@ LAYOUT_TARGETS: dict[str, Target] = {
         JsonTarget(),
     )
 }
-TARGETS = tuple(dict.fromkeys([*LAYOUT_TARGETS, *MESSAGE_TARGETS]))
-# Made only when they are named.
-ON_REQUEST = frozenset({"json"})
-DEFAULT_TARGETS = tuple(name for name in TARGETS if name not in ON_REQUEST)
+assert {*LAYOUT_TARGETS, *MESSAGE_TARGETS} == set(TARGETS), "target_names lists other targets than there are"
 
 _INIT = '''"""Generated codecs, one sub-package per target; each imports only what its target needs.
 
