@@ -47,8 +47,8 @@ def write_files(out: Path, files: dict[str, str], *, is_complete: bool) -> Writt
     return Written(tuple(changed), tuple(unchanged), tuple(removed))
 
 
-def compare_files(out: Path, files: dict[str, str]) -> Iterator[str]:
-    """Yield one report per file that is missing, differs (with a unified diff) or should not be there."""
+def compare_files(out: Path, files: dict[str, str], *, is_complete: bool) -> Iterator[str]:
+    """Yield one report per file that is missing, differs (with a unified diff) or, beside a complete set, should not be there."""
     for name, text in files.items():
         path = place(out, name)
         if not path.is_file():
@@ -57,7 +57,7 @@ def compare_files(out: Path, files: dict[str, str]) -> Iterator[str]:
         data = path.read_bytes()
         if data != text.encode():
             yield f"{path}: stale\n{_diff(data.decode(errors='replace'), text, str(path))}"
-    for name in _present(out):
+    for name in _present(out) if is_complete else ():
         if name not in files:
             yield f"{place(out, name)}: nothing generates this file"
 

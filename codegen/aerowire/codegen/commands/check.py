@@ -34,7 +34,7 @@ def _run(arguments: argparse.Namespace) -> int:
     if out is None:
         return USAGE
     files = render_all(load_project(find_sources((), arguments.spec or default_spec())), arguments.target)
-    reports = [report for report in compare_files(out, files) if not arguments.target or "nothing generates" not in report]
+    reports = list(compare_files(out, files, is_complete=not arguments.target))
     for report in reports:
         print(report)
     if reports:
