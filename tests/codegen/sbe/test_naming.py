@@ -80,6 +80,11 @@ def test_a_package_can_be_imported(name: str, expected: str) -> None:
     assert package_name(name) == expected
 
 
+@pytest.mark.parametrize(("name", "expected"), [("io.class", "acme.io.class_"), ("test", "acme.test"), (" . ", "acme.messages")])
+def test_within_a_package_no_name_is_hidden_by_the_standard_library(name: str, expected: str) -> None:
+    assert package_name(name, parent="acme") == expected
+
+
 @pytest.mark.parametrize(
     ("name", "expected"),
     [

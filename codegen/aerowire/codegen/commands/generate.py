@@ -193,4 +193,4 @@ def _package(schema: MessageSchema, place: Placement, package: str | None, *, is
         return package_name(own)
     if not is_grouped:
         return package
-    return f"{package}.{package_name('within.' + (own.rpartition('.')[2] or own)).partition('.')[2] or 'messages'}"
+    return package_name(own.rpartition(".")[2] or own, parent=package)

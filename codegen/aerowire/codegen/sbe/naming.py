@@ -104,14 +104,17 @@ def pascal_name(name: str) -> str:
     return _settled("".join(part[:1].upper() + part[1:] for part in identifier(name).split("_")))
 
 
-def package_name(name: str) -> str:
+def package_name(name: str, parent: str = "") -> str:
     """A dotted name that can be imported: `my-schemas.class` -> `my_schemas.class_`; empty becomes `messages`.
 
-    Nothing can be imported from below a module of the standard library: `io.acme` -> `io_.acme`.
+    Nothing can be imported from below a module of the standard library: `io.acme` -> `io_.acme`, unless it is within `parent`, another
+    package, which is taken as it is.
     """
     parts = [identifier(part) for part in name.split(".") if part.strip()] or ["messages"]
-    first = f"{parts[0]}_" if parts[0] in STANDARD_MODULES else parts[0]
-    return ".".join(f"{part}_" if part in KEYWORDS else part for part in (first, *parts[1:]))
+    if not parent and parts[0] in STANDARD_MODULES:
+        parts[0] = f"{parts[0]}_"
+    safe = [f"{part}_" if part in KEYWORDS else part for part in parts]
+    return ".".join([parent, *safe] if parent else safe)
 
 
 def _settled(name: str) -> str:
