@@ -16,7 +16,8 @@ from aerowire.codegen.sbe.reader.report import Report, UnreadableError
 
 SBE_NAMESPACE_PART = "fixprotocol"
 MESSAGE_SCHEMA = "messageSchema"
-MEMBER_KINDS = ("type", "enum", "set", "composite", "ref", "data", "group")  # what stands within a composite
+TYPE_KINDS = ("type", "composite", "enum", "set")  # in the order in which the official tool reads them
+MEMBER_KINDS = (*TYPE_KINDS, "ref", "data", "group")  # what stands within a composite, or within `types`
 
 
 def split(element: etree._Element) -> tuple[str, str]:
@@ -35,9 +36,14 @@ def local_name(element: etree._Element) -> str:
 def children(parent: etree._Element, *names: str) -> Iterator[etree._Element]:
     """The children that have one of the names and are SBE's."""
     for child in parent.iterchildren(etree.Element):
-        namespace, local = split(child)
-        if local in names and (not namespace or SBE_NAMESPACE_PART in namespace or namespace == split(parent)[0]):
+        if local_name(child) in names and is_of_sbe(child, parent):
             yield child
+
+
+def is_of_sbe(child: etree._Element, parent: etree._Element) -> bool:
+    """Whether an element within one of SBE's is SBE's too, by its namespace."""
+    namespace = split(child)[0]
+    return not namespace or SBE_NAMESPACE_PART in namespace or namespace == split(parent)[0]
 
 
 def required(report: Report, element: etree._Element, name: str) -> str:

@@ -7,12 +7,11 @@ SBE's is hardly meant to be another, so it becomes a note.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
 
 from lxml import etree
 
 from aerowire.codegen.sbe.ir import ByteOrder
-from aerowire.codegen.sbe.reader.elements import MESSAGE_SCHEMA, SBE_NAMESPACE_PART, split
+from aerowire.codegen.sbe.reader.elements import MESSAGE_SCHEMA, TYPE_KINDS, is_of_sbe, local_name
 from aerowire.codegen.sbe.reader.numerals import shorten
 from aerowire.codegen.sbe.reader.report import Report
 
@@ -42,7 +41,7 @@ ATTRIBUTES = {
     "field": _FIELD,
     "data": _FIELD,
 }
-_MEMBERS = ("type", "composite", "enum", "set", "ref")
+_MEMBERS = (*TYPE_KINDS, "ref")
 _BLOCK = ("field", "group", "data")
 CHILDREN = {
     MESSAGE_SCHEMA: ("types", "message", "messages"),
@@ -83,9 +82,9 @@ class _Search:
 
     def _meant(self, child: etree._Element, parent: etree._Element, kind: str) -> str:
         """What an element is, or is meant to be; nothing if it is no business of SBE's."""
-        namespace, local = split(child)
-        if namespace and SBE_NAMESPACE_PART not in namespace and namespace != split(parent)[0]:
+        if not is_of_sbe(child, parent):
             return ""
+        local = local_name(child)
         if local in _KNOWN_ELEMENTS:
             return local
         meant = self._nearest(local, CHILDREN.get(kind, ()))
@@ -107,8 +106,8 @@ class _Search:
             message = f"byteOrder {shorten(given)!r} is neither of {', '.join(ByteOrder)}; it is read as {ByteOrder.LITTLE_ENDIAN}"
             self._note("unknown-byte-order", root, message, "byteOrder")
 
-    def _nearest(self, name: str, known: Iterable[str]) -> str:
-        key = (name, tuple(known))
+    def _nearest(self, name: str, known: tuple[str, ...]) -> str:
+        key = (name, known)
         if key not in self._near:
             if len(name) > NAME_LENGTH_MAX or len(self._near) >= NAMES_MAX:
                 return ""

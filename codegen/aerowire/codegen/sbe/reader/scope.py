@@ -12,12 +12,10 @@ from lxml import etree
 
 from aerowire.codegen.sbe.ir import Presence
 from aerowire.codegen.sbe.reader.declared import DeclaredType
-from aerowire.codegen.sbe.reader.elements import children, integer, local_name, presence, required, shown
+from aerowire.codegen.sbe.reader.elements import MEMBER_KINDS, TYPE_KINDS, children, integer, local_name, presence, required, shown
 from aerowire.codegen.sbe.reader.report import Report, UnreadableError
 
 T = TypeVar("T", bound=DeclaredType)
-
-TYPE_KINDS = ("type", "composite", "enum", "set")
 
 
 class Common(TypedDict):
@@ -56,7 +54,7 @@ class Scope:
     def __post_init__(self) -> None:
         self.elements = {kind: [] for kind in TYPE_KINDS}
         for types in children(self.root, "types"):
-            for element in children(types, *TYPE_KINDS, "ref", "data", "group"):
+            for element in children(types, *MEMBER_KINDS):
                 self._add(element)
 
     def once(self, element: etree._Element, read: Callable[[Scope, etree._Element], T], name: str, reference: str) -> T:

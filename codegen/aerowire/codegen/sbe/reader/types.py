@@ -17,7 +17,7 @@ from aerowire.codegen.sbe.reader.declared import (
     DeclaredSet,
     DeclaredType,
 )
-from aerowire.codegen.sbe.reader.elements import MEMBER_KINDS, children, local_name, required, shown
+from aerowire.codegen.sbe.reader.elements import MEMBER_KINDS, TYPE_KINDS, children, local_name, required, shown
 from aerowire.codegen.sbe.reader.encodings import read_encoding, read_enum
 from aerowire.codegen.sbe.reader.language_names import check_name
 from aerowire.codegen.sbe.reader.numerals import NumeralError, parse_int32, shorten
@@ -25,7 +25,6 @@ from aerowire.codegen.sbe.reader.report import UnreadableError
 from aerowire.codegen.sbe.reader.scope import Scope, common
 from aerowire.codegen.sbe.reader.sets import read_set
 
-KINDS = ("type", "composite", "enum", "set")
 REFERENCE_DEPTH_MAX = 64  # composites in composites: a schema has two or three
 # References that double at every step must not fill the memory: 100,000 members in all, and a value of an enum is a tenth of one.
 WEIGHT_MAX, MEMBER_WEIGHT = 1_000_000, 10
@@ -37,7 +36,7 @@ def read_types(scope: Scope) -> dict[str, DeclaredType]:
     types: dict[str, DeclaredType] = {
         name: DeclaredEncoding(element=scope.root, name=name, primitive=one) for name, one in PRIMITIVES.items()
     }
-    for kind in KINDS:
+    for kind in TYPE_KINDS:
         for element in scope.elements[kind]:
             try:
                 declared = TypeReader(scope).read(element)
