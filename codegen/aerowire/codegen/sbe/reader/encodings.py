@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+from itertools import chain
 
 from lxml import etree
 
@@ -112,7 +113,7 @@ def _referenced_constant(scope: Scope, declared: DeclaredEncoding) -> Number | s
         raise UnreadableError
     found = scope.first.get(("enum", enum_name))
     if found is None:
-        hint = report.suggest(enum_name, (name for kind, name in scope.first if kind == "enum"))
+        hint = report.suggest(enum_name, scope.names_of("enum"))
         report.error("unknown-enum", element, f"valueRef to unknown enum {shorten(enum_name)!r}{hint}", "valueRef")
         return None
     with report.through(f"the valueRef of {shown(element)}"):
@@ -174,7 +175,7 @@ def _enum_encoding(scope: Scope, element: etree._Element) -> tuple[Primitive, De
         return PRIMITIVES[name], None
     found = scope.first.get(("type", name))
     if found is None:
-        hint = report.suggest(name, [*ENUM_PRIMITIVES, *(known for kind, known in scope.first if kind == "type")])
+        hint = report.suggest(name, chain(ENUM_PRIMITIVES, scope.names_of("type")))
         message = f"encodingType {shorten(name)!r} of {shown(element)} is neither a type nor one of {', '.join(ENUM_PRIMITIVES)}{hint}"
         report.fault("bad-encoding-type", element, message, "encodingType")
         raise UnreadableError

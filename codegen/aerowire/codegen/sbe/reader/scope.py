@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TypedDict, TypeVar, cast
 
@@ -81,6 +81,10 @@ class Scope:
         made = copy.copy(cast("T", found))
         made.name, made.reference = name or found.name, reference
         return made
+
+    def names_of(self, kind: str) -> Iterator[str]:
+        """The names of the elements of a kind, for suggestions: few of which are looked at, and only of the first problems."""
+        return (name for one, name in self.first if one == kind)
 
     def is_told(self, name: str) -> bool:
         """Whether it is told already why there is no type of that name: it could not be read, or the file that may have it."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 from lxml import etree
 
 from aerowire.codegen.ir import PRIMITIVES, Primitive
@@ -49,7 +51,7 @@ def _set_encoding(scope: Scope, element: etree._Element) -> Primitive:
         kind = primitive(report, found, "primitiveType")
         if not kind.is_float:
             return kind
-    hint = "" if found is not None else report.suggest(name, [*SET_PRIMITIVES, *(known for kind, known in scope.first if kind == "type")])
+    hint = "" if found is not None else report.suggest(name, chain(SET_PRIMITIVES, scope.names_of("type")))
     message = (
         f"encodingType {shorten(name)!r} of {shown(element)} is neither a type of length 1 nor one of {', '.join(SET_PRIMITIVES)}{hint}"
     )
