@@ -179,8 +179,7 @@ class _Builder:
             return value_name
         if not isinstance(enum, DeclaredEnum) or value_name not in enum.values:
             return None
-        value = enum.values[value_name].value
-        return chr(value) if enum.primitive.name == "char" else value
+        return enum.constant(value_name)
 
     def _refuse(self, declared: Declared, rule: str, message: str) -> None:
         self._report.fault(rule, declared.element, message)

@@ -79,6 +79,11 @@ class DeclaredEnum(DeclaredType):
     def encoded_length(self) -> int:
         return 0 if self.presence is Presence.CONSTANT else self.primitive.size
 
+    def constant(self, name: str) -> Number | str:
+        """One of its values as that of a constant: of an enum over char the character."""
+        value = self.values[name].value
+        return chr(value) if self.primitive.name == "char" else value
+
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class DeclaredSet(DeclaredType):

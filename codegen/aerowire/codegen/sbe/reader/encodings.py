@@ -126,12 +126,7 @@ def _referenced_constant(scope: Scope, declared: DeclaredEncoding) -> Number | s
         hint = report.suggest(value_name, enum.values)
         report.error("unknown-value", element, f"enum {enum.name!r} has no value {shorten(value_name)!r}{hint}", "valueRef")
         return None
-    return _as_constant(enum, value_name)
-
-
-def _as_constant(enum: DeclaredEnum, name: str) -> Number | str:
-    value = enum.values[name].value
-    return chr(value) if enum.primitive.name == "char" else value
+    return enum.constant(value_name)
 
 
 def read_enum(scope: Scope, element: etree._Element, given_name: str = "", reference: str = "") -> DeclaredEnum:
