@@ -613,3 +613,19 @@ def problems_of(path: Path, types: str, messages: str, attributes: str) -> list[
 @pytest.mark.parametrize(("types", "messages", "attributes", "expected"), CASES)
 def test_each_broken_rule_is_told_with_its_place(tmp_path: Path, types: str, messages: str, attributes: str, expected: list[str]) -> None:
     assert problems_of(tmp_path, types, messages, attributes) == expected
+
+
+def test_problems_of_large_types_do_not_take_long(tmp_path: Path) -> None:
+    """As many problems as a type has members: to go over them for each one would take minutes."""
+    count = 10_000
+    values = "".join(f'<validValue name="V{i}">{i}</validValue>' for i in range(count))
+    members = "".join(f'<type name="m{i}" primitiveType="uint8"/>' for i in range(count))
+    unknown = "".join(f'<enum name="U{i}" encodingType="nope"/>' for i in range(count))
+    types = f'<enum name="E" encodingType="uint16">{values}</enum><composite name="Large">{members}</composite>'
+    fields = "".join(f'<field name="f{i}" id="{i}" type="E" presence="constant" valueRef="E.none"/>' for i in range(count))
+    groups = "".join(f'<group name="g{i}" id="{count + i}" dimensionType="Large"/>' for i in range(count))
+    file = tmp_path / "own.xml"
+    file.write_text(schema(types, f'<message name="M" id="1">{fields}{groups}</message>'), encoding="utf-8")
+    assert len(read_message_schema(file).problems) == 3 * count
+    file.write_text(schema(unknown, ""), encoding="utf-8")
+    assert len(read_message_schema(file).problems) == count

@@ -10,7 +10,7 @@ from lxml import etree
 from aerowire.codegen.ir import Primitive
 from aerowire.codegen.sbe.ir import RANGES, Number
 from aerowire.codegen.sbe.reader.declared import DeclaredComposite, DeclaredEncoding
-from aerowire.codegen.sbe.reader.elements import MEMBER_KINDS, children, shown
+from aerowire.codegen.sbe.reader.elements import shown
 from aerowire.codegen.sbe.reader.numerals import INT32_MAX, as_long
 from aerowire.codegen.sbe.reader.report import Report, UnreadableError
 
@@ -124,7 +124,7 @@ class CompositeRules:
 
     def _lacks(self, rule: str, name: str, text: str = "") -> None:
         """A member is not there; of one that is declared, what is wrong with it is told already."""
-        if all(one.get("name") != name for one in children(self._composite.element, *MEMBER_KINDS)):
+        if name not in self._composite.told:
             self._error(rule, text or f"lacks {name!r}")
 
     def _error(self, rule: str, text: str) -> None:

@@ -71,9 +71,12 @@ class DeclaredValue(Declared):
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class DeclaredEnum(DeclaredType):
+    """`told` has the names of all its values, those too that could not be read."""
+
     primitive: Primitive
     null: int
     values: dict[str, DeclaredValue] = field(default_factory=dict)
+    told: set[str | None] = field(default_factory=set)
 
     @property
     def encoded_length(self) -> int:
@@ -97,10 +100,14 @@ class DeclaredSet(DeclaredType):
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class DeclaredComposite(DeclaredType):
-    """`origins` has the composite's own child that each member comes from, which may be a `ref`."""
+    """`origins` has the composite's own child that each member comes from, which may be a `ref`.
+
+    `told` has the names of all its children, those too that could not be read.
+    """
 
     origins: dict[str, etree._Element] = field(default_factory=dict)
     members: dict[str, DeclaredType] = field(default_factory=dict)
+    told: set[str | None] = field(default_factory=set)
 
     @property
     def encoded_length(self) -> int:

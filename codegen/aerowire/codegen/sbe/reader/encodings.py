@@ -146,6 +146,7 @@ def _read_enum(scope: Scope, element: etree._Element) -> DeclaredEnum:
     declared = DeclaredEnum(**arguments, primitive=kind, null=0 if kind.is_float else int(null))
     by_number: set[int] = set()
     for child in children(element, "validValue"):
+        declared.told.add(child.get("name"))
         try:
             value = read_value(scope, child, kind)
         except UnreadableError:

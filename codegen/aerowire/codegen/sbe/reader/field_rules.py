@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from aerowire.codegen.sbe.ir import Presence
 from aerowire.codegen.sbe.reader.declared import DeclaredEncoding, DeclaredEnum, DeclaredField, DeclaredType
-from aerowire.codegen.sbe.reader.elements import children, shown
+from aerowire.codegen.sbe.reader.elements import shown
 from aerowire.codegen.sbe.reader.language_names import check_name
 from aerowire.codegen.sbe.reader.numerals import shorten
 from aerowire.codegen.sbe.reader.report import UnreadableError
@@ -45,7 +45,7 @@ def _check_value_ref(scope: Scope, field: DeclaredField, value_ref: str, types: 
         report.error("unknown-enum", element, f"valueRef to unknown enum {shorten(enum_name)!r}{hint}", "valueRef")
     if not isinstance(found, DeclaredEnum):
         report.error("not-an-enum", element, f"valueRef to {shorten(enum_name)!r}, which is no enum", "valueRef")
-    elif value_name not in found.values and all(one.get("name") != value_name for one in children(found.element, "validValue")):
+    elif value_name not in found.told:
         hint = report.suggest(value_name, found.values)
         report.error("unknown-value", element, f"enum {enum_name!r} has no value {shorten(value_name)!r}{hint}", "valueRef")
 

@@ -73,6 +73,7 @@ class TypeReader:
         path = (*path, required(self._report, element, "name"))
         self._check_depth(element, path)
         for member in children(element, *MEMBER_KINDS):
+            composite.told.add(member.get("name"))
             try:
                 self._read_member(composite, member, member, required(self._report, member, "name"), "", "", path)
             except UnreadableError:
