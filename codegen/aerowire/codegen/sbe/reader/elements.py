@@ -52,7 +52,7 @@ def required(report: Report, element: etree._Element, name: str) -> str:
     if value:
         return value
     state = "lacks" if value is None else "has an empty"
-    report.fault("missing-attribute", element, f"{shown(element)} {state} attribute {name!r}", "" if value is None else name)
+    report.fault("missing-attribute", element, f"{shown(element)} {state} attribute {name!r}", name)
     raise UnreadableError
 
 

@@ -146,19 +146,19 @@ class _MessageReader:
 
     def _dimension(self, element: etree._Element) -> DeclaredComposite | None:
         name = element.get("dimensionType", DEFAULT_DIMENSION)
-        attribute = "dimensionType" if "dimensionType" in element.attrib else ""
         found = self._types.get(name)
         if found is None and self._scope.is_told(name):
             return None
         if found is None:
             hint = self._report.suggest(name, self._types)
-            self._report.error("unknown-type", element, f"dimensionType {shorten(name)!r} of {shown(element)} is unknown{hint}", attribute)
+            message = f"dimensionType {shorten(name)!r} of {shown(element)} is unknown{hint}"
+            self._report.error("unknown-type", element, message, "dimensionType")
             return None
         if not isinstance(found, DeclaredComposite):
             message = f"dimensionType {shorten(name)!r} of {shown(element)} is no composite"
-            self._report.error("bad-dimension", element, message, attribute)
+            self._report.error("bad-dimension", element, message, "dimensionType")
             return None
-        CompositeRules(self._report, found, element, attribute).check_dimension()
+        CompositeRules(self._report, found, element, "dimensionType").check_dimension()
         return found
 
     def _read_field(self, element: etree._Element) -> DeclaredField:

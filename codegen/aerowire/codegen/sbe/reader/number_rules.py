@@ -46,4 +46,4 @@ class _Numbers:
         if not kind.is_float and not kind.minimum <= number <= kind.maximum:
             held = f"{name} of {self._composite.name!r} is {kind.name}, {kind.minimum} to {kind.maximum}"
             message = f"{shown(element)} has {attribute} {number}, but {held}"
-            self._report.error("number-too-great", element, message, attribute if attribute in element.attrib else "")
+            self._report.error("number-too-great", element, message, attribute)

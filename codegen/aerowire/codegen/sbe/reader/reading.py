@@ -178,15 +178,14 @@ def _attempt(read: Callable[[], T]) -> T | None:
 def _header(scope: Scope, types: dict[str, DeclaredType]) -> DeclaredComposite:
     report, root = scope.report, scope.root
     name = root.get("headerType", DEFAULT_HEADER)
-    attribute = "headerType" if "headerType" in root.attrib else ""
     header = types.get(name)
     if header is None and scope.is_told(name):
         raise UnreadableError
     if not isinstance(header, DeclaredComposite):
         state = "there is no such type" if header is None else "it is no composite"
         hint = report.suggest(name, types) if header is None else ""
-        report.fault("no-header", root, f"message header {name!r}: {state}{hint}", attribute)
+        report.fault("no-header", root, f"message header {name!r}: {state}{hint}", "headerType")
         raise UnreadableError
     with contextlib.suppress(UnreadableError):
-        CompositeRules(report, header, root, attribute).check_header()
+        CompositeRules(report, header, root, "headerType").check_header()
     return header

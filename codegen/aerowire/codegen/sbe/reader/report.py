@@ -83,8 +83,10 @@ class Report:
             self._add(*problem)
 
     def locate(self, element: etree._Element, attribute: str = "") -> Location:
+        """Where an attribute of an element stands; the element's place when it has none of that name."""
         document = next(one for one in self.documents if element in one)
-        return document.locate_attribute(element, attribute) if attribute else document.locate(element)
+        is_there = attribute != "" and attribute in element.attrib
+        return document.locate_attribute(element, attribute) if is_there else document.locate(element)
 
     def suggest(self, name: str, known: Iterable[str]) -> str:
         """`; did you mean "Car"?` where a known name is like this one."""
