@@ -122,7 +122,7 @@ class _Steps:
         if self._is_last("messages"):
             return None
         declared = self._check_root(scope, types, messages)
-        if declared is None or self._is_last("header"):
+        if self._is_last("header") or declared is None:
             return None
         if options.since_version is not None and not report.has_errors:
             restrict(declared, options.since_version)
@@ -141,10 +141,9 @@ class _Steps:
         id = _attempt(lambda: required_integer(report, root, "id"))
         version = _attempt(lambda: integer(report, root, "version", 0))
         header = _attempt(lambda: _header(scope, types))
-        if header is None or version is None or package is None or id is None:
-            self._is_last("header")
-            if not self._options.all_steps or header is None:
-                return None
+        is_whole = version is not None and package is not None and id is not None
+        if header is None or not (is_whole or self._options.all_steps):
+            return None
         declared = DeclaredSchema(
             element=root,
             name=package or "",
