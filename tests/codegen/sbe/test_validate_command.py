@@ -303,6 +303,12 @@ HOSTILE: tuple[tuple[str, str | bytes, int, str], ...] = (
     ("an include of nothing", schema("", '<xi:include href="nope.xml"/>', INCLUDE), 2, "No such file"),
     ("an include of a folder", schema("", '<xi:include href="."/>', INCLUDE), 2, "Is a directory"),
     ("an include of a device", schema("", '<xi:include href="/dev/zero"/>', INCLUDE), 2, "longer than 16777216 bytes"),
+    (
+        "an include of a device as text",
+        schema("", '<xi:include href="/dev/zero" parse="text"/>', INCLUDE),
+        2,
+        "longer than 16777216 bytes",
+    ),
     ("an include from the net", schema("", '<xi:include href="http://example.com/a.xml"/>', INCLUDE), 1, "only local files are included"),
     ("an include without a name", schema("", "<xi:include/>", INCLUDE), 1, "lacks attribute 'href' (bad-include)"),
 )

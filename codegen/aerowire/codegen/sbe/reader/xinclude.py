@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 from lxml import etree
 
-from aerowire.codegen.document import FILE_LENGTH_MAX, UNREADABLE, Document, read_document
+from aerowire.codegen.document import UNREADABLE, Document, read_bytes, read_document
 from aerowire.codegen.problems import SchemaError
 from aerowire.codegen.sbe.reader.elements import split
 from aerowire.codegen.sbe.reader.numerals import shorten
@@ -67,12 +67,10 @@ class _Expansion:
 
     def _insert_text(self, element: etree._Element, target: Path) -> Hindrance | None:
         try:
-            with target.open("rb") as file:
-                data = file.read(FILE_LENGTH_MAX + 1)
-            text = data.decode(element.get("encoding") or "utf-8")
+            text = read_bytes(target, str(target)).decode(element.get("encoding") or "utf-8")
             _replace(element, [], text.removeprefix("\ufeff"))
-        except OSError as error:
-            return Hindrance(f"include of {shorten(str(target))!r}: cannot be read: {error.strerror}", is_unreadable=True)
+        except SchemaError as error:
+            return Hindrance(f"include of {shorten(str(target))!r}: {error.problems[0].message}", is_unreadable=True)
         except (LookupError, ValueError) as error:
             return Hindrance(f"include of {shorten(str(target))!r}: {error}", is_unreadable=True)
         return None
