@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from aerowire.codegen.sbe.interpreter.cursor import Cursor
-from aerowire.codegen.sbe.interpreter.errors import MessageError, shown
+from aerowire.codegen.sbe.interpreter.errors import MessageError, shown, shown_name
 from aerowire.codegen.sbe.interpreter.heads import HEAD, Head, check_told, split_head
 from aerowire.codegen.sbe.interpreter.leaf import Extended, Forms
 from aerowire.codegen.sbe.interpreter.names import free_name
-from aerowire.codegen.sbe.interpreter.section import RAW, shown_name
+from aerowire.codegen.sbe.interpreter.section import RAW
 from aerowire.codegen.sbe.ir import ByteOrder, Data
 
 

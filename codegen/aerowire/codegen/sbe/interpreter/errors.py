@@ -57,5 +57,10 @@ def shown_bytes(raw: bytes) -> str:
     return _cut(text if text.isascii() and text.isprintable() else f"0x{start.hex()}")
 
 
+def shown_name(name: object) -> str:
+    """A name as part of a path, also when it is none of ours."""
+    return _cut(str(name))
+
+
 def _cut(text: str) -> str:
     return text if len(text) <= SHOWN_MAX else f"{text[: SHOWN_MAX - 3]}..."

@@ -16,11 +16,12 @@ from aerowire.codegen.sbe.interpreter.errors import MessageError, shown
 from aerowire.codegen.sbe.interpreter.json_forms import hex_of
 from aerowire.codegen.sbe.interpreter.leaf import Forms, Slot, integer
 from aerowire.codegen.sbe.interpreter.names import free_name
-from aerowire.codegen.sbe.interpreter.section import MISSING, Section, Slots
+from aerowire.codegen.sbe.interpreter.section import Section, Slots
 from aerowire.codegen.sbe.ir import ByteOrder, Composite, EncodedType, Member, Presence
 
 PADDING = "_padding"
 HEAD = "$header"
+MISSING = object()
 
 
 class Head:

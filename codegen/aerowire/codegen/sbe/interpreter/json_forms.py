@@ -15,7 +15,7 @@ from aerowire.codegen.ir import FORMATS
 from aerowire.codegen.sbe.interpreter.errors import MessageError, shown
 from aerowire.codegen.sbe.interpreter.leaf import DataForm, Extended, Leaf, Slot, array, integer
 from aerowire.codegen.sbe.interpreter.text import TextCodec, array_codec, text_codec
-from aerowire.codegen.sbe.interpreter.values import char_check, encoded, float_check, text_check
+from aerowire.codegen.sbe.interpreter.values import CHARACTERS, char_check, encoded, float_check, text_check
 from aerowire.codegen.sbe.ir import ByteOrder, Data, EncodedType, Enum, FlagSet, Number, Presence
 
 NAN, INFINITY, MINUS_INFINITY = "0/0", "1/0", "-1/0"
@@ -44,7 +44,7 @@ class JsonForms:
             return null if value == "" and null is not None else char_check(value)
 
         absent = None if null is None else null.decode("latin-1").rstrip("\0")
-        return Leaf(code="c", encode=encode, decode=_LATIN_1.__getitem__, default=null, absent=absent)
+        return Leaf(code="c", encode=encode, decode=CHARACTERS.__getitem__, default=null, absent=absent)
 
     def text(self, type: EncodedType, presence: Presence) -> Leaf:
         codec, length = array_codec(type.character_encoding), type.length
@@ -133,9 +133,6 @@ class JsonForms:
 
     def absent_composite(self, _members: dict[str, object]) -> object:
         return _members
-
-
-_LATIN_1 = {bytes([code]): chr(code) for code in range(256)}
 
 
 def hex_of(length: int | None) -> Callable[[Any], bytes]:

@@ -7,12 +7,12 @@ from typing import Any
 
 from aerowire.codegen.sbe.interpreter.cursor import Cursor
 from aerowire.codegen.sbe.interpreter.data_plan import DataPlan
-from aerowire.codegen.sbe.interpreter.errors import MessageError, shown
+from aerowire.codegen.sbe.interpreter.errors import MessageError, shown, shown_name
 from aerowire.codegen.sbe.interpreter.heads import HEAD, PADDING, Head, check_told, fill_gaps, split_head
 from aerowire.codegen.sbe.interpreter.json_forms import hex_of
 from aerowire.codegen.sbe.interpreter.leaf import Forms, Slot
 from aerowire.codegen.sbe.interpreter.names import free_name
-from aerowire.codegen.sbe.interpreter.section import Section, shown_name
+from aerowire.codegen.sbe.interpreter.section import Section
 from aerowire.codegen.sbe.ir import Block, ByteOrder, Group
 
 # A message beyond this is refused when written: a length in a text must not fill the memory.

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from operator import itemgetter
 from typing import Any
 
-from aerowire.codegen.sbe.interpreter.errors import MessageError, shown
+from aerowire.codegen.sbe.interpreter.errors import MessageError, shown, shown_name
 from aerowire.codegen.sbe.interpreter.leaf import Extended, Forms, Leaf, Slot, leaf_of
 from aerowire.codegen.sbe.interpreter.names import free_name
 from aerowire.codegen.sbe.ir import ByteOrder, Composite, EncodedType, Enum, Field, FlagSet, Member, Number, Presence, size_in
@@ -18,7 +18,6 @@ from aerowire.codegen.sbe.ir import ByteOrder, Composite, EncodedType, Enum, Fie
 Slots = tuple[Slot, ...]
 Reader = Callable[[Slots], object]
 Writer = Callable[[Mapping[str, Any], list[Slot]], None]
-MISSING = object()
 RAW = "$raw"
 
 
@@ -76,12 +75,6 @@ class Values:
 def getter(read: Reader) -> int | None:
     """The slot that a reader gives as it is; None when it does more."""
     return int(read.__reduce__()[1][0]) if isinstance(read, itemgetter) else None
-
-
-def shown_name(name: object) -> str:
-    """A name as part of a path, also when it is none of ours."""
-    text = str(name)
-    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 class Section:

@@ -88,7 +88,7 @@ class ValueForms:
 
     def char(self, type: EncodedType, presence: Presence) -> Leaf:
         if presence is not Presence.OPTIONAL:
-            return Leaf(code="c", encode=char_check, decode=_LATIN_1.__getitem__)
+            return Leaf(code="c", encode=char_check, decode=CHARACTERS.__getitem__)
         null = bytes([int(type.null)])
         return Leaf(code="c", encode=char_check, default=null, decode=lambda slot: None if slot == null else slot.decode("latin-1"))
 
@@ -158,7 +158,7 @@ class ValueForms:
 
 
 MISSING = object()
-_LATIN_1 = {bytes([code]): chr(code) for code in range(256)}
+CHARACTERS = {bytes([code]): chr(code) for code in range(256)}  # Latin-1 has one for every byte
 
 
 def _without_null(leaf: Leaf) -> Leaf:
