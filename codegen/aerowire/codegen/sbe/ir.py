@@ -197,6 +197,12 @@ class Composite(Named):
     def member(self, name: str) -> Member:
         return next(member for member in self.members if member.name == name)
 
+    def encoded(self, name: str) -> EncodedType:
+        """The type of a member that the reader has checked to be a number or characters, such as a length."""
+        found = self.member(name).type
+        assert isinstance(found, EncodedType), f"{self.name}.{name} was checked to be an encoded type"
+        return found
+
     def has(self, name: str) -> bool:
         return any(member.name == name for member in self.members)
 
@@ -243,7 +249,7 @@ class Data(Named):
 
     @property
     def length_type(self) -> EncodedType:
-        return _encoded(self.type, "length")
+        return self.type.encoded("length")
 
     @property
     def length_offset(self) -> int:
@@ -256,7 +262,7 @@ class Data(Named):
 
     @property
     def encoding(self) -> str:
-        return _encoded(self.type, "varData").character_encoding
+        return self.type.encoded("varData").character_encoding
 
     @property
     def max_length(self) -> int:
@@ -280,7 +286,7 @@ class Block(Named):
 
     def growth(self) -> tuple[tuple[int, int], ...]:
         """How the least block length grew: pairs of a version and the length from it on, both rising."""
-        since = (version for one in self.fields for version in (one.since_version, *_versions(one.type)))
+        since = (version for one in self.fields for version in (one.since_version, *versions_of(one.type)))
         found: list[tuple[int, int]] = []
         for version in sorted({0, *since}):
             least = self.least_block_length(version)
@@ -297,11 +303,11 @@ class Group(Block):
 
     @property
     def block_length_type(self) -> EncodedType:
-        return _encoded(self.dimension, "blockLength")
+        return self.dimension.encoded("blockLength")
 
     @property
     def count_type(self) -> EncodedType:
-        return _encoded(self.dimension, "numInGroup")
+        return self.dimension.encoded("numInGroup")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -322,7 +328,7 @@ class Header:
 
     def encoded(self, name: str) -> EncodedType:
         """The type of one of the four."""
-        return _encoded(self.type, name)
+        return self.type.encoded(name)
 
     def offset(self, name: str) -> int:
         return self.type.member(name).offset
@@ -362,23 +368,17 @@ class MessageSchema:
         return next((one for one in self.types if one.name == name), None)
 
 
-def _encoded(composite: Composite, name: str) -> EncodedType:
-    found = composite.member(name).type
-    assert isinstance(found, EncodedType), f"{composite.name}.{name} was checked to be an encoded type"
-    return found
-
-
-def _versions(type: Type) -> Iterator[int]:
+def versions_of(type: Type) -> Iterator[int]:
     """The versions in which a value became longer."""
     if isinstance(type, Composite):
         for member in type.members:
             yield member.since_version
-            yield from _versions(member.type)
+            yield from versions_of(member.type)
 
 
 def size_in(type: Type, version: int) -> int:
     """Bytes that a value takes in messages of a version: members of a composite that are newer are not there."""
-    if not isinstance(type, Composite) or all(since <= version for since in _versions(type)):
+    if not isinstance(type, Composite) or all(since <= version for since in versions_of(type)):
         return type.size
     there = [member for member in type.members if member.size and member.since_version <= version]
     return max([0, *(member.offset + size_in(member.type, version) for member in there)])

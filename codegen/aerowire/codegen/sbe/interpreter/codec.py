@@ -15,7 +15,7 @@ from aerowire.codegen.sbe.interpreter.leaf import Forms
 from aerowire.codegen.sbe.interpreter.plan import BlockPlan
 from aerowire.codegen.sbe.interpreter.section import Slots
 from aerowire.codegen.sbe.interpreter.values import ValueForms
-from aerowire.codegen.sbe.ir import Composite, Message, MessageSchema, walk_blocks
+from aerowire.codegen.sbe.ir import Message, MessageSchema, versions_of, walk_blocks
 
 TEMPLATE_ID, SCHEMA_ID = 1, 2
 HEADER_ROLES = ("blockLength", "templateId", "schemaId", "version")
@@ -45,18 +45,9 @@ class MessagePlans:
 
 def _versions(message: Message) -> set[int]:
     found: set[int] = set()
-
-    def add_members(composite: Composite) -> None:
-        for member in composite.members:
-            found.add(member.since_version)
-            if isinstance(member.type, Composite):
-                add_members(member.type)
-
     for block in walk_blocks(message):
         found.update(one.since_version for one in (*block.fields, *block.groups, *block.data))
-        for field in block.fields:
-            if isinstance(field.type, Composite):
-                add_members(field.type)
+        found.update(version for field in block.fields for version in versions_of(field.type))
     return found
 
 

@@ -29,10 +29,9 @@ class Head:
 
     def __init__(self, forms: Forms, order: ByteOrder, version: int, composite: Composite, roles: Sequence[str], size: int) -> None:
         self.roles = tuple(roles)
-        self.types = [_encoded(composite, role) for role in roles]
-        self._places: list[int | None] = []
-        self._constants = [type.constant for type in self.types]
-        self._checks = [_check(type) for type in self.types]
+        types = [composite.encoded(role) for role in roles]
+        self._constants = [type.constant for type in types]
+        self._checks = [_check(type) for type in types]
         self.size = size
         self._section = section = _HeadSection(forms, order, version)
         others = [member for member in composite.members if member.name not in roles and member.offset < size]
@@ -128,12 +127,6 @@ def _check(type: EncodedType) -> Callable[[Any], int]:
         return int(number)
 
     return check
-
-
-def _encoded(composite: Composite, name: str) -> EncodedType:
-    found = composite.member(name).type
-    assert isinstance(found, EncodedType)
-    return found
 
 
 def fill_gaps(given: object, section: Section, slots: list[Slot], name: str) -> int:
