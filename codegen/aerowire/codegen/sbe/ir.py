@@ -315,10 +315,13 @@ class Message(Block):
     """A message; `id` is its template id."""
 
 
+HEADER_NUMBERS = ("blockLength", "templateId", "schemaId", "version")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
-    """The composite in front of every message.  It has the members blockLength, templateId, schemaId and version, in any order
-    and of any width, and possibly others."""
+    """The composite in front of every message.  It has the members that HEADER_NUMBERS names, in any order and of any width, and
+    possibly others."""
 
     type: Composite
 

@@ -15,10 +15,9 @@ from aerowire.codegen.sbe.interpreter.leaf import Forms
 from aerowire.codegen.sbe.interpreter.plan import BlockPlan
 from aerowire.codegen.sbe.interpreter.section import Slots
 from aerowire.codegen.sbe.interpreter.values import ValueForms
-from aerowire.codegen.sbe.ir import Message, MessageSchema, versions_of, walk_blocks
+from aerowire.codegen.sbe.ir import HEADER_NUMBERS, Message, MessageSchema, versions_of, walk_blocks
 
 TEMPLATE_ID, SCHEMA_ID = 1, 2
-HEADER_ROLES = ("blockLength", "templateId", "schemaId", "version")
 
 Buffer = bytes | bytearray | memoryview
 
@@ -65,7 +64,7 @@ class Envelope:
 
     def __init__(self, schema: MessageSchema, forms: Forms) -> None:
         self.schema = schema
-        self.header = Head(forms, schema.byte_order, schema.version, schema.header.type, HEADER_ROLES, schema.header.size)
+        self.header = Head(forms, schema.byte_order, schema.version, schema.header.type, HEADER_NUMBERS, schema.header.size)
         self.by_id: dict[int, MessagePlans] = {
             one.id: MessagePlans(forms, schema, one, self.own("blockLength", one.block_length)) for one in schema.messages
         }
@@ -191,5 +190,5 @@ class MessageCodec:
             there = ", ".join(f"{one.name} ({one.id})" for one in self.schema.messages)
             raise MessageError("there is no such message", expected=f"one of {there}", actual=shown(template))
         given = dict(header or {})
-        numbers = {role: _number(role, given.pop(role)) for role in HEADER_ROLES if role in given}
+        numbers = {role: _number(role, given.pop(role)) for role in HEADER_NUMBERS if role in given}
         return bytes(envelope.write(plans, values, numbers, given))

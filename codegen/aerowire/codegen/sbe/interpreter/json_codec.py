@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from aerowire.codegen.sbe.interpreter.codec import HEADER_ROLES, Buffer, Envelope, Framed, MessagePlans, as_view
+from aerowire.codegen.sbe.interpreter.codec import Buffer, Envelope, Framed, MessagePlans, as_view
 from aerowire.codegen.sbe.interpreter.cursor import Cursor
 from aerowire.codegen.sbe.interpreter.errors import MessageError, shown
 from aerowire.codegen.sbe.interpreter.heads import split_head
 from aerowire.codegen.sbe.interpreter.json_forms import JsonForms, hex_of
 from aerowire.codegen.sbe.interpreter.names import free_name
 from aerowire.codegen.sbe.interpreter.shapes import Shape, Shapes
-from aerowire.codegen.sbe.ir import MessageSchema
+from aerowire.codegen.sbe.ir import HEADER_NUMBERS, MessageSchema
 
 TEMPLATE, HEADER, REST = "_template", "_header", "_rest"
 
@@ -89,7 +89,7 @@ class JsonCodec:
         plans = self._plans_of(own[self.template_key]) if self.template_key in own else None
         if plans is None:
             plans = self._envelope.by_name[self._shapes.find(values)]
-        numbers, more = split_head(own.get(self.header_key), HEADER_ROLES, self.header_key)
+        numbers, more = split_head(own.get(self.header_key), HEADER_NUMBERS, self.header_key)
         out = self._envelope.write(plans, values, numbers, more)
         if self.rest_key in own:
             try:

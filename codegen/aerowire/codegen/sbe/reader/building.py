@@ -6,6 +6,7 @@ What the official tool accepts and then makes no sense of is refused here.
 from __future__ import annotations
 
 from aerowire.codegen.sbe.ir import (
+    HEADER_NUMBERS,
     ByteOrder,
     Composite,
     Data,
@@ -71,7 +72,7 @@ class _Builder:
         composite = self.types.find(schema.header)
         if not isinstance(composite, Composite):
             return None
-        for name in ("blockLength", "templateId", "schemaId", "version"):
+        for name in HEADER_NUMBERS:
             self._check_integer(composite, name, schema)
         return Header(type=composite)
 

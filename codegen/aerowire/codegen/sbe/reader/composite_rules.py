@@ -8,13 +8,12 @@ from __future__ import annotations
 from lxml import etree
 
 from aerowire.codegen.ir import Primitive
-from aerowire.codegen.sbe.ir import RANGES, Number
+from aerowire.codegen.sbe.ir import HEADER_NUMBERS, RANGES, Number
 from aerowire.codegen.sbe.reader.declared import DeclaredComposite, DeclaredEncoding
 from aerowire.codegen.sbe.reader.elements import shown
 from aerowire.codegen.sbe.reader.numerals import INT32_MAX, as_long
 from aerowire.codegen.sbe.reader.report import Report, UnreadableError
 
-HEADER_MEMBERS = ("blockLength", "templateId", "schemaId", "version")
 _SMALL = ("uint8", "uint16")
 
 
@@ -37,7 +36,7 @@ class CompositeRules:
             self._lacks("bad-header", "blockLength", "does not tell the length of a block")
         elif not _is_unsigned(block_length.primitive):
             self._error("bad-header", f"has blockLength of {block_length.primitive.name}, which is not unsigned")
-        for name in HEADER_MEMBERS:
+        for name in HEADER_NUMBERS:
             member = self._member(name)
             if member is None:
                 self._lacks("bad-header", name)
