@@ -66,11 +66,8 @@ def _next_message(codec: JsonCodec, window: Window, length: int) -> int:
         wanted = length + codec.header_size
         if wanted > HELD_MAX:
             return 0
-        held = len(window.data) - window.start
-        while held < wanted and window.fill(wanted):
-            held = len(window.data) - window.start
-        if held < wanted:
-            return window.position + length if held == length else 0
+        if not window.hold(wanted):
+            return window.position + length if window.held == length else 0
         unknown = codec.unknown_length(window.data, window.start + length)
         if not unknown:
             return 0 if unknown is None else window.position + length
@@ -106,11 +103,8 @@ def decode_frames(codec: JsonCodec, window: Window) -> Iterator[Result]:
 
 
 def _hold(window: Window, length: int, what: str) -> None:
-    held = len(window.data) - window.start
-    while held < length:
-        if not window.fill(length):
-            raise MessageError(f"{what} goes beyond the end", expected=f"{length} bytes", actual=f"{held} bytes")
-        held = len(window.data)
+    if not window.hold(length):
+        raise MessageError(f"{what} goes beyond the end", expected=f"{length} bytes", actual=f"{window.held} bytes")
 
 
 def decode_lines(codec: JsonCodec, window: Window) -> Iterator[Result]:

@@ -31,13 +31,22 @@ class Window:
         """Where in the stream the reader stands."""
         return self.offset + self.start
 
+    @property
+    def held(self) -> int:
+        """How many bytes are there from where the reader stands."""
+        return len(self.data) - self.start
+
+    def hold(self, wanted: int) -> bool:
+        """Hold at least `wanted` bytes from `start`; returns whether the stream has as many."""
+        return self.held >= wanted or (self.fill(wanted) and self.held >= wanted)
+
     def fill(self, wanted: int, patience_s: float = 0.0) -> bool:
         """Drop what is before `start`, and hold at least `wanted` bytes from there; returns whether more came than there was.
 
         What comes within `patience_s` of the last piece is taken along, up to twice of what there was: a long message that comes in
         many pieces is not to be tried with every one of them.
         """
-        held = len(self.data) - self.start
+        held = self.held
         parts = [self.data[self.start :]]
         total = held
         while not self.is_ended and (total < wanted or (total < 2 * held and self._is_ready(patience_s))):
@@ -61,7 +70,7 @@ class Window:
                 line = self.data[self.start : end]
                 self.start = end + 1
                 return line
-            searched = len(self.data) - self.start
+            searched = self.held
             if searched >= LINE_MAX or not self.fill(searched + 1):
                 line = self.data[self.start :]
                 self.start = len(self.data)
@@ -79,7 +88,7 @@ class Window:
         """Go on to the end; returns how many bytes there were."""
         count = 0
         while True:
-            count += len(self.data) - self.start
+            count += self.held
             self.start = len(self.data)
             if not self.fill(1):
                 return count
