@@ -68,7 +68,7 @@ class Envelope:
         self.by_id: dict[int, MessagePlans] = {
             one.id: MessagePlans(forms, schema, one, self.own("blockLength", one.block_length)) for one in schema.messages
         }
-        self._schema_id = schema.told_id
+        self.schema_id = schema.told_id
         self.version = self.own("version", schema.version)
         self.by_name = {plans.message.name: plans for plans in self.by_id.values()}
 
@@ -78,8 +78,8 @@ class Envelope:
         slots = self.header.read(cursor)
         block_length, template_id, schema_id, version = self.header.numbers(slots)
         plans = self.by_id.get(template_id)
-        if schema_id != self._schema_id:
-            error = MessageError("a message of another schema", expected=f"schemaId {self._schema_id}", actual=schema_id, offset=start)
+        if schema_id != self.schema_id:
+            error = MessageError("a message of another schema", expected=f"schemaId {self.schema_id}", actual=schema_id, offset=start)
         elif plans is None:
             expected = "the templateId of one of its messages"
             error = MessageError("a message that the schema does not have", expected=expected, actual=template_id, offset=start)
@@ -106,10 +106,10 @@ class Envelope:
         message = plans.message
         version = numbers.get("version", self.version)
         block_length = numbers.get("blockLength", plans.block_length)
-        head = (block_length, numbers.get("templateId", message.id), numbers.get("schemaId", self._schema_id), version)
-        if head[TEMPLATE_ID] != message.id or head[SCHEMA_ID] != self._schema_id:
+        head = (block_length, numbers.get("templateId", message.id), numbers.get("schemaId", self.schema_id), version)
+        if head[TEMPLATE_ID] != message.id or head[SCHEMA_ID] != self.schema_id:
             raise MessageError(
-                "the header is another message's", expected=f"templateId {message.id} of schema {self._schema_id}", actual=head[1:3]
+                "the header is another message's", expected=f"templateId {message.id} of schema {self.schema_id}", actual=head[1:3]
             )
         try:
             out = bytearray(self.header.write(head, more))

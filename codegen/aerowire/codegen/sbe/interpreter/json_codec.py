@@ -59,7 +59,7 @@ class JsonCodec:
         """How long header and block of a message are of which the schema has the id only; 0 if it has the message, None if neither."""
         view, head = as_view(buffer), self._envelope.header
         block_length, template_id, schema_id, _ = head.numbers(head.read(Cursor(view, offset, len(view))))
-        if schema_id != self.schema.told_id:
+        if schema_id != self._envelope.schema_id:
             return None
         return 0 if template_id in self._envelope.by_id else head.size + max(block_length, 0)
 
