@@ -17,6 +17,7 @@ from aerowire.codegen.sbe.reader import load_message_schema
 from aerowire.codegen.sbe.targets.flyweights import MessageFlyweightsTarget
 
 SCHEMAS = Path(__file__).with_name("schemas")
+Both = tuple[ModuleType, ModuleType]  # of one schema: the Python package, and the module of the compiled codecs
 _number = itertools.count()
 
 
@@ -44,9 +45,11 @@ def import_package(schema: MessageSchema, folder: Path) -> ModuleType:
     return package
 
 
-def import_native(file: Path, folder: Path, targets: str = "flyweights,native") -> tuple[ModuleType, ModuleType]:
-    """Generate a package of a schema's file with compiled codecs; returns the package and the compiled module."""
+def import_native(text: str, folder: Path, targets: str = "flyweights,native") -> Both:
+    """Generate a package with compiled codecs of a schema, which is written to the folder's schema.xml, and import both."""
     name = f"native_{next(_number)}"
+    file = folder / "schema.xml"
+    file.write_text(text, encoding="utf-8")
     command = ["generate", str(file), "--out", str(folder), "--package", name, "--target", targets, "--native"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CFLAGS", "-O0")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from tests.codegen.sbe.packages import import_native
+from tests.codegen.sbe.packages import Both, import_native
 from tests.codegen.sbe.writing import schema
 
 TYPES = """<composite name="Point"><type name="x" primitiveType="int32"/></composite>
@@ -24,15 +23,12 @@ MESSAGES = f"""<sbe:message name="Scalars" id="2">{SCALAR_FIELDS}
 
 
 @pytest.fixture(scope="module")
-def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[ModuleType, ModuleType]:
-    """The Python package and the compiled module."""
-    folder: Path = tmp_path_factory.mktemp("scalars")
-    (folder / "scalars.xml").write_text(schema(TYPES, MESSAGES))
-    return import_native(folder / "scalars.xml", folder)
+def both(tmp_path_factory: pytest.TempPathFactory) -> Both:
+    return import_native(schema(TYPES, MESSAGES), tmp_path_factory.mktemp("scalars"))
 
 
 @pytest.fixture(params=["python", "native"])
-def shapes(request: pytest.FixtureRequest, both: tuple[ModuleType, ModuleType]) -> ModuleType:
+def shapes(request: pytest.FixtureRequest, both: Both) -> ModuleType:
     return both[request.param == "native"]
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from aerowire.codegen.sbe.interpreter import MessageCodec, MessageError
 from aerowire.codegen.sbe.reader import load_message_schema
-from tests.codegen.sbe.packages import import_native
+from tests.codegen.sbe.packages import Both, import_native
 from tests.codegen.sbe.writing import schema
 
 TYPES = """<composite name="Point"><type name="x" primitiveType="int32"/></composite>
@@ -29,11 +29,8 @@ MESSAGES = """<sbe:message name="Shape" id="1"><field name="name" id="1" type="N
 
 
 @pytest.fixture(scope="module")
-def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[ModuleType, ModuleType]:
-    """The Python package and the compiled module."""
-    folder: Path = tmp_path_factory.mktemp("shapes")
-    (folder / "shapes.xml").write_text(schema(TYPES, MESSAGES))
-    return import_native(folder / "shapes.xml", folder)
+def both(tmp_path_factory: pytest.TempPathFactory) -> Both:
+    return import_native(schema(TYPES, MESSAGES), tmp_path_factory.mktemp("shapes"))
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +41,7 @@ def codec(tmp_path_factory: pytest.TempPathFactory) -> MessageCodec:
 
 
 @pytest.fixture(params=["python", "native"])
-def shapes(request: pytest.FixtureRequest, both: tuple[ModuleType, ModuleType]) -> ModuleType:
+def shapes(request: pytest.FixtureRequest, both: Both) -> ModuleType:
     return both[request.param == "native"]
 
 

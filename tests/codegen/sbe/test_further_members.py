@@ -10,9 +10,8 @@ from types import ModuleType
 import pytest
 
 from aerowire.codegen.sbe.interpreter import JsonCodec
-from aerowire.codegen.sbe.ir import MessageSchema
 from aerowire.codegen.sbe.reader import load_message_schema
-from tests.codegen.sbe.packages import import_native
+from tests.codegen.sbe.packages import Both, import_native
 
 # Members in front of, between and behind those that are asked for; the header's stand in another order than usual.
 SCHEMA = """<?xml version="1.0" encoding="UTF-8"?>
@@ -36,22 +35,12 @@ KEPT = struct.pack(LAYOUT, 0xFFFF, 1, 1, 0xFF, 3, 7, 0xFFFF_FFFF, 5, 1, 0xFF, 1,
 
 
 @pytest.fixture(scope="module")
-def schema(tmp_path_factory: pytest.TempPathFactory) -> MessageSchema:
-    file: Path = tmp_path_factory.mktemp("more") / "more.xml"
-    file.write_text(SCHEMA)
-    return load_message_schema(file)
-
-
-@pytest.fixture(scope="module")
-def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[ModuleType, ModuleType]:
-    """The Python package and the compiled module."""
-    folder: Path = tmp_path_factory.mktemp("more")
-    (folder / "more.xml").write_text(SCHEMA)
-    return import_native(folder / "more.xml", folder)
+def both(tmp_path_factory: pytest.TempPathFactory) -> Both:
+    return import_native(SCHEMA, tmp_path_factory.mktemp("more"))
 
 
 @pytest.fixture(params=["python", "native"])
-def codecs(request: pytest.FixtureRequest, both: tuple[ModuleType, ModuleType]) -> ModuleType:
+def codecs(request: pytest.FixtureRequest, both: Both) -> ModuleType:
     return both[request.param == "native"]
 
 
@@ -89,15 +78,13 @@ TOLD = struct.pack("<HHHBHI B HBBH HB", 0, 1, 1, 0, 3, 0, 5, 1, 0, 0, 0, 0, 0)
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[ModuleType, ModuleType]:
+def told(tmp_path_factory: pytest.TempPathFactory) -> Both:
     """Codecs of a schema of id 7 whose headers have the constant 9, and take no bytes for it."""
-    folder: Path = tmp_path_factory.mktemp("told")
-    (folder / "told.xml").write_text(CONSTANT)
-    return import_native(folder / "told.xml", folder, "flyweights,native,dtypes,scapy,wireshark")
+    return import_native(CONSTANT, tmp_path_factory.mktemp("told"), "flyweights,native,dtypes,scapy,wireshark")
 
 
 @pytest.mark.parametrize("which", [0, 1])
-def test_a_constant_schema_id_is_any_schema_s(told: tuple[ModuleType, ModuleType], which: int) -> None:
+def test_a_constant_schema_id_is_any_schema_s(told: Both, which: int) -> None:
     codecs = told[which]
     record = codecs.Sent(x=5)
     assert record.encode() == TOLD
@@ -106,7 +93,7 @@ def test_a_constant_schema_id_is_any_schema_s(told: tuple[ModuleType, ModuleType
     assert codecs.SentDecoder.SBE_SCHEMA_ID == 7
 
 
-def test_the_other_readers_take_it_too(told: tuple[ModuleType, ModuleType], tmp_path: Path) -> None:
+def test_the_other_readers_take_it_too(told: Both, tmp_path: Path) -> None:
     name = told[0].__name__
     layers, dtypes = import_module(f"{name}.scapy"), import_module(f"{name}.dtypes")
     assert layers.dissect(TOLD + TOLD).layers() == [layers.MessageHeader, layers.Sent] * 2
@@ -117,7 +104,8 @@ def test_the_other_readers_take_it_too(told: tuple[ModuleType, ModuleType], tmp_
     assert codec.encode(codec.decode(TOLD)[0]) == TOLD
 
 
-def test_json_keeps_them(schema: MessageSchema) -> None:
-    codec = JsonCodec(schema)
+def test_json_keeps_them(tmp_path: Path) -> None:
+    (tmp_path / "more.xml").write_text(SCHEMA)
+    codec = JsonCodec(load_message_schema(tmp_path / "more.xml"))
     values, _ = codec.decode(KEPT)
     assert codec.encode(values) == KEPT

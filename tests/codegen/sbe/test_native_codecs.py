@@ -6,12 +6,9 @@ import ast
 import copy
 import dataclasses
 import pickle
-import sys
-from collections.abc import Callable, Iterator
-from importlib import import_module
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -20,36 +17,25 @@ from aerowire.codegen.main import main
 from aerowire.codegen.sbe.ir import MessageSchema
 from aerowire.codegen.sbe.native import build
 from aerowire.codegen.sbe.reader import load_message_schema
-from tests.codegen.sbe.conftest import SCHEMAS
+from tests.codegen.sbe.packages import SCHEMAS, Both, import_native
 from tests.codegen.sbe.plain_messages import Writer
-
-PACKAGE = "compiled_trading"
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A package with compiled codecs, big-endian, as bytes are then turned round on most machines."""
-    made = tmp_path_factory.mktemp("native") / PACKAGE
-    file = made.parent / "trading.xml"
-    file.write_text((SCHEMAS / "trading.xml").read_text().replace("littleEndian", "bigEndian"))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CFLAGS", "-O0")
-        command = ["generate", str(file), "--out", str(made.parent), "--package", PACKAGE, "--target", "flyweights,native", "--native"]
-        assert main(command) == 0
-    return made
+    return tmp_path_factory.mktemp("native")
 
 
 @pytest.fixture(scope="module")
-def schema(folder: Path) -> MessageSchema:
-    return load_message_schema(folder.parent / "trading.xml")
+def both(folder: Path) -> Both:
+    """Codecs of big-endian messages, as bytes are then turned round on most machines."""
+    return import_native((SCHEMAS / "trading.xml").read_text().replace("littleEndian", "bigEndian"), folder)
 
 
 @pytest.fixture(scope="module")
-def both(folder: Path) -> Iterator[tuple[ModuleType, ModuleType]]:
-    """The Python package and the compiled module."""
-    sys.path.insert(0, str(folder.parent))
-    yield import_module(PACKAGE), import_module(f"{PACKAGE}.native")
-    sys.path.remove(str(folder.parent))
+def schema(both: Both, folder: Path) -> MessageSchema:
+    assert both
+    return load_message_schema(folder / "schema.xml")
 
 
 def outcome(call: Callable[[], object]) -> str:
@@ -69,7 +55,7 @@ def messages(schema: MessageSchema, seed: int, count: int, versions: tuple[int, 
 
 
 @pytest.mark.parametrize("versions", [(2,), (0, 1, 3)])
-def test_data_classes_read_alike(both: tuple[ModuleType, ModuleType], schema: MessageSchema, versions: tuple[int, ...]) -> None:
+def test_data_classes_read_alike(both: Both, schema: MessageSchema, versions: tuple[int, ...]) -> None:
     python, native = both
     for raw in messages(schema, 31, 120, versions):
         ours, theirs = native.Order.decode(raw), python.Order.decode(raw)
@@ -80,7 +66,7 @@ def test_data_classes_read_alike(both: tuple[ModuleType, ModuleType], schema: Me
         assert repr(native.decode(raw)) == repr(theirs)
 
 
-def test_any_buffer_and_offset(both: tuple[ModuleType, ModuleType], schema: MessageSchema) -> None:
+def test_any_buffer_and_offset(both: Both, schema: MessageSchema) -> None:
     _, native = both
     (raw,) = messages(schema, 32, 1)
     expected = repr(native.Order.decode(raw))
@@ -91,7 +77,7 @@ def test_any_buffer_and_offset(both: tuple[ModuleType, ModuleType], schema: Mess
     assert bytes(written[7 : 7 + length]) == native.Order.decode(raw).encode()
 
 
-def test_flyweights_read_and_write_alike(both: tuple[ModuleType, ModuleType], schema: MessageSchema) -> None:
+def test_flyweights_read_and_write_alike(both: Both, schema: MessageSchema) -> None:
     python, native = both
     for raw in messages(schema, 33, 20, (1, 2)):
         ours, theirs = (module.OrderDecoder().wrap_and_apply_header(raw) for module in both)
@@ -107,7 +93,7 @@ def test_flyweights_read_and_write_alike(both: tuple[ModuleType, ModuleType], sc
     assert buffers[0] == buffers[1]
 
 
-def test_damage_is_told_alike(both: tuple[ModuleType, ModuleType], schema: MessageSchema) -> None:
+def test_damage_is_told_alike(both: Both, schema: MessageSchema) -> None:
     random = Random(34)
     told = set()
     for raw in messages(schema, 34, 300, (1, 2)):
@@ -160,7 +146,7 @@ def test_damage_is_told_alike(both: tuple[ModuleType, ModuleType], schema: Messa
         ("greeting", "x" * 255),
     ],
 )
-def test_values_are_written_or_refused_alike(both: tuple[ModuleType, ModuleType], schema: MessageSchema, name: str, value: object) -> None:
+def test_values_are_written_or_refused_alike(both: Both, schema: MessageSchema, name: str, value: object) -> None:
     (raw,) = messages(schema, 35, 1)
     outcomes = []
     for module in both:
@@ -170,7 +156,7 @@ def test_values_are_written_or_refused_alike(both: tuple[ModuleType, ModuleType]
     assert outcomes[1] == outcomes[0]
 
 
-def test_long_messages_outgrow_the_first_room(both: tuple[ModuleType, ModuleType], schema: MessageSchema) -> None:
+def test_long_messages_outgrow_the_first_room(both: Both, schema: MessageSchema) -> None:
     (raw,) = messages(schema, 36, 1)
     encoded = []
     for module in both:
@@ -182,7 +168,7 @@ def test_long_messages_outgrow_the_first_room(both: tuple[ModuleType, ModuleType
     assert encoded[0] == encoded[1]
 
 
-def test_data_classes_behave_as_such(both: tuple[ModuleType, ModuleType], schema: MessageSchema) -> None:
+def test_data_classes_behave_as_such(both: Both, schema: MessageSchema) -> None:
     python, native = both
     leg = native.OrderLegs(quantity=5, note=None)
     assert repr(leg) == repr(python.OrderLegs(quantity=5, note=None))
@@ -206,7 +192,7 @@ def test_data_classes_behave_as_such(both: tuple[ModuleType, ModuleType], schema
     assert native.Order.decode(messages(schema, 37, 1)[0]).unit == -9
 
 
-def test_a_subclass_is_what_it_decodes(both: tuple[ModuleType, ModuleType], schema: MessageSchema) -> None:
+def test_a_subclass_is_what_it_decodes(both: Both, schema: MessageSchema) -> None:
     _, native = both
     kind: Any = type("MyOrder", (native.Order,), {})
     (raw,) = messages(schema, 38, 1)
@@ -214,9 +200,9 @@ def test_a_subclass_is_what_it_decodes(both: tuple[ModuleType, ModuleType], sche
     assert kind.decode(raw).encode() == native.Order.decode(raw).encode()
 
 
-def test_stub_names_what_the_module_has(both: tuple[ModuleType, ModuleType], folder: Path) -> None:
+def test_stub_names_what_the_module_has(both: Both) -> None:
     _, native = both
-    tree = ast.parse((folder / "native.pyi").read_text())
+    tree = ast.parse(Path(str(native.__file__)).with_name("native.pyi").read_text())
     for node in tree.body:
         if isinstance(node, ast.ClassDef):
             methods = [one.name for one in node.body if isinstance(one, ast.FunctionDef)]
@@ -227,9 +213,9 @@ def test_stub_names_what_the_module_has(both: tuple[ModuleType, ModuleType], fol
             assert callable(getattr(native, node.name))
 
 
-def test_compiles_what_is_stale_only(folder: Path, both: tuple[ModuleType, ModuleType]) -> None:
-    assert both
-    assert not build.compile_module(folder / "native.pyx", f"{PACKAGE}.native")
+def test_compiles_what_is_stale_only(both: Both) -> None:
+    _, native = both
+    assert not build.compile_module(Path(str(native.__file__)).with_name("native.pyx"), native.__name__)
 
 
 def test_command_wants_flyweights_to_compile(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -297,7 +283,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("name", "value"), REFUSED)
-def test_a_refused_value_changes_nothing(both: tuple[ModuleType, ModuleType], schema: MessageSchema, name: str, value: object) -> None:
+def test_a_refused_value_changes_nothing(both: Both, schema: MessageSchema, name: str, value: object) -> None:
     (raw,) = messages(schema, 41, 1)
     for module in both:
         buffer = bytearray(raw)
@@ -312,7 +298,7 @@ def test_a_refused_value_changes_nothing(both: tuple[ModuleType, ModuleType], sc
     [("", "number", "x"), ("owner", "initial", "€"), ("owner", "shares", [1, 300]), ("", "preferred", 999), ("limit", "mantissa", 1 << 63)],
 )
 def test_a_composite_of_which_one_member_is_refused_changes_nothing(
-    both: tuple[ModuleType, ModuleType], schema: MessageSchema, where: str, name: str, value: object
+    both: Both, schema: MessageSchema, where: str, name: str, value: object
 ) -> None:
     (raw,) = messages(schema, 42, 1)
     for module in both:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.codegen.sbe.packages import import_native
+from tests.codegen.sbe.packages import Both, import_native
 from tests.codegen.sbe.writing import schema
 
 TYPES = """<type name="Row" primitiveType="float" length="20"/><type name="Code" primitiveType="char" length="6"/>
@@ -20,16 +20,12 @@ MESSAGES = """<sbe:message name="Plain" id="1"><field name="row" id="1" type="Ro
 PADDING = 500_000
 VERSION = '<type name="version" primitiveType="uint16"/>'
 
-Both = tuple[ModuleType, ModuleType]
-
 
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory) -> Both:
     """The Python package and the compiled module, of a header that is longer than any short message."""
-    folder = tmp_path_factory.mktemp("edges")
     padded = schema(TYPES, MESSAGES).replace(VERSION, f'{VERSION}<type name="pad" primitiveType="char" length="{PADDING}"/>')
-    (folder / "edges.xml").write_text(padded)
-    return import_native(folder / "edges.xml", folder)
+    return import_native(padded, tmp_path_factory.mktemp("edges"))
 
 
 def plain(module: ModuleType, **values: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from aerowire.codegen.sbe.native.words import WORDS, respelt
-from tests.codegen.sbe.packages import import_native
+from tests.codegen.sbe.packages import Both, import_native
 from tests.codegen.sbe.writing import schema
 
 # Words of Cython, of C, macros that C compilers and headers define, and what is none of them.
@@ -53,8 +53,6 @@ TYPES = """<composite name="NULL"><type name="char" primitiveType="uint8"/><type
 <enum name="IF" encodingType="uint8"><validValue name="ELSE">1</validValue><validValue name="char">2</validValue></enum>
 <set name="ELIF" encodingType="uint8"><choice name="DEF">1</choice></set>"""
 
-Both = tuple[ModuleType, ModuleType]
-
 
 def message() -> str:
     fields = "".join(f'<field name="{name}" id="{at}" type="uint8"/>' for at, name in enumerate(NAMES, 1))
@@ -68,9 +66,7 @@ def message() -> str:
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory) -> Both:
     """The Python package and the compiled module."""
-    folder = tmp_path_factory.mktemp("names")
-    (folder / "names.xml").write_text(schema(TYPES, message()))
-    return import_native(folder / "names.xml", folder)
+    return import_native(schema(TYPES, message()), tmp_path_factory.mktemp("names"))
 
 
 def made(module: ModuleType) -> Any:

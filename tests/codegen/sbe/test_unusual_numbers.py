@@ -20,8 +20,7 @@ MESSAGE = """<message name="M" id="1"><field name="up" id="1" type="Up"/><field 
 
 
 def test_every_target_spells_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "own.xml").write_text(schema(TYPES, MESSAGE))
-    package, native = import_native(tmp_path / "own.xml", tmp_path, "flyweights,dtypes,arrow,scapy")
+    package, native = import_native(schema(TYPES, MESSAGE), tmp_path, "flyweights,dtypes,arrow,scapy")
     for module in (package, native):
         for up, down in ((None, 1.5), (2.5, None), (None, None)):
             message = module.M(up=up, down=down).encode()

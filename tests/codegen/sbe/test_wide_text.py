@@ -51,17 +51,16 @@ def name_of(encoding: str) -> str:
 @pytest.fixture(scope="module")
 def ways(tmp_path_factory: pytest.TempPathFactory) -> Ways:
     folder = tmp_path_factory.mktemp("wide")
-    file = folder / "wide.xml"
     types = "".join(types_of(one).replace("-", "") for one in ENCODINGS)
     for one in ENCODINGS:
         types = types.replace(f'characterEncoding="{one.replace("-", "")}"', f'characterEncoding="{one}"')
-    file.write_text(schema(types, "".join(message_of(number, one) for number, one in enumerate(ENCODINGS)).replace("-", "")))
-    python, native = import_native(file, folder, "flyweights,native,arrow")
+    messages = "".join(message_of(number, one) for number, one in enumerate(ENCODINGS)).replace("-", "")
+    python, native = import_native(schema(types, messages), folder, "flyweights,native,arrow")
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(folder))
         tables = {one.layout.name: one for one in import_module(f"{python.__name__}.arrow").MESSAGES.values()}
         refusals = (python.SbeError, MessageError, import_module(f"{python.__name__}._columns").ColumnsError)
-    codec = MessageCodec(load_message_schema(file))
+    codec = MessageCodec(load_message_schema(folder / "schema.xml"))
 
     def interpreted(_: str, raw: bytes) -> Row:
         values = codec.decode(raw).values
