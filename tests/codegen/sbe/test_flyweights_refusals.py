@@ -1,4 +1,7 @@
-"""A data class writes what its fields can hold, and says of everything else which field it was and what was expected."""
+"""Data classes and encoders write what fields can hold, and refuse everything else: they say which field it was and what was expected.
+
+An encoder writes a value whole or not at all.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +22,19 @@ TYPES = """<composite name="Point"><type name="x" primitiveType="int32"/></compo
 <type name="Wide" primitiveType="char" length="8" characterEncoding="UTF-16LE"/>
 <type name="Row" primitiveType="int16" length="3"/><type name="Maybe" primitiveType="int16" length="3" presence="optional"/>
 <type name="Digest" primitiveType="uint8" length="4"/>
+<enum name="Side" encodingType="char"><validValue name="BUY">B</validValue></enum>
+<enum name="Kind" encodingType="uint16"><validValue name="ONE">1</validValue></enum>
+<composite name="Pair"><type name="left" primitiveType="uint8"/><type name="right" primitiveType="uint16"/></composite>
 <composite name="blob"><type name="length" primitiveType="uint16"/><type name="varData" primitiveType="uint8" length="0"/></composite>"""
-MESSAGES = """<sbe:message name="Shape" id="1"><field name="name" id="1" type="Name"/><field name="wide" id="2" type="Wide"/>
+SCALARS = {"u8": "uint8", "u64": "uint64", "f32": "float", "letter": "char", "side": "Side", "kind": "Kind", "pair": "Pair", "row": "Row"}
+SCALAR_FIELDS = "".join(f'<field name="{name}" id="{number}" type="{kind}"/>' for number, (name, kind) in enumerate(SCALARS.items(), 1))
+MESSAGES = f"""<sbe:message name="Shape" id="1"><field name="name" id="1" type="Name"/><field name="wide" id="2" type="Wide"/>
 <field name="row" id="3" type="Row"/><field name="maybe" id="4" type="Maybe"/><field name="centre" id="5" type="Point"/>
 <group name="corners" id="6"><field name="at" id="7" type="Point"/></group></sbe:message>
 <sbe:message name="Empties" id="2"><group name="first" id="1"/><group name="second" id="2"/></sbe:message>
 <sbe:message name="Blob" id="3"><field name="digest" id="1" type="Digest"/><group name="parts" id="2">
-<data name="raw" id="3" type="blob"/><data name="text" id="4" type="varString"/></group></sbe:message>"""
+<data name="raw" id="3" type="blob"/><data name="text" id="4" type="varString"/></group></sbe:message>
+<sbe:message name="Scalars" id="4">{SCALAR_FIELDS}<data name="raw" id="9" type="blob"/></sbe:message>"""
 
 
 @pytest.fixture(scope="module")
@@ -177,3 +186,59 @@ def test_the_interpreter_names_released_views(codec: MessageCodec) -> None:
         codec.decode(released)
     with pytest.raises(MessageError, match=r"^Blob\.parts\[0\]\.raw: is released"):
         codec.encode("Blob", {"digest": [1, 2, 3, 4], "parts": [{"raw": released, "text": ""}]})
+
+
+def test_a_refused_value_changes_nothing(shapes: ModuleType) -> None:
+    encoder = shapes.ScalarsEncoder().wrap(buffer := bytearray(64))
+    encoder.u8, encoder.u64, encoder.f32, encoder.letter, encoder.row = 5, 7, 1.5, "x", (1, 2, 3)
+    encoder.side, encoder.kind, encoder.pair = shapes.Side.BUY, shapes.Kind.ONE, shapes.Pair(left=1, right=2)
+    kept = bytes(buffer)
+    half = shapes.Pair(left=9, right=99_999)
+    refused = [
+        *[("u8", value) for value in (300, -1, None, "x", 1.5)],
+        *[("u64", value) for value in (-1, 1 << 64, None, "x")],
+        *[("f32", value) for value in (1e300, None, "x")],
+        *[("letter", value) for value in ("€", "ab", "", 5)],
+        *[("side", value) for value in ("x", 300, None)],
+        *[("kind", value) for value in ("x", 70_000, None)],
+        *[("row", value) for value in ((1, 70_000, 3), (1, 2), None, "abc")],
+        *[("pair", value) for value in (half, None, 5)],
+    ]
+    for name, value in refused:
+        with pytest.raises(shapes.SbeError, match=rf"^Scalars\.{name}"):
+            setattr(encoder, name, value)
+        assert bytes(buffer) == kept, (name, value)
+
+
+def test_an_encoder_without_a_buffer_says_so(shapes: ModuleType) -> None:
+    expected = r"nothing is wrapped: expected wrap\(\) or wrap_and_apply_header\(\) .*, found no buffer$"
+    for name, value in (("u8", 1), ("u64", 1), ("row", (1, 2, 3)), ("raw", b"x")):
+        with pytest.raises(shapes.SbeError, match=rf"^Scalars\.{name}: {expected}"):
+            setattr(shapes.ScalarsEncoder(), name, value)
+    with pytest.raises(shapes.SbeError, match=rf"^Shape\.corners: {expected}"):
+        shapes.ShapeEncoder().corners(2)
+
+
+def test_text_is_no_value_of_raw_data(shapes: ModuleType) -> None:
+    encoder = shapes.ScalarsEncoder().wrap(bytearray(64))
+    with pytest.raises(shapes.SbeError, match=r"^Scalars\.raw: the value cannot be written: expected bytes, found 'abc'$"):
+        encoder.raw = "abc"
+
+
+def test_a_list_of_numbers_goes_into_a_dict(shapes: ModuleType) -> None:
+    assert shape(shapes, row=[7, 8, 9]).to_dict()["row"] == [7, 8, 9]
+
+
+def test_a_negative_offset_is_named(shapes: ModuleType) -> None:
+    with pytest.raises(shapes.SbeError, match=r"^Shape: the offset is negative: expected at least 0 and \d+ bytes from there, found -5$"):
+        shapes.ShapeDecoder().wrap(bytes(64), -5)
+
+
+def test_a_group_gives_its_entries_to_next(shapes: ModuleType) -> None:
+    corners = shapes.ShapeEncoder().wrap(bytearray(128)).corners(2)
+    next(corners).at = shapes.Point(x=1)
+    next(corners).at = shapes.Point(x=2)
+    with pytest.raises(StopIteration):
+        next(corners)
+    with pytest.raises(shapes.SbeError, match="there are no more entries to write"):
+        corners.next()
