@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ast
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,9 +14,7 @@ from aerowire.codegen.sbe.native.package import native_files
 from aerowire.codegen.sbe.reader import load_message_schema
 from aerowire.codegen.sbe.targets.python_text import laid_out, mapping
 from tests.codegen.sbe.nasty import nasty_schema
-
-ROOT = Path(__file__).resolve().parents[3]
-OURS = (f"--config={ROOT / 'pyproject.toml'}", "--config=extend-exclude=[]")
+from tests.codegen.sbe.running import OURS, run
 
 
 @pytest.fixture(scope="module")
@@ -33,13 +29,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def run(folder: Path, *arguments: str) -> None:
-    done = subprocess.run([sys.executable, "-m", *arguments], cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
 def test_it_is_formatted(folder: Path) -> None:
-    run(folder, "ruff", "format", "--check", "--diff", *OURS, "nasty")
+    run(folder, "-m", "ruff", "format", "--check", "--diff", *OURS, "nasty")
 
 
 # A reader of a whole message has a statement or more for each field, and a schema may be in any alphabet.
@@ -51,11 +42,11 @@ EXCEPT = ("--exclude=native.pyi", f"--per-file-ignores={','.join(f'{name}:E501' 
 
 @pytest.mark.parametrize("rules", [(*OURS, SCHEMA_S_OWN, *EXCEPT), ("--isolated", SCHEMA_S_OWN, "--exclude=native.pyi,_arrow.py")])
 def test_it_has_no_findings(folder: Path, rules: tuple[str, ...]) -> None:
-    run(folder, "ruff", "check", "--no-cache", "--ignore-noqa", *rules, "nasty")
+    run(folder, "-m", "ruff", "check", "--no-cache", "--ignore-noqa", *rules, "nasty")
 
 
 def test_it_is_typed(folder: Path) -> None:
-    run(folder, "mypy", "--strict", "--config-file", os.devnull, "--no-incremental", "-p", "nasty")
+    run(folder, "-m", "mypy", "--strict", "--config-file", os.devnull, "--no-incremental", "-p", "nasty")
 
 
 def test_what_linters_do_not_read_has_no_long_lines_either(folder: Path) -> None:
@@ -65,7 +56,7 @@ def test_what_linters_do_not_read_has_no_long_lines_either(folder: Path) -> None
 
 
 def test_the_stub_of_compiled_codecs_has_only_the_findings_that_it_names(folder: Path) -> None:
-    run(folder, "ruff", "check", "--no-cache", *OURS, SCHEMA_S_OWN, "nasty/native.pyi")
+    run(folder, "-m", "ruff", "check", "--no-cache", *OURS, SCHEMA_S_OWN, "nasty/native.pyi")
 
 
 @pytest.mark.parametrize("text", [' it\'s "x"  ' * 40, "one\nor  other " * 30, "w" * 300, "größe \\" * 50, "a" * 120 + " b" * 9])

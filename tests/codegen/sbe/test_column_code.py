@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +10,7 @@ from aerowire.codegen.sbe.ir import MessageSchema
 from aerowire.codegen.sbe.placement import Placement
 from aerowire.codegen.sbe.targets.arrow import ArrowMessageTarget
 from aerowire.codegen.sbe.targets.dtypes import DtypesMessageTarget
+from tests.codegen.sbe.running import run
 
 RULES = "E,F,W,I,B,UP,SIM,RUF,N,C4,RET,PTH,ARG"
 
@@ -23,9 +22,7 @@ def test_code_is_clean(trading: MessageSchema, tmp_path: Path, command: tuple[st
             file = tmp_path / path
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text)
-    ruff = [sys.executable, "-m", "ruff", *command, "--isolated", "--line-length", "140", "--no-cache", str(tmp_path)]
-    done = subprocess.run(ruff, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    run(tmp_path, "-m", "ruff", *command, "--isolated", "--line-length", "140", "--no-cache", ".")
 
 
 def test_code_is_the_same_each_time(trading: MessageSchema) -> None:

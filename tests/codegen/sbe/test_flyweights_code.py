@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from aerowire.codegen.main import main
 from tests.codegen.sbe.packages import SCHEMAS, garage, write_package
+from tests.codegen.sbe.running import OURS, ROOT, run
 from tests.codegen.sbe.writing import schema
 
-ROOT = Path(__file__).resolve().parents[3]
 USER = """
 from garage import Car, CarDecoder, CarEncoder, Colour, SbeError, decode, decoder_of
 
@@ -138,14 +136,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def run(folder: Path, *arguments: str, **environment: str) -> str:
-    done = subprocess.run(
-        [sys.executable, *arguments], cwd=folder, env={**os.environ, **environment}, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
 def test_the_code_and_what_uses_it_pass_strict_typing(folder: Path) -> None:
     (folder / "user.py").write_text(USER)
     told = run(folder, "-m", "mypy", "--strict", "--config-file", os.devnull, "--no-incremental", "user.py", "garage")
@@ -153,10 +143,9 @@ def test_the_code_and_what_uses_it_pass_strict_typing(folder: Path) -> None:
 
 
 def test_the_code_is_formatted_and_has_no_findings(folder: Path) -> None:
-    ours = (f"--config={ROOT / 'pyproject.toml'}", "--config=extend-exclude=[]")
-    run(folder, "-m", "ruff", "format", "--check", *ours, "garage")
+    run(folder, "-m", "ruff", "format", "--check", *OURS, "garage")
     # A reader of a whole message has a statement or more for each field.
-    run(folder, "-m", "ruff", "check", "--no-cache", "--ignore-noqa", *ours, "--extend-ignore=PLR0912,PLR0915", "garage")
+    run(folder, "-m", "ruff", "check", "--no-cache", "--ignore-noqa", *OURS, "--extend-ignore=PLR0912,PLR0915", "garage")
     run(folder, "-m", "ruff", "check", "--no-cache", "--ignore-noqa", "--isolated", "garage")
 
 
@@ -170,17 +159,15 @@ def test_long_names_are_wrapped_as_the_formatter_does(tmp_path: Path) -> None:
     message += '<message name="WarehouseReconciliationTotals" id="2"/><message name="WarehouseReconciliationDetail" id="3"/>'
     (tmp_path / "long.xml").write_text(schema(types, message))
     assert main(["generate", str(tmp_path / "long.xml"), "--out", str(tmp_path), "--package", "long", "--target", "flyweights"]) == 0
-    ours = (f"--config={ROOT / 'pyproject.toml'}", "--config=extend-exclude=[]")
-    run(tmp_path, "-m", "ruff", "format", "--check", *ours, "long")
+    run(tmp_path, "-m", "ruff", "format", "--check", *OURS, "long")
 
 
 def test_the_project_s_own_code_has_no_findings() -> None:
-    ours = ("--config=pyproject.toml", "--config=extend-exclude=[]")
     folder = ROOT / "generated/aerowire/codecs/flyweights"
     packages = [str(path) for path in sorted(folder.iterdir()) if path.is_dir() and path.name != "__pycache__"]
     assert len(packages) > 5
-    run(ROOT, "-m", "ruff", "format", "--check", *ours, *packages)
-    for rules in (ours, ("--isolated",)):
+    run(ROOT, "-m", "ruff", "format", "--check", *OURS, *packages)
+    for rules in (OURS, ("--isolated",)):
         run(ROOT, "-m", "ruff", "check", "--no-cache", "--ignore-noqa", *rules, *packages)
 
 
