@@ -11,6 +11,7 @@ from types import ModuleType
 
 import pytest
 
+from aerowire.codegen.output import write_files
 from aerowire.codegen.sbe.ir import MessageSchema
 from aerowire.codegen.sbe.placement import Placement
 from aerowire.codegen.sbe.reader import load_message_schema
@@ -37,10 +38,7 @@ def generate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Generate]:
 
     def generated(schema: MessageSchema, target: str) -> ModuleType:
         package = f"generated_{target}_{next(_number)}"
-        for path, text in MESSAGE_TARGETS[target].render(schema, Placement(package)).items():
-            file = folder / path
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text)
+        write_files(folder, MESSAGE_TARGETS[target].render(schema, Placement(package)), is_complete=False)
         return import_module(f"{package}.{target}")
 
     yield generated

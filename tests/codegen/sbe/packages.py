@@ -11,6 +11,7 @@ from types import ModuleType
 import pytest
 
 from aerowire.codegen.main import main
+from aerowire.codegen.output import write_files
 from aerowire.codegen.sbe.ir import MessageSchema
 from aerowire.codegen.sbe.placement import Placement
 from aerowire.codegen.sbe.reader import load_message_schema
@@ -21,13 +22,9 @@ Both = tuple[ModuleType, ModuleType]  # of one schema: the Python package, and t
 _number = itertools.count()
 
 
-def write_package(schema: MessageSchema, folder: Path, name: str) -> Path:
-    """Write the package into a folder; returns the package's own."""
-    for path, text in MessageFlyweightsTarget().render(schema, Placement(name)).items():
-        file = folder / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
-    return folder / name
+def write_package(schema: MessageSchema, folder: Path, name: str) -> None:
+    """Write the package into a folder."""
+    write_files(folder, MessageFlyweightsTarget().render(schema, Placement(name)), is_complete=False)
 
 
 def import_package(schema: MessageSchema, folder: Path) -> ModuleType:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from aerowire.codegen.output import write_files
 from aerowire.codegen.sbe.ir import MessageSchema
 from aerowire.codegen.sbe.placement import Placement
 from aerowire.codegen.sbe.targets.arrow import ArrowMessageTarget
@@ -18,10 +19,7 @@ RULES = "E,F,W,I,B,UP,SIM,RUF,N,C4,RET,PTH,ARG"
 @pytest.mark.parametrize("command", [("check", "--select", RULES), ("format", "--check")])
 def test_code_is_clean(trading: MessageSchema, tmp_path: Path, command: tuple[str, ...]) -> None:
     for target in (DtypesMessageTarget(), ArrowMessageTarget()):
-        for path, text in target.render(trading, Placement("own.trading")).items():
-            file = tmp_path / path
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text)
+        write_files(tmp_path, target.render(trading, Placement("own.trading")), is_complete=False)
     run(tmp_path, "-m", "ruff", *command, "--isolated", "--line-length", "140", "--no-cache", ".")
 
 

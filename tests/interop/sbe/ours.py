@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 from unittest.mock import patch
 
+from aerowire.codegen.output import write_files
 from aerowire.codegen.sbe.interpreter import MessageCodec
 from aerowire.codegen.sbe.ir import Block, Composite, Field, Member, Message, Named, Presence
 from aerowire.codegen.sbe.naming import class_names, property_names
@@ -56,10 +57,7 @@ class Package:
         files = MessageFlyweightsTarget().render(self.schema, place)
         if is_compiled:
             files |= {f"{self.name}/{name}": text for name, text in native_files(self.schema, support_name(place)).items()}
-        for path, text in files.items():
-            file = schema.parent / path
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text, encoding="utf-8")
+        write_files(schema.parent, files, is_complete=False)
         if is_compiled:
             with patch.dict(os.environ, CFLAGS="-O0"):
                 compile_module(schema.parent / self.name / f"{MODULE}.pyx", f"{self.name}.{MODULE}")
