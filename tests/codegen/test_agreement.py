@@ -17,7 +17,6 @@ from aerowire.codegen.names import snake, upper
 from aerowire.codegen.project import Project
 
 GENERATED = Path(__file__).resolve().parents[2] / "generated"
-PACKAGES = ("transport", "logbuffer", "cnc", "commands")
 ROUNDS = 20
 Draw = Callable[[Struct], dict[str, Any]]
 
@@ -30,12 +29,16 @@ def probe_source(project: Project) -> str:
     for schema in project.schemas:
         for struct in schema.structs:
             module, name = f"{schema.package}_", snake(struct.name)
-            lines += [f"def {schema.package}_read_{name}(const uint8_t[::1] data):", "    cdef const uint8_t* p = &data[0]", "    return {"]
+            lines += [
+                f"def {schema.package}_read_{name}(bytearray data):",
+                "    cdef const uint8_t* p = <uint8_t*><char*>data",
+                "    return {",
+            ]
             for field in struct.fields:
                 one = f"{module}.{name}_{field.name}"
                 many = f"tuple([{one}_at(p, i) for i in range({field.count})])"
                 lines.append(f"        {field.name!r}: {f'{one}(p)' if field.count is None else many},")
-            lines += ["    }", f"def {schema.package}_write_{name}(uint8_t[::1] data, values):", "    cdef uint8_t* p = &data[0]"]
+            lines += ["    }", f"def {schema.package}_write_{name}(bytearray data, values):", "    cdef uint8_t* p = <uint8_t*><char*>data"]
             for field in struct.fields:
                 setter = f"{module}.{name}_set_{field.name}"
                 if field.count is None:

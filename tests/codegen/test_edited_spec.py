@@ -40,8 +40,8 @@ NATIVE = """
 from aerowire.codecs.native.transport cimport SETUP_MTU_OFFSET, setup_mtu, setup_set_mtu, setup_term_length
 from libc.stdint cimport uint8_t
 def offset(): return SETUP_MTU_OFFSET
-def read(const uint8_t[::1] data): return setup_mtu(&data[0]), setup_term_length(&data[0])
-def write(uint8_t[::1] data, int value): setup_set_mtu(&data[0], value)
+def read(bytearray data): return setup_mtu(<uint8_t*><char*>data), setup_term_length(<uint8_t*><char*>data)
+def write(bytearray data, int value): setup_set_mtu(<uint8_t*><char*>data, value)
 """
 
 

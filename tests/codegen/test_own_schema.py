@@ -62,11 +62,12 @@ print(json.dumps({
 NATIVE = """
 from libc.stdint cimport uint8_t
 from aerowire.codecs.native.own cimport LEAST, box_set_triple_at, box_triple_at, file_body_offset, file_length, point_set_x, point_x
-def go(uint8_t[::1] data):
-    point_set_x(&data[0], 1.5)
-    x = point_x(&data[0])
-    box_set_triple_at(&data[0], 2, -1)
-    return x, box_triple_at(&data[0], 2), LEAST, file_body_offset(33), file_length(33)
+def go(bytearray data):
+    cdef uint8_t* p = <uint8_t*><char*>data
+    point_set_x(p, 1.5)
+    x = point_x(p)
+    box_set_triple_at(p, 2, -1)
+    return x, box_triple_at(p, 2), LEAST, file_body_offset(33), file_length(33)
 """
 
 

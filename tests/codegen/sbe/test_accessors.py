@@ -28,16 +28,16 @@ def functions(schema: MessageSchema, package: str) -> str:
     order = schema.messages[0]
     columns = [(f"order_{snake_name(one.path)}", f"order_set_{snake_name(one.path)}", one) for one in columns_of(order, schema.byte_order)]
     header = [f"{package}.header_{snake_name(one.path)}(p)" for one in columns_of_header(schema.header, schema.byte_order)]
-    lines = [f"cimport {package}", f"def read_{package}(const unsigned char[::1] raw):"]
-    lines += [f"    cdef const unsigned char* p = &raw[0]\n    head = [{', '.join(header)}]", f"    p += {package}.SBE_HEADER_LENGTH"]
+    lines = [f"cimport {package}", f"def read_{package}(bytes raw):"]
+    lines += [f"    cdef const unsigned char* p = raw\n    head = [{', '.join(header)}]", f"    p += {package}.SBE_HEADER_LENGTH"]
     values = [
         f"[{package}.{get}_at(p, i) for i in range({package}.{get.upper()}_COUNT)]" if is_row(one) else f"{package}.{get}(p)"
         for get, _, one in columns
     ]
-    lines += [f"    return head, [{', '.join(values)}]", f"def copy_{package}(const unsigned char[::1] raw, unsigned char[::1] other):"]
+    lines += [f"    return head, [{', '.join(values)}]", f"def copy_{package}(bytes raw, bytearray other):"]
     lines += [
-        f"    cdef const unsigned char* p = &raw[{package}.SBE_HEADER_LENGTH]",
-        "    cdef unsigned char* q = &other[0]",
+        f"    cdef const unsigned char* p = <const unsigned char*>raw + {package}.SBE_HEADER_LENGTH",
+        "    cdef unsigned char* q = other",
         "    cdef int i",
     ]
     for get, put, one in columns:
