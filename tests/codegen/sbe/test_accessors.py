@@ -20,32 +20,33 @@ from tests.codegen.sbe.conftest import SCHEMAS
 from tests.codegen.sbe.plain_messages import Writer
 from tests.codegen.sbe.writing import schema as written
 
-ORDERS = ("bigEndian",)
+PACKAGE = "big_endian"
+Compiled = tuple[Any, MessageSchema]
 
 
-def functions(schema: MessageSchema, package: str) -> str:
+def functions(schema: MessageSchema) -> str:
     """Cython that reads every value of an Order, and copies every value to a new one."""
     order = schema.messages[0]
     columns = [(f"order_{snake_name(one.path)}", f"order_set_{snake_name(one.path)}", one) for one in columns_of(order, schema.byte_order)]
-    header = [f"{package}.header_{snake_name(one.path)}(p)" for one in columns_of_header(schema.header, schema.byte_order)]
-    lines = [f"cimport {package}", f"def read_{package}(bytes raw):"]
-    lines += [f"    cdef const unsigned char* p = raw\n    head = [{', '.join(header)}]", f"    p += {package}.SBE_HEADER_LENGTH"]
+    header = [f"{PACKAGE}.header_{snake_name(one.path)}(p)" for one in columns_of_header(schema.header, schema.byte_order)]
+    lines = ["# cython: language_level=3", f"cimport {PACKAGE}", "def read(bytes raw):"]
+    lines += [f"    cdef const unsigned char* p = raw\n    head = [{', '.join(header)}]", f"    p += {PACKAGE}.SBE_HEADER_LENGTH"]
     values = [
-        f"[{package}.{get}_at(p, i) for i in range({package}.{get.upper()}_COUNT)]" if is_row(one) else f"{package}.{get}(p)"
+        f"[{PACKAGE}.{get}_at(p, i) for i in range({PACKAGE}.{get.upper()}_COUNT)]" if is_row(one) else f"{PACKAGE}.{get}(p)"
         for get, _, one in columns
     ]
-    lines += [f"    return head, [{', '.join(values)}]", f"def copy_{package}(bytes raw, bytearray other):"]
+    lines += [f"    return head, [{', '.join(values)}]", "def copy(bytes raw, bytearray other):"]
     lines += [
-        f"    cdef const unsigned char* p = <const unsigned char*>raw + {package}.SBE_HEADER_LENGTH",
+        f"    cdef const unsigned char* p = <const unsigned char*>raw + {PACKAGE}.SBE_HEADER_LENGTH",
         "    cdef unsigned char* q = other",
         "    cdef int i",
     ]
     for get, put, one in columns:
-        at = f"for i in range({package}.{get.upper()}_COUNT): {package}.{put}_at(q, i, {package}.{get}_at(p, i))"
-        lines.append(f"    {at}" if is_row(one) else f"    {package}.{put}(q, {package}.{get}(p))")
+        at = f"for i in range({PACKAGE}.{get.upper()}_COUNT): {PACKAGE}.{put}_at(q, i, {PACKAGE}.{get}_at(p, i))"
+        lines.append(f"    {at}" if is_row(one) else f"    {PACKAGE}.{put}(q, {PACKAGE}.{get}(p))")
     numbers = ["SBE_SCHEMA_ID", "ORDER_BLOCK_LENGTH", "TICK_TEMPLATE_ID", "SIDE_SELL", "STATE_PARTLY_FILLED", "OPTIONS_HIDDEN"]
     numbers += ["STATE_NULL_VALUE", f"ORDER_{upper_name('account.limit.mantissa')}_OFFSET", "ORDER_OWNERS_ADDRESSES_BLOCK_LENGTH"]
-    lines.append(f"def numbers_{package}(): return [{', '.join(f'{package}.{one}' for one in numbers)}]")
+    lines.append(f"def numbers(): return [{', '.join(f'{PACKAGE}.{one}' for one in numbers)}]")
     return "\n".join(lines) + "\n"
 
 
@@ -54,32 +55,27 @@ def is_row(column: Column) -> bool:
 
 
 @pytest.fixture(scope="module")
-def compiled(compile_cython: Compile, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, dict[str, MessageSchema]]:
+def compiled(compile_cython: Compile, tmp_path_factory: pytest.TempPathFactory) -> Compiled:
     folder = tmp_path_factory.mktemp("accessors")
-    schemas = {}
-    for order in ORDERS:
-        file = folder / f"{order}.xml"
-        file.write_text((SCHEMAS / "trading.xml").read_text().replace("littleEndian", order))
-        schemas[order] = load_message_schema(file)
-        (folder / f"{order}.pxd").write_text(NativeMessageTarget().render(schemas[order], Placement(order))[f"{order}/native.pxd"])
-    source = "# cython: language_level=3\n" + "".join(functions(schema, order) for order, schema in schemas.items())
-    return compile_cython("message_accessors", source, folder), schemas
+    file = folder / "trading.xml"
+    file.write_text((SCHEMAS / "trading.xml").read_text().replace("littleEndian", "bigEndian"))
+    schema = load_message_schema(file)
+    (folder / f"{PACKAGE}.pxd").write_text(NativeMessageTarget().render(schema, Placement(PACKAGE))[f"{PACKAGE}/native.pxd"])
+    return compile_cython("message_accessors", functions(schema), folder), schema
 
 
-@pytest.mark.parametrize("order", ORDERS)
-def test_accessors_read_and_write(compiled: tuple[Any, dict[str, MessageSchema]], order: str) -> None:
-    module, schemas = compiled
-    schema = schemas[order]
+def test_accessors_read_and_write(compiled: Compiled) -> None:
+    module, schema = compiled
     writer = Writer(schema, Random(21))
     message = schema.messages[0]
     names = [column.path for column in columns_of(message, schema.byte_order)]
     for _ in range(40):
         raw, plain = writer.message(message)
-        head, values = getattr(module, f"read_{order}")(raw)
+        head, values = module.read(raw)
         assert [head[0], *head[3:]] == [schema.version, message.id, schema.id]
         copy = bytearray(message.block_length)
-        getattr(module, f"copy_{order}")(raw, copy)
-        again = getattr(module, f"read_{order}")(bytes(schema.header.size) + copy)[1]
+        module.copy(raw, copy)
+        again = module.read(bytes(schema.header.size) + copy)[1]
         for name, value, copied in zip(names, values, again, strict=True):
             np.testing.assert_equal(copied, value, name)
             expected = plain.values[name]
@@ -89,13 +85,11 @@ def test_accessors_read_and_write(compiled: tuple[Any, dict[str, MessageSchema]]
                 np.testing.assert_equal(value, expected, name)
 
 
-@pytest.mark.parametrize("order", ORDERS)
-def test_constants_are_those_of_the_schema(compiled: tuple[Any, dict[str, MessageSchema]], order: str) -> None:
-    module, schemas = compiled
-    order_message = schemas[order].messages[0]
-    account = next(field for field in order_message.fields if field.name == "account")
-    numbers = getattr(module, f"numbers_{order}")()
-    assert numbers == [700, order_message.block_length, 2, ord("S"), 1, 1 << 15, 65535, account.offset + 12, 1]
+def test_constants_are_those_of_the_schema(compiled: Compiled) -> None:
+    module, schema = compiled
+    order = schema.messages[0]
+    account = next(field for field in order.fields if field.name == "account")
+    assert module.numbers() == [700, order.block_length, 2, ord("S"), 1, 1 << 15, 65535, account.offset + 12, 1]
 
 
 def test_names_beyond_ascii_stay_out_of_c(tmp_path: Path) -> None:
