@@ -50,7 +50,7 @@ def main() -> int:
     ) as aeron:
         add = aeron.add_exclusive_publication if given.get("exclusive") == "true" else aeron.add_publication
         with add(given["channel"], int(given["stream"])) as publication:
-            orders = orders_of(publication, aeron.conductor_agent_invoker)
+            orders = orders_of(publication, aeron.conductor_agent_invoker, deadline)
             for destination in given.get("destinations", "").split():
                 publication.add_destination(destination)
             print(json.dumps({"event": "ready", "session_id": publication.session_id}), flush=True)
@@ -70,7 +70,7 @@ def on_error_frame(frame: PublicationErrorFrame) -> None:
     print(json.dumps({"event": "error frame", **told}), flush=True)
 
 
-def orders_of(publication: Publication | ExclusivePublication, invoker: Invoker | None) -> Orders:
+def orders_of(publication: Publication | ExclusivePublication, invoker: Invoker | None, deadline: float) -> Orders:
     ids: dict[str, int] = {}
 
     def add(uri: str) -> None:
@@ -84,6 +84,8 @@ def orders_of(publication: Publication | ExclusivePublication, invoker: Invoker 
         while not (claimed := publication.try_claim(int(rest))):
             if claimed.result not in {BACK_PRESSURED, ADMIN_ACTION}:
                 raise RuntimeError(f"try_claim returned {claimed.result}")
+            if time.monotonic() > deadline:
+                raise TimeoutError("no room for a claim")
             time.sleep(SLEEP_S)
         CLAIMS.append(claimed)
 
