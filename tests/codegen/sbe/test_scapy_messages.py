@@ -22,6 +22,7 @@ from aerowire.codegen.sbe.targets.scapy import ScapyMessages
 from aerowire.codegen.sbe.targets.scapy_names import RESERVED, layer_names
 from tests.codegen.sbe import shown
 from tests.codegen.sbe.random_messages import SCHEMAS, own_schema, random_message
+from tests.codegen.sbe.writing import schema as written
 
 
 def load(folder: Path, text: str, name: str) -> Any:
@@ -269,13 +270,12 @@ def test_random_messages_are_read_as_the_interpreter_reads_them(name: str, tmp_p
     assert compared > 20
 
 
-NAMED = """<sbe:messageSchema xmlns:sbe="http://fixprotocol.io/2016/sbe" package="named" id="5" version="0" byteOrder="littleEndian">
-<types><composite name="messageHeader"><type name="blockLength" primitiveType="uint16"/><type name="templateId" primitiveType="uint16"/>
-  <type name="schemaId" primitiveType="uint16"/><type name="version" primitiveType="uint16"/></composite>
-<type name="Letter" primitiveType="char"/></types>
-<sbe:message name="Any" id="1"><field name="time" id="1" type="uint8"/><field name="letter" id="2" type="Letter"/>
+NAMED = written(
+    '<type name="Letter" primitiveType="char"/>',
+    """<sbe:message name="Any" id="1"><field name="time" id="1" type="uint8"/><field name="letter" id="2" type="Letter"/>
 <field name="other" id="3" type="Letter" presence="optional"/></sbe:message>
-<sbe:message name="ClassVar" id="2"/><sbe:message name="Callable" id="3"/></sbe:messageSchema>"""
+<sbe:message name="ClassVar" id="2"/><sbe:message name="Callable" id="3"/>""",
+)
 
 
 def test_a_character_is_what_its_code_says(tmp_path: Path) -> None:
