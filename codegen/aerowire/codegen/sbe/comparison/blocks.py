@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from aerowire.codegen.sbe.comparison.changes import BOTH, NEW, OLD, Change, Changes, Match, Side, match_items
 from aerowire.codegen.sbe.comparison.types import compare_since, compare_value_types, compare_values
@@ -154,8 +155,9 @@ def _compare_groups(changes: Changes, block: _Block) -> None:
     for one in matched.removed:
         ends = block.is_message and not block.old.data and one is block.old.groups[-1]
         _report_removed(changes.at(one, None), "group", block, one, is_at_end=ends)
+    last = _last(block.new.groups, matched.added)
     for one in matched.added:
-        follows = _follows(block.new.groups, one, matched.added)
+        follows = one.name in last
         ends = block.is_message and not block.old.data and follows
         _report_added(changes.at(None, one), "group", block, one, is_allowed=follows, is_at_end=ends)
 
@@ -171,8 +173,9 @@ def _compare_data(changes: Changes, block: _Block) -> None:
         part.metadata(subject, one, other)
     for one in matched.removed:
         _report_removed(changes.at(one, None), "data", block, one, is_at_end=block.is_message and one is block.old.data[-1])
+    last = _last(block.new.data, matched.added)
     for one in matched.added:
-        follows = _follows(block.new.data, one, matched.added)
+        follows = one.name in last
         _report_added(changes.at(None, one), "data", block, one, is_allowed=follows, is_at_end=block.is_message and follows)
 
 
@@ -185,10 +188,10 @@ def _compare_order(changes: Changes, kind: str, prefix: str, matched: Match[Grou
         changes.add("order-changed", what, "each side takes one for the other", BOTH)
 
 
-def _follows(all_of_them: Sequence[Group | Data], one: Group | Data, added: Sequence[Group | Data]) -> bool:
-    """Whether nothing that was there before comes behind it."""
-    behind = all_of_them[[other.name for other in all_of_them].index(one.name) + 1 :]
-    return all(any(other is more for more in added) for other in behind)
+def _last(all_of_them: Sequence[Group | Data], added: Sequence[Group | Data]) -> set[str]:
+    """The names of those behind which nothing comes that was there before."""
+    names = {one.name for one in added}
+    return {one.name for one in takewhile(lambda one: one.name in names, reversed(all_of_them))}
 
 
 def _report_removed(changes: Changes, kind: str, block: _Block, gone: Group | Data, *, is_at_end: bool) -> None:

@@ -124,7 +124,8 @@ def match_items(old: Sequence[Item], new: Sequence[Item], number: Callable[[Item
     """Match by name; what is left by number, which makes it a renaming."""
     partner = _by(old, new, lambda one: one.name)
     if number is not None:
-        lonely = [one for one in new if one.name not in {other.name for other in partner.values()}]
+        named = {one.name for one in partner.values()}
+        lonely = [one for one in new if one.name not in named]
         partner |= _by([one for one in old if one.name not in partner], lonely, number)
     taken = {one.name for one in partner.values()}
     return Match(
