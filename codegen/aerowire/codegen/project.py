@@ -17,3 +17,8 @@ class Project:
     schemas: tuple[Schema, ...]
     tables: Tables
     messages: tuple[tuple[MessageSchema, Placement], ...] = ()
+
+    @property
+    def users_messages(self) -> tuple[tuple[MessageSchema, Placement], ...]:
+        """The message schemas that are a user's, not the project's own."""
+        return tuple((schema, place) for schema, place in self.messages if not place.is_project)

@@ -11,7 +11,7 @@ from pathlib import Path
 from aerowire.codegen.commands.common import DONE, FINDING, USAGE, Commands, add_command, add_reading_arguments
 from aerowire.codegen.commands.freshness import add_arguments, output_folder
 from aerowire.codegen.commands.package_names import package_argument, shadowing
-from aerowire.codegen.leftovers import leftovers, remove
+from aerowire.codegen.leftovers import NATIVE, leftovers, remove
 from aerowire.codegen.load import default_spec, find_sources, load_project
 from aerowire.codegen.problems import Location, Problem, SchemaError
 from aerowire.codegen.project import Project
@@ -100,8 +100,8 @@ def _run(arguments: argparse.Namespace) -> int:
     print(f"{out}: {len(written.changed)} files written, {len(written.unchanged)} unchanged{gone}")
     if arguments.native and not _compile(project, out):
         return FINDING
-    for _, place in project.messages:
-        if not place.is_project and f"{place.folder('flyweights')}/__init__.py" in files:
+    for _, place in project.users_messages:
+        if f"{place.folder('flyweights')}/__init__.py" in files:
             print(f"with {out} on the path: import {place.package}")
             hidden = shadowing(place.package, out)
             if hidden:
@@ -111,7 +111,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _usage(arguments: argparse.Namespace, project: Project) -> str:
     """What is wrong with the arguments, now that it is known what the schemas are; nothing if nothing is."""
-    own = [place for _, place in project.messages if not place.is_project]
+    own = project.users_messages
     if arguments.package is not None and not own:
         return "--package names the package of message schemas; there are none"
     version = arguments.since_version
@@ -128,7 +128,7 @@ def _usage(arguments: argparse.Namespace, project: Project) -> str:
 def _remove_leftovers(project: Project, out: Path, files: Collection[str], targets: Collection[str]) -> list[str]:
     """Remove what earlier runs wrote into the packages of message schemas and nothing writes any more; returns the paths below `out`."""
     all_targets = set(targets or DEFAULT_TARGETS) >= set(DEFAULT_TARGETS)
-    folders = [place.folder("flyweights") for _, place in project.messages if not place.is_project]
+    folders = [place.folder("flyweights") for _, place in project.users_messages]
     names = [name for folder in folders for name in leftovers(out, folder, files, all_targets=all_targets)]
     remove(out, names)
     return names
@@ -140,10 +140,9 @@ def _native_files(project: Project) -> dict[str, str]:
     from aerowire.codegen.sbe.targets.flyweights import support_name
 
     files: dict[str, str] = {}
-    for schema, place in project.messages:
-        if not place.is_project:
-            found = native_files(schema, support_name(place))
-            files |= {f"{place.folder('flyweights')}/{name}": text for name, text in found.items()}
+    for schema, place in project.users_messages:
+        found = native_files(schema, support_name(place))
+        files |= {f"{place.folder('flyweights')}/{name}": text for name, text in found.items()}
     return files
 
 
@@ -151,14 +150,13 @@ def _compile(project: Project, out: Path) -> bool:
     """Compile the Cython of every package, beside it; returns whether all of it could be."""
     from aerowire.codegen.sbe.native.build import NativeBuildError, compile_module
 
-    for _, place in project.messages:
-        if not place.is_project:
-            try:
-                was_stale = compile_module(out / place.folder("flyweights") / "native.pyx", f"{place.package}.native")
-            except NativeBuildError as error:
-                print(f"codegen: {error}", file=sys.stderr)
-                return False
-            print(f"{place.package}.native {'compiled' if was_stale else 'is compiled'}")
+    for _, place in project.users_messages:
+        try:
+            was_stale = compile_module(out / place.folder("flyweights") / NATIVE, f"{place.package}.native")
+        except NativeBuildError as error:
+            print(f"codegen: {error}", file=sys.stderr)
+            return False
+        print(f"{place.package}.native {'compiled' if was_stale else 'is compiled'}")
     return True
 
 
@@ -167,7 +165,7 @@ def _placed(project: Project, package: str | None) -> Project:
 
     Several schemas within one package share there what they need at run time.
     """
-    is_grouped = package is not None and sum(not place.is_project for _, place in project.messages) > 1
+    is_grouped = package is not None and len(project.users_messages) > 1
     messages = []
     problems: list[Problem] = []
     taken = {f"{package}.{name}".casefold(): "what the schemas share" for name in SHARED} if is_grouped else {}
