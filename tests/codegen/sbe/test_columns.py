@@ -271,6 +271,27 @@ def test_block_lengths_of_64_bits_are_beyond_the_end(generate: Generate, tmp_pat
     assert caught.value.message == 1
 
 
+def test_versions_may_be_dates(generate: Generate, tmp_path: Path) -> None:
+    """What is kept of versions is as much as there are changes, however large their numbers."""
+    file = tmp_path / "dated.xml"
+    short = '<type name="version" primitiveType="uint16"/>'
+    fields = '<field name="a" id="1" type="uint8"/><field name="b" id="2" type="uint8" sinceVersion="20240101"/>'
+    data = '<data name="d" id="3" type="varString" sinceVersion="2024010100"/>'
+    text = written("", f'<sbe:message name="m" id="9">{fields}{data}</sbe:message>', 'version="2024010100"')
+    file.write_text(text.replace(short, short.replace("16", "32")))
+    module = generate(load_message_schema(file), "dtypes")
+    parts = [
+        struct.pack("<HHHIB", 1, 9, 1, 20240100, 1),
+        struct.pack("<HHHIBB", 2, 9, 1, 20240101, 2, 12),
+        struct.pack("<HHHIBBH", 2, 9, 1, 2024010100, 3, 13, 0),
+    ]
+    columns = module.SCHEMA.decode(b"".join(parts))["m"]
+    assert columns["a"].tolist() == [1, 2, 3]
+    assert columns.masked("b").tolist() == [None, 12, 13]
+    with pytest.raises(module.ColumnsError, match=r"block length of version 20240101: expected at least 2, found 1"):
+        module.SCHEMA.find(struct.pack("<HHHIB", 1, 9, 1, 20240101, 1))
+
+
 def test_module_needs_numpy_alone(trading: MessageSchema, generate: Generate) -> None:
     before = set(sys.modules)
     generate(trading, "dtypes")

@@ -9,6 +9,7 @@ where few are left or where an error must name its place.  Every length and coun
 from __future__ import annotations
 
 import struct
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -128,27 +129,28 @@ class BlockLayout:
         return not self.groups and not self.data
 
     @cached_property
-    def _least(self) -> tuple[tuple[int, int], ...]:
-        """For each version up to the newest that matters, the two lengths below."""
+    def _least(self) -> tuple[list[int], list[tuple[int, int]]]:
+        """The versions in which one of the two lengths below changed, rising, and both from each of them on."""
         parts: list[GroupLayout | DataLayout] = [*self.groups, *self.data]
-        newest = max([0, *(since for since, _ in self.ends), *(one.since_version for one in parts)])
-        return tuple(
+        versions = sorted({0, *(since for since, _ in self.ends), *(one.since_version for one in parts)})
+        lengths = [
             (
                 max([0, *(end for since, end in self.ends if since <= version)]),
                 sum(one.size for one in parts if one.since_version <= version),
             )
-            for version in range(newest + 1)
-        )
+            for version in versions
+        ]
+        return versions, lengths
 
     def least_block_length(self, version: int) -> int:
         """Bytes that a block of a version must at least have."""
-        least = self._least
-        return least[version][0] if version < len(least) else least[-1][0]
+        versions, lengths = self._least
+        return lengths[-1 if version >= versions[-1] else bisect_right(versions, version) - 1][0]
 
     def least_tail(self, version: int) -> int:
         """Bytes that must at least follow a block of a version."""
-        least = self._least
-        return least[version][1] if version < len(least) else least[-1][1]
+        versions, lengths = self._least
+        return lengths[-1 if version >= versions[-1] else bisect_right(versions, version) - 1][1]
 
     def dtype_of(self, version: int, shift: int, header: tuple[FieldLayout, ...]) -> np.dtype[np.void]:
         """Header and block, as far as a version has it."""
