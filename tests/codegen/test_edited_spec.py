@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from types import ModuleType
 
 import pytest
 
+from aerowire.codegen.load import default_spec
 from aerowire.codegen.main import main
 
 PROBE = """
@@ -53,20 +55,27 @@ def replace(path: Path, *pairs: tuple[str, str]) -> None:
     path.write_text(text)
 
 
-@pytest.fixture
-def edited(tmp_path: Path, spec_copy: Path) -> Path:
-    """Code from a copy in which two Setup fields have changed places, an option its default and two counters their labels."""
+@pytest.fixture(scope="module")
+def spec(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of spec/ in which two Setup fields have changed places, an option its default and two counters their labels."""
+    copy = Path(shutil.copytree(default_spec(), tmp_path_factory.mktemp("edited") / "spec"))
     replace(
-        spec_copy / "transport.xml",
+        copy / "transport.xml",
         ('name="term_length" type="int32" offset="28"', 'name="term_length" type="int32" offset="@"'),
         ('name="mtu" type="int32" offset="32"', 'name="mtu" type="int32" offset="28"'),
         ('name="term_length" type="int32" offset="@"', 'name="term_length" type="int32" offset="32"'),
     )
-    replace(spec_copy / "options.xml", ('kind="size" unit="bytes" default="1408" scope="driver">Most bytes of a datagram', (
+    replace(copy / "options.xml", ('kind="size" unit="bytes" default="1408" scope="driver">Most bytes of a datagram', (
         'kind="size" unit="bytes" default="2048" scope="driver">Most bytes of a datagram')))  # fmt: skip
-    replace(spec_copy / "counters.xml", ('label="Bytes sent"', 'label="Octets sent"'), ('label="pub-lmt: {', 'label="publisher-limit: {'))
-    out = tmp_path / "out"
-    assert main(["generate", "--spec", str(spec_copy), "--out", str(out)]) == 0
+    replace(copy / "counters.xml", ('label="Bytes sent"', 'label="Octets sent"'), ('label="pub-lmt: {', 'label="publisher-limit: {'))
+    return copy
+
+
+@pytest.fixture(scope="module")
+def edited(spec: Path) -> Path:
+    """Code from that copy."""
+    out = spec.parent / "out"
+    assert main(["generate", "--spec", str(spec), "--out", str(out)]) == 0
     return out
 
 
@@ -98,6 +107,6 @@ def test_native_accessors_follow(edited: Path, compile_cython: Callable[[str, st
     assert module.read(data) == (1408, 0)
 
 
-def test_check_of_the_copy_is_fresh_and_that_of_the_original_is_not(edited: Path, spec_copy: Path) -> None:
-    assert main(["check", "--spec", str(spec_copy), "--out", str(edited)]) == 0
+def test_check_of_the_copy_is_fresh_and_that_of_the_original_is_not(edited: Path, spec: Path) -> None:
+    assert main(["check", "--spec", str(spec), "--out", str(edited)]) == 0
     assert main(["check", "--out", str(edited)]) == 1
