@@ -126,6 +126,13 @@ for tour in tours:
     first = first or tour
 assert first.to_dict() == whole["tours"][0]
 print(len(read.newer), read.maker)
+for again in (lambda: out.wrap_and_apply_header(buffer), lambda: out.wrap(buffer, 8), out.rewind):
+    again()
+    out.legs(0)
+    out.tours(0)
+for again in (lambda: read.wrap_and_apply_header(buffer), lambda: read.wrap(buffer, 8), read.rewind):
+    again()
+    assert (len(read.legs), len(read.tours)) == (0, 0)
 """
 
 

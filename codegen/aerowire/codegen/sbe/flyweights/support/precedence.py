@@ -17,11 +17,11 @@ from .text import MARKED
 class BlockOrder:
     """What of a block was read or written: the number of parts, and the group that was begun last."""
 
-    __slots__ = ("group", "is_shown", "marks", "passed")
+    __slots__ = ("group", "is_shown", "passed", "places")
 
-    def __init__(self, marks: Any, *, is_shown: bool = False) -> None:
+    def __init__(self, block: Any, *, is_shown: bool = False) -> None:
         """What is only shown may be read in any order."""
-        self.marks = marks
+        self.places = _places_of(block)
         self.is_shown = is_shown
         self.passed = 0
         self.group: GroupOrder | None = None
@@ -38,10 +38,14 @@ class GroupOrder:
         self.entry: Any = None
 
 
+def _places_of(block: Any) -> Any:
+    """Where its parts are, or where the next one goes: what is another object when the block is wrapped or rewound."""
+    return getattr(block, "_cursor" if isinstance(block, writing.BlockEncoder) else "_marks", None)
+
+
 def _order_of(block: Any) -> BlockOrder:
-    marks = getattr(block, "_marks", None)
-    if not hasattr(block, "_order") or block._order.marks is not marks:
-        block._order = BlockOrder(marks)  # wrapped, for the first time or again
+    if not hasattr(block, "_order") or block._order.places is not _places_of(block):
+        block._order = BlockOrder(block)
     order: BlockOrder = block._order
     return order
 
@@ -164,21 +168,16 @@ def _decoder_group_repr(group: Any) -> str:
         group._order = kept
 
 
-def _decoder_rewind(block: Any) -> None:
-    block._marks = block._marks[:1]
-    block._order = BlockOrder(getattr(block, "_marks", None))
-
-
 def _unnoticed(plain_method: Any) -> Any:
     """Shows all members of a block, which counts as reading none."""
 
     def method(block: Any) -> Any:
         kept = getattr(block, "_order", None)
-        block._order = BlockOrder(getattr(block, "_marks", None), is_shown=True)
+        block._order = BlockOrder(block, is_shown=True)
         try:
             return plain_method(block)
         finally:
-            block._order = kept or BlockOrder(getattr(block, "_marks", None))
+            block._order = kept or BlockOrder(block)
 
     return method
 
@@ -190,25 +189,12 @@ def _encoder_group(block: Any, part: Any, index: int, count: int) -> Any:
     return group
 
 
-def _encoder_rewind(block: Any) -> None:
-    block._order = BlockOrder(getattr(block, "_marks", None))
-    block._wrap(block._buffer, block._offset)
-
-
 def _checked_data(plain_put: Any) -> Any:
     def put(block: Any, part: Any, index: int, value: Any) -> None:
         _pass(block, index)
         plain_put(block, part, index, value)
 
     return put
-
-
-def _checked_wrap(plain_wrap: Any) -> Any:
-    def wrap(block: Any, *arguments: Any) -> Any:
-        block._order = BlockOrder(getattr(block, "_marks", None))
-        return plain_wrap(block, *arguments)
-
-    return wrap
 
 
 def _checked_next(plain_next: Any) -> Any:
@@ -240,17 +226,20 @@ def install() -> None:
                 "__init_subclass__": classmethod(_check_properties),
                 "_group": _decoder_group,
                 "_data": _checked_read(reading.BlockDecoder._data),
-                "rewind": _decoder_rewind,
                 "to_dict": _unnoticed(reading.BlockDecoder.to_dict),
                 "__repr__": _unnoticed(reading.BlockDecoder.__repr__),
             },
         ),
         (reading.FlatGroupDecoder, {"__iter__": _decoder_entries}),
-        (reading.MessageDecoder, {"_wrap": _checked_wrap(reading.MessageDecoder._wrap)}),
         (reading.GroupDecoder, {"__iter__": _decoder_entries, "__getitem__": _decoder_item, "__repr__": _decoder_group_repr}),
-        (writing.BlockEncoder, {"_put_group": _encoder_group, "_put_data": _checked_data(writing.BlockEncoder._put_data)}),
-        (writing.MessageEncoder, {"_wrap": _checked_wrap(writing.MessageEncoder._wrap), "rewind": _encoder_rewind}),
-        (writing.BlockEncoder, {"sbe_check_complete": _complete}),
+        (
+            writing.BlockEncoder,
+            {
+                "_put_group": _encoder_group,
+                "_put_data": _checked_data(writing.BlockEncoder._put_data),
+                "sbe_check_complete": _complete,
+            },
+        ),
         (writing.GroupEncoder, {"__next__": _checked_next(writing.GroupEncoder.__next__)}),
     ]
     for kind, methods in changes:
