@@ -28,6 +28,11 @@ class Placement:
     is_project: bool = False
     is_grouped: bool = False
 
+    @property
+    def source(self) -> str:
+        """What documents say that they were made from."""
+        return f"spec/{self.package}.xml" if self.is_project else self.package
+
     @classmethod
     def of_project(cls, name: str) -> Placement:
         return cls(name, is_project=True)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aerowire.codegen.ir import FORMATS, Constant, Dynamic, Field, Primitive, Region, Repeat, Schema, Struct, Var, Variant
+from aerowire.codegen.mark import mark
 from aerowire.codegen.names import snake, upper
 from aerowire.codegen.project import Project
 from aerowire.codegen.targets.base import header, module_path, package_files, render
@@ -170,7 +171,7 @@ class FlyweightsTarget:
 
     def render(self, project: Project) -> dict[str, str]:
         files = package_files(self.name, "Decoders and encoders over any buffer, one module per schema.")
-        files[module_path(self.name, "base")] = render("flyweights_base.py.j2")
+        files[module_path(self.name, "base")] = render("flyweights_base.py.j2", header=mark())
         for schema in project.schemas:
             files[module_path(self.name, schema.package)] = _module(schema)
         return files

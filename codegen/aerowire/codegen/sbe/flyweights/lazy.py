@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from aerowire.codegen.sbe.flyweights.module import MARK, Module, import_key, import_lines, listing_key
+from aerowire.codegen.mark import mark
+from aerowire.codegen.sbe.flyweights.module import Module, import_key, import_lines, listing_key
 from aerowire.codegen.sbe.flyweights.text import WIDTH, docstring, literal
 from aerowire.codegen.sbe.flyweights.values import Model
 from aerowire.codegen.sbe.ir import Composite
@@ -30,7 +31,7 @@ def init_module(model: Model) -> str:
     by_module: dict[str, list[str]] = {}
     for name, module in names.items():
         by_module.setdefault(module, []).append(name)
-    out = [MARK.format(source=schema.source.rsplit("/", maxsplit=1)[-1])]
+    out = [f"# {mark(schema.file_name)}"]
     fallback = f"Messages of {schema.package or 'a schema'}."
     out += docstring(schema.description or fallback, 0, f"Schema {schema.id}, version {schema.version}.  Modules are loaded when used.")
     out += [

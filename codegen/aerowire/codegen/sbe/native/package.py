@@ -9,9 +9,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from aerowire.codegen.mark import mark
 from aerowire.codegen.sbe.flyweights.classes import ModuleOfComposites, add_composite, add_flyweights
 from aerowire.codegen.sbe.flyweights.fused import Fused
-from aerowire.codegen.sbe.flyweights.module import MARK, Module
+from aerowire.codegen.sbe.flyweights.module import Module
 from aerowire.codegen.sbe.flyweights.part_properties import group_stem
 from aerowire.codegen.sbe.flyweights.records import add_record as add_data_class
 from aerowire.codegen.sbe.flyweights.values import Model
@@ -180,8 +181,7 @@ def _stub(model: Model) -> str:
     for name in ("decode", "decoder_of"):
         module.lines += ["", "", f"def {name}(buffer: {buffer}, offset: int = 0) -> {any_name}: ..."]
     tree = _Bodiless().visit(ast.parse(module.text()))
-    mark = MARK.format(source=model.schema.source.rsplit("/", maxsplit=1)[-1])
-    return f"{mark}\n{STUB_NOTE}{ast.unparse(ast.fix_missing_locations(tree))}\n"
+    return f"# {mark(model.schema.file_name)}\n{STUB_NOTE}{ast.unparse(ast.fix_missing_locations(tree))}\n"
 
 
 def _add_data_classes(module: Module, stem: str, block: Block, methods: list[str]) -> None:

@@ -47,10 +47,8 @@ class MarkdownMessages:
     name = "markdown"
 
     def render(self, schema: MessageSchema, placement: Placement) -> dict[str, str]:
-        own = placement.is_project
-        path = f"{DOCUMENTS}/{placement.package}.md" if own else placement.file(self.name, ".md")
-        source = f"spec/{placement.package}.xml" if own else placement.package
-        return {path: page(source, list(_page(schema, placement.package)))}
+        path = f"{DOCUMENTS}/{placement.package}.md" if placement.is_project else placement.file(self.name, ".md")
+        return {path: page(placement.source, list(_page(schema, placement.package)))}
 
 
 def _page(schema: MessageSchema, title: str) -> Iterator[str]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from aerowire.codegen.ir import FORMATS
+from aerowire.codegen.mark import mark
 from aerowire.codegen.sbe.flyweights.text import docstring, literal, number
 from aerowire.codegen.sbe.ir import (
     Block,
@@ -94,7 +95,6 @@ class _Module:
 
     def text(self) -> str:
         schema = self.schema
-        own = self.placement.is_project
         header = self._part(schema.header.type, header=schema.header)
         blocks = [layer for message in schema.messages for layer in self._blocks(message, (message.name,), "")]
         names = self._names(schema.header.type)
@@ -103,7 +103,7 @@ class _Module:
         return render(
             "scapy_messages.py.j2",
             has_flags=any("_FlagsField(" in one.on_one_line for layer in [*self.parts.values(), *blocks] for one in layer.fields),
-            source=f"spec/{self.placement.package}.xml" if own else self.placement.package,
+            mark=mark(self.placement.source),
             about=docstring(
                 schema.description or f"Messages of {schema.package}.",
                 0,

@@ -6,6 +6,7 @@ import math
 import struct
 
 from aerowire.codegen.ir import FORMATS, Primitive
+from aerowire.codegen.mark import mark
 from aerowire.codegen.sbe.ir import (
     Block,
     ByteOrder,
@@ -56,7 +57,7 @@ class WiresharkMessages:
         protocol = protocol_name(placement)
         text = render(
             "wireshark_messages.lua.j2",
-            source=placement.package if not placement.is_project else f"spec/{placement.package}.xml",
+            mark=mark(placement.source),
             description=lua_comment(schema.description or f"Messages of {schema.package}."),
             protocol=protocol,
             id=schema.id,
