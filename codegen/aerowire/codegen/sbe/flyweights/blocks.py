@@ -10,11 +10,9 @@ from aerowire.codegen.sbe.flyweights.module import Module
 from aerowire.codegen.sbe.flyweights.part_properties import data_encoding, part_readers, part_writers
 from aerowire.codegen.sbe.flyweights.rows import Row
 from aerowire.codegen.sbe.flyweights.text import WIDTH, byte_literal, joined, literal, spread, spread_flat
-from aerowire.codegen.sbe.flyweights.values import Model, Value, errors_of, has_further_members, limits
+from aerowire.codegen.sbe.flyweights.values import Model, Owner, Value, errors_of, has_further_members, limits
 from aerowire.codegen.sbe.ir import Block, Composite, Data, EncodedType, Field, Group, Message, Named
 from aerowire.codegen.sbe.naming import constant_names, property_names
-
-Owner = Block | Composite
 
 
 def add_layout(module: Module, stem: str, owner: Owner) -> None:

@@ -6,11 +6,9 @@ from aerowire.codegen.sbe.flyweights.docs import class_doc
 from aerowire.codegen.sbe.flyweights.module import Module
 from aerowire.codegen.sbe.flyweights.part_properties import data_encoding, group_stem
 from aerowire.codegen.sbe.flyweights.text import joined, literal, mapping, spread
-from aerowire.codegen.sbe.flyweights.values import Value
-from aerowire.codegen.sbe.ir import Block, Composite
+from aerowire.codegen.sbe.flyweights.values import Owner, Value
+from aerowire.codegen.sbe.ir import Block
 from aerowire.codegen.sbe.naming import property_names
-
-Owner = Block | Composite
 
 
 def add_record(module: Module, stem: str, owner: Owner, methods: list[str]) -> None:

@@ -12,7 +12,6 @@ from aerowire.codegen.ir import FORMATS
 from aerowire.codegen.sbe.flyweights.text import literal, number
 from aerowire.codegen.sbe.ir import (
     Block,
-    ByteOrder,
     Composite,
     EncodedType,
     Enum,
@@ -26,6 +25,9 @@ from aerowire.codegen.sbe.ir import (
     Type,
 )
 from aerowire.codegen.sbe.naming import ClassNames, class_names, enum_member_names, property_names
+
+# What has values: they become properties of its flyweights, and attributes of its data class.
+Owner = Block | Composite
 
 
 def python_encoding(name: str) -> str | None:
@@ -202,14 +204,18 @@ class Model:
 
     schema: MessageSchema
     names: ClassNames
-    order: str
     support: str
 
     @classmethod
     def of(cls, schema: MessageSchema, support: str) -> Model:
-        return cls(schema, class_names(schema), "<" if schema.byte_order is ByteOrder.LITTLE_ENDIAN else ">", support)
+        return cls(schema, class_names(schema), support)
 
-    def values(self, of: Block | Composite) -> list[Value]:
+    @property
+    def order(self) -> str:
+        """The byte order as `struct` has it."""
+        return self.schema.byte_order.struct_prefix
+
+    def values(self, of: Owner) -> list[Value]:
         """The fields or members in the schema's order."""
         names = property_names(of)
         nodes: tuple[Field | Member, ...] = of.members if isinstance(of, Composite) else of.fields

@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Iterator
 
 from aerowire.codegen.mark import mark
+from aerowire.codegen.sbe.flyweights.text import INDENT, WIDTH
 from aerowire.codegen.sbe.ir import Block, EncodedType, Enum, FlagSet, Group, Message, MessageSchema
 from aerowire.codegen.sbe.naming import (
     class_names,
@@ -24,8 +25,6 @@ from aerowire.codegen.sbe.placement import Placement
 from aerowire.codegen.sbe.targets.columns import Column, columns_of, columns_of_header
 
 INT32_MAX = (1 << 31) - 1
-INDENT = "    "
-WIDTH = 140
 
 
 class NativeMessageTarget:

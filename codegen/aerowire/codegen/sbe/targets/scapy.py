@@ -10,7 +10,6 @@ from aerowire.codegen.mark import mark
 from aerowire.codegen.sbe.flyweights.text import docstring, literal, number
 from aerowire.codegen.sbe.ir import (
     Block,
-    ByteOrder,
     Composite,
     Data,
     EncodedType,
@@ -84,7 +83,7 @@ class _Module:
     def __init__(self, schema: MessageSchema, placement: Placement) -> None:
         self.schema = schema
         self.placement = placement
-        self.order = "<" if schema.byte_order is ByteOrder.LITTLE_ENDIAN else ">"
+        self.order = schema.byte_order.struct_prefix
         self.names: ClassNames = class_names(schema)
         self.parts: dict[str, _Layer] = {}
         self.framing: dict[Composite, str] = {}

@@ -6,11 +6,11 @@ import re
 from collections.abc import Sequence
 
 from aerowire.codegen.ir import FORMATS
-from aerowire.codegen.sbe.flyweights.fused.shared import Owner, Shared, in_row
+from aerowire.codegen.sbe.flyweights.fused.shared import Shared, in_row
 from aerowire.codegen.sbe.flyweights.part_properties import data_encoding, group_stem
 from aerowire.codegen.sbe.flyweights.rows import Row
 from aerowire.codegen.sbe.flyweights.text import INDENT, joined, literal, spread_flat
-from aerowire.codegen.sbe.flyweights.values import errors_of, is_marked
+from aerowire.codegen.sbe.flyweights.values import Owner, errors_of, is_marked
 from aerowire.codegen.sbe.ir import Block, Composite, Data, Group
 from aerowire.codegen.sbe.naming import property_names
 

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from aerowire.codegen.sbe.flyweights.module import Module
 from aerowire.codegen.sbe.flyweights.values import Value
-from aerowire.codegen.sbe.ir import Block, Composite
-
-Owner = Block | Composite
 
 
 def in_row(value: Value) -> str:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from aerowire.codegen.sbe.flyweights.docs import class_doc
 from aerowire.codegen.sbe.flyweights.module import Module
+from aerowire.codegen.sbe.flyweights.values import Owner
 from aerowire.codegen.sbe.ir import Message
 from aerowire.codegen.sbe.naming import property_names
-from aerowire.codegen.sbe.native.records.common import Owner
 from aerowire.codegen.sbe.native.records.declaration import Declaration
 from aerowire.codegen.sbe.native.records.reading import Reader
 from aerowire.codegen.sbe.native.records.writing import Writer

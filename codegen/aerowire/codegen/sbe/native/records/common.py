@@ -9,13 +9,11 @@ from aerowire.codegen.ir import Primitive
 from aerowire.codegen.sbe.flyweights.module import Module
 from aerowire.codegen.sbe.flyweights.part_properties import group_stem
 from aerowire.codegen.sbe.flyweights.text import literal
-from aerowire.codegen.sbe.flyweights.values import Value, is_nan
+from aerowire.codegen.sbe.flyweights.values import Owner, Value, is_nan
 from aerowire.codegen.sbe.ir import Block, Composite, Group
 from aerowire.codegen.sbe.naming import property_names
 from aerowire.codegen.sbe.native.words import plain, spelt
 
-Owner = Block | Composite
-INDENT = "    "
 # Rows of numbers up to this length are written out; longer ones are loops.
 UNROLLED = 16
 # Encodings of text that C reads, and what the support code calls them.

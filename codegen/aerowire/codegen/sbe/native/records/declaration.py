@@ -6,10 +6,10 @@ import dataclasses
 from collections.abc import Iterator
 
 from aerowire.codegen.sbe.flyweights.part_properties import data_encoding
-from aerowire.codegen.sbe.flyweights.text import literal
+from aerowire.codegen.sbe.flyweights.text import INDENT, literal
 from aerowire.codegen.sbe.ir import Message
 from aerowire.codegen.sbe.native.c_text import c_type
-from aerowire.codegen.sbe.native.records.common import INDENT, RecordText, told
+from aerowire.codegen.sbe.native.records.common import RecordText, told
 from aerowire.codegen.sbe.native.words import plain, respelt
 
 NEAR = 1024  # bytes of a message that are written without asking for memory

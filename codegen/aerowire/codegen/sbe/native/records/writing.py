@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from aerowire.codegen.sbe.flyweights.part_properties import data_encoding
-from aerowire.codegen.sbe.flyweights.text import literal
+from aerowire.codegen.sbe.flyweights.text import INDENT, literal
 from aerowire.codegen.sbe.flyweights.values import Value, errors_of, is_marked
 from aerowire.codegen.sbe.ir import Composite, Data, EncodedType, Group
 from aerowire.codegen.sbe.native.c_text import c_type
-from aerowire.codegen.sbe.native.records.common import INDENT, UNROLLED, RecordText, c_number, primitive
+from aerowire.codegen.sbe.native.records.common import UNROLLED, RecordText, c_number, primitive
 from aerowire.codegen.sbe.native.words import plain
 
 
