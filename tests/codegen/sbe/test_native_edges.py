@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from types import ModuleType
 from typing import Any
 
@@ -14,9 +15,12 @@ TYPES = """<type name="Row" primitiveType="float" length="20"/><type name="Code"
 <type name="Big" primitiveType="char" length="8" characterEncoding="UTF-16BE"/>
 <type name="Little" primitiveType="char" length="8" characterEncoding="UTF-16LE"/>
 <composite name="Western"><type name="length" primitiveType="uint16"/>
-<type name="varData" primitiveType="uint8" length="0" characterEncoding="windows-1252"/></composite>"""
+<type name="varData" primitiveType="uint8" length="0" characterEncoding="windows-1252"/></composite>
+<composite name="Price"><type name="mantissa" primitiveType="int32"/>
+<type name="exponent" primitiveType="int8" sinceVersion="1"/></composite>"""
 MESSAGES = """<sbe:message name="Plain" id="1"><field name="row" id="1" type="Row"/><field name="code" id="2" type="Code"/>
-<field name="big" id="3" type="Big"/><field name="little" id="4" type="Little"/><data name="note" id="5" type="Western"/></sbe:message>"""
+<field name="big" id="3" type="Big"/><field name="little" id="4" type="Little"/><data name="note" id="5" type="Western"/></sbe:message>
+<sbe:message name="Quote" id="2"><field name="price" id="1" type="Price"/></sbe:message>"""
 PADDING = 500_000
 VERSION = '<type name="version" primitiveType="uint16"/>'
 
@@ -24,7 +28,7 @@ VERSION = '<type name="version" primitiveType="uint16"/>'
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory) -> Both:
     """The Python package and the compiled module, of a header that is longer than any short message."""
-    padded = schema(TYPES, MESSAGES).replace(VERSION, f'{VERSION}<type name="pad" primitiveType="char" length="{PADDING}"/>')
+    padded = schema(TYPES, MESSAGES, 'version="1"').replace(VERSION, f'{VERSION}<type name="pad" primitiveType="char" length="{PADDING}"/>')
     return import_native(padded, tmp_path_factory.mktemp("edges"))
 
 
@@ -42,6 +46,20 @@ def test_a_long_header_has_room(both: Both) -> None:
         python, native = written(both, note="x" * length)
         assert native == python
         assert len(native) == 8 + PADDING + 80 + 6 + 8 + 8 + 2 + length
+
+
+@pytest.mark.parametrize("length", [3, 4, 5])
+@pytest.mark.parametrize("version", [0, 1])
+def test_a_composite_that_grew(both: Both, version: int, length: int) -> None:
+    message = struct.pack("<4H", length, 2, 1, version) + bytes(PADDING) + bytes(range(1, 6))
+    outcomes = []
+    for module in both:
+        try:
+            outcomes.append(str(module.Quote.decode(message).price))
+        except module.SbeError as error:
+            outcomes.append(str(error))
+    assert outcomes[1] == outcomes[0]
+    assert ("Price(" in outcomes[0]) is (length >= 4 + version)
 
 
 @pytest.mark.parametrize(("big", "little"), [("AB", ""), ("\u4e2d\u0100ab", "\u4e2d\u0100ab"), ("", "CD\u0100")])

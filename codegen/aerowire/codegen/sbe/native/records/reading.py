@@ -20,10 +20,7 @@ class Reader(RecordText):
         if isinstance(self.owner, Composite):
             out = [f"cdef int _read_{self.stem}({self.kind} self, const uint8_t* p, uint64_t version) except -1:"]
             return [*out, *self._assignments(), f"{INDENT}return 0"]
-        steps: list[tuple[int, int]] = []
-        for one in sorted(self.owner.fields, key=lambda one: (one.since_version, -one.end)):
-            if one.end > (steps[-1][1] if steps else 0):
-                steps.append((one.since_version, one.end))
+        steps = self.owner.growth()
         least = "".join(f"{end} if version >= {since} else " if since else f"{end}" for since, end in reversed(steps))
         least = least if steps and not steps[0][0] else f"{least}0"
         arguments = "const uint8_t* data, Py_ssize_t at, Py_ssize_t end, uint64_t length, uint64_t version"
