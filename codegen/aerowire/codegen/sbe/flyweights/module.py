@@ -127,7 +127,7 @@ class Module:
 
     def head(self, message: Message) -> str:
         """The header of a message as it is written, further members zero."""
-        image = byte_literal(header_image(self.model.schema, self.model.order, message))
+        image = byte_literal(header_image(self.model.schema, message))
         return self.define(f"_{self.model.names.messages[message.name]}_HEAD", image)
 
     def _struct(self, code: str) -> str:

@@ -181,14 +181,18 @@ def null_image(composite: Composite, order: str) -> bytes:
     return bytes(image)
 
 
-def header_image(schema: MessageSchema, order: str, message: Message) -> bytes:
+def header_values(schema: MessageSchema, message: Message) -> dict[str, int]:
+    """What the header of a message has in the four members that every header has."""
+    return {"blockLength": message.block_length, "templateId": message.id, "schemaId": schema.id, "version": schema.version}
+
+
+def header_image(schema: MessageSchema, message: Message) -> bytes:
     """The header of a message as it is written, further members zero."""
-    values = {"blockLength": message.block_length, "templateId": message.id, "schemaId": schema.id, "version": schema.version}
     image = bytearray(schema.header.size)
-    for name, value in values.items():
+    for name, value in header_values(schema, message).items():
         encoded = schema.header.encoded(name)
         if encoded.presence is not Presence.CONSTANT:
-            struct.pack_into(order + FORMATS[encoded.primitive.name], image, schema.header.offset(name), value)
+            struct.pack_into(schema.byte_order.struct_prefix + FORMATS[encoded.primitive.name], image, schema.header.offset(name), value)
     return bytes(image)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from aerowire.codegen.sbe.flyweights.part_properties import data_encoding
 from aerowire.codegen.sbe.flyweights.text import INDENT, literal
+from aerowire.codegen.sbe.flyweights.values import header_values
 from aerowire.codegen.sbe.ir import Message
 from aerowire.codegen.sbe.native.c_text import c_type
 from aerowire.codegen.sbe.native.records.common import RecordText, told
@@ -87,7 +88,7 @@ class Declaration(RecordText):
     def _message(self, message: Message) -> Iterator[str]:
         model, stem, kind = self.module.model, self.stem, self.kind
         header = model.schema.header
-        expected = self._numbers(message)
+        expected = header_values(model.schema, message)
         numbers = {name: (header.encoded(name), header.offset(name)) for name in expected}
         name = literal(message.name)
         yield from (
@@ -131,13 +132,13 @@ class Declaration(RecordText):
         """The function that reads a whole message from any buffer, where nothing is irregular."""
         model, stem = self.module.model, self.stem
         header = model.schema.header
-        numbers = {name: (header.encoded(name), header.offset(name)) for name in self._numbers(message)}
+        numbers = {name: (header.encoded(name), header.offset(name)) for name in header_values(model.schema, message)}
         constants = {"schemaId": str(model.schema.id)}
         raw = {
             name: f"_load_{c_type(one.primitive)}(data + offset + {at})" if one.size else constants.get(name, str(one.constant))
             for name, (one, at) in numbers.items()
         }
-        lengths = [f"<uint64_t>{raw[key].replace('offset + ', f'offset - {header.size} + ')}" for key in ("blockLength", "version")]
+        lengths = f"<uint64_t>{raw['blockLength']}, <uint64_t>{raw['version']}"
         return [
             "",
             "",
@@ -161,21 +162,10 @@ class Declaration(RecordText):
             f"{INDENT * 3}return False",
             f"{INDENT * 2}if {raw['templateId']} != {message.id} or {raw['schemaId']} != {model.schema.id}:",
             f"{INDENT * 3}return False",
-            f"{INDENT * 2}offset += {header.size}",
-            f"{INDENT * 2}return _read_{stem}(self, data, offset, end, {lengths[0]}, {lengths[1]}) >= 0",
+            f"{INDENT * 2}return _read_{stem}(self, data, offset + {header.size}, end, {lengths}) >= 0",
             f"{INDENT}except {self.module.use('_FAILURES')}:",
             f"{INDENT * 2}return False",
             f"{INDENT}finally:",
             f"{INDENT * 2}if is_lent:",
             f"{INDENT * 3}PyBuffer_Release(&view)",
         ]
-
-    def _numbers(self, message: Message) -> dict[str, int]:
-        """What the header of the message has."""
-        model = self.module.model
-        return {
-            "templateId": message.id,
-            "schemaId": model.schema.id,
-            "blockLength": message.block_length,
-            "version": model.schema.version,
-        }
