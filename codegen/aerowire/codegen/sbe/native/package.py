@@ -73,7 +73,7 @@ def _source(model: Model) -> str:
     template = environment().get_template("sbe_native_support.pyx.j2")
     support = template.render(c_lines=helpers(PREFIX, model.schema.byte_order), types=TYPES, prefix=PREFIX)
     module.lines += ["", *CIMPORTS, "", "", *support.rstrip().split("\n")]
-    for name in ("_IrregularError", "_FAILURES", "_GroupDecoder", "_bytes_of", "_text_of"):
+    for name in ("_IrregularError", "_FAILURES", "_bytes_of", "_text_of"):
         module.use(name)
     module.use("SbeError")
     module.lines += ["", "", "_SbeError = SbeError"]

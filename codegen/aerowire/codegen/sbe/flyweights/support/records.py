@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
-from .errors import SbeError, check_room, new, refused, shortened, view_of
+from .errors import SbeError, check_room, refused, shortened, view_of
 from .flyweight import Flyweight
 from .reading import GroupDecoder
 from .writing import MessageEncoder
@@ -71,8 +71,8 @@ def record_from_dict(kind: Any, values: Any, where: str) -> Any:
 
 
 def read_record(kind: type[RecordT], source: Flyweight) -> RecordT:
-    """Fill a record from a decoder, member by member."""
-    made = new(kind)
+    """Fill a record of a class, compiled or not, from a decoder, member by member."""
+    made = kind.__new__(kind)
     for name, inner in kind._MEMBERS.items():
         if name in kind._CONSTANTS:
             continue

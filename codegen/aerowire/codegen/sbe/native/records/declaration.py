@@ -99,7 +99,7 @@ class Declaration(RecordText):
             f"{INDENT * 2}cdef {kind} self = {kind}.__new__({kind}) if cls is {kind} else cls.__new__(cls)",
             f"{INDENT * 2}if _decode_{stem}(self, buffer, offset):",
             f"{INDENT * 3}return self",
-            f"{INDENT * 2}return _read_record(cls, {stem}Decoder().wrap_and_apply_header(buffer, offset))",
+            f"{INDENT * 2}return {self.module.use('_read_record')}(cls, {stem}Decoder().wrap_and_apply_header(buffer, offset))",
             "",
             f"{INDENT}def encode(self):",
             f'{INDENT * 2}"""The bytes of the message with its header.  Raises SbeError when a value cannot be written."""',
