@@ -247,8 +247,7 @@ def _group_part(module: Module, group: Group, path: tuple[str, ...]) -> tuple[st
 
 def _data_part(module: Module, data: Data) -> tuple[str, list[str]]:
     row = Row()
-    row.put(data.length_offset, FORMATS[data.length_type.primitive.name], data.length_type.size, "")
-    row.pad(data.data_offset)
+    row.put_length(data, "")
     encoding = data_encoding(data)
     return "_DataPart", [
         literal(data.name),

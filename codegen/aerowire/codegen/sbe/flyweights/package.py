@@ -81,7 +81,7 @@ def _message(model: Model, message: Message) -> str:
     fused = Fused(module, stem, message)
     _add_entries(module, stem, message)
     methods = fused.methods()
-    module.lines += [line for line in fused.functions if line is not None]
+    module.lines += fused.functions
     add_record(module, stem, message, methods)
     return module.text()
 

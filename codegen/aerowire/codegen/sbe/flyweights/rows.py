@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from aerowire.codegen.ir import FORMATS
+from aerowire.codegen.sbe.ir import Data, Group
+
 
 @dataclass
 class Row:
@@ -24,3 +27,21 @@ class Row:
         gap = until - self.size
         self.code += f"{gap}x" if gap else ""
         self.size = until
+
+    def put_length(self, data: Data, target: str) -> None:
+        """What stands in front of data, behind what the row has."""
+        start = self.size
+        self.put(start + data.length_offset, FORMATS[data.length_type.primitive.name], data.length_type.size, target)
+        self.pad(start + data.data_offset)
+
+    def put_dimension(self, group: Group, block_length: str, count: str) -> None:
+        """What stands in front of a group, behind what the row has; a constant has no place."""
+        start, member = self.size, group.dimension.member
+        numbers = [
+            (start + member("blockLength").offset, group.block_length_type, block_length),
+            (start + member("numInGroup").offset, group.count_type, count),
+        ]
+        for offset, encoded, target in sorted(numbers, key=lambda one: one[0]):
+            if encoded.size:
+                self.put(offset, FORMATS[encoded.primitive.name], encoded.size, target)
+        self.pad(start + group.dimension.size)

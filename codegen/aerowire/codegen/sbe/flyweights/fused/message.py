@@ -55,7 +55,7 @@ class Fused:
             "        is_bytes = type(buffer) is bytes",
             "        try:",
             f"            view: {module.use('_Any')} = buffer if is_bytes else memoryview(buffer)",
-            *(f"        {line}" if line else "" for line in indented(body.lines)),
+            *(f"            {line}" for line in body.lines),
             f"        except {module.use('_FAILURES')}:",
             f"            return _read_record(cls, {stem}Decoder().wrap_and_apply_header(buffer, offset))",
             "        return self",
@@ -74,7 +74,7 @@ class Fused:
             "    def encode(self) -> bytes:",
             '        """The bytes of the message with its header.  Raises SbeError when a value cannot be written."""',
             "        try:",
-            *(f"        {line}" if line else "" for line in indented(body.lines)),
+            *(f"            {line}" for line in body.lines),
             *(f"            {line}" for line in body.result()),
             f"        except {module.use('_FAILURES')}:",
             f"            return {module.use('_encode_record')}(self, {self.stem}Encoder)",
@@ -100,7 +100,3 @@ def newest_version(message: Message) -> int:
 def _newest_member(composite: Composite) -> int:
     inner = [_newest_member(one.type) for one in composite.members if isinstance(one.type, Composite)]
     return max([0, *(one.since_version for one in composite.members), *inner])
-
-
-def indented(lines: list[str]) -> list[str]:
-    return [f"{INDENT}{line}" for line in lines]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from aerowire.codegen.ir import FORMATS
 from aerowire.codegen.sbe.flyweights.fused.shared import Shared, in_row
 from aerowire.codegen.sbe.flyweights.part_properties import data_encoding, group_stem
 from aerowire.codegen.sbe.flyweights.rows import Row
@@ -57,7 +56,7 @@ class Reading:
         self.values(block, target, row, start, after, before)
         row.pad(start + block.block_length)
         parts: list[Group | Data] = [*block.groups, *block.data]
-        first = self._head(parts[0], row) if parts else ("", "", "")
+        first = self._head(parts[0], row) if parts else ("", "")
         self.lines += before
         if row.targets:
             call = f"{self.shared.codec('READ', row.code, 'unpack_from')}(view, {at})"
@@ -93,21 +92,15 @@ class Reading:
         if len(uses) == 1:
             del self.lines[uses[0]]
 
-    def _head(self, part: Group | Data, row: Row) -> tuple[str, str, str]:
-        """Put the numbers in front of a group or data into a row; returns their names."""
-        base = row.size
+    def _head(self, part: Group | Data, row: Row) -> tuple[str, str]:
+        """Put the numbers in front of a group or data into a row; returns the names of block length, if it is read, and count or length."""
         if isinstance(part, Data):
             size = self.local("n")
-            row.put(base + part.length_offset, FORMATS[part.length_type.primitive.name], part.length_type.size, size)
-            row.pad(base + part.data_offset)
-            return "", size, ""
+            row.put_length(part, size)
+            return "", size
         length, count = self.local("b"), self.local("n")
-        fields = [("blockLength", part.block_length_type, length), ("numInGroup", part.count_type, count)]
-        for name, encoded, local in sorted(fields, key=lambda one: part.dimension.member(one[0]).offset):
-            if encoded.size:
-                row.put(base + part.dimension.member(name).offset, FORMATS[encoded.primitive.name], encoded.size, local)
-        row.pad(base + part.dimension.size)
-        return (length if part.block_length_type.size else "", count, "")
+        row.put_dimension(part, length, count)
+        return (length if part.block_length_type.size else "", count)
 
     def _data(self, block: Block, data: Data, target: str, size: str) -> None:
         name = property_names(block)[data.name]
@@ -124,10 +117,10 @@ class Reading:
             read = f"{self.module.use('_marked_text_of')}(view[at:end], {literal(encoding)})"
         self.lines += [f"{target}.{name} = {read}", "at = end"]
 
-    def _group(self, block: Block, stem: str, group: Group, target: str, head: tuple[str, str, str]) -> None:
+    def _group(self, block: Block, stem: str, group: Group, target: str, head: tuple[str, str]) -> None:
         name = property_names(block)[group.name]
         entry = group_stem(self.module.model, stem, group)
-        length, count, _ = head
+        length, count = head
         checks = [f"{length} != {group.block_length}"] if length else []
         checks += [f"{count} < 0"] if group.count_type.primitive.signed else []
         irregular = self.module.use("_IrregularError")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from aerowire.codegen.ir import FORMATS
 from aerowire.codegen.sbe.flyweights.fused.shared import Shared, in_row
 from aerowire.codegen.sbe.flyweights.part_properties import data_encoding, group_stem
 from aerowire.codegen.sbe.flyweights.rows import Row
@@ -54,14 +53,7 @@ class Writing:
         if not parts and source == "self":
             self.single = call
             return
-        if source == "self":
-            self.lines += (
-                ["parts = [", *(f"{INDENT}{line}" for line in call[:-1]), f"{INDENT}{call[-1]}," if len(call) > 1 else "", "]"]
-                if (len(call) > 1)
-                else [f"parts = [{call[0]}]"]
-            )
-        else:
-            self.lines += [f"parts.append({call[0]})"] if len(call) == 1 else ["parts.append(", *(f"{INDENT}{line}" for line in call), ")"]
+        self.lines += within("parts = [", call, "]", comma=",") if source == "self" else within("parts.append(", call, ")")
         for index, part in enumerate(parts):
             if index:
                 row = Row()
@@ -79,7 +71,6 @@ class Writing:
     def _head(self, block: Block, part: Group | Data, source: str, row: Row) -> str:
         """Fetch a part and put its length or its dimensions into a row; returns the local that holds it."""
         given = f"{source}.{property_names(block)[part.name]}"
-        base = row.size
         irregular = self.module.use("_IrregularError")
         if isinstance(part, Data):
             local = self.local("data")
@@ -88,19 +79,14 @@ class Writing:
             if is_marked(encoding):
                 value = f"{self.module.use('_marked_bytes_of')}({given}, {literal(encoding)})"
             self.lines += [f"{local} = {value}", f"if len({local}) > {part.max_length}:", f"{INDENT}raise {irregular}"]
-            row.put(base + part.length_offset, FORMATS[part.length_type.primitive.name], part.length_type.size, f"len({local})")
-            row.pad(base + part.data_offset)
+            row.put_length(part, f"len({local})")
             return local
         local = self.local("rows")
         least, most = int(max(part.count_type.minimum, 0)), int(part.count_type.maximum)
         # Nothing may be an empty group but an empty list: text and dicts of nothing would go through the loop as well.
         check = f"not {max(least, 1)} <= len({local}) <= {most}" + ("" if least else f" and {local} != []")
         self.lines += [f"{local} = {given}", f"if {check}:", f"{INDENT}raise {irregular}"]
-        fields = [("blockLength", part.block_length_type, str(part.block_length)), ("numInGroup", part.count_type, f"len({local})")]
-        for name, encoded, text in sorted(fields, key=lambda one: part.dimension.member(one[0]).offset):
-            if encoded.size:
-                row.put(base + part.dimension.member(name).offset, FORMATS[encoded.primitive.name], encoded.size, text)
-        row.pad(base + part.dimension.size)
+        row.put_dimension(part, str(part.block_length), f"len({local})")
         return local
 
     def _entries(self, group: Group, entry: str, rows: str) -> None:
@@ -125,14 +111,17 @@ class Writing:
         codec = self.shared.codec("WRITE", row.code, "pack")
         call = f"{codec}({', '.join(row.targets)})"
         if body.lines or len(call) > 80:
-            call_lines = spread_call(f"{codec}(", row.targets, ")")
-            self.lines += [f"for {one} in {rows}:", *(f"{INDENT}{line}" for line in body.lines)]
-            if len(call_lines) == 1:
-                self.lines.append(f"{INDENT}parts.append({call_lines[0]})")
-            else:
-                self.lines += [f"{INDENT}parts.append(", *(f"{INDENT * 2}{line}" for line in call_lines), f"{INDENT})"]
+            inside = [*body.lines, *within("parts.append(", spread_call(f"{codec}(", row.targets, ")"), ")")]
+            self.lines += [f"for {one} in {rows}:", *(f"{INDENT}{line}" for line in inside)]
             return
         self.lines.append(f"parts += [{call} for {one} in {rows}]")
+
+
+def within(before: str, call: list[str], after: str, *, comma: str = "") -> list[str]:
+    """A call between brackets, on one line if it is on one, else in lines of its own with `comma` behind."""
+    if len(call) == 1:
+        return [f"{before}{call[0]}{after}"]
+    return [before, *(f"{INDENT}{line}" for line in call[:-1]), f"{INDENT}{call[-1]}{comma}", after]
 
 
 def spread_call(before: str, items: list[str], after: str) -> list[str]:
