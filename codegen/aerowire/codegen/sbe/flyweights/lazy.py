@@ -73,7 +73,7 @@ def _unions(model: Model) -> list[str]:
     for module in sorted(places, key=lambda one: import_key(one)[1]):
         names = sorted((places[module], f"{places[module]}Decoder"), key=import_key)
         lines += import_lines(f".messages.{module}", names, 1)
-    for alias, suffix in (("_AnyMessage", ""), ("_AnyDecoder", "Decoder")) if places else ():
+    for alias, suffix in (("_AnyMessage", ""), ("_AnyDecoder", "Decoder")):
         kinds = [f"{stem}{suffix}" for stem in places.values()]
         line = f"    {alias}: _TypeAlias = {' | '.join(kinds)}"
         inner = [f"        {' | '.join(kinds)}"]
@@ -88,36 +88,39 @@ def dispatch_module(model: Model) -> str:
     module = Module(model, 1, "Which message it is, by its header.")
     buffer = module.use("_Buffer")
     any_name = module.use("_Any")
-    stems = list(model.names.messages.values())
-    if stems:
+    any_message = any_decoder = any_name
+    if model.schema.messages:
+        any_message, any_decoder = "_AnyMessage", "_AnyDecoder"
         module.use("_TypeAlias")
-    module.typing_lines += _unions(model)
+        module.typing_lines += _unions(model)
+    module.modules.append("importlib")
     view_of = module.use("_view_of")
     module.use_class("HEADER", "header")
     module.use("SbeError")
     schema = model.schema
-    module.lines += ["", f"SCHEMA_ID = {schema.id}", "_MESSAGES = {"]
+    module.lines += ["", f"SCHEMA_ID = {schema.id}"]
+    module.lines += ["_MESSAGES = {"] if schema.messages else ["_MESSAGES: dict[int, tuple[str, str]] = {}"]
     for message in schema.messages:
         place = (f".messages.{model.names.modules[message.name]}", model.names.messages[message.name])
         module.lines.append(f"    {message.id}: ({literal(place[0])}, {literal(place[1])}),")
+    module.lines += ["}"] if schema.messages else []
     module.lines += [
-        "}",
         "",
         "",
-        f"def decode(buffer: {buffer}, offset: int = 0) -> {'_AnyMessage' if stems else any_name}:",
+        f"def decode(buffer: {buffer}, offset: int = 0) -> {any_message}:",
         '    """Read whichever message of the schema starts at `offset`, as its data class.  Raises SbeError when it is none."""',
-        f'    found: {"_AnyMessage" if stems else any_name} = _class_of(buffer, offset, "").decode(buffer, offset)',
+        f'    found: {any_message} = _class_of(buffer, offset, "").decode(buffer, offset)',
         "    return found",
         "",
         "",
-        f"def decoder_of(buffer: {buffer}, offset: int = 0) -> {'_AnyDecoder' if stems else any_name}:",
+        f"def decoder_of(buffer: {buffer}, offset: int = 0) -> {any_decoder}:",
         '    """A decoder, wrapped, of whichever message of the schema starts at `offset`.  Raises SbeError when it is none."""',
-        f'    found: {"_AnyDecoder" if stems else any_name} = _class_of(buffer, offset, "Decoder")().wrap_and_apply_header(buffer, offset)',
+        f'    found: {any_decoder} = _class_of(buffer, offset, "Decoder")().wrap_and_apply_header(buffer, offset)',
         "    return found",
         "",
         "",
         "def _header_of(view: memoryview, offset: int) -> tuple[int, ...]:",
-        f"    {module.use('_check_room')}('header', view, offset, HEADER.size)".replace("'", '"'),
+        f'    {module.use("_check_room")}("header", view, offset, HEADER.size)',
         "    return HEADER.unpack(view, offset)",
         "",
         "",
@@ -130,7 +133,4 @@ def dispatch_module(model: Model) -> str:
         '        raise SbeError("the schema has no such message", "message", f"one of {len(_MESSAGES)} template ids", template_id)',
         "    return getattr(importlib.import_module(place[0], __package__), place[1] + suffix)",
     ]
-    text = module.text()
-    return text.replace("from __future__ import annotations\n\n", "from __future__ import annotations\n\nimport importlib\n", 1).replace(
-        "_MESSAGES = {\n}", "_MESSAGES: dict[int, tuple[str, str]] = {}", 1
-    )
+    return module.text()

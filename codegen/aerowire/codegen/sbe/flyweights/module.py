@@ -81,6 +81,7 @@ class Module:
         self.description = description
         self.lines: list[str] = []
         self.typing_lines: list[str] = []  # only for a type checker, behind its imports
+        self.modules: list[str] = []  # of the standard library, imported whole
         self._used: set[str] = set()
         self._classes: dict[str, str] = {}
         self._structs: dict[str, str] = {}
@@ -199,7 +200,8 @@ class Module:
         only = {name: TYPES_ONLY[name] for name in self._used if name in TYPES_ONLY}
         if only:
             standard["TYPE_CHECKING"] = ("typing", "TYPE_CHECKING")
-        out = [*_from_lines(standard, 0), ""] if standard else []
+        out = [*(f"import {one}" for one in self.modules), *_from_lines(standard, 0)]
+        out += [""] if out else []
         dots = "." * self.depth
         support = "." * (self.depth - 1) + self.model.support
         ours = {name: (f"{support}.{SUPPORT[name][0]}", SUPPORT[name][1]) for name in self._used if name in SUPPORT}
