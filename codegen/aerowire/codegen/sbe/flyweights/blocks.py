@@ -9,7 +9,7 @@ from aerowire.codegen.sbe.flyweights.docs import class_doc
 from aerowire.codegen.sbe.flyweights.module import Module
 from aerowire.codegen.sbe.flyweights.part_properties import data_encoding, part_readers, part_writers
 from aerowire.codegen.sbe.flyweights.rows import Row
-from aerowire.codegen.sbe.flyweights.text import WIDTH, byte_literal, joined, literal, spread, spread_flat
+from aerowire.codegen.sbe.flyweights.text import WIDTH, byte_literal, joined, literal, spread, spread_flat, spread_tuple
 from aerowire.codegen.sbe.flyweights.values import Model, Owner, Value, errors_of, has_further_members, limits
 from aerowire.codegen.sbe.ir import Block, Composite, Data, EncodedType, Field, Group, Message, Named
 from aerowire.codegen.sbe.naming import constant_names, property_names
@@ -48,20 +48,15 @@ def add_layout(module: Module, stem: str, owner: Owner) -> None:
         lines += [f"    {called[names[name], what]} = {text}" for what, text in texts.items()]
         lines += [properties[name]] if name in properties else []
     lines.append(f"    _NAME = {literal(owner.name)}")
-    lines += (
-        spread(f"_MEMBERS: {module.use('ClassVar')}[tuple[str, ...]] = (", [literal(one) for one in _order(owner)], ")", 1)
-        if len(names) != 1
-        else [f"    _MEMBERS: {module.use('ClassVar')}[tuple[str, ...]] = ({literal(_order(owner)[0])},)"]
-    )
+    members = [literal(names[one.name]) for one in _nodes(owner)]
+    lines += spread_tuple(f"_MEMBERS: {module.use('ClassVar')}[tuple[str, ...]] = ", members, 1)
     lines += _meta(owner, f"    _META: ClassVar[dict[str, tuple[{module.use('_Any')}, ...]]] = {{")
     module.lines += lines
 
 
-def _order(owner: Owner) -> list[str]:
-    """Python names in the schema's order."""
-    names = property_names(owner)
-    nodes: Sequence[Named] = owner.members if isinstance(owner, Composite) else (*owner.fields, *owner.groups, *owner.data)
-    return [names[one.name] for one in nodes]
+def _nodes(owner: Owner) -> Sequence[Named]:
+    """What it has, in the schema's order."""
+    return owner.members if isinstance(owner, Composite) else (*owner.fields, *owner.groups, *owner.data)
 
 
 def _value_constants(value: Value) -> dict[str, str]:
@@ -83,8 +78,7 @@ def _meta(owner: Owner, before: str) -> list[str]:
     """The table of what the schema says beyond values, an entry on each line."""
     lines: list[str] = []
     names = property_names(owner)
-    nodes: Sequence[Named] = owner.members if isinstance(owner, Composite) else (*owner.fields, *owner.groups, *owner.data)
-    for node in nodes:
+    for node in _nodes(owner):
         presence = getattr(node, "presence", "required")
         found = (
             node.name,
@@ -183,10 +177,8 @@ def add_encoder(module: Module, stem: str, owner: Owner, base: str) -> None:
     lines = ["", "", *spread_flat(f"class {stem}Encoder(", f"_{stem}Layout, {module.use(base)}", "):", 0)]
     lines += class_doc(owner, 1, f"Writes {owner.name}.")
     lines += ["", "    __slots__ = ()"]
-    if isinstance(owner, Block) and (owner.groups or owner.data):
-        lines.append(f"    _PARTS = _{stem}_PARTS")
-    elif isinstance(owner, Block):
-        lines.append("    _PARTS = ()")
+    if isinstance(owner, Block):
+        lines.append(_parts(stem, owner))
     if isinstance(owner, Message) and not has_further_members(module.model.schema.header):
         lines += _heading(module, owner)
     for value in module.model.values(owner):
@@ -199,10 +191,12 @@ def add_encoder(module: Module, stem: str, owner: Owner, base: str) -> None:
 
 def _tables(stem: str, owner: Block) -> list[str]:
     """How long a block of a version is at least, and what stands behind it."""
-    inside = [f"({since}, {end})" for since, end in owner.growth()]
-    least = f"({inside[0]},)" if len(inside) == 1 else f"({', '.join(inside)})"
-    lines = [f"    _LEAST = {least}"]
-    return [*lines, f"    _PARTS = _{stem}_PARTS" if owner.groups or owner.data else "    _PARTS = ()"]
+    least = joined([f"({since}, {end})" for since, end in owner.growth()])
+    return [f"    _LEAST = ({least})", _parts(stem, owner)]
+
+
+def _parts(stem: str, owner: Block) -> str:
+    return f"    _PARTS = _{stem}_PARTS" if owner.groups or owner.data else "    _PARTS = ()"
 
 
 def add_parts(module: Module, stem: str, owner: Block, path: tuple[str, ...]) -> None:
@@ -214,7 +208,7 @@ def add_parts(module: Module, stem: str, owner: Block, path: tuple[str, ...]) ->
     for index, (kind, items) in enumerate(parts):
         module.lines += spread(f"_{stem}_{index} = {module.use(kind)}(", items, ")", 0)
     names = [f"_{stem}_{index}" for index in range(len(parts))]
-    module.lines += spread(f"_{stem}_PARTS = (", names, ")", 0) if len(names) > 1 else [f"_{stem}_PARTS = ({names[0]},)"]
+    module.lines += spread_tuple(f"_{stem}_PARTS = ", names, 0)
 
 
 def numbers(model: Model, composite: Composite, names: Sequence[str], told: dict[str, int] | None = None) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from aerowire.codegen.sbe.flyweights.docs import class_doc
 from aerowire.codegen.sbe.flyweights.module import Module
 from aerowire.codegen.sbe.flyweights.part_properties import data_encoding, group_stem
-from aerowire.codegen.sbe.flyweights.text import joined, literal, mapping, spread
+from aerowire.codegen.sbe.flyweights.text import literal, mapping, spread_tuple
 from aerowire.codegen.sbe.flyweights.values import Owner, Value
 from aerowire.codegen.sbe.ir import Block
 from aerowire.codegen.sbe.naming import property_names
@@ -31,12 +31,7 @@ def add_record(module: Module, stem: str, owner: Owner, methods: list[str]) -> N
     any_name = module.use("_Any")
     lines += mapping(f"_MEMBERS: {module.use('ClassVar')}[dict[str, {any_name}]] = ", [(literal(k), v) for k, v in kinds.items()], 1)
     constants = [value for value in values if value.is_constant]
-    inside = joined([literal(value.name) for value in constants]) if constants else ""
-    lines += (
-        spread("_CONSTANTS: ClassVar[tuple[str, ...]] = (", [literal(value.name) for value in constants], ")", 1)
-        if len(constants) != 1
-        else [f"    _CONSTANTS: ClassVar[tuple[str, ...]] = ({inside})"]
-    )
+    lines += spread_tuple("_CONSTANTS: ClassVar[tuple[str, ...]] = ", [literal(value.name) for value in constants], 1)
     for value in constants:
         lines.append(f"    {value.name}: ClassVar[{value.constant_annotation}] = {module.model.constant(value)}")
     module.lines += [*lines, *fields, *methods]

@@ -76,6 +76,11 @@ def spread(before: str, items: Sequence[str], after: str, level: int) -> list[st
     return [f"{indent}{before}", *inner, f"{indent}{after}"]
 
 
+def spread_tuple(before: str, items: Sequence[str], level: int) -> list[str]:
+    """`before` and a tuple, on one line or an item on each."""
+    return [f"{INDENT * level}{before}({items[0]},)"] if len(items) == 1 else spread(f"{before}(", items, ")", level)
+
+
 def _item(margin: str, item: str) -> list[str]:
     if len(margin) + len(item) < WIDTH or item[:1] not in {'"', "'"}:
         return [f"{margin}{item},"]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from aerowire.codegen.ir import Primitive
 from aerowire.codegen.mark import mark
-from aerowire.codegen.sbe.flyweights.text import WIDTH, literal, number, one_line
+from aerowire.codegen.sbe.flyweights.text import INDENT, WIDTH, literal, number, one_line, pieces
 from aerowire.codegen.sbe.ir import (
     Block,
     Composite,
@@ -138,16 +138,10 @@ class ArrowMessageTarget:
             arrow_names=_used(ARROW_NAMES, texts),
             layout_names=sorted([*_used(LAYOUT_NAMES, texts), "ColumnsError"]),
             dots=shared_dots(placement, self.name),
-            exported=sorted(["ColumnsError", "HEADER", "MESSAGES", "SCHEMA", "MessageTable", "SbeError", "SchemaTable"], key=_export_order),
         )
         folder = placement.shared_folder(self.name)
         support = render("sbe_arrow_support.py.j2", header=mark())
         return {placement.file(self.name): module, f"{folder}/_arrow.py": support, **support_files(placement, self.name)}
-
-
-def _export_order(name: str) -> tuple[bool, str]:
-    """Constants first, as linters sort them."""
-    return not name.isupper(), name
 
 
 def _used(names: Sequence[str], text: str) -> list[str]:
@@ -297,9 +291,5 @@ def _text(prefix: str, text: str) -> str:
     line = prefix + literal(text)
     if len(line) <= WIDTH:
         return line
-    parts = [""]
-    for word in re.split(r"(?<= )", text):
-        if parts[-1] and len(literal(parts[-1] + word)) > WIDTH - 4:
-            parts.append("")
-        parts[-1] += word
-    return "\n".join([f"{prefix}(", *(f"    {literal(part)}" for part in parts), ")"])
+    first, *others = pieces(literal(text), INDENT, "")
+    return "\n".join([f"{prefix}(", first, *(f"{INDENT}{one}" for one in others), ")"])
