@@ -7,8 +7,6 @@ values, sets structs of booleans, which is how the official printer shows them a
 from __future__ import annotations
 
 import codecs
-import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aerowire.codegen.ir import Primitive
@@ -31,7 +29,7 @@ from aerowire.codegen.sbe.ir import (
 from aerowire.codegen.sbe.naming import free_name, upper_name
 from aerowire.codegen.sbe.placement import Placement
 from aerowire.codegen.sbe.targets.dtypes import Tables, shared_dots, support_files
-from aerowire.codegen.sbe.targets.python_text import Listing, call, laid_out, mapping, row
+from aerowire.codegen.sbe.targets.python_text import Listing, call, laid_out, mapping, names_called, row
 from aerowire.codegen.targets.base import render
 
 SPARK_NUMBERS = {
@@ -104,49 +102,42 @@ class ArrowMessageTarget:
     def render(self, schema: MessageSchema, placement: Placement) -> dict[str, str]:
         tables = Tables(schema, ("pa", "SCHEMA_LAYOUT", *ARROW_NAMES))
         dtypes = tables.dtypes()
-        schema_text = laid_out("SCHEMA_LAYOUT: Final = ", tables.schema())
-        header = laid_out("HEADER_LAYOUT: Final = ", tables.header())
+        header_layout, schema_layout = tables.header(), tables.schema()
+        used = {"ColumnsError", "MessageTable", "SchemaTable", *names_called(header_layout), *names_called(schema_layout)}
         taken, messages, found = tables.taken, [], []
         for index, message in enumerate(schema.messages):
             name = upper_name(message.name)
             schema_name, ddl_name, table_name = (free_name(f"{name}_{kind}", taken) for kind in ("SCHEMA", "DDL", "TABLE"))
             shapes = _shapes(message)
+            table = _table(shapes)
+            used.update(names_called(table))
             messages.append(
                 (
                     one_line(f"{message.name}: {message.description}" if message.description else message.name),
                     laid_out(f"{schema_name}: Final[pa.Schema] = ", _schema(message, shapes)),
                     _text(f"{ddl_name}: Final = ", ", ".join(shape.declaration(" ") for shape in shapes)),
                     laid_out(
-                        f"{table_name}: Final = ",
-                        call("MessageTable", f"SCHEMA_LAYOUT.messages[{index}]", _table(shapes), schema_name, ddl_name),
+                        f"{table_name}: Final = ", call("MessageTable", f"SCHEMA_LAYOUT.messages[{index}]", table, schema_name, ddl_name)
                     ),
                 )
             )
             found.append((literal(message.name), table_name))
-        texts = "\n".join(
-            [header, schema_text, *(text for message_texts in messages for text in message_texts[1:]), "MessageTable(", "SchemaTable("]
-        )
         module = render(
             "sbe_arrow.py.j2",
             header=mark(schema.file_name),
             description=one_line(schema.description or f"Messages of {schema.package}."),
             dtypes=dtypes,
-            header_layout=header,
-            schema=schema_text,
+            header_layout=laid_out("HEADER_LAYOUT: Final = ", header_layout),
+            schema=laid_out("SCHEMA_LAYOUT: Final = ", schema_layout),
             messages=messages,
             tables=found,
-            arrow_names=_used(ARROW_NAMES, texts),
-            layout_names=sorted([*_used(LAYOUT_NAMES, texts), "ColumnsError"]),
+            arrow_names=[name for name in ARROW_NAMES if name in used],
+            layout_names=[name for name in LAYOUT_NAMES if name in used],
             dots=shared_dots(placement, self.name),
         )
         folder = placement.shared_folder(self.name)
         support = render("sbe_arrow_support.py.j2", header=mark())
         return {placement.file(self.name): module, f"{folder}/_arrow.py": support, **support_files(placement, self.name)}
-
-
-def _used(names: Sequence[str], text: str) -> list[str]:
-    called = set(re.findall(r"\w+(?=\()", text))
-    return [name for name in names if name in called]
 
 
 def _schema(message: Message, shapes: list[Shape]) -> Listing:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -27,6 +27,15 @@ class Listing:
 def call(function: str, *arguments: str | Listing, **named: str | Listing) -> Listing:
     """A call, or with names as of `Type[...]` anything else with brackets."""
     return Listing(f"{function}(", [*(("", one) for one in arguments), *((f"{name}=", one) for name, one in named.items())], ")")
+
+
+def names_called(node: str | Listing) -> Iterator[str]:
+    """What an expression calls, however deep."""
+    if isinstance(node, Listing):
+        if node.opening.endswith("("):
+            yield node.opening[:-1]
+        for _, one in node.items:
+            yield from names_called(one)
 
 
 def row(items: Sequence[str | Listing], brackets: str = "()") -> Listing:

@@ -28,7 +28,7 @@ from aerowire.codegen.sbe.ir import (
 )
 from aerowire.codegen.sbe.naming import ClassNames, class_names, free_name, null_member_name
 from aerowire.codegen.sbe.placement import Placement
-from aerowire.codegen.sbe.targets.python_text import Listing, call, laid_out, mapping, row
+from aerowire.codegen.sbe.targets.python_text import Listing, call, laid_out, mapping, names_called, row
 from aerowire.codegen.sbe.targets.scapy_names import is_reserved, layer_names
 from aerowire.codegen.targets.base import render
 
@@ -96,12 +96,13 @@ class _Module:
         schema = self.schema
         header = self._part(schema.header.type, header=schema.header)
         blocks = [layer for message in schema.messages for layer in self._blocks(message, (message.name,), "")]
+        layers = [*self.parts.values(), *blocks]
         names = self._names(schema.header.type)
         templates: list[tuple[str, str | Listing]] = [(str(one.id), self.names.messages[one.name]) for one in schema.messages]
         example = next(iter(self.names.messages.values()), "Message")
         return render(
             "scapy_messages.py.j2",
-            has_flags=any("_FlagsField(" in one.on_one_line for layer in [*self.parts.values(), *blocks] for one in layer.fields),
+            has_flags="_FlagsField" in {name for layer in layers for one in layer.fields for name in names_called(one)},
             mark=mark(self.placement.source),
             about=docstring(
                 schema.description or f"Messages of {schema.package}.",
