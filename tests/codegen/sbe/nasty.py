@@ -59,6 +59,7 @@ NAMES = [
     "at",
     "data",
     "version",
+    "is_bytes",
 ]
 CLASSES = [
     "Any",

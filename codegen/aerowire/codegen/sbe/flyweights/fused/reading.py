@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from aerowire.codegen.sbe.flyweights.fused.shared import Shared, in_row
@@ -21,6 +20,7 @@ class Reading:
         self.shared = shared
         self.module = shared.module
         self.lines: list[str] = []
+        self.has_bytes = False  # data that is no text, which is read in one of two ways
 
     def local(self, start: str) -> str:
         return self.shared.local(start)
@@ -52,7 +52,7 @@ class Reading:
         """A block at `at`, behind what the row has already; then its groups and data."""
         before: list[str] = []
         after: list[str] = []
-        start = row.size
+        start, is_message = row.size, target == "self"
         self.values(block, target, row, start, after, before)
         row.pad(start + block.block_length)
         parts: list[Group | Data] = [*block.groups, *block.data]
@@ -66,10 +66,11 @@ class Reading:
         self.lines += checks
         self.lines += after
         if not parts:
-            if target != "self":
+            if not is_message:
                 self.lines.append(f"at = {at} + {row.size}")
             return
-        self.lines.append(f"at = {at} + {row.size}" if row.size else f"at = {at}")
+        if not (is_message and len(parts) == 1 and _takes_no_bytes(parts[0])):
+            self.lines.append(f"at = {at} + {row.size}" if row.size else f"at = {at}")
         for index, part in enumerate(parts):
             head = first
             if index:
@@ -81,16 +82,8 @@ class Reading:
                 self._group(block, stem, part, target, head)
             else:
                 self._data(block, part, target, head[1])
-        if target == "self":
-            self._drop_unused_end()
-
-    def _drop_unused_end(self) -> None:
-        """Nothing asks where the last part ends, or where one starts that has no bytes."""
-        if self.lines[-1] == "at = end":
-            self.lines.pop()
-        uses = [index for index, line in enumerate(self.lines) if re.search(r"\bat\b", line)]
-        if len(uses) == 1:
-            del self.lines[uses[0]]
+        if is_message and self.lines[-1] == "at = end":
+            self.lines.pop()  # nobody asks where a message ends
 
     def _head(self, part: Group | Data, row: Row) -> tuple[str, str]:
         """Put the numbers in front of a group or data into a row; returns the names of block length, if it is read, and count or length."""
@@ -113,6 +106,7 @@ class Reading:
             if encoding
             else "view[at:end] if is_bytes else view[at:end].tobytes()"
         )
+        self.has_bytes |= not encoding
         if is_marked(encoding):
             read = f"{self.module.use('_marked_text_of')}(view[at:end], {literal(encoding)})"
         self.lines += [f"{target}.{name} = {read}", "at = end"]
@@ -157,7 +151,7 @@ class Reading:
         name = self.shared.function_name("read")
         body = Reading(self.shared)
         body.block(group, entry, "entry", Row(), "at")
-        is_bytes = ["    is_bytes = type(view) is bytes"] if any("is_bytes" in line for line in body.lines) else []
+        is_bytes = ["    is_bytes = type(view) is bytes"] if body.has_bytes else []
         new = self.module.use("_new")
         self.shared.functions += [
             "",
@@ -172,6 +166,11 @@ class Reading:
             "    return rows, at",
         ]
         return name
+
+
+def _takes_no_bytes(part: Group | Data) -> bool:
+    """Whether what stands in front of it is all there is, so that it does not matter where it starts."""
+    return isinstance(part, Group) and not (part.block_length or part.groups or part.data)
 
 
 def assignment(targets: list[str], call: str) -> list[str]:
