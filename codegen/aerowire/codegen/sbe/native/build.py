@@ -16,8 +16,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-# Most of what a codec does is calls into Python: more optimisation doubles the time of compilation and gains nothing that is measured.
 TOLD = 12  # lines of what a compiler said
+# Most of what a codec does is calls into Python: more optimisation doubles the time of compilation and gains nothing that is measured.
 FLAGS = ("-O1", "-fPIC", "-fwrapv", "-fno-strict-aliasing", "-fvisibility=hidden", "-g0", "-w", "-shared")
 
 

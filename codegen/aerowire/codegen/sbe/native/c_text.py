@@ -6,6 +6,8 @@ from aerowire.codegen.ir import Primitive
 from aerowire.codegen.sbe.ir import ByteOrder
 
 C_TYPES = {"char": "uint8_t", "float": "float", "double": "double"}
+# Bits of each type that has loads and stores.
+TYPES = {f"{sign}int{bits}_t": bits for bits in (8, 16, 32, 64) for sign in ("", "u")} | {"float": 32, "double": 64}
 
 
 def c_type(primitive: Primitive) -> str:
@@ -25,8 +27,7 @@ def helpers(prefix: str, order: ByteOrder) -> list[str]:
     out += [f"#elif __BYTE_ORDER__ == {other}"]
     out += [f"#define {prefix}{bits}(value) __builtin_bswap{bits}(value)" for bits in (16, 32, 64)]
     out += ["#else", *(f"#define {prefix}{bits}(value) (value)" for bits in (16, 32, 64)), "#endif", f"#define {prefix}8(value) (value)"]
-    types = [(f"{sign}int{bits}_t", bits) for bits in (8, 16, 32, 64) for sign in ("", "u")]
-    for name, bits in [*types, ("float", 32), ("double", 64)]:
+    for name, bits in TYPES.items():
         raw = f"uint{bits}_t"
         out += [
             f"static inline {name} {prefix}load_{name}(const uint8_t *p) {{",
@@ -40,7 +41,6 @@ def helpers(prefix: str, order: ByteOrder) -> list[str]:
     return out
 
 
-TYPES = (*(f"{sign}int{bits}_t" for bits in (8, 16, 32, 64) for sign in ("", "u")), "float", "double")
 CIMPORT = "from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t"
 
 

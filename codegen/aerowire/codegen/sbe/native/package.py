@@ -174,7 +174,7 @@ def _stub(model: Model) -> str:
         if isinstance(one, Composite):
             add_data_class(module, model.names.types[one], one, [])
     for message in model.schema.messages:
-        _add_data_classes(module, model.names.messages[message.name], message, [])
+        _add_data_classes(module, model.names.messages[message.name], message)
     module.use("SbeError")
     module.use("FieldMeta")
     buffer, any_name = module.use("_Buffer"), module.use("_Any")
@@ -184,16 +184,14 @@ def _stub(model: Model) -> str:
     return f"# {mark(model.schema.file_name)}\n{STUB_NOTE}{ast.unparse(ast.fix_missing_locations(tree))}\n"
 
 
-def _add_data_classes(module: Module, stem: str, block: Block, methods: list[str]) -> None:
+def _add_data_classes(module: Module, stem: str, block: Block) -> None:
     for group in block.groups:
-        _add_data_classes(module, group_stem(module.model, stem, group), group, [])
-    if isinstance(block, Message):
-        methods = Fused(module, stem, block).methods()
-    add_data_class(module, stem, block, methods)
+        _add_data_classes(module, group_stem(module.model, stem, group), group)
+    add_data_class(module, stem, block, Fused(module, stem, block).methods() if isinstance(block, Message) else [])
 
 
 class _Bodiless(ast.NodeTransformer):
-    """Functions keep their signature and their docstring."""
+    """Functions keep their signature, classes their docstring too."""
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         node.body = [ast.Expr(ast.Constant(...))]
