@@ -15,7 +15,7 @@ from aerowire.codegen.sbe.flyweights.part_properties import group_stem
 from aerowire.codegen.sbe.flyweights.records import add_record
 from aerowire.codegen.sbe.flyweights.text import spread
 from aerowire.codegen.sbe.flyweights.values import Model
-from aerowire.codegen.sbe.ir import Block, Composite, Message, MessageSchema
+from aerowire.codegen.sbe.ir import HEADER_NUMBERS, Block, Composite, Message, MessageSchema
 from aerowire.codegen.sbe.naming import types_with_class
 
 ERRORS = "_errors"
@@ -69,7 +69,7 @@ def _header(model: Model) -> str:
     schema = model.schema
     # A schema id that is a constant tells nothing: whatever it is, the message is taken for one of this schema.
     told = {"schemaId": schema.id}
-    items = numbers(model, schema.header.type, ("blockLength", "templateId", "schemaId", "version"), told)
+    items = numbers(model, schema.header.type, HEADER_NUMBERS, told)
     module.lines += ["", *spread(f"HEADER = {module.use('_Numbers')}(", items, ")", 0)]
     return module.text()
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from aerowire.codegen.ir import FORMATS
 from aerowire.codegen.sbe.flyweights.text import literal, number
 from aerowire.codegen.sbe.ir import (
+    HEADER_NUMBERS,
     Block,
     Composite,
     EncodedType,
@@ -33,10 +34,11 @@ Owner = Block | Composite
 def python_encoding(name: str) -> str | None:
     """Python's name of a character set; None when it has none, and the bytes stay bytes."""
     try:
-        found = codecs.lookup(name.strip())
+        found = codecs.lookup(name.strip()).name
+        "".encode(found)  # some are from bytes to bytes
     except (LookupError, ValueError):
         return None
-    return found.name if found._is_text_encoding else None
+    return found
 
 
 def is_marked(encoding: str) -> bool:
@@ -183,7 +185,7 @@ def null_image(composite: Composite, order: str) -> bytes:
 
 def header_values(schema: MessageSchema, message: Message) -> dict[str, int]:
     """What the header of a message has in the four members that every header has."""
-    return {"blockLength": message.block_length, "templateId": message.id, "schemaId": schema.id, "version": schema.version}
+    return dict(zip(HEADER_NUMBERS, (message.block_length, message.id, schema.id, schema.version), strict=True))
 
 
 def header_image(schema: MessageSchema, message: Message) -> bytes:
@@ -198,7 +200,7 @@ def header_image(schema: MessageSchema, message: Message) -> bytes:
 
 def has_further_members(header: Header) -> bool:
     """Whether some of its bytes are not those of the four members that every header has."""
-    own = [header.encoded(name) for name in ("blockLength", "templateId", "schemaId", "version")]
+    own = [header.encoded(name) for name in HEADER_NUMBERS]
     return sum(one.size for one in own if one.presence is not Presence.CONSTANT) != header.size
 
 

@@ -6,12 +6,12 @@ values, sets structs of booleans, which is how the official printer shows them a
 
 from __future__ import annotations
 
-import codecs
 from dataclasses import dataclass
 
 from aerowire.codegen.ir import Primitive
 from aerowire.codegen.mark import mark
 from aerowire.codegen.sbe.flyweights.text import INDENT, WIDTH, literal, number, one_line, pieces
+from aerowire.codegen.sbe.flyweights.values import python_encoding
 from aerowire.codegen.sbe.ir import (
     Block,
     Composite,
@@ -177,7 +177,7 @@ def _group(group: Group) -> Shape:
 
 
 def _data(data: Data) -> Shape:
-    encoding = data.encoding if _is_known(data.encoding) else ""
+    encoding = data.encoding if python_encoding(data.encoding) else ""
     builder = call("VariableColumn", literal(data.name), literal(encoding))
     return Shape(data.name, "pa.string()" if encoding else "pa.binary()", "STRING" if encoding else "BINARY", builder, data)
 
@@ -214,9 +214,8 @@ def _encoded(about: Field | Member, type: EncodedType, texts: tuple[str, str]) -
     if type.length == 0:
         return _constant(about, type, "" if type.is_text else None)
     if type.is_text:
-        encoding = (
-            type.character_encoding if _is_known(type.character_encoding) else "ISO-8859-1" if type.character_encoding else "US-ASCII"
-        )
+        declared = type.character_encoding or "US-ASCII"
+        encoding = declared if python_encoding(declared) else "ISO-8859-1"
         return Shape(about.name, "pa.string()", "STRING", call("TextColumn", *texts, literal(encoding)), about)
     if type.primitive.name == "char":
         return Shape(about.name, "pa.string()", "STRING", call("CharacterColumn", *texts), about)
@@ -253,14 +252,6 @@ def _enum_names(enum: Enum) -> list[str | Listing]:
     for value in reversed(enum.values):
         names[value.value] = value.name
     return [row([str(number), literal(name)]) for number, name in sorted(names.items())]
-
-
-def _is_known(encoding: str) -> bool:
-    """Whether it is an encoding of text that Python has."""
-    try:
-        return bool(encoding) and "".encode(codecs.lookup(encoding.strip()).name) is not None
-    except (LookupError, ValueError):
-        return False
 
 
 def _choice(name: str, description: str) -> str:

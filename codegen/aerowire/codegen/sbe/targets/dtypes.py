@@ -5,7 +5,7 @@ from __future__ import annotations
 from aerowire.codegen.mark import mark
 from aerowire.codegen.sbe.flyweights.package import errors_file
 from aerowire.codegen.sbe.flyweights.text import literal, number, one_line
-from aerowire.codegen.sbe.ir import Block, Composite, Data, EncodedType, Field, Group, Member, Message, MessageSchema
+from aerowire.codegen.sbe.ir import HEADER_NUMBERS, Block, Composite, Data, Field, Group, Member, Message, MessageSchema
 from aerowire.codegen.sbe.naming import free_name, upper_name
 from aerowire.codegen.sbe.placement import Placement, dots
 from aerowire.codegen.sbe.targets.columns import Column, columns_of, is_stored, primitive_format
@@ -115,8 +115,7 @@ class Tables:
     def header(self) -> Listing:
         """The header as the support module has it."""
         header = self.schema_read.header
-        four = {name: self._integer(header.type, name) for name in ("blockLength", "templateId", "schemaId", "version")}
-        return call("HeaderLayout", str(header.size), *four.values())
+        return call("HeaderLayout", str(header.size), *(self._integer(header.type, name) for name in HEADER_NUMBERS))
 
     def _message(self, message: Message) -> Listing:
         return call(
@@ -129,10 +128,9 @@ class Tables:
         )
 
     def _integer(self, composite: Composite, name: str) -> Listing:
-        member = composite.member(name)
-        assert isinstance(member.type, EncodedType), f"{composite.name}.{name} was checked to be an encoded type"
-        place = [str(member.offset), literal(primitive_format(member.type.primitive, self.order))]
-        return call("Integer", *place, *([] if is_stored(member) else [str(member.type.constant)]))
+        member, encoded = composite.member(name), composite.encoded(name)
+        place = [str(member.offset), literal(primitive_format(encoded.primitive, self.order))]
+        return call("Integer", *place, *([] if is_stored(member) else [str(encoded.constant)]))
 
     def _block(self, block: Block, path: str) -> Listing:
         named: dict[str, str | Listing] = {

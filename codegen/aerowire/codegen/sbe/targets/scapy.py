@@ -9,6 +9,7 @@ from aerowire.codegen.ir import FORMATS
 from aerowire.codegen.mark import mark
 from aerowire.codegen.sbe.flyweights.text import docstring, literal, number
 from aerowire.codegen.sbe.ir import (
+    HEADER_NUMBERS,
     Block,
     Composite,
     Data,
@@ -113,7 +114,7 @@ class _Module:
             header=header.name,
             version=schema.version,
             schema_id=schema.told_id,
-            names={name: names[name] for name in ("blockLength", "templateId", "schemaId", "version")},
+            names={name: names[name] for name in HEADER_NUMBERS},
             enums=list(self._tables()),
             parts=list(self.parts.values()),
             blocks=blocks,

@@ -8,6 +8,7 @@ import struct
 from aerowire.codegen.ir import FORMATS, Primitive
 from aerowire.codegen.mark import mark
 from aerowire.codegen.sbe.ir import (
+    HEADER_NUMBERS,
     Block,
     ByteOrder,
     Composite,
@@ -29,7 +30,6 @@ from aerowire.codegen.sbe.placement import Placement
 from aerowire.codegen.targets.base import render
 from aerowire.codegen.targets.lua import Value, filter_name, lua_comment, lua_value
 
-HEADER_NUMBERS = ("blockLength", "templateId", "schemaId", "version")
 ENCODINGS = {
     "us-ascii": "ascii",
     "ascii": "ascii",
@@ -76,10 +76,6 @@ def protocol_name(placement: Placement) -> str:
 
 def _title(placement: Placement) -> str:
     return f"Aeron {placement.package.replace('_', ' ')}" if placement.is_project else placement.package
-
-
-def _text(value: str) -> str | None:
-    return value or None
 
 
 class _View:
@@ -199,7 +195,7 @@ def _named(named: Named) -> dict[str, Value]:
     return {
         "name": named.name,
         "filter": spelt if spelt != named.name else None,
-        "about": _text(" ".join(about.split())),
+        "about": " ".join(about.split()) or None,
         "since": named.since_version or None,
     }
 

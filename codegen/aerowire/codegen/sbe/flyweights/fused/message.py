@@ -12,7 +12,7 @@ from aerowire.codegen.sbe.flyweights.fused.writing import Writing
 from aerowire.codegen.sbe.flyweights.module import Module
 from aerowire.codegen.sbe.flyweights.rows import Row
 from aerowire.codegen.sbe.flyweights.text import INDENT, literal
-from aerowire.codegen.sbe.ir import Composite, Message, walk_blocks
+from aerowire.codegen.sbe.ir import Message, versions_of, walk_blocks
 
 
 class Fused:
@@ -92,11 +92,6 @@ class Fused:
 
 def newest_version(message: Message) -> int:
     """The version from which on a message has everything."""
-    nodes = [one for block in walk_blocks(message) for one in (*block.fields, *block.groups, *block.data)]
-    inner = [_newest_member(one.type) for block in walk_blocks(message) for one in block.fields if isinstance(one.type, Composite)]
-    return max([0, *(one.since_version for one in nodes), *inner])
-
-
-def _newest_member(composite: Composite) -> int:
-    inner = [_newest_member(one.type) for one in composite.members if isinstance(one.type, Composite)]
-    return max([0, *(one.since_version for one in composite.members), *inner])
+    blocks = list(walk_blocks(message))
+    own = [one.since_version for block in blocks for one in (*block.fields, *block.groups, *block.data)]
+    return max([0, *own, *(version for block in blocks for one in block.fields for version in versions_of(one.type))])
