@@ -281,6 +281,19 @@ local function complain(tree, what, ...)
   tree:add_proto_expert_info(what, string.format(...))
 end
 
+-- One bit of the number in `range` below that number, with its place drawn.
+local function add_bit(state, tree, item, range, bit, name, is_set)
+  local pattern = {}
+  for one = range:len() * 8 - 1, 0, -1 do
+    pattern[#pattern + 1] = one == bit and (is_set and "1" or "0") or "."
+    if one % 4 == 0 and one > 0 then
+      pattern[#pattern + 1] = " "
+    end
+  end
+  state.items = state.items + 1
+  tree:add(item, range, is_set):set_text(string.format("%s = %s: %s", table.concat(pattern), name, is_set and "Set" or "Not set"))
+end
+
 local function add(state, tree, item, range)
   state.items = state.items + 1
   if little then
@@ -387,17 +400,6 @@ local function is_set(raw, bit)
   return math.floor(byte / 2 ^ (bit % 8)) % 2 == 1
 end
 
-local function bit_pattern(size, bit, value)
-  local pattern = {}
-  for one = size * 8 - 1, 0, -1 do
-    pattern[#pattern + 1] = one == bit and (value and "1" or "0") or "."
-    if one % 4 == 0 and one > 0 then
-      pattern[#pattern + 1] = " "
-    end
-  end
-  return table.concat(pattern)
-end
-
 function adders.set(state, tree, node, tvb, at)
   local type, names, known = node.type, {}, {}
   local range = tvb:range(at, type.size)
@@ -407,9 +409,7 @@ function adders.set(state, tree, node, tvb, at)
     local value = is_set(raw, choice.bit)
     known[choice.bit] = true
     names[#names + 1] = value and choice.name or nil
-    state.items = state.items + 1
-    local shown = string.format("%s = %s: %s", bit_pattern(type.size, choice.bit, value), choice.name, value and "Set" or "Not set")
-    item:add(node.choices[index], range, value):set_text(shown)
+    add_bit(state, item, node.choices[index], range, choice.bit, choice.name, value)
   end
   for bit = 0, type.size * 8 - 1 do
     if not known[bit] and is_set(raw, bit) then

@@ -1269,6 +1269,19 @@ local function complain(tree, what, ...)
   tree:add_proto_expert_info(what, string.format(...))
 end
 
+-- One bit of the number in `range` below that number, with its place drawn.
+local function add_bit(state, tree, item, range, bit, name, is_set)
+  local pattern = {}
+  for one = range:len() * 8 - 1, 0, -1 do
+    pattern[#pattern + 1] = one == bit and (is_set and "1" or "0") or "."
+    if one % 4 == 0 and one > 0 then
+      pattern[#pattern + 1] = " "
+    end
+  end
+  state.items = state.items + 1
+  tree:add(item, range, is_set):set_text(string.format("%s = %s: %s", table.concat(pattern), name, is_set and "Set" or "Not set"))
+end
+
 local function add(state, tree, item, range)
   state.items = state.items + 1
   if little then
@@ -1302,17 +1315,7 @@ local function add_flags(state, item, field, range, value, context)
   context.flag_set = set
   item:append_text(#names > 0 and " (" .. table.concat(names, ", ") .. ")" or "")
   for _, flag in ipairs(field.flags) do
-    local is_set = has_bit(value, flag.bit)
-    state.items = state.items + 1
-    local pattern = {}
-    for bit = field.size * 8 - 1, 0, -1 do
-      pattern[#pattern + 1] = bit == flag.bit and (is_set and "1" or "0") or "."
-      if bit % 4 == 0 and bit > 0 then
-        pattern[#pattern + 1] = " "
-      end
-    end
-    local shown = string.format("%s = %s: %s", table.concat(pattern), flag.name, is_set and "Set" or "Not set")
-    item:add(flag.item, range, is_set):set_text(shown)
+    add_bit(state, item, flag.item, range, flag.bit, flag.name, has_bit(value, flag.bit))
   end
 end
 
