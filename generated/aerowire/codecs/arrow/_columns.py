@@ -441,26 +441,24 @@ class SchemaLayout:
         loose: list[int] = []
         position, size, last, view = start, self.header.size, b"", data.data
         while position < limit:
-            if limit - position < size:
-                index = len(loose) + sum(map(len, found))
-                raise ColumnsError("header beyond the end", "header", f"{size} bytes", limit - position, index, position)
-            head = bytes(view[position : position + size])
-            length, template_id, schema_id, version = self.header.read(view, position)
-            message = self.by_template.get(template_id)
-            if message is None:
-                index = len(loose) + sum(map(len, found))
-                raise ColumnsError("template id", "header", sorted(self.by_template), template_id, index, position)
-            if schema_id != message.schema_id:
-                index = len(loose) + sum(map(len, found))
-                raise ColumnsError("schema id", "header", message.schema_id, schema_id, index, position)
+            where = "header"
             try:
+                if limit - position < size:
+                    raise _WrongError("header beyond the end", f"{size} bytes", limit - position)
+                head = bytes(view[position : position + size])
+                length, template_id, schema_id, version = self.header.read(view, position)
+                message = self.by_template.get(template_id)
+                if message is None:
+                    raise _WrongError("template id", sorted(self.by_template), template_id)
+                if schema_id != message.schema_id:
+                    raise _WrongError("schema id", message.schema_id, schema_id)
+                where = message.name
                 following = _walk(message.block, view, position + size, limit, length, version)
+                if following == position:
+                    raise _WrongError("a message without a byte, which has no next one", "at least 1 byte", 0)
             except _WrongError as error:
-                where, index = "".join([message.name, *reversed(error.path)]), len(loose) + sum(map(len, found))
-                raise ColumnsError(error.what, where, error.expected, error.actual, index, position) from None
-            if following == position:
-                index = len(loose) + sum(map(len, found))
-                raise ColumnsError("a message without a byte, which has no next one", message.name, "at least 1 byte", 0, index, position)
+                path, index = "".join([where, *reversed(error.path)]), len(loose) + sum(map(len, found))
+                raise ColumnsError(error.what, path, error.expected, error.actual, index, position) from None
             loose.append(position)
             if message.block.is_fixed and head == last:
                 run = _run_length(data, following, limit, following - position, head)
