@@ -14,6 +14,8 @@ from .text import marked_bytes_of
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
+TOO_SMALL = "the buffer is too small"  # what is wrong then: who has a larger one tries again
+
 
 class CompositeEncoder(Flyweight):
     """Values side by side, to be written."""
@@ -47,7 +49,7 @@ class Cursor:
         at = self.at
         if size > self.end - at:
             where = f"{block._path()}.{name}" if name else block._path()
-            raise SbeError("the buffer is too small", where, f"{size} bytes at offset {at}", self.end - at)
+            raise SbeError(TOO_SMALL, where, f"{size} bytes at offset {at}", self.end - at)
         self.at = at + size
         return at
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 from .errors import SbeError, check_room, refused, shortened, view_of
 from .flyweight import Flyweight
 from .reading import GroupDecoder
-from .writing import MessageEncoder
+from .writing import TOO_SMALL, MessageEncoder
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -127,7 +127,7 @@ def encode_record(record: Any, encoder: type[MessageEncoder]) -> bytes:
                 write_record(record, target)
                 return bytes(buffer[: target.sbe_limit])
         except SbeError as error:
-            if error.what != "the buffer is too small":
+            if error.what != TOO_SMALL:
                 raise
         size *= 4
 
