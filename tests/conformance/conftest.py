@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from aerowire.codecs.flyweights import cnc
-from aerowire.conformance.command_line import started
 from aerowire.conformance.harness.cnc import CNC_FILE
 from aerowire.conformance.harness.memory import Mapping
-from aerowire.conformance.peers.base import Peer
+from aerowire.conformance.peers.base import Peer, started
 from aerowire.conformance.peers.drivers import AerowirePeer, short_timers
 
 RING_CAPACITY = 1 << 14

@@ -24,6 +24,8 @@ from aerowire.conformance.rules import is_valid_frame
 from tests.conformance.injector import Count, Link, Passage, edited, passed, read, type_of
 
 HALF_TERM = TERM_LENGTH_MIN // 2
+# What a verdict says of a reaction that stayed away.
+NEVER = "it did not come"
 HEADER = DataHeaderDecoder.ENCODED_LENGTH
 EOS_HEARTBEAT = int(DataFlags.UNFRAGMENTED | DataFlags.EOS)
 # What the cases of the groups E and F send: frames of 200 and of 1000 bytes.

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from aerowire.conformance.catalogue import all_cases
-from aerowire.conformance.command_line import started
 from aerowire.conformance.fuzz import SINCE, fuzz
 from aerowire.conformance.model import Case, Verdict, is_older
-from aerowire.conformance.peers.base import Peer, PeerError
+from aerowire.conformance.peers.base import Peer, PeerError, started
 from aerowire.conformance.peers.drivers import AerowirePeer, JavaPeer, short_timers
 from aerowire.conformance.replay import replay_file
 from aerowire.conformance.replay_outcome import Impairment

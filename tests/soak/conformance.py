@@ -8,7 +8,7 @@ from pathlib import Path
 
 from aerowire.codecs.tables.options import OPTIONS
 from aerowire.conformance.catalogue import GROUPS, all_cases
-from aerowire.conformance.command_line import started
+from aerowire.conformance.peers.base import started
 from aerowire.conformance.peers.drivers import AerowirePeer, short_timers
 from aerowire.conformance.runner import Runner
 from tests.conformance.breaking import check_each_swallowed, check_found

@@ -7,12 +7,11 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 from aerowire.conformance.errors import ConformanceError
-from aerowire.conformance.peers.base import Peer
+from aerowire.conformance.peers.base import Peer, started
 from aerowire.conformance.peers.drivers import AerowirePeer, CommandPeer, JavaPeer, RunningPeer, short_timers
 from aerowire.conformance.progress import LiveLine
 
@@ -220,17 +219,6 @@ def make_peer(options: argparse.Namespace) -> Peer:
     if options.release:
         peer.release = options.release
     return peer
-
-
-@contextmanager
-def started(peer: Peer) -> Iterator[Peer]:
-    """Start a peer, wait until its directory is ready, and stop it at the end."""
-    try:
-        peer.start()
-        peer.await_ready()
-        yield peer
-    finally:
-        peer.stop()
 
 
 def new_seed(seed: int | None) -> int:

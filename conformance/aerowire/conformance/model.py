@@ -6,9 +6,11 @@ Knows nothing of drivers, sockets or frames: a case is data beside a short funct
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from aerowire.codecs.tables.options import OPTIONS
 
 if TYPE_CHECKING:
     from aerowire.conformance.harness.bench import Bench
@@ -54,6 +56,7 @@ class Case:
 
     `since` is the first Aeron release that holds the rule: a peer known to be older and seen to break it is
     reported as unsupported, with what it did. `bound` is the time bound in words, "" where there is none.
+    `properties` are Aeron properties that the driver must have been started with.
     """
 
     id: str
@@ -64,6 +67,7 @@ class Case:
     run: Callable[[Bench], None] = field(repr=False, compare=False)
     bound: str = ""
     since: str = ""
+    properties: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @property
     def group(self) -> str:
@@ -102,12 +106,25 @@ class Result:
 
 
 def case(
-    case_id: str, *, requirement: str, source: str, stimulus: str, expected: str, bound: str = "", since: str = ""
+    case_id: str,
+    *,
+    requirement: str,
+    source: str,
+    stimulus: str,
+    expected: str,
+    bound: str = "",
+    since: str = "",
+    options: Mapping[str, str] | None = None,
 ) -> Callable[[Callable[[Bench], None]], Case]:
-    """Turn a function of a bench into a `Case`; the group module's `CASES` lists what it made."""
+    """Turn a function of a bench into a `Case`; the group module's `CASES` lists what it made.
+
+    `options` are what the driver must have been started with, by their names in the table of options; each set of them is a driver
+    of its own, so cases share one where they can.
+    """
+    properties = {OPTIONS[name].property: value for name, value in (options or {}).items()}
 
     def wrap(run: Callable[[Bench], None]) -> Case:
-        return Case(case_id, requirement, source, stimulus, expected, run, bound, since)
+        return Case(case_id, requirement, source, stimulus, expected, run, bound, since, properties)
 
     return wrap
 

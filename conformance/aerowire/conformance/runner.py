@@ -12,7 +12,7 @@ from aerowire.conformance.harness.client import CommandRefused
 from aerowire.conformance.harness.cnc import DriverUnreachableError
 from aerowire.conformance.harness.load import LoadGauge
 from aerowire.conformance.model import Case, Deviation, Finding, NotSent, NotSupported, Result, TimingMiss, Verdict, is_older
-from aerowire.conformance.peers.base import Peer
+from aerowire.conformance.peers.base import Peer, PeerError
 
 # A miss on a quiet machine seldom repeats by chance; a starved machine gets a little time between attempts.
 ATTEMPTS = 4
@@ -26,7 +26,8 @@ Listener = Callable[[Result], None]
 class Runner:
     """One run of some cases, one after the other, on a peer that has been started.
 
-    Cases share system counters, so they never run at the same time.
+    Cases share system counters, so they never run at the same time. Those that need other properties come last, each set of properties
+    with a driver of its own, which ends with the last of its cases.
     """
 
     def __init__(
@@ -39,32 +40,38 @@ class Runner:
         on_result: Listener | None = None,
     ) -> None:
         self._attempts = attempts
-        self._peer = peer
+        self._given = self._peer = peer
         self._seed = seed
         self._on_start = on_start
         self._on_result = on_result
         self._gauge = LoadGauge()
 
     def run(self, cases: Sequence[Case]) -> list[Result]:
-        """Run the cases in order; return their results."""
+        """Run the cases; return their results in the order that was given."""
         self._gauge.start()
-        results: list[Result] = []
+        results: dict[int, Result] = {}
         try:
-            for case in cases:
+            for place, case in sorted(enumerate(cases), key=lambda one: sorted(one[1].properties.items())):
                 if self._on_start is not None:
                     self._on_start(case)
-                result = self.run_case(case)
-                results.append(result)
+                results[place] = result = self.run_case(case)
                 if self._on_result is not None:
                     self._on_result(result)
         finally:
             self._gauge.stop()
-        return results
+            self._use(self._given)
+        return [results[place] for place in range(len(cases))]
 
     def run_case(self, case: Case) -> Result:
         """Run one case until it has a verdict."""
         started = time.monotonic()
         result = Result(case, Verdict.INCONCLUSIVE)
+        try:
+            self._prepare(case)
+        except PeerError as error:
+            verdict = Verdict.UNSUPPORTED if self._peer is self._given else Verdict.FAIL
+            conclude(result, verdict, Deviation(f"a driver started with {case.properties}", str(error)))
+            return result
         for attempt in range(1, self._attempts + 1):
             result.attempts = attempt
             if self._attempt(case, attempt, result):
@@ -76,6 +83,23 @@ class Runner:
             result.notes.append(f"the rule holds since {case.since}; this driver is {self._peer.release}")
         result.duration_s = time.monotonic() - started
         return result
+
+    def _prepare(self, case: Case) -> None:
+        """Have a driver with the case's properties: the one that was given, the one that runs, or a new one."""
+        held = {**self._given.properties, **case.properties}
+        if held == self._given.properties:
+            self._use(self._given)
+        elif held != self._peer.properties:
+            variant = self._given.variant(case.properties)
+            self._use(variant)
+            variant.start()
+            variant.await_ready()
+
+    def _use(self, peer: Peer) -> None:
+        """Work with another driver; stop the one before, unless it is the caller's."""
+        if self._peer is not self._given and self._peer is not peer:
+            self._peer.stop()
+        self._peer = peer
 
     def _attempt(self, case: Case, attempt: int, result: Result) -> bool:
         """Try a case once; return whether the verdict in `result` is final."""

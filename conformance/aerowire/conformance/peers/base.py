@@ -6,13 +6,15 @@ To judge another driver, subclass `ProcessPeer` with its command line, or write 
 from __future__ import annotations
 
 import abc
+import copy
 import os
 import shutil
 import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from aerowire.codecs.tables.options import OPTIONS
@@ -54,6 +56,11 @@ class Peer(abc.ABC):
     @abc.abstractmethod
     def stop(self) -> None:
         """Stop what `start` started and remove its files."""
+
+    def variant(self, properties: Mapping[str, str]) -> Peer:
+        """Return a driver of the same kind with these properties too, to be started. Raises PeerError when the adapter starts none."""
+        wanted = ", ".join(f"{name}={value}" for name, value in properties.items())
+        raise PeerError(f"this driver was started by somebody else; the case needs one with {wanted}")
 
     def await_ready(self, timeout_s: float = START_TIMEOUT_S) -> None:
         """Wait until the driver has made its directory. Raises PeerError, with the driver's last words, when it does not."""
@@ -107,6 +114,14 @@ class ProcessPeer(Peer):
         self._check_directory()
         self._log = self._parent / "driver.log"
         self._spawn()
+
+    def variant(self, properties: Mapping[str, str]) -> ProcessPeer:
+        """Return a driver of the same kind with these properties too, in a directory of its own, to be started."""
+        twin = copy.copy(self)
+        twin.properties = {**self.properties, **properties}
+        twin.directory = Path()
+        twin._process = twin._parent = twin._wanted = twin._log = None
+        return twin
 
     def _check_directory(self) -> None:
         """Refuse a directory whose content is not the suite's to replace."""
@@ -162,6 +177,17 @@ class ProcessPeer(Peer):
         ended = "" if code is None else f"exit code {code}\n"
         text = self._log.read_text(errors="replace")[-LOG_TAIL:] if self._log is not None and self._log.exists() else ""
         return ended + text
+
+
+@contextmanager
+def started(peer: Peer) -> Iterator[Peer]:
+    """Start a peer, wait until its directory is ready, and stop it at the end."""
+    try:
+        peer.start()
+        peer.await_ready()
+        yield peer
+    finally:
+        peer.stop()
 
 
 def stop_process(process: subprocess.Popen[bytes]) -> None:

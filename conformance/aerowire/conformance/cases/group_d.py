@@ -1,0 +1,7 @@
+"""Group D: reordering."""
+
+from __future__ import annotations
+
+from aerowire.conformance.model import Case
+
+CASES: tuple[Case, ...] = ()

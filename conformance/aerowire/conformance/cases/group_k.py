@@ -1,0 +1,7 @@
+"""Group K: round trip times and congestion control."""
+
+from __future__ import annotations
+
+from aerowire.conformance.model import Case
+
+CASES: tuple[Case, ...] = ()

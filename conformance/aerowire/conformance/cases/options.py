@@ -1,0 +1,14 @@
+"""Sets of options that several cases share: each set is a driver of its own, so there are few."""
+
+from __future__ import annotations
+
+# What is 10 s and more by default, short enough to wait for. Order of lives: image < client < unblocking.
+SHORT_LIVES = {
+    "image_liveness_timeout_ns": "1s",
+    "client_liveness_timeout_ns": "2s",
+    "publication_unblock_timeout_ns": "3s",
+    "untethered_window_limit_timeout_ns": "1s",
+    "untethered_linger_timeout_ns": "1s",
+    "untethered_resting_timeout_ns": "1s",
+    "flow_control_receiver_timeout_ns": "1s",
+}

@@ -1,0 +1,7 @@
+"""Faults of group D.  The first one of a case is the plainest way to break its requirement."""
+
+from __future__ import annotations
+
+from tests.conformance.injector import Fault
+
+FAULTS: tuple[Fault, ...] = ()
