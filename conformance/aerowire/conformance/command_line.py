@@ -30,6 +30,7 @@ RUN_EXAMPLES = """\
 Examples:
   conformance run
   conformance run --case 'A*,C01' --seed 7
+  conformance run --jobs 4 --report results
   conformance run --driver java --jar aeron-all.jar --report results
   conformance run --driver-command '/opt/aeronmd {properties}'
   conformance run --driver running --dir /dev/shm/aeron-me
@@ -114,13 +115,16 @@ def parser() -> argparse.ArgumentParser:
     run = add(
         "run",
         "run the cases of the catalogue against a driver",
-        "Run the cases of the catalogue against a driver: frames on real sockets, commands through its cnc file. Takes about a minute.",
+        "Run the cases of the catalogue against a driver: frames on real sockets, commands through its cnc file.",
         RUN_EXAMPLES,
     )
     add_driver_options(run)
     run.add_argument("--case", metavar="A01,E*", help="ids and patterns of the cases to run (default: all)")
     run.add_argument(
         "--seed", metavar="N", type=int, help="seed of session ids, ports and payloads (default: a new one; each run prints it)"
+    )
+    run.add_argument(
+        "--jobs", metavar="N", type=count, default=1, help="drivers to test at once, each with cases of its own (default: %(default)s)"
     )
     run.add_argument("--json", action="store_true", help="print one JSON document and nothing else")
     run.add_argument("--report", type=Path, metavar="DIR", help="also write results.json and junit.xml into DIR")
@@ -229,19 +233,26 @@ def new_seed(seed: int | None) -> int:
 def run_cases(options: argparse.Namespace) -> int:
     """`conformance run`."""
     from aerowire.conformance.catalogue import select
+    from aerowire.conformance.parallel import run_in_parallel
     from aerowire.conformance.report import Terminal, exit_code, to_document, write_report
     from aerowire.conformance.runner import Runner
 
     cases = select(options.case)
     seed = new_seed(options.seed)
     begun = time.monotonic()
-    with started(make_peer(options)) as peer:
-        header = {"driver": peer.name, "release": peer.release, "seed": seed}
-        terminal = Terminal(total=len(cases), is_quiet=options.json)
-        if not options.json:
-            print(f"{len(cases)} cases against driver {peer.name}, seed {seed}", flush=True)
-        results = Runner(peer, seed=seed, on_start=terminal.on_start, on_result=terminal.on_result).run(cases)
-        terminal.on_end(results, time.monotonic() - begun)
+    if options.jobs > 1 and options.dir is not None:
+        raise UsageError("--jobs needs drivers in directories of their own; leave --dir away")
+    peer = make_peer(options)
+    header = {"driver": peer.name, "release": peer.release, "seed": seed}
+    terminal = Terminal(total=len(cases), is_quiet=options.json, is_in_order=options.jobs == 1)
+    if not options.json:
+        print(f"{len(cases)} cases against driver {peer.name}, seed {seed}", flush=True)
+    if options.jobs > 1:
+        results = run_in_parallel(peer, cases, seed=seed, jobs=options.jobs, on_start=terminal.on_start, on_result=terminal.on_result)
+    else:
+        with started(peer):
+            results = Runner(peer, seed=seed, on_start=terminal.on_start, on_result=terminal.on_result).run(cases)
+    terminal.on_end(results, time.monotonic() - begun)
     if options.json:
         print(json.dumps(to_document(results, header), indent=2))
     if options.report is not None:

@@ -19,11 +19,15 @@ COLOURS = {Verdict.PASS: "32", Verdict.FAIL: "31", Verdict.UNSUPPORTED: "33", Ve
 class Terminal:
     """Prints one line a case as it ends, and the case under way where the output is a terminal."""
 
-    def __init__(self, stream: TextIO | None = None, *, total: int = 0, is_quiet: bool = False) -> None:
-        """`is_quiet`: show the case under way and nothing else, for a run whose results go to a program."""
+    def __init__(self, stream: TextIO | None = None, *, total: int = 0, is_quiet: bool = False, is_in_order: bool = True) -> None:
+        """`is_quiet`: show the case under way and nothing else, for a run whose results go to a program.
+
+        Cases that do not come group by group have no headings (`is_in_order`).
+        """
         self._stream = stream or sys.stdout
         self._is_coloured = self._stream.isatty()
         self._is_quiet = is_quiet
+        self._is_in_order = is_in_order
         self._line = LiveLine()
         self._total = total
         self._done = 0
@@ -31,7 +35,7 @@ class Terminal:
 
     def on_start(self, case: Case) -> None:
         """Show which case runs."""
-        if case.group != self._group:
+        if self._is_in_order and case.group != self._group:
             self._group = case.group
             self._print(f"{case.group}  {GROUPS[case.group]}")
         self._line.show(f"  {case.id}  running  ({self._done + 1} of {self._total})")
