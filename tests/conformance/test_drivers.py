@@ -10,12 +10,14 @@ import pytest
 
 from aerowire.conformance.catalogue import all_cases
 from aerowire.conformance.fuzz import SINCE, fuzz
-from aerowire.conformance.model import Case, Verdict, is_older
+from aerowire.conformance.model import Case, Result, Verdict, is_older
+from aerowire.conformance.parallel import run_in_parallel
 from aerowire.conformance.peers.base import Peer, PeerError, started
 from aerowire.conformance.peers.drivers import AerowirePeer, JavaPeer, short_timers
 from aerowire.conformance.replay import replay_file
 from aerowire.conformance.replay_outcome import Impairment
 from aerowire.conformance.runner import Runner
+from tests.conftest import SEED
 
 CAPTURES = Path(__file__).parents[1] / "data" / "captures"
 # The golden captures of one sender and one receiver on unicast, whatever happened between them.
@@ -41,14 +43,31 @@ UNICAST = (
 )
 # A case whose stimulus did not leave, or left too late, has shown nothing: on a loaded machine it is run again.
 ATTEMPTS = 3
+JOBS = 4
 IMPAIRMENTS = ("", "loss=0.05,seed=7", "loss=0.1,reorder=0.1,duplicate=0.1,seed=8")
 
 
 @pytest.fixture(scope="module", params=["aerowire", pytest.param("java", marks=pytest.mark.interop)])
-def driver(request: pytest.FixtureRequest) -> Iterator[Peer]:
-    """One driver for all tests of the module: ours, and the official one, which is the oracle of the suite itself."""
-    with started(official_peer() if request.param == "java" else AerowirePeer(short_timers())) as peer:
+def kind(request: pytest.FixtureRequest) -> Peer:
+    """What is tested, not started: our driver, and the official one, which is the oracle of the suite itself."""
+    return official_peer() if request.param == "java" else AerowirePeer(short_timers())
+
+
+@pytest.fixture(scope="module")
+def driver(kind: Peer) -> Iterator[Peer]:
+    """One driver for all tests of the module."""
+    with started(kind.variant({})) as peer:
         yield peer
+
+
+@pytest.fixture(scope="module")
+def verdicts(kind: Peer, request: pytest.FixtureRequest) -> dict[str, Result]:
+    """What every case that is tested came to, all of them run on some drivers at once."""
+    tested = {
+        item.callspec.params["case"].id for item in request.session.items if hasattr(item, "callspec") and "case" in item.callspec.params
+    }
+    cases = [case for case in all_cases() if case.id in tested]
+    return {result.case.id: result for result in run_in_parallel(kind, cases, seed=SEED, jobs=JOBS)}
 
 
 def official_peer() -> Peer:
@@ -62,11 +81,12 @@ def official_peer() -> Peer:
 
 
 @pytest.mark.parametrize("case", all_cases(), ids=lambda case: case.id)
-def test_driver_keeps_the_rule(driver: Peer, case: Case, seed: int) -> None:
-    for attempt in range(ATTEMPTS):
-        result = Runner(driver, seed=seed + attempt).run([case])[0]
+def test_driver_keeps_the_rule(verdicts: dict[str, Result], driver: Peer, case: Case, seed: int) -> None:
+    result = verdicts[case.id]
+    for attempt in range(1, ATTEMPTS):
         if result.verdict is not Verdict.INCONCLUSIVE:
             break
+        result = Runner(driver, seed=seed + attempt).run([case])[0]
     is_due = not is_older(driver.release, case.since)
     assert result.verdict is Verdict.PASS or (result.verdict is Verdict.UNSUPPORTED and not is_due), result.to_dict()
 

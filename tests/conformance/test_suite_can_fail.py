@@ -40,6 +40,7 @@ def test_every_case_has_faults_of_different_names() -> None:
     assert len({str(fault) for fault in FAULTS}) == len(FAULTS)
 
 
+@pytest.mark.sample(40)
 @pytest.mark.parametrize("fault", [FIRST[case.id] for case in all_cases()], ids=str)
 def test_broken_rule_fails_its_case_for_the_right_reason(driver: Peer, fault: Fault, seed: int) -> None:
     check_found(driver, fault, seed)
@@ -82,6 +83,7 @@ def test_swallowed_replay_and_fuzz_are_inconclusive(driver: Peer, seed: int, mon
 
 
 @pytest.mark.skipif(not confirms_departures(), reason="this kernel does not confirm departures")
+@pytest.mark.sample(20)
 @pytest.mark.parametrize("case", all_cases(), ids=lambda case: case.id)
 def test_swallowed_stimulus_is_inconclusive(driver: Peer, case: Case, seed: int) -> None:
     assert bool(check_swallowed(driver, case, seed, lambda _: True)) is (case.id not in SILENT)
