@@ -80,6 +80,7 @@ def official_peer() -> Peer:
         pytest.skip(str(error))
 
 
+@pytest.mark.timeout(900)  # the first one waits for all
 @pytest.mark.parametrize("case", all_cases(), ids=lambda case: case.id)
 def test_driver_keeps_the_rule(verdicts: dict[str, Result], driver: Peer, case: Case, seed: int) -> None:
     result = verdicts[case.id]
