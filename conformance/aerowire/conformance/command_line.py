@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from aerowire.conformance.errors import ConformanceError
+from aerowire.conformance.judge import command as judge
 from aerowire.conformance.peers.base import Peer, started
 from aerowire.conformance.peers.drivers import AerowirePeer, CommandPeer, JavaPeer, RunningPeer, short_timers
 from aerowire.conformance.progress import LiveLine
@@ -159,6 +160,8 @@ def parser() -> argparse.ArgumentParser:
     )
     replay.add_argument("--json", action="store_true", help="print JSON")
     replay.set_defaults(run=replay_capture)
+
+    judge.add_parser(commands)
 
     fuzz = add(
         "fuzz",

@@ -1,0 +1,1 @@
+"""Judges a capture by the rules that the wire alone can show."""

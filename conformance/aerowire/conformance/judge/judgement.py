@@ -1,0 +1,86 @@
+"""Goes through a capture and holds each packet to the rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from aerowire.codecs.flyweights.transport import FrameType
+from aerowire.conformance.harness.capture import Datagram, read_datagrams
+from aerowire.conformance.judge.court import Court
+from aerowire.conformance.judge.form import check_form, ids_of
+from aerowire.conformance.judge.packets import Packet, find_streams, packets, speakers
+from aerowire.conformance.judge.receiver import ReceiverRules
+from aerowire.conformance.judge.sender import SenderRules
+from aerowire.conformance.judge.state import Capture
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What became of one capture."""
+
+    name: str
+    packets: int
+    streams: int
+    court: Court
+
+    @property
+    def is_pass(self) -> bool:
+        """Whether no rule was broken and at least one was put to the test."""
+        return bool(self.court.checks) and not self.court.violations
+
+
+def judge_file(path: Path, ports: frozenset[int] = frozenset()) -> Judgement:
+    """Judge a pcap or pcapng file. Raises CaptureError for a file that is none, OSError for one that cannot be read."""
+    return judge_datagrams(path.name, read_datagrams(path), ports)
+
+
+def judge_datagrams(name: str, datagrams: Iterable[Datagram], ports: frozenset[int] = frozenset()) -> Judgement:
+    """Judge datagrams in the order of the capture; `ports` leaves all others out."""
+    found = list(packets(datagrams, ports))
+    court = Court()
+    capture = Capture(find_streams(found))
+    senders, receivers = SenderRules(court), ReceiverRules(court)
+    known = speakers(found)
+    judged = 0
+    for packet in found:
+        # What strangers on the same ports say is not Aeron's.
+        if packet.source in known:
+            judged += 1
+            if check_form(court, packet):
+                _take(packet, capture, senders, receivers)
+    for state in capture.streams.values():
+        senders.at_end(state)
+    court.violations.sort(key=lambda violation: violation.packets[-1])
+    return Judgement(name, judged, len(capture.streams), court)
+
+
+def _take(packet: Packet, capture: Capture, senders: SenderRules, receivers: ReceiverRules) -> None:
+    kind = packet.type
+    if kind == FrameType.RES:
+        return
+    key = ids_of(packet.payload)
+    if kind == FrameType.RTTM:
+        receivers.on_rttm(packet, capture)
+        return
+    state = capture.streams.get(key)
+    if state is None:
+        if kind == FrameType.SM:
+            receivers.on_general_request(packet, capture)
+        return
+    if key not in capture.seen:
+        capture.seen.add(key)
+        state.began_with_setup = kind == FrameType.SETUP
+    if kind == FrameType.SETUP:
+        senders.on_setup(packet, state)
+    elif kind in (FrameType.DATA, FrameType.PAD):
+        senders.on_data(packet, state)
+    elif kind == FrameType.SM:
+        receivers.on_status(packet, state)
+    elif kind == FrameType.NAK:
+        receivers.on_nak(packet, state)
+    elif kind == FrameType.ERR:
+        receivers.on_error(packet, state)
+    elif kind == FrameType.RSP_SETUP:
+        receivers.on_response_setup(packet, state)

@@ -1,0 +1,105 @@
+"""Datagrams of a capture as the judge sees them, and the streams that their SETUPs describe.
+
+Pure functions of bytes; knows no rule but what makes a frame.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from aerowire.codecs.flyweights.transport import DataHeaderDecoder, FrameHeaderDecoder, FrameType, SetupDecoder
+from aerowire.conformance.harness.capture import Address, Datagram
+from aerowire.conformance.harness.log import wrap_i32
+from aerowire.conformance.harness.ring import align
+from aerowire.conformance.rules import is_valid_frame, is_valid_setup
+
+Key = tuple[int, int]
+
+
+class Packet(NamedTuple):
+    """One datagram: its number in the file as Wireshark counts, when it was captured, from where to where."""
+
+    number: int
+    time_ns: int
+    source: Address
+    destination: Address
+    payload: bytes
+
+    @property
+    def type(self) -> int:
+        """Frame type of its first frame."""
+        return FrameHeaderDecoder(self.payload).type
+
+    @property
+    def is_multicast(self) -> bool:
+        """Whether it goes to a group."""
+        return ipaddress.ip_address(self.destination[0]).is_multicast
+
+
+class Frame(NamedTuple):
+    """One DATA or PAD frame of a datagram."""
+
+    position: int
+    end: int
+    flags: int
+    type: int
+
+
+@dataclass(slots=True)
+class Stream:
+    """What the SETUPs of a session and stream say. Positions are stream positions."""
+
+    key: Key
+    initial_term_id: int
+    term_length: int
+    mtu: int
+    senders: set[Address] = field(default_factory=set)
+
+    def position(self, term_id: int, term_offset: int) -> int:
+        """Return the position of a term id, which wraps, and an offset."""
+        return wrap_i32(term_id - self.initial_term_id) * self.term_length + term_offset
+
+    def frames(self, payload: bytes) -> list[Frame]:
+        """Return the frames of a datagram; none for a heartbeat."""
+        found: list[Frame] = []
+        offset = 0
+        while offset + DataHeaderDecoder.ENCODED_LENGTH <= len(payload):
+            header = DataHeaderDecoder(payload, offset)
+            if header.frame_length <= 0:
+                break
+            length = align(header.frame_length, DataHeaderDecoder.ALIGNMENT)
+            position = self.position(header.term_id, header.term_offset)
+            found.append(Frame(position, position + length, header.flags, header.type))
+            offset += length
+        return found
+
+
+def packets(datagrams: Iterable[Datagram], ports: frozenset[int] = frozenset()) -> Iterator[Packet]:
+    """Yield the datagrams that reached the wire, of some ports or of all."""
+    for datagram in datagrams:
+        if datagram.is_dropped or (ports and not ports & {datagram.source[1], datagram.destination[1]}):
+            continue
+        yield Packet(datagram.index + 1, datagram.time_ns, datagram.source, datagram.destination, datagram.payload)
+
+
+def find_streams(found: Iterable[Packet]) -> dict[Key, Stream]:
+    """Return the streams that the capture introduces, each as its first valid SETUP describes it."""
+    streams: dict[Key, Stream] = {}
+    for packet in found:
+        if not is_valid_frame(packet.payload) or packet.type != FrameType.SETUP:
+            continue
+        setup = SetupDecoder(packet.payload)
+        if not is_valid_setup(setup):
+            continue
+        key = (setup.session_id, setup.stream_id)
+        stream = streams.setdefault(key, Stream(key, setup.initial_term_id, setup.term_length, setup.mtu))
+        stream.senders.add(packet.source)
+    return streams
+
+
+def speakers(found: Iterable[Packet]) -> set[Address]:
+    """Return the addresses that sent a good frame: whatever else they send has to be one."""
+    return {packet.source for packet in found if is_valid_frame(packet.payload)}

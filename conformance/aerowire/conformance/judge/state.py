@@ -1,0 +1,123 @@
+"""What the judge remembers of a stream while it goes through a capture."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from aerowire.conformance.harness.capture import Address
+from aerowire.conformance.judge.packets import Key, Packet, Stream
+
+# Arguments of Court.check.
+Check = tuple[str, bool, list[int], str, str]
+
+
+class Mark(NamedTuple):
+    """A packet worth remembering: its number and time."""
+
+    number: int
+    time_ns: int
+
+
+class Asked(NamedTuple):
+    """Bytes that a NAK asked for."""
+
+    number: int
+    position: int
+    end: int
+
+
+class Resent(NamedTuple):
+    """Bytes that were sent again."""
+
+    number: int
+    time_ns: int
+    position: int
+    end: int
+
+
+@dataclass(slots=True)
+class Path:
+    """What a sender sent to one destination. `sent_end` is the position that data, or a heartbeat, has reached."""
+
+    destination: Address
+    sent_end: int | None = None
+    last_setup: Mark | None = None
+    last_sending: Mark | None = None
+    is_within_message: bool | None = None
+    # Where frames began that were seen, as far back as anybody may ask for them.
+    seen: set[int] = field(default_factory=set)
+    resent: deque[Resent] = field(default_factory=deque)
+    # What the capture shows of bytes sent again, to be judged when it is known whether the network keeps the order.
+    repeats: list[Check] = field(default_factory=list)
+    is_disordered: bool = False
+    forgotten: int = 0
+
+
+@dataclass(slots=True)
+class Receiver:
+    """What a receiver said of a stream."""
+
+    last_status: Mark | None = None
+    last_request: Mark | None = None
+    last_error: Mark | None = None
+    consumption: int | None = None
+    end_announced: Mark | None = None
+
+
+@dataclass(slots=True)
+class StreamState:
+    """A stream as the packets so far have shown it."""
+
+    stream: Stream
+    began_with_setup: bool = False
+    first_status: Mark | None = None
+    # How far the most generous receiver has let the sender go, and which packet said so.
+    limit: int | None = None
+    limit_mark: Mark | None = None
+    # The highest position that anything of the sender has named.
+    highest: int | None = None
+    end_position: int | None = None
+    end_mark: Mark | None = None
+    paths: dict[Address, Path] = field(default_factory=dict)
+    receivers: dict[int, Receiver] = field(default_factory=dict)
+    # Receivers' consumption by where they send from: a NAK does not say whose it is.
+    consumed: dict[Address, dict[int, int]] = field(default_factory=dict)
+    asked: deque[Asked] = field(default_factory=deque)
+    response_asked: Mark | None = None
+    last_response: Mark | None = None
+
+    def path(self, packet: Packet) -> Path:
+        """Return the path to a packet's destination."""
+        return self.paths.setdefault(packet.destination, Path(packet.destination))
+
+    def receiver(self, receiver_id: int) -> Receiver:
+        """Return a receiver of the stream."""
+        return self.receivers.setdefault(receiver_id, Receiver())
+
+    def reach(self, position: int) -> None:
+        """Note that the sender has come to a position."""
+        self.highest = position if self.highest is None else max(self.highest, position)
+
+
+class Capture:
+    """Everything that the packets so far have shown."""
+
+    def __init__(self, streams: dict[Key, Stream]) -> None:
+        self.streams = {key: StreamState(stream) for key, stream in streams.items()}
+        self.seen: set[Key] = set()
+        # Receivers that ask whoever sends to them, whatever the stream.
+        self.asking: dict[tuple[int, int, int], Receiver] = {}
+        # Timestamps of RTTM requests, with their packets.
+        self.requests: dict[tuple[int, int, int], Mark] = {}
+
+
+def mark(packet: Packet) -> Mark:
+    """Return what to remember of a packet."""
+    return Mark(packet.number, packet.time_ns)
+
+
+def ms_between(earlier: Mark, later: Packet) -> float:
+    """Return the milliseconds between two packets."""
+    return (later.time_ns - earlier.time_ns) / 1e6
