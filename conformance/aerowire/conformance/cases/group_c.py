@@ -2,43 +2,24 @@
 
 from __future__ import annotations
 
-from aerowire.codecs.flyweights.transport import FRAME_ALIGNMENT, DataFlags, DataHeaderDecoder, DataHeaderEncoder
+from aerowire.codecs.flyweights.transport import DataFlags, DataHeaderDecoder
 from aerowire.codecs.tables.counters import CounterType, SystemCounter
+from aerowire.conformance.cases.group_c_contents import c19, c20, c21, c24
+from aerowire.conformance.cases.group_c_refused import c06, c07, c08, c09, c10, c11, c12, c15, c16, c17, c18
+from aerowire.conformance.cases.rebuilding import (
+    LARGE_MTU,
+    SILENCE_MS,
+    await_room,
+    check_untouched,
+    expect_position,
+    expect_positions,
+    random_term,
+    stream,
+)
 from aerowire.conformance.harness import frames
-from aerowire.conformance.harness.bench import CONDUCTOR_MS, REACTION_MS, Bench, Source
+from aerowire.conformance.harness.bench import CONDUCTOR_MS, Bench
 from aerowire.conformance.harness.check import check_equal
-from aerowire.conformance.harness.client import Image
 from aerowire.conformance.model import Case, Finding, case
-
-SILENCE_MS = 10 * REACTION_MS
-# What a receiver counts of packets that it does not take.
-REFUSALS = (SystemCounter.INVALID_PACKETS, SystemCounter.FLOW_CONTROL_UNDER_RUNS, SystemCounter.FLOW_CONTROL_OVER_RUNS)
-
-
-def expect_positions(bench: Bench, source: Source, position: int) -> None:
-    """Wait until high-water mark and receiver position stand at `position`."""
-    for counter in (CounterType.RCV_HWM, CounterType.RCV_POS):
-        bench.expect(
-            lambda counter=counter: source.stream_counter(counter) == position,  # type: ignore[misc]
-            f"{counter.name} at {position}",
-            within_ms=CONDUCTOR_MS,
-            actual=lambda counter=counter: f"{source.stream_counter(counter)}",  # type: ignore[misc]
-        )
-
-
-def expect_refused(bench: Bench, source: Source, image: Image, datagram: bytes, counter: SystemCounter) -> None:
-    """Send a datagram that must be counted once, nowhere else, and dropped; then good data that must be delivered."""
-    before = bench.count(counter)
-    others = bench.counts(*(other for other in REFUSALS if other is not counter))
-    source.send(datagram)
-    bench.expect_count(counter, before + 1)
-    bench.pause(SILENCE_MS)
-    check_equal("rcv-hwm after the refused packet", source.stream_counter(CounterType.RCV_HWM), image.join_position)
-    check_equal("frames delivered of the refused packet", len(image.consume()), 0)
-    source.send_data(image.join_position, b"good data follows")
-    source.expect_payloads(image, [b"good data follows"])
-    bench.expect_count(counter, before + 1)
-    bench.expect_counts_unchanged(others)
 
 
 @case(
@@ -108,6 +89,37 @@ def c03(bench: Bench) -> None:
 
 
 @case(
+    "C04",
+    requirement="In an unreliable stream what is lost of a message becomes padding: the message is dropped and the next one is intact.",
+    source="Aeron: PublicationImage.processPendingLoss; TermGapFiller.tryFillGap; FragmentAssembler",
+    stimulus="a message in three fragments without the middle one to a subscription with reliable=false, then a whole message",
+    expected="first and last fragment in their places with a PAD between them, the whole message; LOSS_GAP_FILLS + 1 and no NAK",
+)
+def c04(bench: Bench) -> None:
+    """A lost fragment of an unreliable stream."""
+    source = bench.source(bench.subscribe("reliable=false"))
+    image = source.start()
+    fills = bench.count(SystemCounter.LOSS_GAP_FILLS)
+    mark = source.wire.mark()
+    size = source.frames.mtu - DataHeaderDecoder.ENCODED_LENGTH
+    sent = [
+        (0, DataFlags.BEGIN, bench.random.randbytes(size)),
+        (2 * source.frames.mtu, DataFlags.END, bench.random.randbytes(100)),
+        (2 * source.frames.mtu + frames.aligned(100), DataFlags.UNFRAGMENTED, b"a whole message"),
+    ]
+    for position, flags, payload in sent:
+        source.send(source.frames.data(position, payload, flags=flags))
+    expect_positions(bench, source, sent[-1][0] + frames.aligned(len(sent[-1][2])))
+    fragments = image.consume()
+    check_equal("positions of what is delivered", [fragment.position for fragment in fragments], [position for position, _, _ in sent])
+    check_equal("flags", [fragment.flags for fragment in fragments], [int(flags) for _, flags, _ in sent])
+    if [fragment.payload for fragment in fragments] != [payload for _, _, payload in sent]:
+        raise Finding("the fragments that arrived, unchanged", "others")
+    source.wire.expect_none(frames.is_nak, "NAK of an unreliable stream", for_ms=SILENCE_MS, start=mark)
+    bench.expect_count(SystemCounter.LOSS_GAP_FILLS, fills + 1)
+
+
+@case(
     "C05",
     requirement="A PAD frame of the header alone stands for all the bytes that it declares.",
     source="Aeron: PublicationImage.validatePacket; TermRebuilder",
@@ -127,53 +139,108 @@ def c05(bench: Bench) -> None:
 
 
 @case(
-    "C06",
-    requirement="A DATA frame that declares more than its datagram holds is an invalid packet and is not inserted.",
-    source="Aeron: PublicationImage.validatePacket",
-    stimulus="a 64-byte datagram whose DATA frame declares 128 bytes",
-    expected="INVALID_PACKETS + 1, rcv-hwm unmoved; good data is delivered afterwards",
-    since="1.53",
+    "C13",
+    requirement="An image uses its three partitions in turn for ever, and clears a partition before data comes to it again.",
+    source="Aeron: PublicationImage.cleanBufferTo; LogBufferDescriptor.indexByPosition",
+    stimulus="five terms of frames of random lengths, each consumed before the next is sent",
+    expected="every payload; before each frame zeros in the log where it and the next half term of data will stand",
 )
-def c06(bench: Bench) -> None:
-    """A frame longer than its datagram."""
-    source = bench.source(bench.subscribe())
+def c13(bench: Bench) -> None:
+    """Five terms."""
+    source = bench.source(bench.subscribe(), mtu=LARGE_MTU)
     image = source.start()
-    datagram = source.frames.data(0, bytes(32), frame_length=128)
-    expect_refused(bench, source, image, datagram, SystemCounter.INVALID_PACKETS)
+    position = 0
+    term_length = source.frames.term_length
+    for _ in range(5):
+        for payload in random_term(bench, source):
+            await_room(source, position + frames.aligned(len(payload)))
+            ahead = min(source.window, term_length - position % term_length)
+            check_untouched(image, position, ahead, f"earlier terms ahead of position {position}")
+            position = stream(source, image, position, [payload])
+    expect_positions(bench, source, 5 * term_length)
 
 
 @case(
-    "C08",
-    requirement="When a later frame's offset does not follow from the one before, the whole datagram is an invalid packet.",
-    source="Aeron: PublicationImage.validatePacket",
-    stimulus="two DATA frames in a datagram, the second one's term offset 32 too far",
-    expected="INVALID_PACKETS + 1, neither frame delivered; good data is delivered afterwards",
-    since="1.53",
+    "C14",
+    requirement="Term ids wrap from 2147483647 to -2147483648 in the middle of a stream, and positions go on.",
+    source="Aeron: LogBufferDescriptor.computePosition; LogBufferDescriptor.computeTermIdFromPosition",
+    stimulus="a stream whose initial term id is 2147483647, joined near the end of that term, and data into the next one",
+    expected="all frames with their term ids; rcv-hwm and rcv-pos go on; a status message that names the term -2147483648",
 )
-def c08(bench: Bench) -> None:
-    """A broken chain of offsets."""
-    source = bench.source(bench.subscribe())
-    image = source.start()
-    second = bytearray(source.frames.data(64, b"second"))
-    header = DataHeaderEncoder(second)
-    header.term_offset = DataHeaderDecoder(second).term_offset + FRAME_ALIGNMENT
-    datagram = source.frames.data(0, bytes(32)) + bytes(second)
-    expect_refused(bench, source, image, datagram, SystemCounter.INVALID_PACKETS)
+def c14(bench: Bench) -> None:
+    """The last term id and the first."""
+    source = bench.source(bench.subscribe(), initial_term_id=2**31 - 1, mtu=LARGE_MTU)
+    term_length = source.frames.term_length
+    payload = bench.random.randbytes(LARGE_MTU - DataHeaderDecoder.ENCODED_LENGTH)
+    position = term_length - LARGE_MTU
+    image = source.start(position)
+    mark = source.wire.mark()
+    for _ in range(3):
+        position = source.send_data(position, payload)
+    expect_positions(bench, source, position)
+    fragments = image.consume()
+    check_equal("term ids of the frames", [fragment.term_id for fragment in fragments], [2**31 - 1, -(2**31), -(2**31)])
+    if any(fragment.payload != payload for fragment in fragments):
+        raise Finding("every payload as sent", "another one")
+    source.wire.expect(
+        lambda frame: (
+            frames.is_plain_status(frame) and (frame.consumption_term_id, frame.consumption_term_offset) == source.frames.term(position)
+        ),
+        f"a status message at offset {position - term_length} of the term {-(2**31)}",
+        within_ms=CONDUCTOR_MS,
+        start=mark,
+    )
 
 
 @case(
-    "C17",
-    requirement="Data that ends more than half a term beyond the last status message is an over-run: counted and dropped.",
-    source="Aeron: PublicationImage.isFlowControlOverRun",
-    stimulus="a 64-byte frame that ends 32 bytes beyond term/2",
-    expected="FLOW_CONTROL_OVER_RUNS + 1, rcv-hwm unmoved; good data is delivered afterwards",
+    "C22",
+    requirement="A heartbeat never overwrites data, and data may follow at a heartbeat's position.",
+    source="Aeron: PublicationImage.insertPacket",
+    stimulus="data; heartbeats at its start and behind it; data where the last heartbeat stood; another heartbeat there",
+    expected="both payloads unchanged; HEARTBEATS_RECEIVED + 3",
 )
-def c17(bench: Bench) -> None:
-    """Over-run."""
+def c22(bench: Bench) -> None:
+    """Heartbeats among data."""
     source = bench.source(bench.subscribe())
     image = source.start()
-    datagram = source.frames.data(source.frames.term_length // 2 - 32, bytes(32))
-    expect_refused(bench, source, image, datagram, SystemCounter.FLOW_CONTROL_OVER_RUNS)
+    heartbeats = bench.count(SystemCounter.HEARTBEATS_RECEIVED)
+    first, second = bench.random.randbytes(100), bench.random.randbytes(100)
+    end = source.send_data(0, first)
+    source.send(source.frames.heartbeat(0))
+    source.send(source.frames.heartbeat(end))
+    position = source.send_data(end, second)
+    source.send(source.frames.heartbeat(end))
+    bench.expect_count(SystemCounter.HEARTBEATS_RECEIVED, heartbeats + 3)
+    expect_positions(bench, source, position)
+    source.expect_payloads(image, [first, second])
 
 
-CASES: tuple[Case, ...] = (c01, c02, c03, c05, c06, c08, c17)
+@case(
+    "C23",
+    requirement="A heartbeat ahead of the data moves the high-water mark to its position.",
+    source="Aeron: PublicationImage.insertPacket",
+    stimulus="one frame, a heartbeat ten frames further on, then the frames between",
+    expected="rcv-hwm at the heartbeat, rcv-pos behind the one frame; both at the heartbeat when the rest has come",
+)
+def c23(bench: Bench) -> None:
+    """A heartbeat ahead of data."""
+    source = bench.source(bench.subscribe())
+    image = source.start()
+    payloads = [bench.random.randbytes(100) for _ in range(11)]
+    end = len(payloads) * frames.aligned(100)
+    position = source.send_data(0, payloads[0])
+    source.send(source.frames.heartbeat(end))
+    expect_position(bench, source, CounterType.RCV_HWM, end)
+    expect_position(bench, source, CounterType.RCV_POS, position)
+    for payload in payloads[1:]:
+        position = source.send_data(position, payload)
+    expect_positions(bench, source, end)
+    source.expect_payloads(image, payloads)
+
+
+CASES: tuple[Case, ...] = (
+    *(c01, c02, c03, c04, c05),
+    *(c06, c07, c08, c09, c10, c11, c12),
+    *(c13, c14, c15, c16, c17, c18),
+    *(c19, c20, c21, c22, c23, c24),
+)

@@ -106,7 +106,13 @@ class StreamFrames:
         """Return (term_id, term_offset) of a position."""
         return wrap_i32(self.initial_term_id + position // self.term_length), position % self.term_length
 
-    def data(self, position: int, payload: bytes, *, flags: int = UNFRAGMENTED, frame_length: int | None = None) -> bytes:
+    def position(self, term_id: int, term_offset: int) -> int:
+        """Return the position of a place in a term."""
+        return wrap_i32(term_id - self.initial_term_id) * self.term_length + term_offset
+
+    def data(
+        self, position: int, payload: bytes, *, flags: int = UNFRAGMENTED, frame_length: int | None = None, reserved_value: int = 0
+    ) -> bytes:
         """A DATA frame with its alignment padding, as it stands in a datagram."""
         term_id, term_offset = self.term(position)
         frame = layers.DataHeader(
@@ -117,6 +123,7 @@ class StreamFrames:
             session_id=self.session_id,
             stream_id=self.stream_id,
             term_id=term_id,
+            reserved_value=reserved_value,
         )
         return pad(bytes(frame) + payload)
 
