@@ -111,6 +111,33 @@ def in_term(count: int, hook: Hook) -> Hook:
     return term_hook
 
 
+def in_order_of_arrival(link: Link, datagram: bytes) -> list[Passage]:
+    """Put each frame behind the one that came before it."""
+    if not is_data(datagram) or not any(map(is_setup, link.heard)):
+        return [(0.0, datagram)]
+    setup = read(next(filter(is_setup, link.heard)))
+    position = setup.term_offset + sum(len(heard) for heard in link.heard if is_data(heard))
+    term_id = wrap_i32(setup.active_term_id + position // TERM_LENGTH_MIN)
+    return [(0.0, edited(datagram, term_id=term_id, term_offset=position % TERM_LENGTH_MIN))]
+
+
+def drop_overtaken(link: Link, datagram: bytes) -> list[Passage]:
+    """Drop each frame that another one has overtaken."""
+    if not is_data(datagram):
+        return [(0.0, datagram)]
+    place = term_count(link, datagram), read(datagram).term_offset
+    is_late = any(place < (term_count(link, heard), read(heard).term_offset) for heard in link.heard if is_data(heard))
+    return [] if is_late else [(0.0, datagram)]
+
+
+def keep_early_data(link: Link, datagram: bytes) -> list[Passage]:
+    """Behave as if data from before the SETUP had been kept for the image."""
+    if is_setup(datagram):
+        for after_ms in (20, 40):
+            link.tell_later(next(filter(is_data, link.heard)), after_ms)
+    return [(0.0, datagram)]
+
+
 def leave_old_data(link: Link, datagram: bytes) -> list[Passage]:
     """Behave as if a partition still held old data when the fourth term begins."""
     if is_at_start(datagram) and term_count(link, datagram) == 3:
