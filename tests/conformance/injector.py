@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -34,7 +35,7 @@ from aerowire.codecs.flyweights.transport import (
     StatusMessageEncoder,
 )
 from aerowire.codecs.tables.counters import CounterType, SystemCounter
-from aerowire.conformance.harness import bench, wire
+from aerowire.conformance.harness import bench, losses, wire
 from aerowire.conformance.harness.broadcast import BroadcastReader
 from aerowire.conformance.harness.counters import CountersReader
 from aerowire.conformance.harness.load import LoadGauge
@@ -66,11 +67,12 @@ Match = Callable[[bytes], bool]
 # (counter, value of the driver, value when the case first read it) -> value that the suite reads.
 Count = Callable[[SystemCounter | CounterType, int, int], int]
 Announce = Callable[[int, bytes], Iterable[tuple[int, bytes]]]
+Record = Callable[[losses.Loss], Iterable[losses.Loss]]
 
 
 @dataclass(frozen=True)
 class Fault:
-    """One way to break a rule: what the driver hears, says, counts or announces otherwise, and what the suite must find.
+    """One way to break a rule: what the driver hears, says, counts, announces or records of loss otherwise, and what the suite must find.
 
     `expected` and `actual` are words of the verdict: a failure for another reason shows nothing.
     """
@@ -83,6 +85,7 @@ class Fault:
     says: Hook | None = field(default=None, repr=False)
     counts: Count | None = field(default=None, repr=False)
     announces: Announce | None = field(default=None, repr=False)
+    records: Record | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
         return f"{self.case_id}-{self.name.replace(' ', '_')}"
@@ -182,6 +185,8 @@ def inject(patch: pytest.MonkeyPatch, fault: Fault) -> None:
         patch.setattr(CountersReader, "value", counting(fault.counts))
     if fault.announces is not None:
         patch.setattr(BroadcastReader, "poll", announcing(fault.announces))
+    if fault.records is not None:
+        patch.setattr(losses, "read_losses", recording(fault.records))
     hurry(patch)
 
 
@@ -226,6 +231,12 @@ def announcing(announce: Announce) -> Callable[[BroadcastReader], Iterator[tuple
             yield from announce(type_id, body)
 
     return poll
+
+
+def recording(record: Record) -> Callable[[Path], list[losses.Loss]]:
+    """Return a reader of the loss report that reads what `record` makes of it."""
+    read = losses.read_losses
+    return lambda directory: [said for loss in read(directory) for said in record(loss)]
 
 
 # -- what becomes of a datagram ---------------------------------------------------------------------------------------

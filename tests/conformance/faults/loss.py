@@ -1,0 +1,70 @@
+"""What the faults of the groups E and F act on: frames and NAKs by their place in the term, and forged NAKs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from aerowire.codecs.flyweights.transport import DataFlags, NakEncoder
+from tests.conformance.injector import Hook, Link, Match, Passage, edited, read
+from tests.conformance.misbehaviour import LOST_FRAME, is_data, is_heartbeat, is_nak
+
+
+def is_data_at(term_offset: int) -> Match:
+    """Data of one place in its term."""
+    return lambda datagram: is_data(datagram) and read(datagram).term_offset == term_offset
+
+
+def is_nak_at(term_offset: int) -> Match:
+    """A NAK of one place in its term."""
+    return lambda datagram: is_nak(datagram) and read(datagram).term_offset == term_offset
+
+
+def is_behind_the_gap(datagram: bytes) -> bool:
+    """The frame that shows the gap of three frames."""
+    return is_data(datagram) and read(datagram).term_offset == 5 * LOST_FRAME
+
+
+def is_behind_the_gap_or_later(datagram: bytes) -> bool:
+    """The frame that shows the gap of three frames, and all behind it."""
+    return is_data(datagram) and read(datagram).term_offset >= 5 * LOST_FRAME
+
+
+def is_short_nak(datagram: bytes) -> bool:
+    """A NAK of one frame."""
+    return is_nak(datagram) and read(datagram).length == LOST_FRAME
+
+
+def is_revoked(datagram: bytes) -> bool:
+    """The heartbeat of a revoked stream."""
+    return is_heartbeat(datagram) and bool(read(datagram).flags & DataFlags.REVOKED)
+
+
+def nak_before(distance: int) -> Callable[[bytes], bytes]:
+    """Return a maker of a NAK of three frames, `distance` behind the frame that it is made of."""
+
+    def forge(datagram: bytes) -> bytes:
+        data = read(datagram)
+        ids = {"session_id": data.session_id, "stream_id": data.stream_id, "term_id": data.term_id}
+        return NakEncoder.encode(**ids, term_offset=data.term_offset + distance, length=3 * LOST_FRAME)
+
+    return forge
+
+
+def nak_of_second(nak: bytes) -> bytes:
+    """The NAK of the second gap of E06."""
+    return edited(nak, term_offset=4 * LOST_FRAME, length=2 * LOST_FRAME)
+
+
+def go_on_with_the_second() -> Hook:
+    """Repeat for a while the NAKs of every second stream that there are NAKs of."""
+    sessions: list[int] = []
+
+    def hook(_: Link, datagram: bytes) -> list[Passage]:
+        if not is_nak(datagram):
+            return [(0.0, datagram)]
+        session_id = read(datagram).session_id
+        if session_id not in sessions:
+            sessions.append(session_id)
+        return [(0.0, datagram), *([(60.0, datagram)] if sessions.index(session_id) % 2 else [])]
+
+    return hook
