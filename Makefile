@@ -17,7 +17,7 @@ demo: build ## a million messages over a lossy network, captured, read back with
 	@.venv/bin/aerowire demo
 
 test: build ## run the tests (ARGS="-k name" selects)
-	@.ci/tshark.sh
+	@.ci/debian.sh
 	$(PYTEST) -m "not interop and not soak" $(ARGS)
 
 lint: build ## ruff, mypy --strict, stubtest, import rules

@@ -6,12 +6,14 @@ import argparse
 import json
 import os
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from aerowire.conformance.errors import ConformanceError
 from aerowire.conformance.judge import command as judge
+from aerowire.conformance.model import Verdict
 from aerowire.conformance.peers.base import Peer, started
 from aerowire.conformance.peers.drivers import AerowirePeer, CommandPeer, JavaPeer, RunningPeer, short_timers
 from aerowire.conformance.progress import LiveLine
@@ -128,7 +130,7 @@ def parser() -> argparse.ArgumentParser:
         "--jobs", metavar="N", type=count, default=1, help="drivers to test at once, each with cases of its own (default: %(default)s)"
     )
     run.add_argument("--json", action="store_true", help="print one JSON document and nothing else")
-    run.add_argument("--report", type=Path, metavar="DIR", help="also write results.json and junit.xml into DIR")
+    run.add_argument("--report", type=Path, metavar="DIR", help="also write JSON, JUnit XML, captures of failures and a page into DIR")
     run.set_defaults(run=run_cases)
 
     listing = add("list", "list the cases", "List the cases of the catalogue, by group.", LIST_EXAMPLES)
@@ -237,7 +239,7 @@ def run_cases(options: argparse.Namespace) -> int:
     """`conformance run`."""
     from aerowire.conformance.catalogue import select
     from aerowire.conformance.parallel import run_in_parallel
-    from aerowire.conformance.report import Terminal, exit_code, to_document, write_report
+    from aerowire.conformance.report import Terminal, exit_code, to_document, write_captures, write_report
     from aerowire.conformance.runner import Runner
 
     cases = select(options.case)
@@ -259,7 +261,12 @@ def run_cases(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(to_document(results, header), indent=2))
     if options.report is not None:
-        write_report(options.report, results, header)
+        files = write_report(options.report, results, header)
+        if not options.json:
+            print(f"report: {', '.join(str(path) for path in files)}")
+    elif any(result.exchanges for result in results if result.verdict in (Verdict.FAIL, Verdict.INCONCLUSIVE)) and not options.json:
+        for path in write_captures(Path(tempfile.mkdtemp(prefix="aerowire-conformance-failures-")), results):
+            print(f"capture: {path}")
     return exit_code(results)
 
 

@@ -14,6 +14,7 @@ from aerowire.codecs.tables.options import OPTIONS
 
 if TYPE_CHECKING:
     from aerowire.conformance.harness.bench import Bench
+    from aerowire.conformance.harness.trace import Exchange
 
 
 class Verdict(enum.StrEnum):
@@ -86,6 +87,9 @@ class Result:
     attempts: int = 1
     duration_s: float = 0.0
     notes: list[str] = field(default_factory=list)
+    # What went over the harness's sockets in the last attempt, and how much of it is left out.
+    exchanges: list[Exchange] = field(default_factory=list, repr=False)
+    exchanges_left: int = 0
 
     def to_dict(self) -> dict[str, object]:
         """Return the result as plain values for JSON."""

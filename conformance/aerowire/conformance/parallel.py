@@ -148,7 +148,10 @@ def work(parent: Connection, peer: Peer, seed: int) -> None:
 
 def _serve(parent: Connection, peer: Peer, seed: int) -> None:
     def tell(result: Result) -> None:
-        values = {name: getattr(result, name) for name in ("verdict", "expected", "actual", "attempts", "duration_s", "notes")}
+        values = {
+            name: getattr(result, name)
+            for name in ("verdict", "expected", "actual", "attempts", "duration_s", "notes", "exchanges", "exchanges_left")
+        }
         parent.send(("ended", result.case.id, values))
 
     try:

@@ -1,8 +1,9 @@
-"""Shows results: live on a terminal, as JSON, as JUnit XML."""
+"""Shows results: live on a terminal, and in files: JSON, JUnit XML, captures, a page for the browser."""
 
 from __future__ import annotations
 
 import json
+import re
 import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
@@ -10,7 +11,9 @@ from pathlib import Path
 from typing import TextIO
 
 from aerowire.conformance.catalogue import GROUPS
+from aerowire.conformance.harness.trace import to_rows, write_capture
 from aerowire.conformance.model import Case, Result, Verdict
+from aerowire.conformance.page import page
 from aerowire.conformance.progress import LiveLine
 
 COLOURS = {Verdict.PASS: "32", Verdict.FAIL: "31", Verdict.UNSUPPORTED: "33", Verdict.INCONCLUSIVE: "35"}
@@ -85,10 +88,45 @@ def to_document(results: Sequence[Result], header: Mapping[str, object]) -> dict
     return {**header, "summary": summary(results), "results": [result.to_dict() for result in results]}
 
 
-def write_report(directory: Path, results: Sequence[Result], header: Mapping[str, object]) -> None:
-    """Write `results.json` and `junit.xml` into `directory`, which is made if need be."""
+def write_report(directory: Path, results: Sequence[Result], header: Mapping[str, object]) -> list[Path]:
+    """Write what is left of a run into `directory`, which is made if need be; return the files.
+
+    `results-NAME.json`, `junit-NAME.xml`, and a capture of each case that did not pass, NAME being the driver's; and `report.html`, which
+    shows every driver whose results are there.
+    """
+    name = file_name(str(header.get("driver", "driver")))
     directory.mkdir(parents=True, exist_ok=True)
-    (directory / "results.json").write_text(json.dumps(to_document(results, header), indent=2) + "\n")
+    document = to_document(results, header)
+    document["results"] = [
+        {**result.to_dict(), "exchanges": to_rows(result.exchanges), "exchanges_left": result.exchanges_left} for result in results
+    ]
+    json_path, xml_path, page_path = directory / f"results-{name}.json", directory / f"junit-{name}.xml", directory / "report.html"
+    json_path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    ET.ElementTree(junit_suite(results, header)).write(xml_path, encoding="utf-8", xml_declaration=True)
+    captures = write_captures(directory / f"captures-{name}", results)
+    documents = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(directory.glob("results-*.json"))]
+    page_path.write_text(page(documents), encoding="utf-8")
+    return [json_path, xml_path, page_path, *captures]
+
+
+def file_name(text: str) -> str:
+    """Return a name of a driver as a part of a file's name."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", text)
+
+
+def write_captures(directory: Path, results: Sequence[Result]) -> list[Path]:
+    """Write what went over the wire in each case that failed or has no conclusion, to be opened in Wireshark; return the files."""
+    found: list[Path] = []
+    for result in results:
+        if result.verdict in (Verdict.FAIL, Verdict.INCONCLUSIVE) and result.exchanges:
+            directory.mkdir(parents=True, exist_ok=True)
+            found.append(directory / f"{result.case.id}.pcap")
+            write_capture(found[-1], result.exchanges)
+    return found
+
+
+def junit_suite(results: Sequence[Result], header: Mapping[str, object]) -> ET.Element:
+    """Return a run as JUnit has it: a driver that fails a rule is a failure, a case without a conclusion an error."""
     suite = ET.Element("testsuite", name=f"conformance {header.get('driver', '')}".strip())
     counts = summary(results)
     suite.set("tests", str(len(results)))
@@ -102,4 +140,4 @@ def write_report(directory: Path, results: Sequence[Result], header: Mapping[str
         if tag is not None:
             reason = ET.SubElement(node, tag, message=f"expected {result.expected}; got {result.actual}")
             reason.text = "\n".join([result.case.requirement, *result.notes])
-    ET.ElementTree(suite).write(directory / "junit.xml", encoding="utf-8", xml_declaration=True)
+    return suite

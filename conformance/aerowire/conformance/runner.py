@@ -106,7 +106,10 @@ class Runner:
         mark = self._gauge.mark()
         try:
             with Bench(self._peer, f"{self._seed}:{case.id}:{attempt}") as bench:
-                self._run_noting_errors(case, bench, result)
+                try:
+                    self._run_noting_errors(case, bench, result)
+                finally:
+                    result.exchanges, result.exchanges_left = bench.exchanges()
         except Deviation as deviation:
             return self._on_deviation(result, deviation, self._gauge.reason_since(mark))
         except DriverUnreachableError as error:

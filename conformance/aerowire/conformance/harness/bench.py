@@ -18,6 +18,7 @@ from aerowire.conformance.harness import frames
 from aerowire.conformance.harness.client import Client, CommandRefused, Image, Publication
 from aerowire.conformance.harness.frames import DEFAULT_MTU, StreamFrames
 from aerowire.conformance.harness.ring import align
+from aerowire.conformance.harness.trace import Exchange, exchanges_of
 from aerowire.conformance.harness.units import parse_duration_ns
 from aerowire.conformance.harness.wire import PATIENCE_S, Address, Arrival, Wire, free_port
 from aerowire.conformance.model import Finding, TimingMiss
@@ -66,6 +67,10 @@ class Bench:
         for wire in self._wires:
             wire.close()
         self.client.close()
+
+    def exchanges(self) -> tuple[list[Exchange], int]:
+        """Return what went over the case's sockets, and how much of it is left out."""
+        return exchanges_of(self._wires)
 
     # -- making things ----------------------------------------------------------------------------------------------
 

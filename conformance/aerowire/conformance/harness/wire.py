@@ -12,7 +12,7 @@ import socket
 import struct
 import time
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from aerowire.conformance.model import Finding, NotSent, TimingMiss
 
@@ -32,6 +32,9 @@ RECEIVE_BUFFER = 4 * 1024 * 1024
 DATAGRAM_MAX = 65_536
 # How long to wait for a reaction after its bound has passed: it separates "late" from "never".
 PATIENCE_S = 1.5
+
+# What was sent is kept for people to look at, who look at so much and no more.
+DEPARTURES_MAX = 400
 
 Address = tuple[str, int]
 Match = Callable[["Packet"], bool]
@@ -68,8 +71,16 @@ class Arrival:
         return describe(self.payload)
 
 
+class Departure(NamedTuple):
+    """One datagram that was sent."""
+
+    time_ns: int
+    destination: Address
+    payload: bytes
+
+
 class Wire:
-    """A bound UDP socket and the log of what came to it.
+    """A bound UDP socket and the log of what came to it, and of the beginning of what it sent.
 
     Invariant: `arrivals` is in order of reading and never loses an entry; `mark()` and the index arguments
     let a case look only at what came after a point.
@@ -92,6 +103,8 @@ class Wire:
         self.host = host
         self.port: int = self._socket.getsockname()[1]
         self.arrivals: list[Arrival] = []
+        self.departures: list[Departure] = []
+        self.departed = 0
 
     def close(self) -> None:
         """Close the socket."""
@@ -127,6 +140,9 @@ class Wire:
             if sent != len(payload):
                 raise NotSent("the datagram to leave the socket", f"{sent} of {len(payload)} bytes were taken")
             left_ns = time.monotonic_ns()
+            self.departed += 1
+            if len(self.departures) < DEPARTURES_MAX:
+                self.departures.append(Departure(left_ns, to, payload))
             if self._is_confirmed and not has_departed(self._socket):
                 raise NotSent("the datagram to leave the socket", "the socket took it, the network device never saw it")
             return left_ns
