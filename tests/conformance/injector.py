@@ -25,10 +25,14 @@ import pytest
 from aerowire.codecs.flyweights.transport import (
     DataHeaderDecoder,
     DataHeaderEncoder,
+    ErrorFrameDecoder,
+    ErrorFrameEncoder,
     FrameHeaderDecoder,
     FrameType,
     NakDecoder,
     NakEncoder,
+    ResponseSetupDecoder,
+    ResponseSetupEncoder,
     SetupDecoder,
     SetupEncoder,
     StatusMessageDecoder,
@@ -50,14 +54,18 @@ DECODERS: dict[int, Any] = {
     FrameType.DATA: DataHeaderDecoder,
     FrameType.NAK: NakDecoder,
     FrameType.SM: StatusMessageDecoder,
+    FrameType.ERR: ErrorFrameDecoder,
     FrameType.SETUP: SetupDecoder,
+    FrameType.RSP_SETUP: ResponseSetupDecoder,
 }
 ENCODERS: dict[int, Any] = {
     FrameType.PAD: DataHeaderEncoder,
     FrameType.DATA: DataHeaderEncoder,
     FrameType.NAK: NakEncoder,
     FrameType.SM: StatusMessageEncoder,
+    FrameType.ERR: ErrorFrameEncoder,
     FrameType.SETUP: SetupEncoder,
+    FrameType.RSP_SETUP: ResponseSetupEncoder,
 }
 
 # (delay in milliseconds, datagram): what becomes of one datagram on its way.

@@ -12,3 +12,10 @@ SHORT_LIVES = {
     "untethered_resting_timeout_ns": "1s",
     "flow_control_receiver_timeout_ns": "1s",
 }
+
+# A driver that keeps names, at a port of its own choice; the C driver asks for the supplier too.
+RESOLVER = {
+    "name_resolver_supplier": "driver",
+    "driver_resolver_name": "resolver-under-test",
+    "driver_resolver_interface": "127.0.0.1:0",
+}

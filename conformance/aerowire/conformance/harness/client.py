@@ -106,6 +106,7 @@ class Client:
         self.id = self._ring.next_correlation_id()
         self.images: list[Image] = []
         self.unavailable: list[int] = []
+        self.publication_errors: list[commands.PublicationErrorFrameDecoder] = []
         self._answers: dict[int, tuple[int, bytes]] = {}
         self._subscriptions: dict[int, int] = {}
         self._publications: dict[int, Publication] = {}
@@ -184,6 +185,10 @@ class Client:
                     event = commands.UnavailableImageDecoder(body)
                     if event.subscription_registration_id in self._subscriptions:
                         self.unavailable.append(event.correlation_id)
+                case CommandType.ON_PUBLICATION_ERROR:
+                    error = commands.PublicationErrorFrameDecoder(body)
+                    if error.registration_id in self._publications:
+                        self.publication_errors.append(error)
                 case CommandType.ON_CLIENT_TIMEOUT:
                     if commands.ClientTimeoutDecoder(body).client_id == self.id:
                         raise DriverUnreachableError("the driver declared the harness's client dead")

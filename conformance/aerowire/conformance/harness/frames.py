@@ -5,15 +5,18 @@ Importing this module imports scapy (about a second), so only what runs cases im
 
 from __future__ import annotations
 
+import socket
 from typing import TYPE_CHECKING
 
-from aerowire.codecs.flyweights.transport import FRAME_ALIGNMENT, DataFlags, FrameType, SmFlags
+from aerowire.codecs.flyweights.transport import FRAME_ALIGNMENT, DataFlags, FrameType, ResFlags, ResType, SmFlags
 from aerowire.codecs.scapy import transport as layers
 from aerowire.conformance.harness.log import HEADER_LENGTH, wrap_i32
 from aerowire.conformance.harness.ring import align
 
 if TYPE_CHECKING:
     from scapy.packet import Packet
+
+    from aerowire.conformance.harness.wire import Address
 
 UNFRAGMENTED = DataFlags.UNFRAGMENTED
 DEFAULT_MTU = 1408
@@ -90,6 +93,19 @@ def aligned(payload_length: int) -> int:
 def pad(frame: bytes) -> bytes:
     """Fill a frame up to the frame alignment with zeros."""
     return frame + bytes(-len(frame) % FRAME_ALIGNMENT)
+
+
+def self_resolution(name: str, address: Address) -> bytes:
+    """A RES frame with which a driver of some name makes itself known at an IPv4 address."""
+    host, port = address
+    entry = layers.ResolutionEntry(
+        res_type=ResType.NAME_TO_IP4_MD,
+        res_flags=int(ResFlags.SELF),
+        udp_port=port,
+        address=socket.inet_aton(host),
+        entry_name=name.encode(),
+    )
+    return bytes(layers.Resolution(entries=[entry]))
 
 
 class StreamFrames:
@@ -198,3 +214,19 @@ class StreamFrames:
                 length=length,
             )
         )
+
+    def error(self, receiver_id: int, code: int, text: str) -> bytes:
+        """An ERR frame without a group tag."""
+        return bytes(
+            layers.ErrorFrame(
+                session_id=self.session_id,
+                stream_id=self.stream_id,
+                receiver_id=receiver_id,
+                error_code=code,
+                error_text=text.encode(),
+            )
+        )
+
+    def response_setup(self, response_session_id: int) -> bytes:
+        """A RSP_SETUP: the session in which this stream will be answered."""
+        return bytes(layers.ResponseSetup(session_id=self.session_id, stream_id=self.stream_id, response_session_id=response_session_id))
