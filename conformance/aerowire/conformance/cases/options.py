@@ -13,9 +13,9 @@ SHORT_LIVES = {
     "flow_control_receiver_timeout_ns": "1s",
 }
 
-# A driver that keeps names, at a port of its own choice; the C driver asks for the supplier too.
+# A driver that keeps names; its counter of neighbours tells the port. The C driver asks for the supplier too.
 RESOLVER = {
     "name_resolver_supplier": "driver",
     "driver_resolver_name": "resolver-under-test",
-    "driver_resolver_interface": "127.0.0.1:0",
+    "driver_resolver_interface": "127.0.0.1:{free_port}",
 }

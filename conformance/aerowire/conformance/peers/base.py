@@ -20,6 +20,7 @@ from pathlib import Path
 from aerowire.codecs.tables.options import OPTIONS
 from aerowire.conformance.errors import ConformanceError
 from aerowire.conformance.harness.cnc import CNC_FILE, CncFile, DriverUnreachableError
+from aerowire.conformance.harness.wire import free_port
 from aerowire.conformance.interruption import deferred
 
 SHARED_MEMORY = Path("/dev/shm")
@@ -204,12 +205,17 @@ def stop_process(process: subprocess.Popen[bytes]) -> None:
 
 def as_properties(properties: Mapping[str, str], directory: Path) -> list[str]:
     """Return `-Dname=value` arguments for the directory and the properties."""
-    named = {OPTIONS["dir"].property: str(directory), **properties}
+    named = {OPTIONS["dir"].property: str(directory), **with_ports(properties)}
     return [f"-D{name}={value}" for name, value in named.items()]
 
 
 def as_environment(properties: Mapping[str, str], directory: Path) -> dict[str, str]:
     """Return environment variables for the directory and the properties, named as the C driver names them."""
     names = {option.property: option.env for option in OPTIONS.values()}
-    named = {OPTIONS["dir"].property: str(directory), **properties}
+    named = {OPTIONS["dir"].property: str(directory), **with_ports(properties)}
     return {names.get(name) or name.upper().replace(".", "_"): value for name, value in named.items()}
+
+
+def with_ports(properties: Mapping[str, str]) -> dict[str, str]:
+    """Return the properties with each `{free_port}` in their values replaced: some drivers do not say which port they got for port 0."""
+    return {name: value.replace("{free_port}", str(free_port())) for name, value in properties.items()}
