@@ -31,6 +31,8 @@ GROUPS = {
     "V": "Large",
     "W": "Wildcard ports, channels, commands",
 }
+# What a user adds is shown behind the catalogue.
+SHOWN_GROUPS = {**GROUPS, "X": "Scripts"}
 
 
 class UnknownCaseError(ConformanceError):

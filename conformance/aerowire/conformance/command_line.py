@@ -34,6 +34,7 @@ Examples:
   conformance run
   conformance run --case 'A*,C01' --seed 7
   conformance run --jobs 4 --report results
+  conformance run --script my.aeron --driver java
   conformance run --driver java --jar aeron-all.jar --report results
   conformance run --driver-command '/opt/aeronmd {properties}'
   conformance run --driver running --dir /dev/shm/aeron-me
@@ -122,7 +123,8 @@ def parser() -> argparse.ArgumentParser:
         RUN_EXAMPLES,
     )
     add_driver_options(run)
-    run.add_argument("--case", metavar="A01,E*", help="ids and patterns of the cases to run (default: all)")
+    run.add_argument("--case", metavar="A01,E*", help="ids and patterns of the cases to run (default: all, or none with --script)")
+    run.add_argument("--script", type=Path, metavar="FILE", action="append", default=[], help="a script to play as a case; may be repeated")
     run.add_argument(
         "--seed", metavar="N", type=int, help="seed of session ids, ports and payloads (default: a new one; each run prints it)"
     )
@@ -241,8 +243,12 @@ def run_cases(options: argparse.Namespace) -> int:
     from aerowire.conformance.parallel import run_in_parallel
     from aerowire.conformance.report import Terminal, exit_code, to_document, write_captures, write_report
     from aerowire.conformance.runner import Runner
+    from aerowire.conformance.scripts.player import load
 
-    cases = select(options.case)
+    cases = [] if options.script and options.case is None else select(options.case)
+    cases += [load(path) for path in options.script]
+    if len({case.id for case in cases}) < len(cases):
+        raise UsageError("two scripts have the same name; a case is called by it")
     seed = new_seed(options.seed)
     begun = time.monotonic()
     if options.jobs > 1 and options.dir is not None:
@@ -253,7 +259,9 @@ def run_cases(options: argparse.Namespace) -> int:
     if not options.json:
         print(f"{len(cases)} cases against driver {peer.name}, seed {seed}", flush=True)
     if options.jobs > 1:
-        results = run_in_parallel(peer, cases, seed=seed, jobs=options.jobs, on_start=terminal.on_start, on_result=terminal.on_result)
+        results = run_in_parallel(
+            peer, cases, seed=seed, jobs=options.jobs, scripts=options.script, on_start=terminal.on_start, on_result=terminal.on_result
+        )
     else:
         with started(peer):
             results = Runner(peer, seed=seed, on_start=terminal.on_start, on_result=terminal.on_result).run(cases)

@@ -10,12 +10,14 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 
 from aerowire.conformance.catalogue import select
 from aerowire.conformance.interruption import Interruption
 from aerowire.conformance.model import Case, Deviation, Result, Verdict
 from aerowire.conformance.peers.base import Peer, PeerError, started
 from aerowire.conformance.runner import Runner, conclude
+from aerowire.conformance.scripts.player import load
 
 STOP_TIMEOUT_S = 15.0
 
@@ -26,10 +28,13 @@ def run_in_parallel(
     *,
     seed: int,
     jobs: int,
+    scripts: Sequence[Path] = (),
     on_start: Callable[[Case], None] | None = None,
     on_result: Callable[[Result], None] | None = None,
 ) -> list[Result]:
     """Run cases on up to `jobs` drivers like `peer`, which itself is not started; return the results in the order that was given.
+
+    Cases that are not the catalogue's come from `scripts`.
 
     Raises PeerError when a driver cannot be started.
     """
@@ -39,7 +44,7 @@ def run_in_parallel(
     try:
         for _ in range(min(jobs, len(tasks))):
             ours, theirs = context.Pipe()
-            process: BaseProcess = context.Process(target=work, args=(theirs, peer.variant({}), seed))
+            process: BaseProcess = context.Process(target=work, args=(theirs, peer.variant({}), seed, tuple(scripts)))
             process.start()
             theirs.close()
             workers[ours] = process
@@ -136,17 +141,17 @@ def _join(workers: dict[Connection, BaseProcess]) -> None:
             process.join()
 
 
-def work(parent: Connection, peer: Peer, seed: int) -> None:
+def work(parent: Connection, peer: Peer, seed: int, scripts: Sequence[Path] = ()) -> None:
     """Be a worker: start a driver and run on it what the parent sends, until it sends None or is gone."""
     with Interruption(is_last=True) as interruption:
         try:
             interruption.release()
-            _serve(parent, peer, seed)
+            _serve(parent, peer, seed, {case.id: case for case in map(load, scripts)})
         except (KeyboardInterrupt, EOFError, BrokenPipeError):
             return  # the parent has said it, or is gone
 
 
-def _serve(parent: Connection, peer: Peer, seed: int) -> None:
+def _serve(parent: Connection, peer: Peer, seed: int, played: dict[str, Case]) -> None:
     def tell(result: Result) -> None:
         values = {
             name: getattr(result, name)
@@ -162,7 +167,7 @@ def _serve(parent: Connection, peer: Peer, seed: int) -> None:
                 if task is None:
                     return
                 runner = Runner(peer, seed=seed, on_start=lambda case: parent.send(("begun", case.id)), on_result=tell)
-                runner.run(select(",".join(task)))
+                runner.run([played[each] if each in played else select(each)[0] for each in task])
     except (PeerError, OSError) as error:
         if isinstance(error, BrokenPipeError):
             raise

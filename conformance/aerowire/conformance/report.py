@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TextIO
 
-from aerowire.conformance.catalogue import GROUPS
+from aerowire.conformance.catalogue import SHOWN_GROUPS
 from aerowire.conformance.harness.trace import to_rows, write_capture
 from aerowire.conformance.model import Case, Result, Verdict
 from aerowire.conformance.page import page
@@ -40,7 +40,7 @@ class Terminal:
         """Show which case runs."""
         if self._is_in_order and case.group != self._group:
             self._group = case.group
-            self._print(f"{case.group}  {GROUPS[case.group]}")
+            self._print(f"{case.group}  {SHOWN_GROUPS[case.group]}")
         self._line.show(f"  {case.id}  running  ({self._done + 1} of {self._total})")
 
     def on_result(self, result: Result) -> None:

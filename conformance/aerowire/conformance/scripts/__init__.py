@@ -1,0 +1,1 @@
+"""Cases as text: timed conversations with a driver, without Python."""
