@@ -90,6 +90,9 @@ def test_properties_reach_a_command_as_arguments_and_environment(tmp_path: Path)
     properties = {"aeron.timer.interval": "100ms"}
     assert as_properties(properties, directory) == [f"-Daeron.dir={directory}", "-Daeron.timer.interval=100ms"]
     assert as_environment(properties, directory) == {"AERON_DIR": str(directory), "AERON_TIMER_INTERVAL": "100ms"}
+    peer = CommandPeer("driver --at {dir} {properties}", properties, directory)
+    peer.directory = directory
+    assert peer.command() == ["driver", "--at", str(directory), f"-Daeron.dir={directory}", "-Daeron.timer.interval=100ms"]
 
 
 def test_properties_get_free_ports_where_they_ask_for_them() -> None:
@@ -100,9 +103,6 @@ def test_properties_get_free_ports_where_they_ask_for_them() -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taker:
         taker.bind(("127.0.0.1", int(port)))
     assert "{" not in as_environment(properties, Path("anywhere"))["AERON_DRIVER_RESOLVER_INTERFACE"]
-    peer = CommandPeer("driver --at {dir} {properties}", properties, directory)
-    peer.directory = directory
-    assert peer.command() == ["driver", "--at", str(directory), f"-Daeron.dir={directory}", "-Daeron.timer.interval=100ms"]
 
 
 def test_jar_names_its_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
