@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from aerowire.codecs.tables.counters import SystemCounter
+from aerowire.codecs.flyweights.transport import TERM_LENGTH_MIN, FrameType
+from aerowire.codecs.tables.counters import CounterType, SystemCounter
+from tests.conformance.faults.loss import (
+    at_start,
+    first_only,
+    is_data_at,
+    is_nak_at,
+    is_nak_of,
+    join_first_two,
+    less_moved,
+    more_later,
+    resend_at_once,
+)
 from tests.conformance.injector import Fault, delay, drop, edit, once, repeat, replace
 from tests.conformance.misbehaviour import (
     NEVER,
@@ -14,7 +26,10 @@ from tests.conformance.misbehaviour import (
     is_data,
     is_early_nak,
     is_nak,
+    is_pad,
+    longer,
     same,
+    stuck,
 )
 
 FAULTS: tuple[Fault, ...] = (
@@ -36,4 +51,99 @@ FAULTS: tuple[Fault, ...] = (
     Fault("F07", "calls it invalid", "INVALID_PACKETS (14) at", "it is at", hears=replace(is_early_nak, same, invalid)),
     Fault("F07", "is deaf", "NAK_MESSAGES_RECEIVED (", "it is at", hears=drop(is_nak)),
     Fault("F07", "is deaf afterwards", "a retransmission within 200 ms", NEVER, hears=drop(is_nak, after=1)),
+    Fault(
+        "F04",
+        "resends what lingers",
+        "frames 2, 3, 4, 5 again and no others",
+        "DATA[",
+        says=once(is_nak, repeat(is_data_at(3 * PUBLISHED_FRAME), 0)),
+    ),
+    Fault(
+        "F04",
+        "covers what lies behind",
+        "frames 2, 3, 4, 5 again and no others",
+        "DATA[",
+        hears=drop(is_nak_at(5 * PUBLISHED_FRAME)),
+    ),
+    Fault("F04", "resends nothing", "frames 2, 3, 4, 5 again and no others", "nothing", says=once(is_nak, drop(is_data))),
+    Fault("F04", "is deaf in between", "NAK_MESSAGES_RECEIVED (", "it is at", hears=drop(is_nak_at(3 * PUBLISHED_FRAME))),
+    Fault("F06", "resends a frame", "no data for a NAK of length 0", "DATA[", hears=edit(is_nak_of(0), length=PUBLISHED_FRAME)),
+    Fault("F06", "calls it invalid", "INVALID_PACKETS (14) at", "it is at", hears=replace(is_nak_of(0), same, invalid)),
+    Fault("F06", "is deaf", "NAK_MESSAGES_RECEIVED (", "it is at", hears=drop(is_nak)),
+    Fault("F06", "is deaf afterwards", "a retransmission within 200 ms", NEVER, hears=drop(is_nak, after=1)),
+    Fault("F08", "takes it", "INVALID_PACKETS (14) at", "it is at", hears=replace(is_nak_at(TERM_LENGTH_MIN - 32), at_start)),
+    Fault("F08", "takes more than a term", "INVALID_PACKETS (14) at", "it is at", hears=edit(is_nak_of(TERM_LENGTH_MIN + 32), length=0)),
+    Fault(
+        "F08",
+        "counts it and resends",
+        "no data for a NAK across the term's end",
+        "DATA[",
+        hears=replace(is_nak_at(TERM_LENGTH_MIN - 32), same, at_start),
+    ),
+    Fault("F08", "counts it twice", "INVALID_PACKETS (14) at", "it is at", hears=replace(is_nak_at(TERM_LENGTH_MIN - 32), same, same)),
+    Fault("F08", "is deaf afterwards", "a retransmission within 200 ms", NEVER, hears=drop(is_nak, after=2)),
+    Fault("F09", "keeps more", "no data from below the resend window", "DATA[", hears=edit(is_nak_at(7 * 1024), term_offset=8 * 1024)),
+    Fault("F09", "keeps less", "a retransmission within 200 ms", NEVER, hears=drop(is_nak_at(8 * 1024))),
+    Fault("F09", "is deaf", "NAK_MESSAGES_RECEIVED (", "it is at", hears=drop(is_nak)),
+    Fault("F10", "takes one between frames", "INVALID_PACKETS (14) at", "it is at", hears=replace(is_nak_at(16), at_start)),
+    Fault("F10", "takes a negative offset", "INVALID_PACKETS (14) at", "it is at", hears=replace(is_nak_at(-32), at_start)),
+    Fault("F10", "takes one outside", "INVALID_PACKETS (14) at", "it is at", hears=drop(is_nak_at(TERM_LENGTH_MIN))),
+    Fault("F10", "takes a negative length", "INVALID_PACKETS (14) at", "it is at", hears=edit(is_nak_of(-32), length=0)),
+    Fault(
+        "F10",
+        "rounds the offset",
+        "no data for a NAK between frames",
+        "DATA[",
+        hears=replace(is_nak_at(16), same, at_start),
+    ),
+    Fault("F10", "is deaf afterwards", "a retransmission within 200 ms", NEVER, hears=drop(is_nak, after=4)),
+    Fault(
+        "F11",
+        "keeps the first in mind",
+        "frames 2, 5, 2 again and no others",
+        "DATA[",
+        hears=drop(is_nak_at(2 * PUBLISHED_FRAME), after=1),
+    ),
+    Fault("F11", "is busy", "frames 2, 5, 2 again and no others", "DATA[", hears=drop(is_nak_at(5 * PUBLISHED_FRAME))),
+    Fault("F11", "resends nothing", "frames 2, 5, 2 again and no others", "nothing", hears=drop(is_nak)),
+    Fault("F13", "sends long datagrams", "datagrams longer than the MTU = False", "= True", says=join_first_two()),
+    Fault("F13", "leaves out the last", "frames 0 to 23 again", "DATA[", hears=edit(is_nak, length=lambda length: length - 32)),
+    Fault("F13", "resends nothing", "a retransmission within 200 ms", NEVER, hears=drop(is_nak)),
+    Fault("F14", "counts no retransmission", "RETRANSMITS_SENT (", "it is at", counts=frozen(SystemCounter.RETRANSMITS_SENT)),
+    Fault("F14", "counts no NAK", "NAK_MESSAGES_RECEIVED (", "it is at", counts=frozen(SystemCounter.NAK_MESSAGES_RECEIVED)),
+    Fault("F14", "counts bytes twice", "RETRANSMITTED_BYTES (", "it is at", counts=doubled(SystemCounter.RETRANSMITTED_BYTES)),
+    Fault("F14", "counts none of the stream", "SND_NAKS_RECEIVED = 1", "= 0", counts=stuck(CounterType.SND_NAKS_RECEIVED)),
+    Fault("F14", "counts them as sent too", "BYTES_SENT without", "it is at", counts=more_later(SystemCounter.BYTES_SENT, 3168)),
+    Fault("F14", "calls it an overflow", "RETRANSMIT_OVERFLOW (", "it is at", counts=more_later(SystemCounter.RETRANSMIT_OVERFLOW, 1)),
+    Fault(
+        "F15",
+        "does not wait",
+        "frames again 20 ms after the NAK or later",
+        "after ",
+        hears=resend_at_once,
+        says=once(is_nak, drop(is_data)),
+    ),
+    Fault("F15", "waits too long", "a retransmission within 40 ms", "it came after", says=once(is_nak, delay(is_data, 60))),
+    Fault("F15", "resends nothing", "a retransmission within 40 ms", NEVER, hears=drop(is_nak)),
+    Fault("F16", "sends its content", "length of the datagram = 32", "= 64", says=once(is_nak, replace(is_pad, longer))),
+    Fault("F16", "sends it as data", "type of the frame = 0", "= 1", says=once(is_nak, edit(is_pad, type=FrameType.DATA))),
+    Fault("F16", "names the header alone", "frame_length = 1120", "= 32", says=once(is_nak, edit(is_pad, frame_length=32))),
+    Fault(
+        "F16", "counts the header alone", "RETRANSMITTED_BYTES (", "it is at", counts=less_moved(SystemCounter.RETRANSMITTED_BYTES, 1088)
+    ),
+    Fault("F16", "resends nothing", "a retransmission within 200 ms", NEVER, hears=drop(is_nak)),
+    Fault("F16", "resends it twice", "datagrams for one NAK = 1", "= 2", says=once(is_nak, repeat(is_pad, 0))),
+    Fault(
+        "F17",
+        "answers it",
+        "no data for a NAK of another session",
+        "DATA[",
+        hears=first_only(is_nak, edit(is_nak, session_id=lambda session_id: session_id ^ 1)),
+    ),
+    Fault("F17", "calls it invalid", "INVALID_PACKETS unchanged", "it is at", hears=first_only(is_nak, replace(is_nak, same, invalid))),
+    Fault("F17", "is deaf afterwards", "a retransmission within 200 ms", NEVER, hears=drop(is_nak, after=1)),
+    Fault("F19", "has lost the old term", "a retransmission within 200 ms", NEVER, hears=drop(is_nak, after=0)),
+    Fault("F19", "resends other bytes", "frames 34 to 63 again, byte for byte", "DATA[", says=once(is_nak, replace(is_data, flipped))),
+    Fault("F19", "resends less", "frames 34 to 63 again, byte for byte", "DATA[", hears=edit(is_nak, length=1024)),
+    Fault("F19", "has lost the new term", "a retransmission within 200 ms", NEVER, hears=drop(is_nak_at(0))),
 )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from aerowire.codecs.flyweights.transport import DataFlags, NakEncoder
-from tests.conformance.injector import Hook, Link, Match, Passage, edited, read
-from tests.conformance.misbehaviour import LOST_FRAME, is_data, is_heartbeat, is_nak
+from aerowire.codecs.tables.counters import CounterType, SystemCounter
+from tests.conformance.injector import Count, Hook, Link, Match, Passage, edited, read
+from tests.conformance.misbehaviour import LOST_FRAME, PUBLISHED_FRAME, is_data, is_heartbeat, is_nak
 
 
 def is_data_at(term_offset: int) -> Match:
@@ -68,3 +69,70 @@ def go_on_with_the_second() -> Hook:
         return [(0.0, datagram), *([(60.0, datagram)] if sessions.index(session_id) % 2 else [])]
 
     return hook
+
+
+# -- retransmission ---------------------------------------------------------------------------------------------------
+
+
+def is_nak_of(length: int) -> Match:
+    """A NAK of so many bytes."""
+    return lambda datagram: is_nak(datagram) and read(datagram).length == length
+
+
+def at_start(nak: bytes) -> bytes:
+    """A NAK of the first frame instead."""
+    return edited(nak, term_offset=0, length=PUBLISHED_FRAME)
+
+
+def first_only(match: Match, hook: Hook) -> Hook:
+    """Apply a hook to the first datagram that the driver hears and matches."""
+
+    def first_hook(link: Link, datagram: bytes) -> Iterable[Passage]:
+        return hook(link, datagram) if match(datagram) and not any(map(match, link.heard)) else [(0.0, datagram)]
+
+    return first_hook
+
+
+def join_first_two() -> Hook:
+    """Join the first two datagrams of each retransmission to one."""
+    counts: dict[int, int] = {}
+
+    def hook(link: Link, datagram: bytes) -> list[Passage]:
+        if not is_data(datagram) or not any(map(is_nak, link.heard)):
+            return [(0.0, datagram)]
+        count = counts[id(link)] = counts.get(id(link), 0) + 1
+        if count > 2:
+            return [(0.0, datagram)]
+        return [] if count == 1 else [(0.0, link.said[-1] + datagram)]
+
+    return hook
+
+
+def resend_at_once(link: Link, datagram: bytes) -> list[Passage]:
+    """Answer a NAK for frames of 1000 bytes with these frames from memory."""
+    if is_nak(datagram):
+        nak = read(datagram)
+        wanted = range(nak.term_offset, nak.term_offset + nak.length, PUBLISHED_FRAME)
+        for said in link.said:
+            if is_data(said) and read(said).term_offset in wanted:
+                link.say(said)
+    return [(0.0, datagram)]
+
+
+def more_later(counter: SystemCounter, amount: int) -> Count:
+    """A counter that is `amount` too high from the second reading on."""
+    readings = 0
+
+    def count(kind: SystemCounter | CounterType, value: int, _: int) -> int:
+        nonlocal readings
+        if kind is not counter:
+            return value
+        readings += 1
+        return value + (amount if readings > 1 else 0)
+
+    return count
+
+
+def less_moved(counter: SystemCounter, amount: int) -> Count:
+    """A counter that moves by `amount` less."""
+    return lambda kind, value, first: value - amount if kind is counter and value > first else value

@@ -19,3 +19,6 @@ RESOLVER = {
     "driver_resolver_name": "resolver-under-test",
     "driver_resolver_interface": "127.0.0.1:{free_port}",
 }
+
+# Retransmissions that wait a while, and then keep their places for longer than a case lasts.
+SLOW_RESEND = {"retransmit_unicast_delay_ns": "20ms", "retransmit_unicast_linger_ns": "2s"}

@@ -202,15 +202,15 @@ class StreamFrames:
             )
         )
 
-    def nak(self, position: int, length: int) -> bytes:
-        """A NAK for `length` bytes from `position`."""
-        term_id, term_offset = self.term(position)
+    def nak(self, position: int, length: int, *, term_offset: int | None = None) -> bytes:
+        """A NAK for `length` bytes from `position`, or from another offset in its term."""
+        term_id, offset = self.term(position)
         return bytes(
             layers.Nak(
                 session_id=self.session_id,
                 stream_id=self.stream_id,
                 term_id=term_id,
-                term_offset=term_offset,
+                term_offset=offset if term_offset is None else term_offset,
                 length=length,
             )
         )
