@@ -1,9 +1,30 @@
-"""Faults of group B: SETUP of senders.  The first one of a case is the plainest way to break its requirement."""
+"""Faults of group B: SETUP of senders and what status messages do to them.
+
+The first one of a case is the plainest way to break its requirement.
+"""
 
 from __future__ import annotations
 
-from aerowire.codecs.flyweights.transport import FRAME_ALIGNMENT
+from aerowire.codecs.flyweights.transport import FRAME_ALIGNMENT, SetupFlags, SmFlags
 from aerowire.codecs.tables.counters import CounterType
+from tests.conformance.faults.status import (
+    LOWEST,
+    adopt,
+    be_deaf_to_later_receivers,
+    drop_foreign,
+    falling,
+    hear_later,
+    is_long_status,
+    is_low_leave,
+    is_lowest_leave,
+    is_misplaced_status,
+    is_negative_window,
+    is_odd_status,
+    is_opening,
+    is_tagged_status,
+    starve_later_receivers,
+    tagged,
+)
 from tests.conformance.injector import Fault, delay, drop, edit, edited, every_other, once, repeat, replace
 from tests.conformance.misbehaviour import (
     HALF_TERM,
@@ -13,8 +34,11 @@ from tests.conformance.misbehaviour import (
     heartbeat_of,
     is_data,
     is_elicit,
+    is_eos_status,
     is_far_status,
     is_farthest_status,
+    is_moved,
+    is_plain,
     is_setup,
     is_status,
     is_wide_status,
@@ -52,6 +76,20 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault("B02", "says no SETUP", "a SETUP within 200 ms", NEVER, says=drop(is_setup)),
     Fault("B02", "says it at length", "length of the datagram = 40", "= 72", says=replace(is_setup, longer)),
+    Fault("B03", "marks nobody", "in the SETUP of a multicast stream = True", "= False", says=edit(is_setup, flags=0)),
+    Fault("B03", "marks everybody", "in the SETUP of a unicast stream = False", "= True", says=edit(is_setup, flags=int(SetupFlags.GROUP))),
+    Fault("B03", "marks groups only", "to several destinations = True", "= False", says=once(is_elicit, edit(is_setup, flags=0))),
+    Fault("B03", "says no SETUP", "a SETUP of a multicast stream within 200 ms", NEVER, says=drop(is_setup)),
+    Fault("B04", "asks nobody", "in the SETUP of a stream that wants a response = True", "= False", says=edit(is_setup, flags=0)),
+    Fault("B04", "asks all", "that wants none = False", "= True", says=edit(is_setup, flags=int(SetupFlags.SEND_RESPONSE))),
+    Fault(
+        "B04",
+        "asks for a response to the response",
+        "in the SETUP of a response stream = False",
+        "= True",
+        says=once(is_elicit, edit(is_setup, flags=int(SetupFlags.SEND_RESPONSE))),
+    ),
+    Fault("B04", "leaves the response alone", "a SETUP of a response stream within 200 ms", NEVER, hears=drop(is_elicit)),
     Fault("B05", "sends heartbeats", "SETUP frames only before", "DATA[", says=replace(is_setup, same, heartbeat_of)),
     Fault("B05", "keeps its data", "the data within 200 ms", NEVER, hears=drop(is_status)),
     Fault("B05", "sends other bytes", "payload = ", "payload = ", says=replace(is_data, flipped)),
@@ -67,6 +105,38 @@ FAULTS: tuple[Fault, ...] = (
     Fault("B07", "says SETUP unasked", "no SETUP while connected", "SETUP[", says=repeat(is_setup, 100, 200)),
     Fault("B08", "answers every request", "SETUP frames at least 100 ms apart", "the closest", hears=repeat_last_setup),
     Fault("B08", "answers none", "at least one SETUP", "none", hears=drop(is_elicit)),
+    Fault(
+        "B09",
+        "takes it for a receiver",
+        "is_connected after requests for SETUP = False",
+        "= True",
+        hears=edit(is_elicit, flags=0),
+    ),
+    Fault("B09", "sends to nobody", "no data for a request for SETUP", "DATA[", says=replace(is_setup, same, heartbeat_of)),
+    Fault("B09", "moves its limit", "snd-lmt after requests for SETUP = 0", "= 32", counts=shifted(CounterType.SND_LMT, 32, below=1)),
+    Fault("B09", "counts none", "STATUS_MESSAGES_RECEIVED (8) at", "it is at", hears=drop(is_elicit)),
+    Fault("B09", "takes no receiver", "the data within 200 ms", NEVER, hears=drop(is_plain)),
+    Fault("B10", "says where it began", "active_term_id = ", "= ", says=once(is_elicit, edit(is_setup, active_term_id=more(-1)))),
+    Fault("B10", "says where the term began", "term_offset = ", "term_offset = 0", says=once(is_elicit, edit(is_setup, term_offset=0))),
+    Fault("B10", "begins anew", "initial_term_id = ", "= ", says=once(is_elicit, edit(is_setup, initial_term_id=more(1)))),
+    Fault("B10", "changes its terms", "term_length = 65536", "= 65537", says=once(is_elicit, edit(is_setup, term_length=more(1)))),
+    Fault("B10", "says no SETUP", "an elicited SETUP within 120 ms", NEVER, hears=drop(is_elicit)),
+    Fault("B11", "takes it", "is_connected after status messages of other sessions = False", "= True", hears=adopt(is_plain)),
+    Fault("B11", "counts none", "STATUS_MESSAGES_RECEIVED (8) at", "it is at", hears=drop_foreign),
+    Fault(
+        "B11",
+        "counts it as rejected",
+        "STATUS_MESSAGES_REJECTED unchanged",
+        "it is at",
+        hears=adopt(is_plain, consumption_term_offset=HALF_TERM + FRAME_ALIGNMENT),
+    ),
+    Fault(
+        "B11",
+        "moves its limit",
+        "snd-lmt after status messages of other sessions = 0",
+        "= 32",
+        counts=shifted(CounterType.SND_LMT, 32, below=1),
+    ),
     Fault("B12", "takes it", "STATUS_MESSAGES_REJECTED", "it is at", hears=edit(is_far_status, consumption_term_offset=HALF_TERM)),
     Fault("B12", "counts it twice", "STATUS_MESSAGES_REJECTED", "it is at", hears=replace(is_far_status, same, same)),
     Fault(
@@ -82,6 +152,22 @@ FAULTS: tuple[Fault, ...] = (
         "the publication to be connected",
         "it did not happen",
         hears=edit(is_farthest_status, consumption_term_offset=HALF_TERM + FRAME_ALIGNMENT),
+    ),
+    Fault("B13", "takes it", "STATUS_MESSAGES_REJECTED", "it is at", hears=edit(is_low_leave, consumption_term_offset=LOWEST)),
+    Fault("B13", "counts it twice", "STATUS_MESSAGES_REJECTED", "it is at", hears=replace(is_low_leave, same, same)),
+    Fault(
+        "B13",
+        "counts and takes it",
+        "a connection after the rejected status message",
+        "it ended",
+        hears=replace(is_low_leave, same, lambda d: edited(d, consumption_term_offset=LOWEST)),
+    ),
+    Fault(
+        "B13",
+        "refuses the lowest",
+        "the connection to end",
+        "it did not happen",
+        hears=edit(is_lowest_leave, consumption_term_offset=LOWEST - FRAME_ALIGNMENT),
     ),
     Fault("B14", "clips it", "INVALID_PACKETS (14) at", "it is at", hears=edit(is_wide_status, receiver_window=HALF_TERM)),
     Fault("B14", "counts it twice", "INVALID_PACKETS (14) at", "it is at", hears=replace(is_wide_status, same, same)),
@@ -106,8 +192,67 @@ FAULTS: tuple[Fault, ...] = (
         "it did not happen",
         hears=edit(is_widest_status, receiver_window=HALF_TERM + 1),
     ),
+    *(
+        fault
+        for case_id, is_bad, good in (
+            ("B15", is_negative_window, {"receiver_window": 0}),
+            ("B16", is_misplaced_status, {"consumption_term_offset": 0}),
+        )
+        for fault in (
+            Fault(case_id, "takes it", "INVALID_PACKETS (14) at", "it is at", hears=edit(is_bad, **good)),
+            Fault(case_id, "counts it twice", "INVALID_PACKETS (14) at", "it is at", hears=replace(is_bad, same, same)),
+            Fault(
+                case_id,
+                "counts it as received",
+                "STATUS_MESSAGES_RECEIVED unchanged",
+                "it is at",
+                hears=replace(is_bad, same, lambda d, good=good: edited(d, session_id=1, **good)),
+            ),
+            Fault(case_id, "hears no other either", "the publication to be connected", "it did not happen", hears=drop(is_opening)),
+        )
+    ),
+    Fault(
+        "B17", "lowers its limit", "of a unicast stream after lower status messages = 6144", "= 6112", counts=falling(CounterType.SND_LMT)
+    ),
+    Fault("B17", "keeps its first limit", "snd-lmt of a unicast stream at 6144", "4096", hears=drop(is_moved)),
+    Fault("B17", "stops before it", "the stream sent up to position 6144", "2048 and no further", says=drop(is_data, after=2)),
     Fault("B18", "stays connected", "the connection to end within", "it did not happen", hears=keep_receiver),
     Fault("B18", "gives up early", "a connection for 1000 ms", "it ended within", hears=lose_receiver),
     Fault("B18", "keeps its limit", "pub-lmt at snd-pos 160", "= 192", counts=shifted(CounterType.PUB_LMT, 32, above=0, below=HALF_TERM)),
     Fault("B18", "loses its position", "snd-pos = 160", "= 128", counts=shifted(CounterType.SND_POS, -32, above=0)),
+    Fault(
+        "B19",
+        "stays unconnected",
+        "the publication to be connected again within 200 ms",
+        "it did not happen",
+        hears=drop(is_status, after=1),
+    ),
+    Fault("B19", "says SETUP again", "no SETUP since the first connection", "SETUP[", says=repeat(is_setup, 500)),
+    Fault("B19", "stays connected", "the connection to end within", "it did not happen", hears=keep_receiver),
+    Fault("B20", "ignores the leave", "the connection to end within 200 ms", "it did not happen", hears=edit(is_eos_status, flags=0)),
+    Fault(
+        "B20",
+        "takes any for a leave",
+        "a connection after a status message without the flag",
+        "it ended",
+        hears=edit(is_moved, flags=SmFlags.EOS),
+    ),
+    Fault("B20", "keeps its limit", "pub-lmt at snd-pos 1024", "= 1056", counts=shifted(CounterType.PUB_LMT, 32, above=0, below=HALF_TERM)),
+    Fault(
+        "B21",
+        "ends with the first leave",
+        "a connection after the leave of one of two receivers",
+        "it ended",
+        hears=replace(is_eos_status, same, lambda d: edited(d, receiver_id=more(1))),
+    ),
+    Fault("B21", "knows one receiver only", "STATUS_MESSAGES_RECEIVED (8) at", "it is at", hears=be_deaf_to_later_receivers),
+    Fault("B21", "sends to one only", "data for the receiver that stays within 200 ms", NEVER, says=starve_later_receivers),
+    Fault("B21", "ignores the last leave", "the connection to end", "it did not happen", hears=edit(is_eos_status, flags=0)),
+    Fault("B22", "refuses odd lengths", "a connection by 4 bytes more", "it did not happen", hears=drop(is_odd_status)),
+    Fault("B22", "sees a tag in it", "no connection without the group tag", "is connected", hears=replace(is_long_status, tagged)),
+    Fault("B22", "sees no tag at all", "a connection by a tagged status message", "it did not happen", hears=drop(is_tagged_status)),
+    Fault(
+        "B23", "listens when idle", "the data of the stream that waits within 120 ms", "it came after", hears=hear_later(is_opening, 200)
+    ),
+    Fault("B23", "never listens", "the data of the stream that waits within 120 ms", NEVER, hears=drop(is_opening)),
 )

@@ -2,250 +2,32 @@
 
 from __future__ import annotations
 
-import time
+from aerowire.conformance.cases.group_b_setup import b01, b02, b03, b04, b05, b06, b07, b08, b09, b10
+from aerowire.conformance.cases.group_b_status import b11, b12, b13, b14, b15, b16, b17, b18, b19, b20, b21, b22, b23
+from aerowire.conformance.model import Case
 
-from aerowire.codecs.flyweights.transport import SetupDecoder
-from aerowire.codecs.tables.counters import CounterType, SystemCounter
-from aerowire.conformance.harness import frames
-from aerowire.conformance.harness.bench import CONDUCTOR_MS, REACTION_MS, TERM_LENGTH, TIMER_TOLERANCE_MS, Bench
-from aerowire.conformance.harness.check import check_equal, check_intervals, intervals_ms
-from aerowire.conformance.model import Case, Finding, TimingMiss, case
-
-# Senders repeat a SETUP and send heartbeats with this period; no option changes it.
-SETUP_PERIOD_MS = 100.0
-SILENCE_MS = 10 * REACTION_MS
-
-
-@case(
-    "B01",
-    requirement="A sender without receivers repeats its SETUP every 100 ms.",
-    source="Aeron: NetworkPublication.setupMessageCheck",
-    stimulus="a publication to a socket that never answers",
-    expected="the first SETUP at once, then one every 100 ms, and nothing else",
-    bound="200 ms for the first (through the conductor); 100 ms + 20 ms",
+CASES: tuple[Case, ...] = (
+    b01,
+    b02,
+    b03,
+    b04,
+    b05,
+    b06,
+    b07,
+    b08,
+    b09,
+    b10,
+    b11,
+    b12,
+    b13,
+    b14,
+    b15,
+    b16,
+    b17,
+    b18,
+    b19,
+    b20,
+    b21,
+    b22,
+    b23,
 )
-def b01(bench: Bench) -> None:
-    """Period of SETUP frames."""
-    sink = bench.publish()
-    sink.wire.collect(6 * SETUP_PERIOD_MS)
-    arrivals = sink.wire.arrivals
-    others = [arrival for arrival in arrivals if not frames.is_setup(arrival.first)]
-    if others:
-        raise Finding("SETUP frames only", f"{others[0]!r}")
-    first_ms = (arrivals[0].time_ns - sink.added_ns) / 1e6 if arrivals else 0.0
-    if first_ms > CONDUCTOR_MS:
-        raise TimingMiss(f"the first SETUP within {CONDUCTOR_MS:g} ms", f"it came after {first_ms:.0f} ms")
-    check_intervals("SETUP", intervals_ms(arrivals), at_least=4, low=SETUP_PERIOD_MS - 2, high=SETUP_PERIOD_MS + TIMER_TOLERANCE_MS)
-
-
-@case(
-    "B02",
-    requirement="A SETUP describes the stream exactly as the channel asked for it.",
-    source="Aeron: NetworkPublication.setupMessageCheck; PublicationParams",
-    stimulus="a unicast publication with session-id, init-term-id, term-id, term-offset, term-length, mtu and ttl in its channel",
-    expected="a SETUP of 40 bytes with these values and flags 0, but ttl 0: a time to live is multicast's",
-)
-def b02(bench: Bench) -> None:
-    """SETUP fields are the channel's."""
-    session_id, initial_term_id = -bench.new_id(), bench.random.randrange(-(2**31), 2**31 - 10)
-    term_id, term_offset, term_length, mtu = initial_term_id + 4, 1024, 2 * TERM_LENGTH, 1344
-    sink = bench.publish(
-        f"session-id={session_id}|init-term-id={initial_term_id}|term-id={term_id}|term-offset={term_offset}"
-        f"|term-length={term_length}|mtu={mtu}|ttl=5"
-    )
-    arrival = sink.wire.expect(frames.is_setup, "a SETUP", within_ms=CONDUCTOR_MS)
-    setup = arrival.first
-    check_equal("length of the datagram", len(arrival.payload), SetupDecoder.ENCODED_LENGTH)
-    check_equal("frame_length", setup.frame_length, SetupDecoder.ENCODED_LENGTH)
-    check_equal("version", setup.version, 0)
-    check_equal("flags", int(setup.flags), 0)
-    check_equal("session_id", setup.session_id, session_id)
-    check_equal("stream_id", setup.stream_id, sink.publication.stream_id)
-    check_equal("initial_term_id", setup.initial_term_id, initial_term_id)
-    check_equal("active_term_id", setup.active_term_id, term_id)
-    check_equal("term_offset", setup.term_offset, term_offset)
-    check_equal("term_length", setup.term_length, term_length)
-    check_equal("mtu", setup.mtu, mtu)
-    check_equal("ttl", setup.ttl, 0)
-
-
-@case(
-    "B05",
-    requirement="A sender sends neither DATA nor heartbeats before it has heard a status message.",
-    source="Aeron: NetworkPublication.send; NetworkPublication.heartbeatMessageCheck",
-    stimulus="data written into the log of a publication without receivers for 0.5 s, then the first status message",
-    expected="only SETUP frames before it; the data after it",
-)
-def b05(bench: Bench) -> None:
-    """Nothing but SETUP before the first status message."""
-    sink = bench.publish()
-    message = b"written before anybody listens"
-    sink.publication.append(message)
-    sink.wire.collect(5 * SETUP_PERIOD_MS)
-    mark = sink.wire.mark()
-    for arrival in sink.wire.arrivals:
-        if not frames.is_setup(arrival.first):
-            raise Finding("SETUP frames only before the first status message", f"{arrival!r}")
-    if mark == 0:
-        raise Finding("SETUP frames", "nothing on the wire")
-    sink.send_status()
-    arrival = sink.wire.expect(frames.is_data, "the data", within_ms=CONDUCTOR_MS, start=mark)
-    check_equal("payload", bytes(arrival.first.data), message)
-
-
-@case(
-    "B06",
-    requirement="The first valid status message connects the publication, opens half a term to the publisher and ends the SETUPs.",
-    source="Aeron: NetworkPublication.onStatusMessage; NetworkPublication.updatePublisherPositionAndLimit",
-    stimulus="a status message at the SETUP's position",
-    expected="is_connected = 1, pub-lmt = position + term/2, no further SETUP",
-    bound="200 ms (through the conductor); no SETUP in the next 350 ms",
-)
-def b06(bench: Bench) -> None:
-    """Connection by status message."""
-    sink = bench.publish()
-    sink.wire.expect(frames.is_setup, "a SETUP", within_ms=CONDUCTOR_MS)
-    check_equal("is_connected before any status message", sink.publication.log.is_connected, False)
-    check_equal("pub-lmt before any status message", sink.publication.limit, 0)
-    sink.send_status()
-    bench.expect(sink.is_connected, "the publication to be connected", within_ms=CONDUCTOR_MS)
-    check_equal("pub-lmt", sink.publication.limit, TERM_LENGTH // 2)
-    check_equal("snd-lmt", sink.counter(CounterType.SND_LMT), sink.window)
-    sink.wire.expect_none(frames.is_setup, "SETUP after the status message", for_ms=3.5 * SETUP_PERIOD_MS)
-
-
-@case(
-    "B07",
-    requirement="A status message with flag 0x80 brings a SETUP, though no sooner than 100 ms after the last.",
-    source="Aeron: NetworkPublication.triggerSendSetupFrame; NetworkPublication.setupMessageCheck",
-    stimulus="a connected publication without SETUPs, then a status message with flag 0x80",
-    expected="one SETUP, and no second one in the next 350 ms",
-    bound="100 ms + 20 ms",
-)
-def b07(bench: Bench) -> None:
-    """A SETUP on request."""
-    sink = bench.publish()
-    sink.connect()
-    sink.wire.expect_none(frames.is_setup, "SETUP while connected", for_ms=2.5 * SETUP_PERIOD_MS)
-    mark = sink.wire.mark()
-    asked_ns = sink.send(sink.frames.elicit(sink.receiver_id))
-    sink.wire.expect(frames.is_setup, "an elicited SETUP", within_ms=SETUP_PERIOD_MS + TIMER_TOLERANCE_MS, start=mark, since_ns=asked_ns)
-    answers = sink.wire.collect(3.5 * SETUP_PERIOD_MS, match=frames.is_setup, start=mark)
-    check_equal("SETUP frames for one request", len(answers), 1)
-
-
-@case(
-    "B08",
-    requirement="Any number of requests brings at most one SETUP in 100 ms.",
-    source="Aeron: NetworkPublication.setupMessageCheck",
-    stimulus="a hundred status messages with flag 0x80 within 50 ms",
-    expected="at least one SETUP, none closer than 100 ms to another",
-    bound="100 ms",
-)
-def b08(bench: Bench) -> None:
-    """SETUPs on request are limited in rate."""
-    sink = bench.publish()
-    sink.connect()
-    sink.wire.collect(1.5 * SETUP_PERIOD_MS)
-    request = sink.frames.elicit(sink.receiver_id)
-    mark = sink.wire.mark()
-    started_ns = left_ns = time.monotonic_ns()
-    for index in range(100):
-        left_ns = sink.send(request)
-        if index % 10 == 9:
-            sink.wire.wait(started_ns + (index + 1) * 500_000)
-    if left_ns - started_ns > 90_000_000:
-        raise TimingMiss("100 requests sent within 50 ms", f"it took {(left_ns - started_ns) / 1e6:.0f} ms")
-    arrivals = sink.wire.collect(3.5 * SETUP_PERIOD_MS, match=frames.is_setup, start=mark)
-    if not arrivals:
-        raise Finding("at least one SETUP", "none")
-    gaps = intervals_ms(arrivals)
-    if gaps and min(gaps) < SETUP_PERIOD_MS - 2:
-        raise Finding("SETUP frames at least 100 ms apart", f"{len(arrivals)} of them, the closest {min(gaps):.1f} ms apart")
-
-
-@case(
-    "B12",
-    requirement="A status message more than half a term ahead of the sender is rejected and counted.",
-    source="Aeron: NetworkPublication.isValidStatusMessage; SendChannelEndpoint.onStatusMessage",
-    stimulus="status messages at term/2 + 32 and at term/2 beyond the sender's position",
-    expected="STATUS_MESSAGES_REJECTED + 1 and no connection for the first; the second connects",
-)
-def b12(bench: Bench) -> None:
-    """Status messages too far ahead."""
-    sink = bench.publish()
-    sink.wire.expect(frames.is_setup, "a SETUP", within_ms=CONDUCTOR_MS)
-    rejected = bench.count(SystemCounter.STATUS_MESSAGES_REJECTED)
-    sink.send_status(TERM_LENGTH // 2 + 32, window=0)
-    bench.expect_count(SystemCounter.STATUS_MESSAGES_REJECTED, rejected + 1)
-    bench.pause(SILENCE_MS)
-    check_equal("is_connected after the rejected status message", sink.publication.log.is_connected, False)
-    check_equal("snd-lmt after the rejected status message", sink.counter(CounterType.SND_LMT), 0)
-    sink.send_status(TERM_LENGTH // 2, window=0)
-    bench.expect(lambda: sink.publication.log.is_connected, "the publication to be connected", within_ms=CONDUCTOR_MS)
-    bench.expect_count(SystemCounter.STATUS_MESSAGES_REJECTED, rejected + 1)
-
-
-@case(
-    "B14",
-    requirement="A status message with a window above half a term is an invalid packet.",
-    source="Aeron: StatusMessageFlyweight.isValid; SendChannelEndpoint.onStatusMessage",
-    stimulus="status messages with window term/2 + 1 and term/2",
-    expected="INVALID_PACKETS + 1 and no effect for the first; the second connects",
-    since="1.53",
-)
-def b14(bench: Bench) -> None:
-    """Windows that cannot be."""
-    sink = bench.publish()
-    sink.wire.expect(frames.is_setup, "a SETUP", within_ms=CONDUCTOR_MS)
-    invalid = bench.count(SystemCounter.INVALID_PACKETS)
-    received = bench.count(SystemCounter.STATUS_MESSAGES_RECEIVED)
-    sink.send_status(window=sink.window + 1)
-    bench.expect_count(SystemCounter.INVALID_PACKETS, invalid + 1)
-    bench.pause(SILENCE_MS)
-    check_equal("is_connected after the invalid status message", sink.publication.log.is_connected, False)
-    check_equal("status messages counted as received", bench.count(SystemCounter.STATUS_MESSAGES_RECEIVED), received)
-    sink.send_status(window=sink.window)
-    bench.expect(sink.is_connected, "the publication to be connected", within_ms=CONDUCTOR_MS)
-    bench.expect_count(SystemCounter.INVALID_PACKETS, invalid + 1)
-
-
-@case(
-    "B18",
-    requirement="Without status messages for the connection timeout the publication is no longer connected and its limit falls back.",
-    source="Aeron: NetworkPublication.updateHasReceivers; aeron.publication.connection.timeout",
-    stimulus="a connected publication that sent data, then no status message",
-    expected="is_connected = 0 and pub-lmt = snd-pos after the timeout, not before",
-    bound="the timeout + 200 ms (through the conductor)",
-)
-def b18(bench: Bench) -> None:
-    """Disconnection by silence."""
-    timeout_ms = bench.option_ns("publication_connection_timeout_ns") / 1e6
-    sink = bench.publish()
-    sink.connect()
-    sink.publish([b"x" * 100])
-    sent = sink.publication.position
-    heard_ns = sink.send_status(sent)
-    bench.expect(
-        lambda: sink.publication.limit == sent + TERM_LENGTH // 2,
-        f"pub-lmt half a term beyond {sent}",
-        within_ms=CONDUCTOR_MS,
-        actual=lambda: f"pub-lmt = {sink.publication.limit}",
-    )
-    bench.pause(timeout_ms - 100 - (time.monotonic_ns() - heard_ns) / 1e6)
-    early = not sink.publication.log.is_connected
-    elapsed_ms = (time.monotonic_ns() - heard_ns) / 1e6
-    if early and elapsed_ms < timeout_ms:
-        raise Finding(f"a connection for {timeout_ms:g} ms", f"it ended within {elapsed_ms:.0f} ms")
-    remaining_ms = max(0.0, timeout_ms - elapsed_ms)
-    bench.expect(lambda: not sink.publication.log.is_connected, "the connection to end", within_ms=remaining_ms + CONDUCTOR_MS)
-    bench.expect(
-        lambda: sink.publication.limit == sent,
-        f"pub-lmt at snd-pos {sent}",
-        within_ms=CONDUCTOR_MS,
-        actual=lambda: f"pub-lmt = {sink.publication.limit}",
-    )
-    check_equal("snd-pos", sink.counter(CounterType.SND_POS), sent)
-
-
-CASES: tuple[Case, ...] = (b01, b02, b05, b06, b07, b08, b12, b14, b18)

@@ -25,6 +25,8 @@ from aerowire.conformance.model import Finding, TimingMiss
 from aerowire.conformance.peers.base import Peer
 
 LOOPBACK = "127.0.0.1"
+# A group for data: its last byte is odd, the next address is for control frames.
+GROUP = "224.20.30.41"
 # Terms as short as the protocol allows: a wrap is near and files are small.
 TERM_LENGTH = TERM_LENGTH_MIN
 PORT_ATTEMPTS = 5
@@ -74,9 +76,9 @@ class Bench:
 
     # -- making things ----------------------------------------------------------------------------------------------
 
-    def wire(self, host: str = LOOPBACK) -> Wire:
-        """Open a UDP endpoint of the harness."""
-        wire = Wire(host)
+    def wire(self, host: str = LOOPBACK, *, interface: str = "") -> Wire:
+        """Open a UDP endpoint of the harness; with an `interface`, `host` is a group that is joined there."""
+        wire = Wire(host, interface=interface)
         self._wires.append(wire)
         return wire
 
@@ -123,11 +125,30 @@ class Bench:
     def publish(self, params: str = "") -> Sink:
         """Add a publication whose endpoint is a socket of the harness; return the receiver's side of it."""
         wire = self.wire()
-        stream_id = self.new_id()
+        return self._publish(wire, f"endpoint={wire.authority}", params)
+
+    def publish_to_group(self, params: str = "") -> Sink:
+        """Add a publication to a multicast group that the harness has joined; return one receiver's side of it."""
+        wire = self.wire(GROUP, interface=LOOPBACK)
+        return self._publish(wire, f"endpoint={wire.authority}|interface={LOOPBACK}", params)
+
+    def publish_on_demand(self, params: str = "", *, mode: str = "dynamic") -> Sink:
+        """Add a publication that sends to whoever sends status messages to its control port; return a receiver's side that has asked."""
+        port = free_port()
+        sink = self._publish(self.wire(), f"control={LOOPBACK}:{port}|control-mode={mode}", params)
+        sink.driver = (LOOPBACK, port)
+        # As with interest, nothing shows when the sender knows of a publication that its conductor has confirmed.
+        for _ in range(PROBES):
+            sink.send(sink.frames.elicit(sink.receiver_id))
+            if sink.wire.collect(PROBE_MS, start=0, match=frames.is_setup, until=frames.is_setup):
+                break
+        return sink
+
+    def _publish(self, wire: Wire, address: str, params: str) -> Sink:
         extra = "" if "term-length=" in params else f"|term-length={TERM_LENGTH}"
-        channel = f"aeron:udp?endpoint={wire.authority}{extra}" + (f"|{params}" if params else "")
+        channel = f"aeron:udp?{address}{extra}" + (f"|{params}" if params else "")
         added_ns = time.monotonic_ns()
-        return Sink(self, wire, self.client.add_publication(channel, stream_id), added_ns)
+        return Sink(self, wire, self.client.add_publication(channel, self.new_id()), added_ns)
 
     # -- counters and options ---------------------------------------------------------------------------------------
 
@@ -264,7 +285,7 @@ class Source:
 
 
 class Sink:
-    """The harness as the only receiver of one of the driver's publications."""
+    """The harness as a receiver of one of the driver's publications."""
 
     def __init__(self, bench: Bench, wire: Wire, publication: Publication, added_ns: int) -> None:
         self._bench = bench
@@ -289,11 +310,15 @@ class Sink:
 
     @property
     def driver(self) -> Address:
-        """Where the driver sends from: known after its first frame."""
+        """Where the driver hears status messages: told, or where its first frame came from."""
         if self._driver is None:
             arrival = self.wire.expect(lambda _: True, "a first frame of the publication", within_ms=CONDUCTOR_MS)
             self._driver = arrival.source
         return self._driver
+
+    @driver.setter
+    def driver(self, address: Address) -> None:
+        self._driver = address
 
     def send(self, datagram: bytes) -> int:
         """Send one datagram to the publication's endpoint; return when it left."""

@@ -93,6 +93,10 @@ class Publication:
         """Append a message whatever the limit says; return the position behind it."""
         return self.appender.append(message)
 
+    def append_copies(self, message: bytes, count: int) -> int:
+        """Append a message of one frame many times over while the driver may send nothing; return the position behind it."""
+        return self.appender.append_copies(message, count)
+
 
 class Client:
     """One registered client of the driver in `directory`."""

@@ -133,6 +133,31 @@ class ExclusiveAppender:
             self._put_frame(FrameType.DATA, flags, chunk, HEADER_LENGTH + len(chunk))
         return self.position
 
+    def append_copies(self, message: bytes, count: int) -> int:
+        """Append a message of one frame many times over within one term; return the position behind it.
+
+        All at once and in no order: only for a stream that the driver may not send meanwhile.
+        """
+        log, start = self._log, self.position & (self._log.term_length - 1)
+        frame = align(HEADER_LENGTH + len(message), FRAME_ALIGNMENT)
+        if len(message) > log.mtu - HEADER_LENGTH or start + count * frame >= log.term_length:
+            raise ValueError(f"{count} messages of {len(message)} bytes do not fit behind term offset {start}, a frame each")
+        before, behind = DataHeaderDecoder.TERM_OFFSET_OFFSET, DataHeaderDecoder.SESSION_ID_OFFSET
+        header = DataHeaderEncoder.encode(
+            frame_length=HEADER_LENGTH + len(message),
+            type=FrameType.DATA,
+            flags=DataFlags.UNFRAGMENTED,
+            session_id=self._session_id,
+            stream_id=self._stream_id,
+            term_id=wrap_i32(log.initial_term_id + (self.position >> log.shift)),
+        )
+        rest = (header[behind:] + message).ljust(frame - behind, b"\0")
+        offsets = range(start, start + count * frame, frame)
+        frames = b"".join(header[:before] + offset.to_bytes(4, "little") + rest for offset in offsets)
+        log.mapping.put_bytes(log.locate(self.position), frames)
+        self._advance(len(frames))
+        return self.position
+
     def _put_frame(self, kind: FrameType, flags: DataFlags, payload: bytes, frame_length: int) -> None:
         log, mapping = self._log, self._log.mapping
         start = log.locate(self.position)

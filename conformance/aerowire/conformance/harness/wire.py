@@ -82,11 +82,13 @@ class Departure(NamedTuple):
 class Wire:
     """A bound UDP socket and the log of what came to it, and of the beginning of what it sent.
 
+    With an `interface`, the host is an IPv4 group that is joined there.
+
     Invariant: `arrivals` is in order of reading and never loses an entry; `mark()` and the index arguments
     let a case look only at what came after a point.
     """
 
-    def __init__(self, host: str = "127.0.0.1", *, idle: Callable[[], None] | None = None) -> None:
+    def __init__(self, host: str = "127.0.0.1", *, interface: str = "", idle: Callable[[], None] | None = None) -> None:
         self._socket = open_socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER)
         self._is_confirmed = confirms_departures()
@@ -97,7 +99,13 @@ class Wire:
             self._socket.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
         except OSError:
             self._is_stamped = False
+        if interface:
+            # A driver's endpoint of the group shares the port.
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self._socket.bind((host, 0))
+        if interface:
+            membership = socket.inet_aton(host) + socket.inet_aton(interface)
+            self._socket.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, membership)
         self._socket.setblocking(False)
         self._idle = idle
         self.host = host
