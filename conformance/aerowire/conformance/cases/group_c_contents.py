@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -85,24 +86,28 @@ def c21(bench: Bench) -> None:
     image = source.start()
     # Without a zero, so that bytes that are not there yet would show.
     payloads = [bytes([1 + index % 255]) * (LARGE_MTU - DataHeaderDecoder.ENCODED_LENGTH) for index in range(150)]
+    is_over = threading.Event()
     with ThreadPoolExecutor(1) as pool:
-        watching = pool.submit(poll_all, image, payloads)
+        watching = pool.submit(poll_all, image, payloads, is_over)
         position = 0
-        for payload in payloads:
-            if watching.done():
-                break
-            await_room(source, position + LARGE_MTU)
-            position = source.send_data(position, payload)
-        watching.result()
+        try:
+            for payload in payloads:
+                if watching.done():
+                    break
+                await_room(source, position + LARGE_MTU)
+                position = source.send_data(position, payload)
+            watching.result()
+        finally:
+            is_over.set()
     expect_positions(bench, source, position)
 
 
-def poll_all(image: Image, expected: list[bytes]) -> None:
-    """Poll until all of `expected` came. Raises Finding for a frame that is not whole and for frames that stay away."""
+def poll_all(image: Image, expected: list[bytes], is_over: threading.Event) -> None:
+    """Poll until all of `expected` came or nobody waits for it. Raises Finding for a frame that is not whole or stays away."""
     pending = iter(expected)
     came = 0
     deadline = time.monotonic() + POLL_TIMEOUT_S
-    while came < len(expected):
+    while came < len(expected) and not is_over.is_set():
         for fragment in image.consume():
             payload = next(pending)
             came += 1
