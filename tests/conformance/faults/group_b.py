@@ -23,6 +23,7 @@ from tests.conformance.faults.status import (
     is_opening,
     is_tagged_status,
     starve_later_receivers,
+    strange,
     tagged,
 )
 from tests.conformance.injector import Fault, delay, drop, edit, edited, every_other, once, repeat, replace
@@ -206,7 +207,7 @@ FAULTS: tuple[Fault, ...] = (
                 "counts it as received",
                 "STATUS_MESSAGES_RECEIVED unchanged",
                 "it is at",
-                hears=replace(is_bad, same, lambda d, good=good: edited(d, session_id=1, **good)),
+                hears=replace(is_bad, same, strange(**good)),
             ),
             Fault(case_id, "hears no other either", "the publication to be connected", "it did not happen", hears=drop(is_opening)),
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from aerowire.codecs.flyweights.transport import FRAME_ALIGNMENT, TERM_LENGTH_MIN, StatusMessageDecoder
@@ -59,6 +59,11 @@ def is_opening(datagram: bytes) -> bool:
 def tagged(datagram: bytes) -> bytes:
     """The status message with the group tag that is asked for."""
     return edited(datagram[:STATUS] + TAG.to_bytes(8, "little"), frame_length=STATUS + 8)
+
+
+def strange(**changes: Any) -> Callable[[bytes], bytes]:
+    """A change to a session that nobody publishes, and of other fields."""
+    return lambda datagram: edited(datagram, session_id=1, **changes)
 
 
 # -- faults that need more than one datagram --------------------------------------------------------------------------
