@@ -27,6 +27,17 @@ def pair() -> Iterator[tuple[Wire, Wire]]:
     two.close()
 
 
+def test_group_is_heard_on_the_interface_of_loopback(pair: tuple[Wire, Wire]) -> None:
+    group = ("239.77.88.98", pair[0].port)
+    ear = Wire(group[0], port=group[1], interface="127.0.0.1")
+    pair[0].send(b"to all", group)
+    pair[0].send(b"to the next group", ("239.77.88.99", group[1]))
+    assert ear.wait(time.monotonic_ns() + 10**9)
+    ear.collect(20)
+    assert [(arrival.payload, arrival.source) for arrival in ear.arrivals] == [(b"to all", ("127.0.0.1", pair[0].port))]
+    ear.close()
+
+
 def test_arrival_has_source_time_and_frames(pair: tuple[Wire, Wire]) -> None:
     one, two = pair
     left_ns = one.send(STREAM.data(0, b"a") + STREAM.data(64, b"bb"), ("127.0.0.1", two.port))

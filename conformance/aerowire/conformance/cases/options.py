@@ -22,3 +22,6 @@ RESOLVER = {
 
 # Retransmissions that wait a while, and then keep their places for longer than a case lasts.
 SLOW_RESEND = {"retransmit_unicast_delay_ns": "20ms", "retransmit_unicast_linger_ns": "2s"}
+
+# A receiver that tells its group tag, and takes few sessions of a stream.
+TAGGED_AND_LIMITED = {"receiver_group_tag": "77", "driver_stream_session_limit": "2"}

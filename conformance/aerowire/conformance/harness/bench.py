@@ -6,6 +6,7 @@ Everything made through a bench is given back when the bench closes.
 
 from __future__ import annotations
 
+import ipaddress
 import random
 import time
 from collections.abc import Callable
@@ -20,7 +21,7 @@ from aerowire.conformance.harness.frames import DEFAULT_MTU, StreamFrames
 from aerowire.conformance.harness.ring import align
 from aerowire.conformance.harness.trace import Exchange, exchanges_of
 from aerowire.conformance.harness.units import parse_duration_ns
-from aerowire.conformance.harness.wire import PATIENCE_S, Address, Arrival, Wire, free_port
+from aerowire.conformance.harness.wire import PATIENCE_S, Address, Arrival, Wire, authority, free_port
 from aerowire.conformance.model import Finding, TimingMiss
 from aerowire.conformance.peers.base import Peer
 
@@ -41,12 +42,14 @@ CONDUCTOR_MS = 200.0
 
 
 class Subscription:
-    """A subscription of the harness's client and the port that the driver listens on for it."""
+    """A subscription of the harness's client, the port that the driver listens on for it, and the interface that leads there."""
 
-    def __init__(self, registration_id: int, host: str, port: int, stream_id: int) -> None:
+    def __init__(self, registration_id: int, host: str, port: int, stream_id: int, channel: str = "", *, interface: str = "") -> None:
         self.registration_id = registration_id
         self.address: Address = (host, port)
         self.stream_id = stream_id
+        self.channel = channel
+        self.interface = interface or host
 
 
 class Bench:
@@ -76,9 +79,9 @@ class Bench:
 
     # -- making things ----------------------------------------------------------------------------------------------
 
-    def wire(self, host: str = LOOPBACK, *, interface: str = "") -> Wire:
+    def wire(self, host: str = LOOPBACK, *, port: int = 0, interface: str = "") -> Wire:
         """Open a UDP endpoint of the harness; with an `interface`, `host` is a group that is joined there."""
-        wire = Wire(host, interface=interface)
+        wire = Wire(host, port=port, interface=interface)
         self._wires.append(wire)
         return wire
 
@@ -86,13 +89,25 @@ class Bench:
         """Return a random positive 31-bit number for a session or a stream."""
         return self.random.randrange(10_000, 2**31 - 1)
 
-    def subscribe(self, params: str = "", *, host: str = LOOPBACK, stream_id: int | None = None) -> Subscription:
-        """Subscribe on a free port; `params` are further channel parameters as `key=value|key=value`."""
+    def subscribe(
+        self, params: str = "", *, host: str = LOOPBACK, stream_id: int | None = None, session_id: int | None = None
+    ) -> Subscription:
+        """Subscribe on a free port and wait until the driver listens; `params` are further channel parameters as `key=value|key=value`.
+
+        With a `session_id` to that session only. The driver has then asked for its SETUP already.
+        """
+        if session_id is not None:
+            params = f"{params}|session-id={session_id}".strip("|")
+        subscription = self.listen(params, host=host, stream_id=stream_id)
+        self._await_interest(subscription, session_id)
+        return subscription
+
+    def listen(self, params: str = "", *, host: str = LOOPBACK, stream_id: int | None = None) -> Subscription:
+        """Subscribe on a free port; the driver has confirmed that it will listen, but may not do so yet."""
         stream_id = self.new_id() if stream_id is None else stream_id
         for attempt in range(PORT_ATTEMPTS):
             port = free_port(host)
-            authority = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-            channel = f"aeron:udp?endpoint={authority}" + (f"|{params}" if params else "")
+            channel = f"aeron:udp?endpoint={authority(host, port)}" + (f"|{params}" if params else "")
             try:
                 registration_id = self.client.add_subscription(channel, stream_id)
             except CommandRefused:
@@ -100,18 +115,28 @@ class Bench:
                 if attempt == PORT_ATTEMPTS - 1:
                     raise
                 continue
-            subscription = Subscription(registration_id, host, port, stream_id)
-            self._await_interest(subscription)
-            return subscription
+            return Subscription(registration_id, host, port, stream_id, channel)
         raise AssertionError("unreachable")
 
-    def _await_interest(self, subscription: Subscription) -> None:
+    def subscribe_group(self, group: str, params: str = "", *, host: str = LOOPBACK) -> tuple[Subscription, Wire]:
+        """Subscribe to a multicast group on the interface of `host`; return the harness's ear on the control group too."""
+        interface = f"[{host}]" if ":" in host else host
+        stream_id = self.new_id()
+        port = free_port(host)
+        channel = f"aeron:udp?endpoint={authority(group, port)}|interface={interface}" + (f"|{params}" if params else "")
+        control = self.wire(str(ipaddress.ip_address(group) + 1), port=port, interface=host)
+        registration_id = self.client.add_subscription(channel, stream_id)
+        return Subscription(registration_id, group, port, stream_id, channel, interface=host), control
+
+    def _await_interest(self, subscription: Subscription, session_id: int | None) -> None:
         """Wait until the driver's receiver knows of a subscription that its conductor has already confirmed.
 
         Nothing in shared memory shows that moment, so a session of its own asks on the wire; a driver that never
         answers it is left to the cases.
         """
         probe = Source(self, subscription, initial_term_id=0, mtu=DEFAULT_MTU)
+        if session_id is not None:
+            probe.frames.session_id = session_id
         for _ in range(PROBES):
             probe.send(probe.frames.data(0, b"probe"))
             # From the start: a driver may answer before the send returns.
@@ -122,9 +147,9 @@ class Bench:
         """Play a sender of a new session to a subscription."""
         return Source(self, subscription, initial_term_id=initial_term_id, mtu=mtu)
 
-    def publish(self, params: str = "") -> Sink:
+    def publish(self, params: str = "", *, host: str = LOOPBACK) -> Sink:
         """Add a publication whose endpoint is a socket of the harness; return the receiver's side of it."""
-        wire = self.wire()
+        wire = self.wire(host)
         return self._publish(wire, f"endpoint={wire.authority}", params)
 
     def publish_to_group(self, params: str = "") -> Sink:
@@ -211,7 +236,7 @@ class Source:
     def __init__(self, bench: Bench, subscription: Subscription, *, initial_term_id: int | None, mtu: int) -> None:
         self._bench = bench
         self.subscription = subscription
-        self.wire = bench.wire(subscription.address[0])
+        self.wire = bench.wire(subscription.interface)
         first = bench.random.randrange(-(2**31), 2**31 - 16) if initial_term_id is None else initial_term_id
         self.frames = StreamFrames(bench.new_id(), subscription.stream_id, initial_term_id=first, term_length=TERM_LENGTH, mtu=mtu)
 

@@ -28,6 +28,7 @@ DEPARTURE_STAMPS = 1 << 1 | 1 << 4 | 1 << 11
 DEPARTURE_TIMEOUT_S = 0.1
 # Room for both kinds of stamp and the error queue's record.
 ANCILLARY_MAX = 256
+LOOPBACK_INTERFACE = "lo"
 RECEIVE_BUFFER = 4 * 1024 * 1024
 DATAGRAM_MAX = 65_536
 # How long to wait for a reaction after its bound has passed: it separates "late" from "never".
@@ -82,13 +83,13 @@ class Departure(NamedTuple):
 class Wire:
     """A bound UDP socket and the log of what came to it, and of the beginning of what it sent.
 
-    With an `interface`, the host is an IPv4 group that is joined there.
+    With the address of an `interface`, the host is a group that is joined there.
 
     Invariant: `arrivals` is in order of reading and never loses an entry; `mark()` and the index arguments
     let a case look only at what came after a point.
     """
 
-    def __init__(self, host: str = "127.0.0.1", *, interface: str = "", idle: Callable[[], None] | None = None) -> None:
+    def __init__(self, host: str = "127.0.0.1", *, port: int = 0, interface: str = "", idle: Callable[[], None] | None = None) -> None:
         self._socket = open_socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER)
         self._is_confirmed = confirms_departures()
@@ -99,13 +100,13 @@ class Wire:
             self._socket.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
         except OSError:
             self._is_stamped = False
+        send_multicast_from(self._socket, interface or host)
         if interface:
             # A driver's endpoint of the group shares the port.
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        self._socket.bind((host, 0))
+        self._socket.bind((host, port))
         if interface:
-            membership = socket.inet_aton(host) + socket.inet_aton(interface)
-            self._socket.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, membership)
+            join_group(self._socket, host, interface)
         self._socket.setblocking(False)
         self._idle = idle
         self.host = host
@@ -125,7 +126,7 @@ class Wire:
     @property
     def authority(self) -> str:
         """`host:port` as a channel endpoint writes it."""
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+        return authority(self.host, self.port)
 
     def send(self, payload: bytes, to: Address) -> int:
         """Send one datagram; return the monotonic time just after it left.
@@ -246,9 +247,36 @@ class Wire:
         return now
 
 
+def authority(host: str, port: int) -> str:
+    """Return `host:port` as a channel endpoint writes it."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
 def open_socket(family: int) -> socket.socket:
     """Return a new UDP socket."""
     return socket.socket(family, socket.SOCK_DGRAM)
+
+
+def interface_index(host: str) -> int:
+    """Return the index of the interface of an IPv6 address, 0 for the system's choice: only loopback's is known."""
+    return socket.if_nametoindex(LOOPBACK_INTERFACE) if host == "::1" else 0
+
+
+def send_multicast_from(sender: socket.socket, host: str) -> None:
+    """Let what a socket sends to multicast groups go out of the interface that has the address `host`."""
+    if sender.family == socket.AF_INET6:
+        sender.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_IF, interface_index(host))
+    else:
+        sender.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton(host))
+
+
+def join_group(receiver: socket.socket, group: str, host: str) -> None:
+    """Hear a multicast group on the interface that has the address `host`."""
+    if receiver.family == socket.AF_INET6:
+        membership = socket.inet_pton(socket.AF_INET6, group) + struct.pack("@I", interface_index(host))
+        receiver.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_JOIN_GROUP, membership)
+    else:
+        receiver.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, socket.inet_aton(group) + socket.inet_aton(host))
 
 
 def has_departed(sender: socket.socket) -> bool:
