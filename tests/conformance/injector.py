@@ -33,6 +33,8 @@ from aerowire.codecs.flyweights.transport import (
     NakEncoder,
     ResponseSetupDecoder,
     ResponseSetupEncoder,
+    RttmDecoder,
+    RttmEncoder,
     SetupDecoder,
     SetupEncoder,
     StatusMessageDecoder,
@@ -43,6 +45,7 @@ from aerowire.conformance.harness import bench, losses, wire
 from aerowire.conformance.harness.broadcast import BroadcastReader
 from aerowire.conformance.harness.counters import CountersReader
 from aerowire.conformance.harness.load import LoadGauge
+from aerowire.conformance.harness.ring import RingWriter
 
 # Told apart from late by waiting this long instead of the suite's patience: an injected silence lasts.
 PATIENCE_S = 0.25
@@ -57,6 +60,7 @@ DECODERS: dict[int, Any] = {
     FrameType.ERR: ErrorFrameDecoder,
     FrameType.SETUP: SetupDecoder,
     FrameType.RSP_SETUP: ResponseSetupDecoder,
+    FrameType.RTTM: RttmDecoder,
 }
 ENCODERS: dict[int, Any] = {
     FrameType.PAD: DataHeaderEncoder,
@@ -66,6 +70,7 @@ ENCODERS: dict[int, Any] = {
     FrameType.ERR: ErrorFrameEncoder,
     FrameType.SETUP: SetupEncoder,
     FrameType.RSP_SETUP: ResponseSetupEncoder,
+    FrameType.RTTM: RttmEncoder,
 }
 
 # (delay in milliseconds, datagram): what becomes of one datagram on its way.
@@ -76,11 +81,13 @@ Match = Callable[[bytes], bool]
 Count = Callable[[SystemCounter | CounterType, int, int], int]
 Announce = Callable[[int, bytes], Iterable[tuple[int, bytes]]]
 Record = Callable[[losses.Loss], Iterable[losses.Loss]]
+# (command, its body) -> body that the driver reads.
+Ask = Callable[[int, bytes], bytes]
 
 
 @dataclass(frozen=True)
 class Fault:
-    """One way to break a rule: what the driver hears, says, counts, announces or records of loss otherwise, and what the suite must find.
+    """One way to break a rule, and what the suite must find: what the driver hears, says, counts, announces, records of loss or is asked.
 
     `expected` and `actual` are words of the verdict: a failure for another reason shows nothing.
     """
@@ -94,6 +101,7 @@ class Fault:
     counts: Count | None = field(default=None, repr=False)
     announces: Announce | None = field(default=None, repr=False)
     records: Record | None = field(default=None, repr=False)
+    asks: Ask | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
         return f"{self.case_id}-{self.name.replace(' ', '_')}"
@@ -195,6 +203,8 @@ def inject(patch: pytest.MonkeyPatch, fault: Fault) -> None:
         patch.setattr(BroadcastReader, "poll", announcing(fault.announces))
     if fault.records is not None:
         patch.setattr(losses, "read_losses", recording(fault.records))
+    if fault.asks is not None:
+        patch.setattr(RingWriter, "write", asking(fault.asks))
     hurry(patch)
 
 
@@ -245,6 +255,12 @@ def recording(record: Record) -> Callable[[Path], list[losses.Loss]]:
     """Return a reader of the loss report that reads what `record` makes of it."""
     read = losses.read_losses
     return lambda directory: [said for loss in read(directory) for said in record(loss)]
+
+
+def asking(ask: Ask) -> Callable[[RingWriter, int, bytes], None]:
+    """Return a writer of commands that writes what `ask` makes of them."""
+    write = RingWriter.write
+    return lambda writer, type_id, body: write(writer, type_id, ask(type_id, body))
 
 
 # -- what becomes of a datagram ---------------------------------------------------------------------------------------

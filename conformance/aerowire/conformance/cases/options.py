@@ -25,3 +25,6 @@ SLOW_RESEND = {"retransmit_unicast_delay_ns": "20ms", "retransmit_unicast_linger
 
 # A receiver that tells its group tag, and takes few sessions of a stream.
 TAGGED_AND_LIMITED = {"receiver_group_tag": "77", "driver_stream_session_limit": "2"}
+
+# Cubic congestion control that measures, and lets its window alone for a while.
+CUBIC = {"cubic_congestion_control_measure_rtt": "true", "cubic_congestion_control_initial_rtt_ns": "300ms"}

@@ -85,6 +85,11 @@ def is_plain_status(frame: Packet) -> bool:
     return int(frame.type) == FrameType.SM and not int(frame.flags) & SmFlags.SEND_SETUP
 
 
+def is_rttm(frame: Packet) -> bool:
+    """Say whether a frame is a question or an answer of the round-trip measurement."""
+    return int(frame.type) == FrameType.RTTM
+
+
 def aligned(payload_length: int) -> int:
     """Return the bytes that a frame with such a payload takes in a term."""
     return align(HEADER_LENGTH + payload_length, FRAME_ALIGNMENT)
@@ -230,3 +235,16 @@ class StreamFrames:
     def response_setup(self, response_session_id: int) -> bytes:
         """A RSP_SETUP: the session in which this stream will be answered."""
         return bytes(layers.ResponseSetup(session_id=self.session_id, stream_id=self.stream_id, response_session_id=response_session_id))
+
+    def rttm(self, echo_ns: int, delta_ns: int = 0, *, receiver_id: int, flags: int = 0) -> bytes:
+        """A question of the round-trip measurement, with the flag that asks for a reply, or an answer without it."""
+        return bytes(
+            layers.Rttm(
+                flags=int(flags),
+                session_id=self.session_id,
+                stream_id=self.stream_id,
+                echo_timestamp_ns=echo_ns,
+                reception_delta_ns=delta_ns,
+                receiver_id=receiver_id,
+            )
+        )
