@@ -42,6 +42,10 @@ def is_nak(datagram: bytes) -> bool:
     return type_of(datagram) == FrameType.NAK
 
 
+def is_error(datagram: bytes) -> bool:
+    return type_of(datagram) == FrameType.ERR
+
+
 def is_status(datagram: bytes) -> bool:
     return type_of(datagram) == FrameType.SM
 

@@ -9,9 +9,7 @@ from aerowire.codecs.flyweights.transport import FRAME_ALIGNMENT, SetupFlags, Sm
 from aerowire.codecs.tables.counters import CounterType
 from tests.conformance.faults.status import (
     LOWEST,
-    adopt,
     be_deaf_to_later_receivers,
-    drop_foreign,
     falling,
     hear_later,
     is_long_status,
@@ -26,6 +24,7 @@ from tests.conformance.faults.status import (
     strange,
     tagged,
 )
+from tests.conformance.faults.strangers import adopt, drop_foreign
 from tests.conformance.injector import Fault, delay, drop, edit, edited, every_other, once, repeat, replace
 from tests.conformance.misbehaviour import (
     HALF_TERM,

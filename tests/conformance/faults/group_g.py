@@ -19,6 +19,7 @@ from tests.conformance.misbehaviour import (
     is_data,
     is_elicit,
     is_end,
+    is_error,
     is_moved,
     is_plain,
     is_setup,
@@ -27,10 +28,6 @@ from tests.conformance.misbehaviour import (
     shifted,
     withdraw,
 )
-
-
-def is_error(datagram: bytes) -> bool:
-    return type_of(datagram) == FrameType.ERR
 
 
 def is_resolution(datagram: bytes) -> bool:

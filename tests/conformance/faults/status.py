@@ -1,4 +1,4 @@
-"""Status messages that a sender must not take, and what can become of them: for the faults of the groups B and N."""
+"""Status messages that a sender must not take, and what can become of them: for the faults of group B."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from aerowire.codecs.flyweights.transport import FRAME_ALIGNMENT, TERM_LENGTH_MI
 from aerowire.codecs.tables.counters import CounterType
 from aerowire.conformance.cases.group_b_status import TAG
 from tests.conformance.injector import Count, Hook, Link, Match, Passage, edited, read
-from tests.conformance.misbehaviour import HALF_TERM, is_data, is_elicit, is_eos_status, is_plain, is_setup, is_status
+from tests.conformance.misbehaviour import HALF_TERM, is_data, is_elicit, is_eos_status, is_plain, is_status
 
 STATUS = StatusMessageDecoder.ENCODED_LENGTH
 # B13: forty frames of 1 KiB are sent, so this is the lowest position that a status message may have.
@@ -69,29 +69,6 @@ def strange(**changes: Any) -> Callable[[bytes], bytes]:
 # -- faults that need more than one datagram --------------------------------------------------------------------------
 
 
-def adopt(match: Match, **changes: Any) -> Hook:
-    """Take what matches and names other ids than the stream's SETUP as if it named the stream's."""
-
-    def hook(link: Link, datagram: bytes) -> Iterable[Passage]:
-        setup = next((read(said) for said in link.said if is_setup(said)), None)
-        if setup is None or not is_foreign(link, datagram) or not match(datagram):
-            return [(0.0, datagram)]
-        return [(0.0, edited(datagram, session_id=setup.session_id, stream_id=setup.stream_id, **changes))]
-
-    return hook
-
-
-def drop_foreign(link: Link, datagram: bytes) -> Iterable[Passage]:
-    """Be deaf to what names other ids than the stream's SETUP."""
-    return [] if is_foreign(link, datagram) else [(0.0, datagram)]
-
-
-def is_foreign(link: Link, datagram: bytes) -> bool:
-    """Say whether a datagram names other ids than the SETUP that came over the link."""
-    frame = read(datagram)
-    return any((read(said).session_id, read(said).stream_id) != (frame.session_id, frame.stream_id) for said in link.said if is_setup(said))
-
-
 def starve_later_receivers(link: Link, datagram: bytes) -> Iterable[Passage]:
     """Send data to nobody but who asked for the SETUP."""
     return [(0.0, datagram)] if not is_data(datagram) or any(map(is_elicit, link.heard)) else []
@@ -115,15 +92,14 @@ def hear_later(match: Match, milliseconds: float) -> Hook:
 
 
 def falling(counter: CounterType) -> Count:
-    """A counter that falls back by 32 as soon as it was read once."""
-    seen: set[int] = set()
+    """A counter that every second look at the same value finds 32 lower."""
+    state = {"value": -1, "looks": 0}
 
     def count(kind: Any, value: int, _: int) -> int:
         if kind is not counter:
             return value
-        if value in seen:
-            return value - FRAME_ALIGNMENT
-        seen.add(value)
-        return value
+        state["looks"] = state["looks"] + 1 if value == state["value"] else 1
+        state["value"] = value
+        return value if state["looks"] % 2 else value - FRAME_ALIGNMENT
 
     return count
