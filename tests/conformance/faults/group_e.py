@@ -14,6 +14,7 @@ from tests.conformance.faults.loss import (
     is_short_nak,
     nak_before,
     nak_of_second,
+    to_group,
 )
 from tests.conformance.injector import Fault, answer, delay, drop, edit, repeat, replace
 from tests.conformance.misbehaviour import (
@@ -97,6 +98,16 @@ FAULTS: tuple[Fault, ...] = (
     Fault("E11", "does not count", "LOSS_GAP_FILLS (23) at", "it is at", counts=frozen(SystemCounter.LOSS_GAP_FILLS)),
     Fault("E11", "counts twice", "LOSS_GAP_FILLS (23) at", "it is at", counts=doubled(SystemCounter.LOSS_GAP_FILLS)),
     Fault("E11", "keeps its position", "RCV_POS at 2560", "0", counts=stuck(CounterType.RCV_POS)),
+    Fault("E12", "forgets the control group", "a NAK within 200 ms", NEVER, says=to_group(drop(is_nak))),
+    Fault(
+        "E12",
+        "says it to the sender too",
+        "no NAK beside the control address",
+        "NAK[",
+        hears=answer(is_behind_the_gap, nak_before(-3 * LOST_FRAME)),
+    ),
+    Fault("E12", "names less to the group", "length = 768", "= 256", says=to_group(edit(is_nak, length=LOST_FRAME))),
+    Fault("E12", "does not take the fill", "10 payloads delivered in order", "came", hears=drop(is_fill)),
     Fault("E13", "repairs what was revoked", "no NAK after the stream was revoked", "NAK[", hears=drop(is_revoked)),
     Fault("E13", "repairs for nobody", "no NAK after the subscription was removed", "NAK[", says=go_on_with_the_second()),
     Fault("E13", "drops the image at once", "a status message with the end-of-stream flag", NEVER, says=drop(is_eos_status)),

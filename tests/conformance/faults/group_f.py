@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from aerowire.codecs.flyweights.transport import TERM_LENGTH_MIN, FrameType
 from aerowire.codecs.tables.counters import CounterType, SystemCounter
+from tests.conformance.faults.channels import with_param
 from tests.conformance.faults.loss import (
     at_start,
     first_only,
@@ -13,7 +14,9 @@ from tests.conformance.faults.loss import (
     join_first_two,
     less_moved,
     more_later,
+    part_of,
     resend_at_once,
+    to_silent,
 )
 from tests.conformance.injector import Fault, delay, drop, edit, once, repeat, replace
 from tests.conformance.misbehaviour import (
@@ -67,6 +70,16 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault("F04", "resends nothing", "frames 2, 3, 4, 5 again and no others", "nothing", says=once(is_nak, drop(is_data))),
     Fault("F04", "is deaf in between", "NAK_MESSAGES_RECEIVED (", "it is at", hears=drop(is_nak_at(3 * PUBLISHED_FRAME))),
+    Fault("F05", "takes no rrwm", "frames 0 to 31 again", "DATA[", asks=with_param("rrwm:1", "rrwm:4")),
+    Fault(
+        "F05",
+        "resends all",
+        "frames 0 to 31 again",
+        "DATA[",
+        hears=replace(is_nak_of(40 * 1024), part_of(0, 32), part_of(32, 8)),
+    ),
+    Fault("F05", "resends less", "frames 0 to 31 again", "DATA[", hears=replace(is_nak_of(40 * 1024), part_of(0, 31))),
+    Fault("F05", "forgets the rest", "a retransmission within 200 ms", NEVER, hears=drop(is_nak_at(32 * 1024))),
     Fault("F06", "resends a frame", "no data for a NAK of length 0", "DATA[", hears=edit(is_nak_of(0), length=PUBLISHED_FRAME)),
     Fault("F06", "calls it invalid", "INVALID_PACKETS (14) at", "it is at", hears=replace(is_nak_of(0), same, invalid)),
     Fault("F06", "is deaf", "NAK_MESSAGES_RECEIVED (", "it is at", hears=drop(is_nak)),
@@ -106,6 +119,10 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault("F11", "is busy", "frames 2, 5, 2 again and no others", "DATA[", hears=drop(is_nak_at(5 * PUBLISHED_FRAME))),
     Fault("F11", "resends nothing", "frames 2, 5, 2 again and no others", "nothing", hears=drop(is_nak)),
+    Fault("F12", "keeps more in mind", "frames 0 to 15 again", "DATA[", asks=with_param("=dynamic", "=dynamic|max-resend=17")),
+    Fault("F12", "keeps less in mind", "frames 0 to 15 again", "DATA[", asks=with_param("=dynamic", "=dynamic|max-resend=15")),
+    Fault("F12", "does not count", "RETRANSMIT_OVERFLOW (37) at", "it is at", counts=frozen(SystemCounter.RETRANSMIT_OVERFLOW)),
+    Fault("F12", "counts twice", "RETRANSMIT_OVERFLOW (37) at", "it is at", counts=doubled(SystemCounter.RETRANSMIT_OVERFLOW)),
     Fault("F13", "sends long datagrams", "datagrams longer than the MTU = False", "= True", says=join_first_two()),
     Fault("F13", "leaves out the last", "frames 0 to 23 again", "DATA[", hears=edit(is_nak, length=lambda length: length - 32)),
     Fault("F13", "resends nothing", "a retransmission within 200 ms", NEVER, hears=drop(is_nak)),
@@ -142,6 +159,10 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault("F17", "calls it invalid", "INVALID_PACKETS unchanged", "it is at", hears=first_only(is_nak, replace(is_nak, same, invalid))),
     Fault("F17", "is deaf afterwards", "a retransmission within 200 ms", NEVER, hears=drop(is_nak, after=1)),
+    Fault("F18", "resends to the one that asked", "a retransmission at the other receiver", NEVER, says=to_silent(drop(is_data))),
+    Fault("F18", "resends to the other alone", "a retransmission within 200 ms", NEVER, says=once(is_nak, drop(is_data))),
+    Fault("F18", "resends it twice", "at the other receiver, and nothing else = True", "= False", says=to_silent(repeat(is_data, 0))),
+    Fault("F18", "resends other bytes", "and nothing else = True", "= False", says=to_silent(replace(is_data, flipped))),
     Fault("F19", "has lost the old term", "a retransmission within 200 ms", NEVER, hears=drop(is_nak, after=0)),
     Fault("F19", "resends other bytes", "frames 34 to 63 again, byte for byte", "DATA[", says=once(is_nak, replace(is_data, flipped))),
     Fault("F19", "resends less", "frames 34 to 63 again, byte for byte", "DATA[", hears=edit(is_nak, length=1024)),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from aerowire.codecs.flyweights.transport import RttmFlags
 from aerowire.codecs.tables.counters import CounterType, SystemCounter
-from tests.conformance.faults.congestion import PACKET, is_floor, is_rttm, is_shrunk, reply_of, status_of, with_param
+from tests.conformance.faults.channels import with_param
+from tests.conformance.faults.congestion import PACKET, is_floor, is_rttm, is_shrunk, reply_of, status_of
 from tests.conformance.faults.loss import first_only
 from tests.conformance.injector import Fault, answer, delay, drop, edit, repeat, replace
 from tests.conformance.misbehaviour import NEVER, elicit_of, frozen, is_data, is_plain, is_setup, longer, more, shifted, stuck

@@ -136,3 +136,27 @@ def more_later(counter: SystemCounter, amount: int) -> Count:
 def less_moved(counter: SystemCounter, amount: int) -> Count:
     """A counter that moves by `amount` less."""
     return lambda kind, value, first: value - amount if kind is counter and value > first else value
+
+
+def part_of(first: int, count: int) -> Callable[[bytes], bytes]:
+    """Return a maker of a NAK of `count` frames of 1 KiB from `first`."""
+    return lambda nak: edited(nak, term_offset=first * 1024, length=count * 1024)
+
+
+def to_group(hook: Hook) -> Hook:
+    """Apply a hook to what comes to a multicast group."""
+
+    def group_hook(link: Link, datagram: bytes) -> Iterable[Passage]:
+        return hook(link, datagram) if link.getsockname()[0].startswith("239.") else [(0.0, datagram)]
+
+    return group_hook
+
+
+def to_silent(hook: Hook) -> Hook:
+    """Apply a hook to what comes to a receiver that sends no NAK, from the second time on that it matches a frame before."""
+
+    def silent_hook(link: Link, datagram: bytes) -> Iterable[Passage]:
+        is_again = datagram in link.said and not any(map(is_nak, link.heard))
+        return hook(link, datagram) if is_again else [(0.0, datagram)]
+
+    return silent_hook

@@ -9,8 +9,9 @@ from aerowire.codecs.flyweights.transport import NakDecoder
 from aerowire.conformance.harness import frames
 from aerowire.conformance.harness.bench import CONDUCTOR_MS, Bench, Source, Subscription
 from aerowire.conformance.harness.check import check_equal
+from aerowire.conformance.harness.client import Image
 from aerowire.conformance.harness.log import wrap_i32
-from aerowire.conformance.harness.wire import Arrival
+from aerowire.conformance.harness.wire import Arrival, Wire
 from aerowire.conformance.model import Finding
 
 PAYLOAD = bytes(range(200))
@@ -20,12 +21,18 @@ IN_FLIGHT_MS = 20.0
 # A while in which an open gap is reported some ten times over.
 WATCH_MS = 50.0
 
+# How often a sender repeats its SETUP until a status message comes.
+SETUP_PERIOD_MS = 100.0
+
 # Position and length of what is missing.
 Range = tuple[int, int]
 
 
 class Gap:
-    """A stream of frames, by default ten equal ones, sent from position `at` on but for those whose indices are `lost`."""
+    """A stream of frames, by default ten equal ones, sent from position `at` on but for those whose indices are `lost`.
+
+    What the receiver says comes to `ear`: the sender's own socket, or that of the `ears` which got the first status message.
+    """
 
     def __init__(
         self,
@@ -35,15 +42,18 @@ class Gap:
         payloads: Sequence[bytes] = (PAYLOAD,) * 10,
         lost: Sequence[int] = (2, 3, 4),
         at: int = 0,
+        source: Source | None = None,
+        ears: Sequence[Wire] = (),
     ) -> None:
-        self.source: Source = bench.source(bench.subscribe() if subscription is None else subscription)
-        self.image = self.source.start(at)
+        self.source: Source = source or bench.source(bench.subscribe() if subscription is None else subscription)
+        self.ear: Wire = self.source.wire
+        self.image = self._introduce(bench, at, ears) if ears else self.source.start(at)
         self.payloads = list(payloads)
         self.positions = [at]
         for payload in payloads:
             self.positions.append(self.positions[-1] + frames.aligned(len(payload)))
         self.lost = list(lost)
-        self.mark = self.source.wire.mark()
+        self.mark = self.ear.mark()
         # When the frame that shows the gap was about to leave, and when it had left.
         self.shown_ns = self.seen_ns = 0
         for index in range(len(payloads)):
@@ -52,6 +62,28 @@ class Gap:
                 left_ns = self.send(index)
                 if index > self.lost[0] and not self.shown_ns:
                     self.shown_ns, self.seen_ns = before_ns, left_ns
+
+    def _introduce(self, bench: Bench, at: int, ears: Sequence[Wire]) -> Image:
+        """Repeat the SETUP as a sender does until there is an image, and learn where its status messages go."""
+        session_id = self.source.frames.session_id
+
+        def has_image() -> bool:
+            if not self.source.images():
+                self.source.send(self.source.frames.setup(at))
+                bench.wait_until(lambda: bool(self.source.images()), SETUP_PERIOD_MS)
+            return bool(self.source.images())
+
+        def has_heard() -> bool:
+            for ear in ears:
+                ear.read()
+                if any(one.frames and frames.is_plain_status(one.first) and one.first.session_id == session_id for one in ear.arrivals):
+                    self.ear = ear
+                    return True
+            return False
+
+        bench.expect(has_image, "an available image", within_ms=CONDUCTOR_MS)
+        bench.expect(has_heard, "the first status message", within_ms=CONDUCTOR_MS)
+        return self.source.images()[0]
 
     @property
     def end(self) -> int:
@@ -77,13 +109,13 @@ class Gap:
 
     def expect_nak(self, within_ms: float = CONDUCTOR_MS) -> Arrival:
         """Wait for the first NAK."""
-        return self.source.wire.expect(frames.is_nak, "a NAK", within_ms=within_ms, start=self.mark, since_ns=self.seen_ns)
+        return self.ear.expect(frames.is_nak, "a NAK", within_ms=within_ms, start=self.mark, since_ns=self.seen_ns)
 
     def expect_nak_of(self, missing: Range) -> Arrival:
         """Wait for a NAK of exactly this range."""
         term_id, term_offset = self.source.frames.term(missing[0])
         wanted = term_id, term_offset, missing[1]
-        return self.source.wire.expect(
+        return self.ear.expect(
             lambda frame: frames.is_nak(frame) and (frame.term_id, frame.term_offset, frame.length) == wanted,
             f"a NAK of {missing[1]} bytes at position {missing[0]}",
             within_ms=CONDUCTOR_MS,
@@ -92,7 +124,7 @@ class Gap:
 
     def naks(self) -> list[Arrival]:
         """Return the NAKs that came so far."""
-        return [arrival for arrival in self.source.wire.arrivals[self.mark :] if arrival.frames and frames.is_nak(arrival.first)]
+        return [arrival for arrival in self.ear.arrivals[self.mark :] if arrival.frames and frames.is_nak(arrival.first)]
 
     def named(self, arrival: Arrival) -> Range:
         """Return the range that a NAK names."""
@@ -114,7 +146,7 @@ class Gap:
 
     def check_none_after(self, time_ns: int, for_ms: float, what: str) -> None:
         """Watch for `for_ms` and check that no NAK came that left the driver later than `time_ns` and was not yet on its way."""
-        self.source.wire.collect(for_ms)
+        self.ear.collect(for_ms)
         late = [arrival for arrival in self.naks() if arrival.time_ns > time_ns + IN_FLIGHT_MS * 1e6]
         if late:
             after_ms = (late[0].time_ns - time_ns) / 1e6

@@ -75,6 +75,34 @@ def e11(bench: Bench) -> None:
 
 
 @case(
+    "E12",
+    requirement="A NAK goes where status messages go: to the sender, to the channel's control address, or to the control group.",
+    source="Aeron: ReceiveChannelEndpoint.sendNakMessage; PublicationImage (ImageConnection); C: aeron_publication_image_send_pending_loss",
+    stimulus="a gap on a unicast subscription, on one with control= at another socket, and on one of a multicast group",
+    expected="NAKs of the gap at the sender; at the control address (C) or at the sender (Java), as its status messages are; "
+    "at the group's control address; and at no other address",
+    bound="200 ms",
+)
+def e12(bench: Bench) -> None:
+    """Addresses of NAKs."""
+    group = f"239.{bench.random.randrange(256)}.{bench.random.randrange(256)}.{bench.random.randrange(1, 254, 2)}"
+    control = bench.wire()
+    subscription, group_control = bench.subscribe_group(group)
+    source = bench.source(bench.listen(f"control={control.authority}"))
+    gaps = {
+        "the sender": (Gap(bench), ()),
+        "the control address": (Gap(bench, source=source, ears=(control, source.wire)), (control, source.wire)),
+        "the control group": (Gap(bench, subscription, ears=(group_control,)), (group_control,)),
+    }
+    for name, (gap, ears) in gaps.items():
+        gap.check_range(gap.expect_nak())
+        for wire in {gap.source.wire, *ears} - {gap.ear}:
+            wire.expect_none(frames.is_nak, f"NAK beside {name}", for_ms=WATCH_MS, start=0)
+        gap.fill()
+        gap.expect_delivery()
+
+
+@case(
     "E13",
     requirement="A stream that was revoked, and one that nobody subscribes to any more, is not repaired.",
     source="Aeron: PublicationImage.processPendingLoss; PublicationImage.deactivate",
@@ -209,4 +237,4 @@ def e16(bench: Bench) -> None:
     gap.expect_delivery()
 
 
-CASES: tuple[Case, ...] = (e10, e11, e13, e14, e15, e16)
+CASES: tuple[Case, ...] = (e10, e11, e12, e13, e14, e15, e16)

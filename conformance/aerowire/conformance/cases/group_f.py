@@ -99,6 +99,25 @@ def f04(bench: Bench) -> None:
 
 
 @case(
+    "F05",
+    requirement="One NAK brings no more than the receiver window times the channel's rrwm.",
+    source="Aeron: FlowControl.calculateRetransmissionLength; FlowControl.retransmitReceiverWindowMultiple",
+    stimulus="40 frames of 1 KiB on a multi-destination publication with fc=max,rrwm:1 and terms of 64 KiB; a NAK for all of them, "
+    "then one for the last eight",
+    expected="the first 32 frames again, which are half a term; then the last eight",
+)
+def f05(bench: Bench) -> None:
+    """The longest retransmission."""
+    published = Published(bench, bench.publish_on_demand("fc=max,rrwm:1"), lengths=[EVEN_LENGTH] * 40)
+    most = published.sink.frames.term_length // 2 // KIBIBYTE
+    published.nak(0, 40)
+    published.expect_resent(0, most, within_ms=CONDUCTOR_MS)
+    mark = published.sink.wire.mark()
+    published.nak(most, 40 - most)
+    published.expect_resent(most, 40 - most, within_ms=CONDUCTOR_MS, start=mark)
+
+
+@case(
     "F06",
     requirement="A NAK of length 0 brings nothing.",
     source="Aeron: RetransmitHandler.onNak; NakFlyweight.isValid",
@@ -284,4 +303,4 @@ def fresh_bytes(bench: Bench) -> int:
     return bench.count(SystemCounter.BYTES_SENT) - 32 * bench.count(SystemCounter.HEARTBEATS_SENT)
 
 
-CASES: tuple[Case, ...] = (f01, f02, f03, f04, f06, f07, f08, f09, f10, f11, f13, f14, *group_f_streams.CASES)
+CASES: tuple[Case, ...] = (f01, f02, f03, f04, f05, f06, f07, f08, f09, f10, f11, group_f_streams.f12, f13, f14, *group_f_streams.CASES)

@@ -15,6 +15,26 @@ from aerowire.conformance.model import Case, Finding, case
 
 
 @case(
+    "F12",
+    requirement="A group's sender keeps as many retransmissions in mind as max-resend says; a NAK beyond them is counted and left alone.",
+    source="Aeron: RetransmitHandler.scanForAvailableRetransmit; aeron.max.resend",
+    stimulus="NAKs for 17 frames of a multi-destination publication, whose retransmissions keep their places for 2 s",
+    expected="the first 16 frames again, the 17th not; RETRANSMIT_OVERFLOW + 1",
+    bound="200 ms",
+    options=SLOW_RESEND,
+)
+def f12(bench: Bench) -> None:
+    """Retransmissions of a group at the same time."""
+    most = bench.option_int("max_resend")
+    overflow = bench.count(SystemCounter.RETRANSMIT_OVERFLOW)
+    published = Published(bench, bench.publish_on_demand(), lengths=[MESSAGE_LENGTH] * (most + 1))
+    for index in range(most + 1):
+        published.nak(index)
+    published.expect_resent(0, most, within_ms=CONDUCTOR_MS)
+    bench.expect_count(SystemCounter.RETRANSMIT_OVERFLOW, overflow + 1)
+
+
+@case(
     "F15",
     requirement="With a retransmit delay the frames come again when it has passed, and no sooner.",
     source="Aeron: RetransmitHandler.onNak; RetransmitHandler.processTimeouts; aeron.retransmit.unicast.delay",
@@ -90,6 +110,35 @@ def f17(bench: Bench) -> None:
 
 
 @case(
+    "F18",
+    requirement="What one receiver of a multi-destination publication asks for is sent again to every destination.",
+    source="Aeron: NetworkPublication.resend; SendChannelEndpoint.send (multi-destination)",
+    stimulus="two receivers of a publication with control-mode=dynamic; a NAK of one of them",
+    expected="the frame again, byte for byte, at both",
+    bound="200 ms",
+)
+def f18(bench: Bench) -> None:
+    """Retransmission to all destinations."""
+    sink = bench.publish_on_demand()
+    other = bench.wire()
+    other.send(sink.frames.elicit(sink.receiver_id + 1), sink.driver)
+    other.expect(frames.is_setup, "a SETUP at the other receiver", within_ms=CONDUCTOR_MS)
+    published = Published(bench, sink)
+    last = sink.frames.term(published.starts[-2])
+    other.expect(
+        lambda frame: frames.is_data(frame) and (frame.term_id, frame.term_offset) == last,
+        "the last frame at the other receiver",
+        within_ms=CONDUCTOR_MS,
+    )
+    mark = other.mark()
+    published.nak(4)
+    published.expect_resent(4, within_ms=CONDUCTOR_MS)
+    other.expect(frames.is_data, "a retransmission at the other receiver", within_ms=CONDUCTOR_MS, start=mark)
+    again = [arrival.payload for arrival in other.arrivals[mark:] if arrival.frames and frames.is_data(arrival.first)]
+    check_equal("the frame again at the other receiver, and nothing else", again == [published.bytes_of(4)], True)
+
+
+@case(
     "F19",
     requirement="Just behind the rotation of terms the end of the old term can still be repaired, unchanged.",
     source="Aeron: NetworkPublication.resend; NetworkPublication.cleanBufferTo",
@@ -107,4 +156,4 @@ def f19(bench: Bench) -> None:
     published.expect_resent(in_term, 2, within_ms=CONDUCTOR_MS, start=mark)
 
 
-CASES: tuple[Case, ...] = (f15, f16, f17, f19)
+CASES: tuple[Case, ...] = (f15, f16, f17, f18, f19)
