@@ -7,21 +7,14 @@ The small form compiles the modules that use a changed accessor (spec_rebuild.py
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
-import subprocess
-import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import hatch_build
 from tests.soak.bars import Part, Size
+from tests.support.trees import ROOT, copy_tree, execute
 
-ROOT = hatch_build.ROOT
-SOURCE_ROOTS = ("generated", "runtime", "codegen", "conformance", "pcap")
-COPIED = (*SOURCE_ROOTS, "spec", "tests", "build/native", "hatch_build.py", "pyproject.toml", "README.md", "LICENSE")
 NATIVE = Path("generated/aerowire/codecs/native")
 SEED = 22
 
@@ -37,38 +30,6 @@ CHANGES = (
     ("options.xml", r'(name="ipc_term_buffer_length"[^>]*default=")\d+(")', rf"\g<1>{NEW_TERM_LENGTH}\g<2>"),
     ("counters.xml", r'(name="NAK_MESSAGES_SENT" label=")[^"]*(")', rf"\g<1>{NEW_LABEL}\g<2>"),
 )
-
-
-def environment(tree: Path) -> dict[str, str]:
-    """Return the environment in which `import aerowire` finds the packages of `tree`."""
-    path = os.pathsep.join(str(tree / root) for root in SOURCE_ROOTS)
-    return {**os.environ, "PYTHONPATH": f"{path}{os.pathsep}{tree}"}
-
-
-def execute(tree: Path, *command: str) -> str:
-    done = subprocess.run(
-        [sys.executable, *command],
-        cwd=tree,
-        env=environment(tree),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=900,
-        stdin=subprocess.DEVNULL,
-    )
-    assert done.returncode == 0, f"{' '.join(command)} exited {done.returncode}\n{done.stdout[-4000:]}{done.stderr[-4000:]}"
-    return done.stdout
-
-
-def copy_tree(target: Path) -> None:
-    """Copy sources, extensions and their digests, so that only what the change touches is compiled again."""
-    ignore = shutil.ignore_patterns("__pycache__", "*.c", "*.lock", "*.tmp")
-    for name in COPIED:
-        source = ROOT / name
-        if source.is_dir():
-            shutil.copytree(source, target / name, ignore=ignore)
-        elif source.exists():
-            shutil.copy2(source, target / name)
 
 
 def change_specification(tree: Path) -> None:
