@@ -332,8 +332,8 @@ def b21(bench: Bench) -> None:
 
 @case(
     "B22",
-    requirement="A status message of another length than 36 or 44 bytes harms nobody: it counts as untagged, or as an error.",
-    source="Aeron: StatusMessageFlyweight.groupTag; TaggedMulticastFlowControl.onStatusMessage",
+    requirement="A status message of another length than 36 or 44 bytes harms nobody: it counts as one without a tag.",
+    source="Aeron: TaggedMulticastFlowControl.matchesTag; UnicastFlowControl.onStatusMessage",
     stimulus="status messages of 40 and 52 bytes to a unicast stream, one of 52 bytes to a stream that needs a group tag; then good ones",
     expected="a connection of the unicast stream by each, as flow control there has no use for tags; none of the other but by the good one",
 )
