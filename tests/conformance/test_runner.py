@@ -17,7 +17,20 @@ from aerowire.conformance.harness.bench import Bench
 from aerowire.conformance.harness.client import CommandRefused
 from aerowire.conformance.harness.cnc import CncFile
 from aerowire.conformance.harness.load import LoadGauge
-from aerowire.conformance.model import Case, Finding, NotSent, NotSupported, Result, TimingMiss, Verdict, case, is_older, parse_release
+from aerowire.conformance.model import (
+    MACHINE_LACKS,
+    Case,
+    Finding,
+    MachineLacks,
+    NotSent,
+    NotSupported,
+    Result,
+    TimingMiss,
+    Verdict,
+    case,
+    is_older,
+    parse_release,
+)
 from aerowire.conformance.peers.base import Peer, started
 from aerowire.conformance.peers.drivers import AerowirePeer, RunningPeer, short_timers
 from aerowire.conformance.report import exit_code, summary, to_document, write_report
@@ -76,6 +89,7 @@ WRONG = Finding("this", "that")
         ([NotSent("to leave", "it stayed")], None, Verdict.INCONCLUSIVE, 4),
         ([NotSent("to leave", "it stayed"), None], None, Verdict.PASS, 2),
         ([NotSupported("a feature", "no such feature")], None, Verdict.UNSUPPORTED, 1),
+        ([MachineLacks("a route", "no route")], "starved", Verdict.UNSUPPORTED, 1),
         ([CommandRefused("a command", ErrorCode.NOT_SUPPORTED, "no")], None, Verdict.UNSUPPORTED, 1),
         ([CommandRefused("a command", ErrorCode.INVALID_CHANNEL, "no")], None, Verdict.FAIL, 1),
         ([ZeroDivisionError("a bug")], None, Verdict.INCONCLUSIVE, 1),
@@ -87,6 +101,11 @@ def test_verdict_of_attempts(
     result = judge(make_case(raising(*errors)), load=load)
     assert (result.verdict, result.attempts) == (verdict, attempts)
     assert (result.actual == "") is (verdict is Verdict.PASS)
+
+
+def test_result_notes_that_the_machine_is_to_blame(judge: Callable[..., Result]) -> None:
+    assert judge(make_case(raising(MachineLacks("a route", "no route")))).notes == [MACHINE_LACKS]
+    assert judge(make_case(raising(NotSupported("a feature", "no such feature")))).notes == []
 
 
 def test_older_driver_that_breaks_a_newer_rule_is_unsupported(judge: Callable[..., Result]) -> None:

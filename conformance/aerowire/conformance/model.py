@@ -51,6 +51,14 @@ class NotSupported(Deviation):
     """The driver says that it does not offer what the case needs."""
 
 
+class MachineLacks(NotSupported):
+    """The machine cannot carry what the case needs, so nothing can be said of the driver."""
+
+
+# The note of a result that says nothing of the driver but something of the machine.
+MACHINE_LACKS = "this machine cannot carry what the case needs"
+
+
 @dataclass(frozen=True, slots=True)
 class Case:
     """One rule of the catalogue and how it is tested.

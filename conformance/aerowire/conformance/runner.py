@@ -11,7 +11,19 @@ from aerowire.conformance.harness.bench import Bench
 from aerowire.conformance.harness.client import CommandRefused
 from aerowire.conformance.harness.cnc import DriverUnreachableError
 from aerowire.conformance.harness.load import LoadGauge
-from aerowire.conformance.model import Case, Deviation, Finding, NotSent, NotSupported, Result, TimingMiss, Verdict, is_older
+from aerowire.conformance.model import (
+    MACHINE_LACKS,
+    Case,
+    Deviation,
+    Finding,
+    MachineLacks,
+    NotSent,
+    NotSupported,
+    Result,
+    TimingMiss,
+    Verdict,
+    is_older,
+)
 from aerowire.conformance.peers.base import Peer, PeerError
 
 # A miss on a quiet machine seldom repeats by chance; a starved machine gets a little time between attempts.
@@ -144,6 +156,8 @@ class Runner:
         """
         if load is not None:
             result.notes.append(f"machine loaded: {load}")
+        if isinstance(deviation, MachineLacks):
+            result.notes.append(MACHINE_LACKS)
         is_refusal = isinstance(deviation, CommandRefused)
         if isinstance(deviation, NotSupported) or (isinstance(deviation, CommandRefused) and deviation.code == ErrorCode.NOT_SUPPORTED):
             verdict = Verdict.UNSUPPORTED

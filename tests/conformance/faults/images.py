@@ -98,6 +98,11 @@ def renumbered(type_id: int, body: bytes) -> Iterable[tuple[int, bytes]]:
     yield type_id, body
 
 
+def another_source(type_id: int, body: bytes) -> Iterable[tuple[int, bytes]]:
+    """Announce images of another IPv6 address."""
+    yield type_id, body.replace(b"::1]", b"::2]") if type_id == CommandType.ON_AVAILABLE_IMAGE else body
+
+
 def counted_from_first(counter: CounterType) -> Count:
     """A counter that begins at 0."""
     return lambda kind, value, first: value - first if kind is counter else value

@@ -104,7 +104,7 @@ class Wire:
         if interface:
             # A driver's endpoint of the group shares the port.
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        self._socket.bind((host, port))
+        self._socket.bind((host, port, 0, interface_index(interface)) if ":" in host else (host, port))
         if interface:
             join_group(self._socket, host, interface)
         self._socket.setblocking(False)
