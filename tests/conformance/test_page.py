@@ -7,6 +7,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,7 +41,8 @@ def report(driver: Peer, tmp_path_factory: pytest.TempPathFactory) -> Path:
     results = Runner(driver, seed=1).run(select("A07,B01,E01"))
     write_report(directory, results, {"driver": "ours", "release": None, "seed": 1})
     failed = Result(results[0].case, Verdict.FAIL, "an image", HOSTILE, notes=["a note"], exchanges=results[0].exchanges, exchanges_left=7)
-    unsure = Result(results[1].case, Verdict.INCONCLUSIVE, "x", "y")
+    # A flood: the same datagram again and again.
+    unsure = Result(results[1].case, Verdict.INCONCLUSIVE, "x", "y", exchanges=[results[0].exchanges[0]] * 9)
     write_report(directory, [failed, unsure], {"driver": "theirs/1", "release": "1.51.0", "seed": 2})
     return directory
 
@@ -49,6 +51,7 @@ def test_report_leaves_results_of_each_driver_and_captures_of_what_failed(report
     names = sorted(str(path.relative_to(report)) for path in report.rglob("*") if path.is_file())
     assert names == [
         "captures-theirs-1/A07.pcap",
+        "captures-theirs-1/B01.pcap",
         "junit-ours.xml",
         "junit-theirs-1.xml",
         "report.html",
@@ -79,24 +82,28 @@ def test_page_needs_nothing_from_elsewhere(report: Path) -> None:
 class TestInBrowser:
     """What a person sees and does."""
 
-    @pytest.fixture
-    def browser(self, report: Path, tmp_path: Path) -> Iterator[object]:
+    @pytest.fixture(scope="class")
+    def chromium(self, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+        """A browser, which takes long to start."""
         from selenium import webdriver
         from selenium.webdriver.chrome.service import Service
 
         options = webdriver.ChromeOptions()
         options.binary_location = str(CHROMIUM)
-        for argument in (*ARGUMENTS, f"--user-data-dir={tmp_path / 'profile'}"):
+        for argument in (*ARGUMENTS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
             options.add_argument(argument)
-        browser = webdriver.Chrome(options=options, service=Service(str(DRIVER)))
-        try:
-            browser.get((report / "report.html").as_uri())
-            yield browser
-            assert browser.get_log("browser") == []  # type: ignore[no-untyped-call]
-        finally:
-            browser.quit()
+        chromium = webdriver.Chrome(options=options, service=Service(str(DRIVER)))
+        yield chromium
+        chromium.quit()
 
-    def test_matrix_has_a_row_for_each_case_and_a_column_for_each_driver(self, browser) -> None:  # type: ignore[no-untyped-def]
+    @pytest.fixture
+    def browser(self, chromium: Any, report: Path) -> Iterator[Any]:
+        """The browser with the page, of which it must not complain."""
+        chromium.get((report / "report.html").as_uri())
+        yield chromium
+        assert chromium.get_log("browser") == []
+
+    def test_matrix_has_a_row_for_each_case_and_a_column_for_each_driver(self, browser: Any) -> None:
         heads = [each.text for each in browser.find_elements("css selector", "table:first-of-type th")]
         assert heads[:4] == ["case", "requirement", "ours", "theirs/1 1.51.0"]
         rows = {row.get_attribute("id"): row.text for row in browser.find_elements("css selector", "tr.case")}
@@ -108,7 +115,7 @@ class TestInBrowser:
         assert "3 pass" in cards[0]
         assert "1 fail, 1 inconclusive" in cards[1]
 
-    def test_row_opens_to_the_datagrams_drawn_and_closes(self, browser, report: Path) -> None:  # type: ignore[no-untyped-def]
+    def test_row_opens_to_the_datagrams_drawn_and_closes(self, browser: Any, report: Path) -> None:
         row = browser.find_element("id", "case-A07")
         row.click()
         drawings = browser.find_elements("tag name", "svg")
@@ -125,13 +132,18 @@ class TestInBrowser:
         row.click()
         assert not browser.find_elements("tag name", "svg")
 
-    def test_what_a_driver_says_is_text(self, browser) -> None:  # type: ignore[no-untyped-def]
+    def test_flood_is_drawn_as_one_arrow(self, browser: Any) -> None:
+        browser.find_element("id", "case-B01").click()
+        drawing = browser.find_elements("tag name", "svg")[-1]
+        assert [label.text[:12] for label in drawing.find_elements("css selector", ".label")] == ["9 × DATA[fra"]
+
+    def test_what_a_driver_says_is_text(self, browser: Any) -> None:
         browser.find_element("id", "case-A07").click()
         assert HOSTILE in [each.text for each in browser.find_elements("tag name", "dd")]
         assert browser.title == "Conformance of Aeron drivers"
         assert not browser.find_elements("id", "planted")
 
-    def test_search_and_verdicts_choose_the_rows(self, browser) -> None:  # type: ignore[no-untyped-def]
+    def test_search_and_verdicts_choose_the_rows(self, browser: Any) -> None:
         def shown() -> list[str]:
             return [row.get_attribute("id") for row in browser.find_elements("css selector", "tr.case")]
 
