@@ -47,6 +47,21 @@ def report(driver: Peer, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A browser, which takes long to start."""
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = str(CHROMIUM)
+    for argument in (*ARGUMENTS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(argument)
+    chromium = webdriver.Chrome(options=options, service=Service(str(DRIVER)))
+    yield chromium
+    chromium.quit()
+
+
 def test_report_leaves_results_of_each_driver_and_captures_of_what_failed(report: Path) -> None:
     names = sorted(str(path.relative_to(report)) for path in report.rglob("*") if path.is_file())
     assert names == [
@@ -81,20 +96,6 @@ def test_page_needs_nothing_from_elsewhere(report: Path) -> None:
 @pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="Chromium is not installed (apt-get install chromium chromium-driver)")
 class TestInBrowser:
     """What a person sees and does."""
-
-    @pytest.fixture(scope="class")
-    def chromium(self, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-        """A browser, which takes long to start."""
-        from selenium import webdriver
-        from selenium.webdriver.chrome.service import Service
-
-        options = webdriver.ChromeOptions()
-        options.binary_location = str(CHROMIUM)
-        for argument in (*ARGUMENTS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-            options.add_argument(argument)
-        chromium = webdriver.Chrome(options=options, service=Service(str(DRIVER)))
-        yield chromium
-        chromium.quit()
 
     @pytest.fixture
     def browser(self, chromium: Any, report: Path) -> Iterator[Any]:
@@ -135,7 +136,7 @@ class TestInBrowser:
     def test_flood_is_drawn_as_one_arrow(self, browser: Any) -> None:
         browser.find_element("id", "case-B01").click()
         drawing = browser.find_elements("tag name", "svg")[-1]
-        assert [label.text[:12] for label in drawing.find_elements("css selector", ".label")] == ["9 × DATA[fra"]
+        assert [label.text[:12] for label in drawing.find_elements("css selector", ".label")] == ["9 \u00d7 DATA[fra"]
 
     def test_what_a_driver_says_is_text(self, browser: Any) -> None:
         browser.find_element("id", "case-A07").click()
