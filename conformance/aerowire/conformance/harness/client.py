@@ -233,6 +233,11 @@ class Client:
         """Return the texts of the driver's error log."""
         return self._cnc.errors()
 
+    @property
+    def driver_pid(self) -> int:
+        """The driver's process."""
+        return self._cnc.pid
+
     def is_driver_alive(self, within_ms: int = 5_000) -> bool:
         """Say whether the driver gave a sign of life lately."""
         return self._cnc.is_alive(within_ms)
