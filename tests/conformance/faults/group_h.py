@@ -2,6 +2,168 @@
 
 from __future__ import annotations
 
-from tests.conformance.injector import Fault
+from aerowire.codecs.flyweights.commands import CommandType
+from aerowire.codecs.tables.counters import CounterType, SystemCounter
+from tests.conformance.faults.channels import with_param
+from tests.conformance.faults.flow import (
+    KIB,
+    as_preferred,
+    capped,
+    has_window,
+    is_any_tag,
+    is_at,
+    is_error,
+    is_old_tag,
+    is_preferred,
+    is_shutting,
+    is_tagged_elicit,
+    is_untagged,
+    untagged,
+    withhold,
+)
+from tests.conformance.injector import Fault, drop, edit, replace
+from tests.conformance.misbehaviour import (
+    HALF_TERM,
+    NEVER,
+    doubled,
+    frozen,
+    is_elicit,
+    is_eos_status,
+    is_moved,
+    is_nak,
+    is_plain,
+    more,
+    shifted,
+    stuck,
+)
 
-FAULTS: tuple[Fault, ...] = ()
+SENT = "position up to which data was sent"
+FLOW_CONTROL_LIMITS = SystemCounter.SENDER_FLOW_CONTROL_LIMITS
+FAULTS: tuple[Fault, ...] = (
+    Fault("H01", "goes on", f"{SENT} = 4096", "= 8192", hears=edit(is_plain, receiver_window=HALF_TERM)),
+    Fault("H01", "stops early", "data up to 4096", NEVER, hears=edit(has_window(4 * KIB), receiver_window=3 * KIB)),
+    Fault("H01", "counts no stop", "snd-bpe = 1", "= 0", counts=stuck(CounterType.SND_BPE)),
+    Fault("H01", "counts it twice", "snd-bpe = 1", "= 2", counts=shifted(CounterType.SND_BPE, 1, above=0)),
+    Fault("H01", "counts for itself", "SENDER_FLOW_CONTROL_LIMITS", "it is at", counts=frozen(FLOW_CONTROL_LIMITS)),
+    Fault("H01", "counts double for all", "SENDER_FLOW_CONTROL_LIMITS", "it is at", counts=doubled(FLOW_CONTROL_LIMITS)),
+    Fault("H01", "never goes on", "data up to 6144", NEVER, hears=drop(is_moved)),
+    Fault("H02", "sends it before its time", f"{SENT} = 1024", "= 2048", hears=edit(is_plain, receiver_window=2 * KIB)),
+    Fault("H02", "waits for ever", "data up to 2048", NEVER, hears=drop(has_window(2 * KIB))),
+    Fault("H02", "sends nothing", "data up to 1024", NEVER, hears=drop(is_plain)),
+    Fault("H03", "sends all the same", f"{SENT} = 0", "= 2048", hears=edit(has_window(0), receiver_window=HALF_TERM)),
+    Fault("H03", "takes it for silence", "the publication to be connected", "it did not happen", hears=drop(has_window(0))),
+    Fault("H03", "keeps its limit", "counter SND_LMT at 2048", "it is at 8192", hears=drop(is_shutting)),
+    Fault("H03", "never opens again", "data up to 2048", NEVER, hears=drop(has_window(HALF_TERM))),
+    Fault("H04", "heeds the slowest", "data up to 6144", NEVER, hears=drop(has_window(6 * KIB))),
+    Fault("H04", "waits for all", "data up to 6144", NEVER, asks=with_param("fc=max", "fc=min")),
+    Fault("H04", "goes on", f"{SENT} = 6144", "= 8192", hears=edit(has_window(6 * KIB), receiver_window=8 * KIB)),
+    Fault("H05", "heeds the fastest", "counter FC_RECEIVERS at 2", "it is at 1", hears=drop(has_window(2 * KIB))),
+    Fault("H05", "goes on for the fastest", f"{SENT} = 2048", "= 8192", hears=edit(has_window(2 * KIB), receiver_window=8 * KIB)),
+    Fault(
+        "H05",
+        "never forgets",
+        "counter FC_RECEIVERS at 1 within",
+        "it is at 2",
+        counts=shifted(CounterType.FC_RECEIVERS, 1, above=0, below=2),
+    ),
+    Fault("H05", "forgets late", "counter FC_RECEIVERS at 1 within", "it took", asks=with_param("fc=min", "fc=min,t:1200ms")),
+    Fault("H05", "forgets early", "2 receivers for 1000 ms", "1 after", asks=with_param("fc=min", "fc=min,t:400ms")),
+    Fault("H06", "needs one only", "no connection with one receiver of two", "is connected", asks=with_param("g:/2", "g:/1")),
+    Fault("H06", "needs three", "a connection with two receivers", "it did not happen", asks=with_param("g:/2", "g:/3")),
+    Fault("H06", "counts none", "counter FC_RECEIVERS at 1", "it is at 0", counts=stuck(CounterType.FC_RECEIVERS)),
+    Fault("H06", "ignores the leave", "the connection to end", "it did not happen", hears=drop(is_eos_status)),
+    Fault(
+        "H07",
+        "waits for it",
+        "fc-receivers after one too far behind = 1",
+        "= 2",
+        hears=edit(is_at(KIB - 32), consumption_term_offset=KIB),
+    ),
+    Fault("H07", "does not hear it", "STATUS_MESSAGES_RECEIVED", "it is at", hears=drop(is_at(KIB - 32))),
+    Fault("H07", "waits for none", "counter FC_RECEIVERS at 2", "it is at 1", hears=drop(is_at(KIB))),
+    Fault("H07", "heeds its limit", "snd-lmt after one too far", "= 9184", hears=edit(is_at(KIB - 32), receiver_id=more(-1))),
+    Fault("H08", "takes all for tagged", "fc-receivers after those without the tag = 1", "= 3", asks=with_param("fc=tagged", "fc=min")),
+    Fault("H08", "heeds the untagged", "fc-receivers after those without the tag = 1", "= 2", hears=replace(is_untagged, as_preferred)),
+    Fault("H08", "heeds the fastest", "a FC_RECEIVERS counter", "no such counter", asks=with_param("fc=tagged", "fc=max")),
+    Fault(
+        "H08",
+        "takes none for tagged",
+        "counter FC_RECEIVERS at 1",
+        "it is at 0",
+        hears=replace(is_any_tag, untagged),
+    ),
+    Fault(
+        "H09",
+        "takes it for none",
+        "counter FC_RECEIVERS at 1",
+        "it is at 0",
+        hears=replace(is_preferred, untagged),
+    ),
+    Fault("H09", "takes any four bytes", "fc-receivers after those without the tag = 1", "= 3", hears=replace(is_old_tag, as_preferred)),
+    Fault("H10", "waits for who left", "counter FC_RECEIVERS at 1", "it is at 2", hears=edit(is_eos_status, flags=0)),
+    Fault("H10", "waits for who rejected", "counter FC_RECEIVERS at 1", "it is at 2", hears=drop(is_error)),
+    Fault(
+        "H10",
+        "keeps its limit",
+        "counter SND_LMT at 4096",
+        "it is at 2048",
+        counts=capped(CounterType.SND_LMT, 2 * KIB),
+    ),
+    Fault(
+        "H10",
+        "takes any rejection",
+        "fc-receivers after an ERR without the tag = 2",
+        "= 1",
+        asks=with_param("fc=tagged", "fc=min"),
+    ),
+    Fault("H11", "waits as long as ever", "counter FC_RECEIVERS at 1 within", "it is at 2", asks=with_param("t:500ms", "t:5s")),
+    Fault("H11", "waits a little longer", "counter FC_RECEIVERS at 1 within", "it took", asks=with_param("t:500ms", "t:650ms")),
+    Fault("H11", "waits less", "2 receivers for 500 ms", "1 after", asks=with_param("t:500ms", "t:200ms")),
+    Fault("H12", "sends it all", "bytes again with rrwm:1 = 32768", "= 36864", asks=with_param("rrwm:1", "rrwm:4")),
+    Fault("H12", "sends less", "bytes again with rrwm:2 = 36864", "= 32768", asks=with_param("rrwm:2", "rrwm:1")),
+    Fault("H12", "sends nothing", "a retransmission", NEVER, hears=drop(is_nak)),
+    Fault("H12", "takes zero", "a publication with fc=max,rrwm:0 refused", "accepted", asks=with_param("rrwm:0", "rrwm:1")),
+    Fault(
+        "H13",
+        "does not wait",
+        "snd-lmt held at 3072",
+        "it is at 4096",
+        hears=replace(is_tagged_elicit, untagged),
+    ),
+    Fault("H13", "waits for anybody", "data up to 3072", NEVER, asks=with_param("fc=tagged", "fc=min")),
+    Fault("H13", "says no SETUP", "an elicited SETUP", NEVER, hears=drop(is_elicit)),
+    Fault("H13", "waits longer", "counter SND_LMT at 4096 within", "it took", asks=with_param("t:500ms", "t:700ms")),
+    Fault("H13", "waits less", "snd-lmt held at 3072", "it is at 4096", asks=with_param("t:500ms", "t:200ms")),
+    Fault("H14", "lets half a term be written", "pub-lmt at 8192", "it is at 32768", asks=with_param("|pub-wnd=8k", "")),
+    Fault(
+        "H14",
+        "does not move",
+        "pub-lmt at 12288",
+        "it is at 8192",
+        counts=capped(CounterType.PUB_LMT, 8 * KIB),
+    ),
+    *(
+        Fault("H15", f"takes {bad}", f"fc={bad} refused", "accepted", asks=with_param(f"fc={bad}", "fc=max"))
+        for bad in ("bogus", "MIN", "min,t:soon", "tagged,g:none/1")
+    ),
+    Fault("H15", "takes none", "to be accepted", "error", asks=with_param("fc=min,t:1s", "fc=none")),
+    Fault("H16", "waits for ever", "the image without tether to be unavailable", "it did not happen", asks=with_param("|tether=false", "")),
+    Fault(
+        "H16",
+        "says nothing",
+        "the image without tether to be unavailable",
+        "it did not happen",
+        announces=withhold(CommandType.ON_UNAVAILABLE_IMAGE),
+    ),
+    Fault(
+        "H16", "runs ahead", "pub-lmt while a subscriber stands still = 32768", "= 32800", counts=shifted(CounterType.PUB_LMT, 32, above=0)
+    ),
+    Fault("H16", "never comes back", "the image again", "it did not happen", asks=with_param("tether=false", "tether=false|rejoin=false")),
+    Fault(
+        "H16",
+        "waits for who lingered",
+        "pub-lmt beyond the subscriber",
+        "it did not happen",
+        counts=capped(CounterType.PUB_LMT, HALF_TERM),
+    ),
+)

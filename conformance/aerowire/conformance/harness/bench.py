@@ -155,7 +155,9 @@ class Bench:
     def publish_to_group(self, params: str = "") -> Sink:
         """Add a publication to a multicast group that the harness has joined; return one receiver's side of it."""
         wire = self.wire(GROUP, interface=LOOPBACK)
-        return self._publish(wire, f"endpoint={wire.authority}|interface={LOOPBACK}", params)
+        sink = self._publish(wire, f"endpoint={wire.authority}|interface={LOOPBACK}", params)
+        sink.driver = (str(ipaddress.ip_address(GROUP) + 1), wire.port)
+        return sink
 
     def publish_on_demand(self, params: str = "", *, mode: str = "dynamic") -> Sink:
         """Add a publication that sends to whoever sends status messages to its control port; return a receiver's side that has asked."""

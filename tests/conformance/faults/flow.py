@@ -1,0 +1,77 @@
+"""Status messages as the cases of flow control send them, and what can become of them: for the faults of the groups H to J."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from aerowire.codecs.flyweights.transport import FrameType, StatusMessageDecoder
+from aerowire.codecs.tables.counters import CounterType
+from tests.conformance.injector import Announce, Count, Match, edited, read, type_of
+from tests.conformance.misbehaviour import is_elicit, is_plain, is_status
+
+KIB = 1024
+STATUS = StatusMessageDecoder.ENCODED_LENGTH
+
+
+def has_window(window: int) -> Match:
+    """A status message with some window."""
+    return lambda datagram: is_plain(datagram) and read(datagram).receiver_window == window
+
+
+def is_at(offset: int) -> Match:
+    """A status message that reports some offset."""
+    return lambda datagram: is_plain(datagram) and read(datagram).consumption_term_offset == offset
+
+
+def is_shutting(datagram: bytes) -> bool:
+    """A status message without a window that reports consumption."""
+    return has_window(0)(datagram) and read(datagram).consumption_term_offset > 0
+
+
+def is_error(datagram: bytes) -> bool:
+    return type_of(datagram) == FrameType.ERR
+
+
+def is_untagged(datagram: bytes) -> bool:
+    return is_status(datagram) and len(datagram) == STATUS
+
+
+def is_old_tag(datagram: bytes) -> bool:
+    """A status message with four bytes in place of a group tag."""
+    return is_status(datagram) and len(datagram) == STATUS + 4
+
+
+def is_preferred(datagram: bytes) -> bool:
+    return is_old_tag(datagram) and datagram[STATUS:] == b"\xff" * 4
+
+
+def is_any_tag(datagram: bytes) -> bool:
+    return is_status(datagram) and len(datagram) == STATUS + 8
+
+
+def is_tagged_elicit(datagram: bytes) -> bool:
+    return is_elicit(datagram) and is_any_tag(datagram)
+
+
+def as_preferred(datagram: bytes) -> bytes:
+    """The status message as a receiver sends it that old flow control prefers."""
+    return edited(datagram[:STATUS] + b"\xff" * 4, frame_length=STATUS + 4)
+
+
+def untagged(datagram: bytes) -> bytes:
+    """The status message without what stands behind it."""
+    return edited(datagram[:STATUS], frame_length=STATUS)
+
+
+def withhold(type_id: int) -> Announce:
+    """Do not say a response at all."""
+
+    def announce(kind: int, body: bytes) -> Iterable[tuple[int, bytes]]:
+        return [] if kind == type_id else [(kind, body)]
+
+    return announce
+
+
+def capped(counter: CounterType, most: int) -> Count:
+    """A counter that never gets beyond a value."""
+    return lambda kind, value, _: min(value, most) if kind is counter else value
