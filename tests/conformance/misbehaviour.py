@@ -21,7 +21,7 @@ from aerowire.codecs.flyweights.transport import (
 from aerowire.codecs.tables.counters import CounterType, SystemCounter
 from aerowire.conformance.harness.ring import align
 from aerowire.conformance.rules import is_valid_frame
-from tests.conformance.injector import Count, Link, Passage, edited, passed, read, type_of
+from tests.conformance.injector import Announce, Count, Link, Passage, edited, passed, read, type_of
 
 HALF_TERM = TERM_LENGTH_MIN // 2
 # What a verdict says of a reaction that stayed away.
@@ -260,6 +260,20 @@ def announce_twice(type_id: int, body: bytes) -> Iterable[tuple[int, bytes]]:
         encoder = commands.AvailableImageEncoder(second)
         encoder.correlation_id = encoder.correlation_id + 1
         yield type_id, bytes(second)
+
+
+def announce_to_one() -> Announce:
+    """Announce every image to the first of its subscriptions only."""
+    first: dict[int, int] = {}
+
+    def announce(type_id: int, body: bytes) -> Iterable[tuple[int, bytes]]:
+        if type_id == CommandType.ON_AVAILABLE_IMAGE:
+            image = commands.AvailableImageDecoder(body)
+            if first.setdefault(image.correlation_id, image.subscription_registration_id) != image.subscription_registration_id:
+                return
+        yield type_id, body
+
+    return announce
 
 
 def withdraw(type_id: int, body: bytes) -> Iterable[tuple[int, bytes]]:

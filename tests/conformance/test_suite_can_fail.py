@@ -12,16 +12,18 @@ from aerowire.conformance.cases.group_u import carries_groups
 from aerowire.conformance.catalogue import all_cases
 from aerowire.conformance.fuzz import fuzz
 from aerowire.conformance.harness.wire import confirms_departures
+from aerowire.conformance.impairment import Impairment
 from aerowire.conformance.model import Case, Verdict
 from aerowire.conformance.peers.base import Peer
 from aerowire.conformance.replay import replay_file
 from aerowire.conformance.rules import is_valid_data, is_valid_frame
 from tests.conformance.breaking import check_finding, check_found, check_swallowed, is_stimulus
 from tests.conformance.faults import FAULTS
-from tests.conformance.injector import Fault, answer, drop, edit, read, replace, swallow
-from tests.conformance.misbehaviour import doubled, flipped, frozen, is_data, is_no_frame, is_setup
+from tests.conformance.injector import Fault, answer, drop, edit, every_other, read, replace, swallow
+from tests.conformance.misbehaviour import announce_to_one, doubled, flipped, frozen, is_data, is_nak, is_no_frame, is_setup
 
-CAPTURE = Path(__file__).parents[1] / "data" / "captures" / "unicast_simple.pcap"
+CAPTURES = Path(__file__).parents[1] / "data" / "captures"
+CAPTURE = CAPTURES / "unicast_simple.pcap"
 # The plainest way to break each rule; the soak bar tries them all.
 FIRST = {fault.case_id: fault for fault in reversed(FAULTS)}
 # These only listen, or send nothing but commands.
@@ -61,6 +63,34 @@ def test_broken_rule_fails_its_case_for_the_right_reason(driver: Peer, fault: Fa
 )
 def test_replay_finds_a_driver_that_breaks_the_stream(driver: Peer, fault: Fault) -> None:
     check_finding(lambda: replay_file(driver, CAPTURE), fault)
+
+
+@pytest.mark.parametrize(
+    ("fault", "name", "impairment"),
+    [
+        (
+            Fault("replay", "asks for nothing", "", "delivery stopped at position", says=drop(is_nak)),
+            "unicast_simple",
+            "loss.every=5,loss.of=data",
+        ),
+        (
+            Fault("replay", "counts no damage", "", "INVALID_PACKETS went up by 0", counts=frozen(SystemCounter.INVALID_PACKETS)),
+            "unicast_simple",
+            "flip=0.3",
+        ),
+        (
+            Fault("replay", "counts damage twice", "", "INVALID_PACKETS went up by", counts=doubled(SystemCounter.INVALID_PACKETS)),
+            "unicast_simple",
+            "truncate=0.3",
+        ),
+        (Fault("replay", "forgets a subscriber", "", "no image within", announces=announce_to_one()), "multicast_two_subs", ""),
+        (Fault("replay", "forgets a destination", "", "delivery stopped at position 0", hears=every_other(is_data)), "mdc_manual", ""),
+        (Fault("replay", "loses what came", "", "where 0 was due", hears=drop(is_first_frame)), "unreliable_gap_fill", ""),
+    ],
+    ids=str,
+)
+def test_replay_over_a_bad_network_finds_a_driver_that_does_not_bear_it(driver: Peer, fault: Fault, name: str, impairment: str) -> None:
+    check_finding(lambda: replay_file(driver, CAPTURES / f"{name}.pcap", impairment=Impairment.parse(impairment)), fault)
 
 
 @pytest.mark.parametrize(

@@ -51,8 +51,27 @@ Examples:
 REPLAY_EXAMPLES = """\
 Examples:
   conformance replay loss.pcap
-  conformance replay loss.pcap --impair loss=0.05,reorder=0.1,seed=7
+  conformance replay loss.pcap --impair loss=0.05,swap=0.1,seed=7
+  conformance replay loss.pcap --impair loss.every=7,loss.burst=3,loss.of=data+nak
+  conformance replay loss.pcap --impair delay=0.1,delay.ms=50,flip=0.05
   conformance replay traffic.pcapng --limit 20000 --pace captured --driver java
+"""
+IMPAIRMENTS = """\
+Impairments, for datagrams in either direction; several at once, in any order:
+  loss=SHARE         so many of all are lost, by chance
+  loss.every=N       every N-th is lost
+  loss.burst=N       N in a row are lost whenever one is
+  loss.of=KINDS      only these are lost: some of data+setup+status+nak (all by default)
+  duplicate=SHARE    arrive twice
+  delay=SHARE        arrive late, by delay.ms=MS (20)
+  swap=SHARE         arrive behind the next (also: reorder=)
+  reverse=N          arrive N by N, each N backwards
+  shuffle=N          arrive N by N, each N in any order
+  truncate=SHARE     are cut short so that the rest is invalid
+  flip=SHARE         have bits flipped so that they are invalid
+  seed=N             makes the same choices again (1)
+A SHARE is at least 0 and below 1.
+
 """
 FUZZ_EXAMPLES = """\
 Examples:
@@ -153,11 +172,13 @@ def parser() -> argparse.ArgumentParser:
         "replay",
         "play the sender's side of a capture to a driver and compare what it delivers",
         "Play the sender's side of a capture to a driver, and compare what the driver delivers with what was sent.",
-        REPLAY_EXAMPLES,
+        IMPAIRMENTS + REPLAY_EXAMPLES,
     )
     add_driver_options(replay)
     replay.add_argument("file", type=Path, metavar="FILE", help="pcap or pcapng file")
-    replay.add_argument("--impair", metavar="loss=0.05,seed=7", default="", help="loss, duplicate, reorder: shares of datagrams; seed")
+    replay.add_argument(
+        "--impair", metavar="loss=0.05,seed=7", default="", help="what the network does to datagrams, see below (default: nothing)"
+    )
     replay.add_argument("--limit", type=count, metavar="N", help="take only the first N datagrams of the file (default: all)")
     replay.add_argument(
         "--pace", choices=("captured", "compressed"), default="compressed", help="keep the capture's times, or hurry (default: %(default)s)"
@@ -314,8 +335,8 @@ def explain_case(options: argparse.Namespace) -> int:
 
 def replay_capture(options: argparse.Namespace) -> int:
     """`conformance replay FILE`."""
+    from aerowire.conformance.impairment import Impairment
     from aerowire.conformance.replay import replay_file
-    from aerowire.conformance.replay_outcome import Impairment
 
     try:
         impairment = Impairment.parse(options.impair)

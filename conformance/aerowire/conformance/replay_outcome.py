@@ -2,36 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from aerowire.conformance.impairment import Impairment
 from aerowire.conformance.model import Verdict
 
+# The release whose drivers check frames in two layers and count what fails; older ones look at little more than the version.
+TWO_LAYERS_SINCE = "1.53"
 
-@dataclass(frozen=True, slots=True)
-class Impairment:
-    """Shares of the harness's datagrams, of every type, that are lost, sent twice or held back behind the next."""
-
-    loss: float = 0.0
-    duplicate: float = 0.0
-    reorder: float = 0.0
-    seed: int = 1
-
-    @classmethod
-    def parse(cls, text: str) -> Impairment:
-        """Read `loss=0.05,reorder=0.1,seed=7`. Raises ValueError."""
-        values: dict[str, float] = {}
-        for part in filter(None, (piece.strip() for piece in text.split(","))):
-            name, separator, value = part.partition("=")
-            if not separator or name not in {"loss", "duplicate", "reorder", "seed"}:
-                raise ValueError(f"impairment {part!r}: expected loss=, duplicate=, reorder= or seed= and a number")
-            try:
-                values[name] = float(value)
-            except ValueError:
-                raise ValueError(f"impairment {part!r}: {value!r} is not a number") from None
-            if name != "seed" and not 0.0 <= values[name] < 1.0:
-                raise ValueError(f"impairment {part!r}: a share is at least 0 and below 1")
-        return cls(values.get("loss", 0.0), values.get("duplicate", 0.0), values.get("reorder", 0.0), int(values.get("seed", 1)))
+Progress = Callable[[str], None]
 
 
 @dataclass(slots=True)
@@ -41,8 +21,13 @@ class StreamOutcome:
     session_id: int
     stream_id: int
     is_reliable: bool = True
+    # How many got the stream; each must get it whole, and frames, messages and bytes count for each.
+    receivers: int = 1
     datagrams_sent: int = 0
     datagrams_dropped: int = 0
+    # Sent damaged, which the driver must count as invalid; None where nobody counted.
+    datagrams_damaged: int = 0
+    invalid_counted: int | None = None
     naks: int = 0
     frames_resent: int = 0
     frames_expected: int = 0
@@ -70,6 +55,7 @@ class ReplayOutcome:
     datagrams_read: int
     datagrams_skipped: int
     impairment: Impairment
+    role: str = "sender"
     streams: list[StreamOutcome] = field(default_factory=list)
 
     @property
@@ -93,7 +79,8 @@ class ReplayOutcome:
             "datagrams_replayed": sum(stream.datagrams_sent for stream in self.streams),
             "messages_delivered": sum(stream.messages_delivered for stream in self.streams),
             "bytes_delivered": sum(stream.bytes_delivered for stream in self.streams),
-            "impairment": {name: getattr(self.impairment, name) for name in ("loss", "duplicate", "reorder", "seed")},
+            "as": self.role,
+            "impairment": self.impairment.to_dict(),
             "streams": [
                 {name: getattr(stream, name) for name in StreamOutcome.__slots__} | {"verdict": stream.verdict.value}
                 for stream in self.streams
@@ -102,13 +89,15 @@ class ReplayOutcome:
 
     def lines(self) -> Iterator[str]:
         """Yield a report for people."""
-        yield f"{self.file}: {self.datagrams_read} datagrams read, {self.datagrams_skipped} of no sender"
+        yield f"{self.file}: {self.datagrams_read} datagrams read, {self.datagrams_skipped} of no sender; as {self.role}, {self.impairment}"
         for stream in self.streams:
             verdict = "FAIL" if stream.verdict is Verdict.FAIL else stream.verdict.value
             kind = "" if stream.is_reliable else ", unreliable"
+            kind += f", {stream.receivers} receivers" if stream.receivers > 1 else ""
             yield (
                 f"  {verdict}  session {stream.session_id} stream {stream.stream_id}{kind}: {stream.datagrams_sent} datagrams sent, "
-                f"{stream.datagrams_dropped} dropped on purpose, {stream.naks} NAKs, {stream.frames_resent} frames resent; "
+                f"{stream.datagrams_dropped} dropped on purpose, {stream.datagrams_damaged} damaged, {stream.naks} NAKs, "
+                f"{stream.frames_resent} frames resent; "
                 f"{stream.frames_delivered} of {stream.frames_expected} frames, {stream.messages_delivered} messages, "
                 f"{stream.bytes_delivered} bytes delivered in {stream.duration_s:.1f} s"
             )

@@ -5,6 +5,7 @@ Pure functions of datagrams; knows nothing of sockets or drivers.
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -58,7 +59,7 @@ class Sent(NamedTuple):
 
 @dataclass(slots=True)
 class CapturedStream:
-    """The sender's side of one stream.
+    """The sender's side of one stream, as its first destination got it.
 
     `content` maps positions to whole frames (header, payload, alignment). Invariant: frames in it do not overlap
     unless the sender contradicted itself.
@@ -72,6 +73,8 @@ class CapturedStream:
     term_length: int
     mtu: int
     start: int
+    # Everywhere that the sender sent the stream, in order of first use.
+    destinations: list[Address] = field(default_factory=list)
     sent: list[Sent] = field(default_factory=list)
     content: dict[int, bytes] = field(default_factory=dict)
 
@@ -84,6 +87,16 @@ class CapturedStream:
         from aerowire.conformance.harness.log import wrap_i32
 
         return wrap_i32(self.initial_term_id + position // self.term_length), position % self.term_length
+
+    @property
+    def is_multicast(self) -> bool:
+        """Whether the stream went to a multicast group."""
+        return ipaddress.ip_address(self.destination[0]).is_multicast
+
+    @property
+    def host(self) -> str:
+        """Loopback's address to replay the stream on: of its family, but IPv4's for groups, as loopback routes none of IPv6."""
+        return "::1" if ":" in self.destination[0] and not self.is_multicast else "127.0.0.1"
 
     def contiguous_end(self) -> int:
         """Return the position of the first byte that the content lacks, from the start of the stream."""
@@ -155,6 +168,7 @@ def _take(streams: dict[tuple[int, int], CapturedStream], datagram: Datagram) ->
         stream = streams.get(key)
         if stream is None:
             stream = streams[key] = _new_stream(setup, payload, datagram.destination)
+        _note_destination(stream, datagram.destination)
         if datagram.destination == stream.destination and is_sent:
             at = stream.position(setup.active_term_id, setup.term_offset)
             stream.sent.append(Sent(datagram.time_ns, payload, head.type, at, at, head.flags))
@@ -162,10 +176,17 @@ def _take(streams: dict[tuple[int, int], CapturedStream], datagram: Datagram) ->
     if head.type in (FrameType.DATA, FrameType.PAD) and len(payload) >= HEADER_LENGTH:
         data = DataHeaderDecoder(payload)
         stream = streams.get((data.session_id, data.stream_id))
-        if stream is not None and datagram.destination == stream.destination:
-            stream.add(datagram.time_ns, payload, is_sent=is_sent)
+        if stream is not None:
+            _note_destination(stream, datagram.destination)
+            if datagram.destination == stream.destination:
+                stream.add(datagram.time_ns, payload, is_sent=is_sent)
             return True
     return False
+
+
+def _note_destination(stream: CapturedStream, destination: Address) -> None:
+    if destination not in stream.destinations:
+        stream.destinations.append(destination)
 
 
 def _new_stream(setup: SetupDecoder, payload: bytes, destination: Address) -> CapturedStream:

@@ -118,10 +118,12 @@ class Bench:
             return Subscription(registration_id, host, port, stream_id, channel)
         raise AssertionError("unreachable")
 
-    def subscribe_group(self, group: str, params: str = "", *, host: str = LOOPBACK) -> tuple[Subscription, Wire]:
+    def subscribe_group(
+        self, group: str, params: str = "", *, host: str = LOOPBACK, stream_id: int | None = None
+    ) -> tuple[Subscription, Wire]:
         """Subscribe to a multicast group on the interface of `host`; return the harness's ear on the control group too."""
         interface = f"[{host}]" if ":" in host else host
-        stream_id = self.new_id()
+        stream_id = self.new_id() if stream_id is None else stream_id
         port = free_port(host)
         channel = f"aeron:udp?endpoint={authority(group, port)}|interface={interface}" + (f"|{params}" if params else "")
         control = self.wire(str(ipaddress.ip_address(group) + 1), port=port, interface=host)
