@@ -5,15 +5,18 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from aerowire.codecs.flyweights.transport import DataFlags, DataHeaderDecoder, SmFlags
+from aerowire.codecs.flyweights.transport import DataFlags, DataHeaderDecoder
 from aerowire.codecs.tables.counters import SystemCounter
+from aerowire.conformance.cases import group_l_images as images
+from aerowire.conformance.cases import group_l_publications as publications
+from aerowire.conformance.cases.group_l_images import is_eos_status
 from aerowire.conformance.harness import frames
 from aerowire.conformance.harness.bench import CONDUCTOR_MS, TIMER_TOLERANCE_MS, Bench
 from aerowire.conformance.harness.check import check_equal, check_intervals, intervals_ms
 from aerowire.conformance.model import Case, Finding, TimingMiss, case
 
 if TYPE_CHECKING:
-    from scapy.packet import Packet
+    pass
 
 HEARTBEAT_PERIOD_MS = 100.0
 EOS_FLAGS = int(frames.UNFRAGMENTED | DataFlags.EOS)
@@ -141,9 +144,19 @@ def l08(bench: Bench) -> None:
     )
 
 
-def is_eos_status(frame: Packet) -> bool:
-    """Say whether a frame is a status message of a finished stream."""
-    return frames.is_status(frame) and bool(int(frame.flags) & SmFlags.EOS)
-
-
-CASES: tuple[Case, ...] = (l01, l02, l03, l08)
+CASES: tuple[Case, ...] = (
+    l01,
+    l02,
+    l03,
+    publications.l04,
+    publications.l05,
+    publications.l06,
+    images.l07,
+    l08,
+    images.l09,
+    images.l10,
+    images.l11,
+    images.l12,
+    publications.l13,
+    publications.l17,
+)

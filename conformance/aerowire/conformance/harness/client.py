@@ -23,6 +23,7 @@ from aerowire.conformance.model import Deviation
 
 RESPONSE_TIMEOUT_S = 5.0
 HEARTBEAT_PERIOD_S = 0.2
+GRACEFUL = commands.RemovePublicationFlags(0)
 
 
 class CommandRefused(Deviation):
@@ -160,14 +161,14 @@ class Client:
         self._publications[publication.registration_id] = publication
         return publication
 
-    def remove_publication(self, publication: Publication) -> None:
-        """Give a publication back; the driver drains it and lets it linger."""
+    def remove_publication(self, publication: Publication, flags: commands.RemovePublicationFlags = GRACEFUL) -> None:
+        """Give a publication back; the driver drains it and lets it linger, unless the flags revoke it."""
         correlation_id = self._ring.next_correlation_id()
         body = commands.RemovePublicationEncoder.encode(
             client_id=self.id,
             correlation_id=correlation_id,
             registration_id=publication.registration_id,
-            flags=commands.RemovePublicationFlags(0),
+            flags=flags,
         )
         self._command(CommandType.REMOVE_PUBLICATION, correlation_id, body, "removal of the publication")
 
