@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from aerowire.codecs.flyweights.transport import FrameType, StatusMessageDecoder
 from aerowire.codecs.tables.counters import CounterType
-from tests.conformance.injector import Announce, Count, Match, edited, read, type_of
+from tests.conformance.injector import Announce, Count, Hook, Link, Match, edited, read, type_of
 from tests.conformance.misbehaviour import is_elicit, is_plain, is_status
 
 KIB = 1024
@@ -75,3 +76,31 @@ def withhold(type_id: int) -> Announce:
 def capped(counter: CounterType, most: int) -> Count:
     """A counter that never gets beyond a value."""
     return lambda kind, value, _: min(value, most) if kind is counter else value
+
+
+def has_asked(link: Link) -> bool:
+    """Say whether the receiver of a link asked for a SETUP."""
+    return any(map(is_elicit, link.heard))
+
+
+def for_first(hook: Hook) -> Hook:
+    """Apply a hook to the receiver that asked for the SETUP."""
+    return lambda link, datagram: hook(link, datagram) if has_asked(link) else [(0.0, datagram)]
+
+
+def for_later(hook: Hook) -> Hook:
+    """Apply a hook to receivers that did not ask for a SETUP."""
+    return lambda link, datagram: [(0.0, datagram)] if has_asked(link) or is_elicit(datagram) else hook(link, datagram)
+
+
+def worn(counter: CounterType, reads: int) -> Count:
+    """A counter that is one less when it was read so many times above one."""
+    seen: list[Any] = []
+
+    def count(kind: Any, value: int, _: int) -> int:
+        if kind is not counter or value < 2:
+            return value
+        seen.append(value)
+        return value - 1 if len(seen) > reads else value
+
+    return count

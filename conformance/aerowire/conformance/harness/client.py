@@ -178,6 +178,41 @@ class Client:
         body = commands.RemoveSubscriptionEncoder.encode(client_id=self.id, correlation_id=correlation_id, registration_id=registration_id)
         self._command(CommandType.REMOVE_SUBSCRIPTION, correlation_id, body, "removal of the subscription")
 
+    def add_destination(self, publication: Publication, channel: str) -> int:
+        """Let a publication send to one place more; return the destination's registration id."""
+        return self._destination(CommandType.ADD_DESTINATION, publication.registration_id, channel)
+
+    def remove_destination(self, publication: Publication, channel: str) -> None:
+        """Let a publication send to one place less."""
+        self._destination(CommandType.REMOVE_DESTINATION, publication.registration_id, channel)
+
+    def remove_destination_by_id(self, publication: Publication, destination_id: int) -> None:
+        """Let a publication send to one place less, which is named by its registration id."""
+        correlation_id = self._ring.next_correlation_id()
+        body = commands.RemoveDestinationByIdEncoder.encode(
+            client_id=self.id,
+            correlation_id=correlation_id,
+            resource_registration_id=publication.registration_id,
+            destination_registration_id=destination_id,
+        )
+        self._command(CommandType.REMOVE_DESTINATION_BY_ID, correlation_id, body, f"removal of destination {destination_id}")
+
+    def add_receive_destination(self, subscription_id: int, channel: str) -> None:
+        """Let a subscription receive at one place more."""
+        self._destination(CommandType.ADD_RCV_DESTINATION, subscription_id, channel)
+
+    def remove_receive_destination(self, subscription_id: int, channel: str) -> None:
+        """Let a subscription receive at one place less."""
+        self._destination(CommandType.REMOVE_RCV_DESTINATION, subscription_id, channel)
+
+    def _destination(self, type_id: CommandType, registration_id: int, channel: str) -> int:
+        correlation_id = self._ring.next_correlation_id()
+        body = commands.DestinationCommandEncoder.encode(
+            client_id=self.id, correlation_id=correlation_id, registration_id=registration_id, channel=channel
+        )
+        self._command(type_id, correlation_id, body, f"{type_id.name} {channel}")
+        return correlation_id
+
     # -- news -------------------------------------------------------------------------------------------------------
 
     def poll(self) -> None:
