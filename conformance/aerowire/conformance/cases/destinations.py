@@ -11,7 +11,7 @@ from aerowire.conformance.harness import frames
 from aerowire.conformance.harness.bench import CONDUCTOR_MS, LOOPBACK, TERM_LENGTH, Bench, Sink
 from aerowire.conformance.harness.check import check_equal
 from aerowire.conformance.harness.client import CommandRefused
-from aerowire.conformance.harness.wire import Wire, free_port
+from aerowire.conformance.harness.wire import Match, Wire, free_port
 from aerowire.conformance.model import Finding
 
 
@@ -61,9 +61,9 @@ def check_reached(sink: Sink, who: Sequence[Wire], others: Sequence[Wire] = ()) 
             raise Finding("no data at a socket that is no destination", f"{found[0]!r}")
 
 
-def place_of(place: tuple[int, int]) -> Callable[[object], bool]:
+def place_of(place: tuple[int, int]) -> Match:
     """Match the data at a place of the stream."""
-    return lambda frame: frames.is_data(frame) and (frame.term_id, frame.term_offset) == place  # type: ignore[attr-defined]
+    return lambda frame: frames.is_data(frame) and (frame.term_id, frame.term_offset) == place
 
 
 def expect_refusal(act: Callable[[], object], what: str) -> None:

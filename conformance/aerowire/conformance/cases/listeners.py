@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
 from aerowire.codecs.flyweights.transport import FRAME_ALIGNMENT, ErrorFlags, ErrorFrameEncoder, StatusMessageEncoder
 from aerowire.codecs.tables.counters import CounterType, SystemCounter
@@ -12,6 +13,9 @@ from aerowire.conformance.harness.bench import CONDUCTOR_MS, REACTION_MS, TIMER_
 from aerowire.conformance.harness.check import check_equal
 from aerowire.conformance.harness.ring import align
 from aerowire.conformance.model import Finding
+
+if TYPE_CHECKING:
+    from scapy.packet import Packet
 
 SILENCE_MS = 10 * REACTION_MS
 # Messages that make frames of 1 KiB, each a datagram of its own.
@@ -31,8 +35,8 @@ def expect_sent(sink: Sink, position: int) -> None:
     """Wait until data up to `position` came, and watch that nothing beyond it does."""
     made, wire = sink.frames, sink.wire
 
-    def end(frame: object) -> int:
-        return made.position(frame.term_id, frame.term_offset) + align(frame.frame_length, FRAME_ALIGNMENT)  # type: ignore[attr-defined]
+    def end(frame: Packet) -> int:
+        return made.position(frame.term_id, frame.term_offset) + align(frame.frame_length, FRAME_ALIGNMENT)
 
     if position > 0:
         wire.expect(lambda frame: frames.is_data(frame) and end(frame) == position, f"data up to {position}", within_ms=CONDUCTOR_MS)
