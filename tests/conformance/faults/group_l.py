@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from aerowire.codecs.flyweights.commands import CommandType
 from aerowire.codecs.flyweights.transport import FRAME_ALIGNMENT, TERM_LENGTH_MIN, DataFlags, SmFlags, StatusMessageEncoder
 from aerowire.codecs.tables.counters import SystemCounter
-from tests.conformance.injector import Fault, answer, delay, drop, edit, edited, every_other, read, repeat, replace
+from tests.conformance.injector import Announce, Fault, answer, delay, drop, edit, edited, every_other, read, repeat, replace
 from tests.conformance.misbehaviour import (
     EOS_HEARTBEAT,
     HEADER,
@@ -18,6 +16,7 @@ from tests.conformance.misbehaviour import (
     is_eos_status,
     is_heartbeat,
     is_nak,
+    is_pad,
     is_plain,
     is_setup,
     linger_on,
@@ -56,9 +55,9 @@ def eos_status_of(heartbeat: bytes) -> bytes:
     return StatusMessageEncoder.encode(flags=SmFlags.EOS, session_id=frame.session_id, stream_id=frame.stream_id)
 
 
-def keep_images(type_id: int, body: bytes) -> Iterable[tuple[int, bytes]]:
-    """Announce no image as gone."""
-    return [] if type_id == CommandType.ON_UNAVAILABLE_IMAGE else [(type_id, body)]
+def keep(event: CommandType) -> Announce:
+    """Announce everything but one kind of news."""
+    return lambda type_id, body: [] if type_id == event else [(type_id, body)]
 
 
 FAULTS: tuple[Fault, ...] = (
@@ -91,14 +90,14 @@ FAULTS: tuple[Fault, ...] = (
     Fault("L06", "keeps the image", "the revoked image unavailable", "it is still there", hears=drop(is_end)),
     Fault("L06", "drains the image", "the revoked image unavailable", "it is still there", hears=edit(is_end, flags=EOS_HEARTBEAT)),
     Fault("L06", "does not count the image", "counter PUBLICATION_IMAGES_REVOKED", "it is at", counts=frozen(IMAGES)),
-    Fault("L07", "keeps it", "the silent image unavailable", "it is still there", announces=keep_images),
+    Fault("L07", "keeps it", "the silent image unavailable", "it is still there", announces=keep(CommandType.ON_UNAVAILABLE_IMAGE)),
     Fault("L07", "gives it up early", "an image that lives for 1000 ms", "it went after", announces=withdraw),
     Fault("L09", "asks for nothing", "a NAK within", NEVER, says=drop(is_nak)),
     Fault("L09", "asks for the first only", "range of the NAK = (160, 320)", "(160, 160)", says=edit(is_nak, length=160)),
     Fault("L09", "ends early", "no status message with flag 0x40 before", "SM[", hears=answer(is_end, eos_status_of)),
     Fault("L09", "says no end", "a status message with flag 0x40 within", NEVER, says=edit(is_eos_status, flags=0)),
     Fault("L10", "says so twice", "5 status messages with flag 0x40 before", "2", says=drop(is_eos_status, after=2)),
-    Fault("L10", "keeps it", "the drained image unavailable", "it is still there", announces=keep_images),
+    Fault("L10", "keeps it", "the drained image unavailable", "it is still there", announces=keep(CommandType.ON_UNAVAILABLE_IMAGE)),
     Fault("L10", "goes at once", "5 status messages with flag 0x40 before", "0", announces=withdraw),
     Fault("L11", "ignores it", "FLOW_CONTROL_UNDER_RUNS (12) at", "it is at", hears=drop(is_far_back)),
     Fault("L11", "takes it too", "HEARTBEATS_RECEIVED (10) at", "it is at", hears=replace(is_far_back, same, at_edge)),
@@ -113,4 +112,12 @@ FAULTS: tuple[Fault, ...] = (
     Fault("L17", "stops its heartbeats", "heartbeats every 98 to 120 ms", "0 intervals", says=drop(is_heartbeat)),
     Fault("L17", "halves the rate", "heartbeats", "20", says=every_other(is_heartbeat)),
     Fault("L17", "sends none", "SETUPs for those who ask", "none", says=drop(is_setup, after=1)),
+    Fault("L14", "lets it live", "the silent client declared dead", "it is not", announces=keep(CommandType.ON_CLIENT_TIMEOUT)),
+    Fault("L14", "does not count", "counter CLIENT_TIMEOUTS", "it is at", counts=frozen(SystemCounter.CLIENT_TIMEOUTS)),
+    Fault("L14", "keeps its publication", "a heartbeat with flag 0x20", NEVER, says=edit(is_end, flags=DataFlags.UNFRAGMENTED)),
+    Fault("L15", "keeps its publication", "a heartbeat with flag 0x20", NEVER, says=edit(is_end, flags=DataFlags.UNFRAGMENTED)),
+    Fault("L15", "keeps its counter", "heartbeat counter unavailable", "it is not", announces=keep(CommandType.ON_UNAVAILABLE_COUNTER)),
+    Fault("L16", "does not pad", "padding for the claimed frame", NEVER, says=drop(is_pad)),
+    Fault("L16", "pads too much", "term offset and length = (64, 160)", "(64, 192)", says=edit(is_pad, frame_length=more(32))),
+    Fault("L16", "does not count", "counter UNBLOCKED_PUBLICATIONS", "it is at", counts=frozen(SystemCounter.UNBLOCKED_PUBLICATIONS)),
 )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from aerowire.codecs.flyweights.transport import DataFlags, DataHeaderDecoder
 from aerowire.codecs.tables.counters import SystemCounter
+from aerowire.conformance.cases import group_l_clients as clients
 from aerowire.conformance.cases import group_l_images as images
 from aerowire.conformance.cases import group_l_publications as publications
 from aerowire.conformance.cases.group_l_images import is_eos_status
@@ -158,5 +159,8 @@ CASES: tuple[Case, ...] = (
     images.l11,
     images.l12,
     publications.l13,
+    clients.l14,
+    clients.l15,
+    clients.l16,
     publications.l17,
 )

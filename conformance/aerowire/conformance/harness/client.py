@@ -94,6 +94,10 @@ class Publication:
         """Append a message whatever the limit says; return the position behind it."""
         return self.appender.append(message)
 
+    def claim(self, length: int) -> int:
+        """Claim room for a message that is never committed; return the position behind it."""
+        return self.appender.claim(length)
+
     def append_copies(self, message: bytes, count: int) -> int:
         """Append a message of one frame many times over while the driver may send nothing; return the position behind it."""
         return self.appender.append_copies(message, count)
@@ -112,6 +116,8 @@ class Client:
         self.images: list[Image] = []
         self.unavailable: list[int] = []
         self.publication_errors: list[commands.PublicationErrorFrameDecoder] = []
+        self.dead_clients: list[int] = []
+        self.gone_counters: list[int] = []
         self._answers: dict[int, tuple[int, bytes]] = {}
         self._subscriptions: dict[int, int] = {}
         self._publications: dict[int, Publication] = {}
@@ -119,10 +125,14 @@ class Client:
         self._thread = threading.Thread(target=self._keep_alive, name="harness-heartbeat", daemon=True)
         self._thread.start()
 
-    def close(self) -> None:
-        """Take leave of the driver, give everything back and unmap."""
+    def fall_silent(self) -> None:
+        """Give no more signs of life."""
         self._stop.set()
         self._thread.join()
+
+    def close(self) -> None:
+        """Take leave of the driver, give everything back and unmap."""
+        self.fall_silent()
         body = commands.ClientCloseEncoder.encode(client_id=self.id, correlation_id=self._ring.next_correlation_id())
         self._ring.write(CommandType.CLIENT_CLOSE, body)
         for image in self.images:
@@ -230,8 +240,13 @@ class Client:
                     if error.registration_id in self._publications:
                         self.publication_errors.append(error)
                 case CommandType.ON_CLIENT_TIMEOUT:
-                    if commands.ClientTimeoutDecoder(body).client_id == self.id:
+                    client_id = commands.ClientTimeoutDecoder(body).client_id
+                    if client_id == self.id:
                         raise DriverUnreachableError("the driver declared the harness's client dead")
+                    self.dead_clients.append(client_id)
+                case CommandType.ON_UNAVAILABLE_COUNTER:
+                    # As with every other response, what it belongs to comes first.
+                    self.gone_counters.append(commands.OperationSuccessDecoder(body).correlation_id)
                 case CommandType.ON_ERROR:
                     self._answers[commands.ErrorResponseDecoder(body).offending_correlation_id] = (type_id, body)
                 case _:

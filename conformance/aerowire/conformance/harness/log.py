@@ -133,6 +133,11 @@ class ExclusiveAppender:
             self._put_frame(FrameType.DATA, flags, chunk, HEADER_LENGTH + len(chunk))
         return self.position
 
+    def claim(self, length: int) -> int:
+        """Claim a frame for a message that fits the term and leave it uncommitted; return the position behind it."""
+        self._put_frame(FrameType.DATA, DataFlags.UNFRAGMENTED, bytes(length), HEADER_LENGTH + length, is_committed=False)
+        return self.position
+
     def append_copies(self, message: bytes, count: int) -> int:
         """Append a message of one frame many times over within one term; return the position behind it.
 
@@ -158,7 +163,7 @@ class ExclusiveAppender:
         self._advance(len(frames))
         return self.position
 
-    def _put_frame(self, kind: FrameType, flags: DataFlags, payload: bytes, frame_length: int) -> None:
+    def _put_frame(self, kind: FrameType, flags: DataFlags, payload: bytes, frame_length: int, *, is_committed: bool = True) -> None:
         log, mapping = self._log, self._log.mapping
         start = log.locate(self.position)
         term_count = self.position >> log.shift
@@ -175,7 +180,8 @@ class ExclusiveAppender:
         mapping.put_bytes(start + HEADER_LENGTH, payload)
         self._advance(align(frame_length, FRAME_ALIGNMENT))
         # The positive length publishes the frame; it must be stored last.
-        mapping.put_i32(start + DataHeaderDecoder.FRAME_LENGTH_OFFSET, frame_length)
+        if is_committed:
+            mapping.put_i32(start + DataHeaderDecoder.FRAME_LENGTH_OFFSET, frame_length)
 
     def _advance(self, length: int) -> None:
         log, mapping = self._log, self._log.mapping
