@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from aerowire.conformance import replay_sender
+from aerowire.conformance import replay_receiver, replay_sender
 from aerowire.conformance.catalogue import select
 from aerowire.conformance.fuzz import FuzzOutcome
 from aerowire.conformance.model import Case, Result, Verdict
@@ -46,6 +46,7 @@ def check_finding(outcome_of: Callable[[], ReplayOutcome | FuzzOutcome], fault: 
         with pytest.MonkeyPatch.context() as patch:
             inject(patch, fault)
             patch.setattr(replay_sender, "STALL_NS", STALL_NS)
+            patch.setattr(replay_receiver, "STALL_NS", STALL_NS)
             outcome = outcome_of()
         assert outcome.verdict is Verdict.FAIL, outcome.to_dict()
         if fault.actual in "\n".join(outcome.lines()):

@@ -21,7 +21,7 @@ from aerowire.codecs.flyweights.transport import (
 from aerowire.codecs.tables.counters import CounterType, SystemCounter
 from aerowire.conformance.harness.ring import align
 from aerowire.conformance.rules import is_valid_frame
-from tests.conformance.injector import Announce, Count, Link, Passage, edited, passed, read, type_of
+from tests.conformance.injector import Announce, Count, Hook, Link, Match, Passage, edited, passed, read, type_of
 
 HALF_TERM = TERM_LENGTH_MIN // 2
 # What a verdict says of a reaction that stayed away.
@@ -260,6 +260,20 @@ def announce_twice(type_id: int, body: bytes) -> Iterable[tuple[int, bytes]]:
         encoder = commands.AvailableImageEncoder(second)
         encoder.correlation_id = encoder.correlation_id + 1
         yield type_id, bytes(second)
+
+
+def to_one(match: Match) -> Hook:
+    """Say what matches to the first only of those that it is said to."""
+    first: list[Link] = []
+
+    def hook(link: Link, datagram: bytes) -> Iterable[Passage]:
+        if match(datagram):
+            first.append(link)
+            if link is not first[0]:
+                return []
+        return [(0.0, datagram)]
+
+    return hook
 
 
 def announce_to_one() -> Announce:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from aerowire.conformance.harness.capture import CaptureError, parse_packet, read_datagrams
-from aerowire.conformance.streams import find_streams
+from aerowire.conformance.streams import find_streams, join_messages
 
 CAPTURES = Path(__file__).parents[1] / "data" / "captures"
 
@@ -142,3 +142,29 @@ def test_stream_that_lost_data_for_good_has_a_hole() -> None:
     (stream,), _ = find_streams(read_datagrams(CAPTURES / "unreliable_gap_fill.pcap"))
     assert stream.contiguous_end() < stream.content_end()
     assert len(stream.content) == 132
+
+
+@pytest.mark.parametrize(
+    ("name", "messages", "length"),
+    [("unicast_simple", 20, 640), ("fragmented_10k", 8, 80_000), ("unicast_batched", 300, 19_200), ("reorder_dup", 150, 45_000)],
+)
+def test_messages_of_a_golden_capture_are_put_together(name: str, messages: int, length: int) -> None:
+    (stream,), _ = find_streams(read_datagrams(CAPTURES / f"{name}.pcap"))
+    found = list(join_messages(stream.content, stream.start))
+    assert [len(message) for _, message in found] == [length // messages] * messages
+    assert [position for position, _ in found] == sorted(position for position, _ in found)
+
+
+def test_message_with_a_hole_is_left_out() -> None:
+    (stream,), _ = find_streams(read_datagrams(CAPTURES / "fragmented_10k.pcap"))
+    whole = dict(join_messages(stream.content, stream.start))
+    second, third = sorted(whole)[1:3]
+    cut = {at: frame for at, frame in stream.content.items() if at != max(at for at in stream.content if at < third)}
+    assert sorted(whole.keys() - dict(join_messages(cut, stream.start)).keys()) == [second]
+
+
+def test_destinations_of_a_stream_are_all_found() -> None:
+    found = {name: find_streams(read_datagrams(CAPTURES / f"{name}.pcap"))[0] for name in ("mdc_manual", "mds_manual", "late_join")}
+    assert [[port for _, port in stream.destinations] for stream in found["mdc_manual"]] == [[40162, 40161]]
+    assert [[port for _, port in stream.destinations] for stream in found["mds_manual"]] == [[40165], [40166]]
+    assert [stream.is_multicast for streams in found.values() for stream in streams] == [False, False, False, True]

@@ -58,6 +58,18 @@ def test_wrong_usage_exits_with_2_and_says_why(arguments: list[str], message: st
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("role", ["sender", "receiver"])
+def test_replay_plays_the_end_that_is_asked_for(role: str, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["replay", str(CAPTURES / "mdc_manual.pcap"), "--as", role, "--impair", "loss.every=6,duplicate=0.1,seed=7", "--json"]
+    assert main(arguments) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["verdict"], document["as"]) == ("pass", role)
+    assert (document["impairment"]["loss.every"], document["impairment"]["seed"]) == (6, 7)
+    (stream,) = document["streams"]
+    assert (stream["receivers"], stream["messages_delivered"]) == (2, 60)
+    assert stream["datagrams_dropped"] > 0 < stream["frames_resent"]
+
+
 def test_driver_that_ends_at_once_is_reported_with_its_last_words(capsys: pytest.CaptureFixture[str]) -> None:
     command = f"{sys.executable} -c \"raise SystemExit('no driver here')\""
     assert main(["run", "--driver-command", command]) == 2

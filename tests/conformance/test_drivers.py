@@ -106,6 +106,16 @@ def test_every_receiver_of_a_captured_stream_gets_it(driver: Peer, name: str, re
     assert sum(stream.messages_delivered for stream in outcome.streams) == {"mdc_dynamic_fc_min": 80}.get(name, 20 * sum(receivers))
 
 
+@pytest.mark.parametrize(
+    ("name", "impairment"), [*((name, "") for name in GOLDEN), *((name, text) for name in TYPICAL for text in IMPAIRMENTS[1:])]
+)
+def test_driver_sends_a_golden_capture(driver: Peer, name: str, impairment: str) -> None:
+    outcome = replay_file(driver, CAPTURES / f"{name}.pcap", role="receiver", impairment=Impairment.parse(impairment))
+    assert outcome.is_pass, outcome.to_dict()
+    assert all(stream.frames_delivered == stream.frames_expected > 0 for stream in outcome.streams)
+    assert impairment or not any(stream.naks or stream.frames_resent for stream in outcome.streams)
+
+
 def test_capture_without_data_is_said_to_be_one(driver: Peer) -> None:
     with pytest.raises(ReplayError, match="no stream with a SETUP and data among 13 UDP datagrams"):
         replay_file(driver, CAPTURES / "spies_simulate_connection.pcap")

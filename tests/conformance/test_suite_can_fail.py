@@ -19,8 +19,21 @@ from aerowire.conformance.replay import replay_file
 from aerowire.conformance.rules import is_valid_data, is_valid_frame
 from tests.conformance.breaking import check_finding, check_found, check_swallowed, is_stimulus
 from tests.conformance.faults import FAULTS
-from tests.conformance.injector import Fault, answer, drop, edit, every_other, read, replace, swallow
-from tests.conformance.misbehaviour import announce_to_one, doubled, flipped, frozen, is_data, is_nak, is_no_frame, is_setup
+from tests.conformance.injector import Fault, answer, drop, edit, every_other, once, read, repeat, replace, swallow
+from tests.conformance.misbehaviour import (
+    HALF_TERM,
+    announce_to_one,
+    doubled,
+    flipped,
+    frozen,
+    is_data,
+    is_nak,
+    is_no_frame,
+    is_plain,
+    is_setup,
+    more,
+    to_one,
+)
 
 CAPTURES = Path(__file__).parents[1] / "data" / "captures"
 CAPTURE = CAPTURES / "unicast_simple.pcap"
@@ -91,6 +104,47 @@ def test_replay_finds_a_driver_that_breaks_the_stream(driver: Peer, fault: Fault
 )
 def test_replay_over_a_bad_network_finds_a_driver_that_does_not_bear_it(driver: Peer, fault: Fault, name: str, impairment: str) -> None:
     check_finding(lambda: replay_file(driver, CAPTURES / f"{name}.pcap", impairment=Impairment.parse(impairment)), fault)
+
+
+@pytest.mark.parametrize(
+    ("fault", "name", "impairment"),
+    [
+        (Fault("replay", "sends other bytes", "", "the first 0 of them", says=replace(is_data, flipped)), "unicast_simple", ""),
+        (
+            Fault("replay", "ignores a NAK", "", "the stream got to position", hears=drop(is_nak)),
+            "unicast_simple",
+            "loss.every=5,loss.of=data",
+        ),
+        (Fault("replay", "repeats itself", "", "though no NAK asked for it", says=repeat(is_data, 0.0)), "unicast_simple", ""),
+        (
+            Fault(
+                "replay",
+                "ignores the window",
+                "",
+                f"no window allowed more than {HALF_TERM}",
+                hears=edit(is_plain, consumption_term_offset=more(HALF_TERM)),
+            ),
+            "flow_control_backpressure",
+            "",
+        ),
+        (
+            Fault("replay", "repeats other bytes", "", "was sent again with other bytes", says=once(is_nak, replace(is_data, flipped))),
+            "unicast_batched",
+            "shuffle=8,loss=0.1,loss.of=data",
+        ),
+        (Fault("replay", "forgets a receiver", "", "the stream got to position 0", says=to_one(is_data)), "mdc_manual", ""),
+        (Fault("replay", "sends to nobody", "", "a first frame of the publication", says=drop(lambda _: True)), "unicast_simple", ""),
+        (
+            Fault("replay", "counts none of the damage", "", "INVALID_PACKETS went up by 0", counts=frozen(SystemCounter.INVALID_PACKETS)),
+            "unicast_simple",
+            "flip=0.8",
+        ),
+    ],
+    ids=str,
+)
+def test_replay_as_receiver_finds_a_driver_that_breaks_a_rule(driver: Peer, fault: Fault, name: str, impairment: str) -> None:
+    path = CAPTURES / f"{name}.pcap"
+    check_finding(lambda: replay_file(driver, path, role="receiver", impairment=Impairment.parse(impairment)), fault)
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ Examples:
   conformance replay loss.pcap
   conformance replay loss.pcap --impair loss=0.05,swap=0.1,seed=7
   conformance replay loss.pcap --impair loss.every=7,loss.burst=3,loss.of=data+nak
-  conformance replay loss.pcap --impair delay=0.1,delay.ms=50,flip=0.05
+  conformance replay loss.pcap --as receiver --impair delay=0.1,delay.ms=50,flip=0.05
   conformance replay traffic.pcapng --limit 20000 --pace captured --driver java
 """
 IMPAIRMENTS = """\
@@ -170,12 +170,15 @@ def parser() -> argparse.ArgumentParser:
 
     replay = add(
         "replay",
-        "play the sender's side of a capture to a driver and compare what it delivers",
-        "Play the sender's side of a capture to a driver, and compare what the driver delivers with what was sent.",
+        "play one end of a captured stream to a driver and compare what arrives with what was sent",
+        "Play one end of a captured stream to a driver over a network as bad as you like, and compare what arrives with what was sent.",
         IMPAIRMENTS + REPLAY_EXAMPLES,
     )
     add_driver_options(replay)
     replay.add_argument("file", type=Path, metavar="FILE", help="pcap or pcapng file")
+    replay.add_argument(
+        "--as", dest="role", choices=("sender", "receiver"), default="sender", help="which end the harness plays (default: %(default)s)"
+    )
     replay.add_argument(
         "--impair", metavar="loss=0.05,seed=7", default="", help="what the network does to datagrams, see below (default: nothing)"
     )
@@ -348,6 +351,7 @@ def replay_capture(options: argparse.Namespace) -> int:
         outcome = replay_file(
             peer,
             options.file,
+            role=options.role,
             impairment=impairment,
             limit=options.limit,
             is_paced=options.pace == "captured",

@@ -15,6 +15,7 @@ from aerowire.conformance.impairment import Impairment
 from aerowire.conformance.model import Deviation, NotSent
 from aerowire.conformance.peers.base import Peer
 from aerowire.conformance.replay_outcome import Progress, ReplayOutcome, StreamOutcome
+from aerowire.conformance.replay_receiver import ReceiverReplay
 from aerowire.conformance.replay_sender import SenderReplay
 from aerowire.conformance.streams import find_streams
 
@@ -27,6 +28,7 @@ def replay_file(
     peer: Peer,
     path: Path,
     *,
+    role: str = "sender",
     impairment: Impairment | None = None,
     limit: int | None = None,
     is_paced: bool = False,
@@ -34,22 +36,27 @@ def replay_file(
 ) -> ReplayOutcome:
     """Replay every stream of a capture, one after the other, to a peer that has been started.
 
+    The harness plays the `role`: the captured sender to subscriptions of the driver, or the receivers to its publication.
     Raises ReplayError when the capture holds no stream with its SETUP, CaptureError when it cannot be read.
     """
     datagrams = list(islice(read_datagrams(path), limit))
     streams, skipped = find_streams(datagrams)
     if not streams:
         raise ReplayError(f"{path}: no stream with a SETUP and data among {len(datagrams)} UDP datagrams")
-    outcome = ReplayOutcome(path.name, len(datagrams), skipped, impairment or Impairment())
+    outcome = ReplayOutcome(path.name, len(datagrams), skipped, impairment or Impairment(), role)
     for number, stream in enumerate(streams):
         played = StreamOutcome(stream.session_id, stream.stream_id)
         outcome.streams.append(played)
         try:
             with Bench(peer, f"replay:{outcome.impairment.seed}:{number}") as bench:
-                is_cut = limit is not None
-                replay = SenderReplay(
-                    bench, stream, played, impairment=outcome.impairment, is_cut=is_cut, is_paced=is_paced, progress=progress
-                )
+                replay: SenderReplay | ReceiverReplay
+                if role == "receiver":
+                    replay = ReceiverReplay(bench, stream, played, impairment=outcome.impairment, is_paced=is_paced, progress=progress)
+                else:
+                    is_cut = limit is not None
+                    replay = SenderReplay(
+                        bench, stream, played, impairment=outcome.impairment, is_cut=is_cut, is_paced=is_paced, progress=progress
+                    )
                 replay.run()
         except NotSent as deviation:
             played.inconclusive = str(deviation)

@@ -6,7 +6,7 @@ Pure functions of datagrams; knows nothing of sockets or drivers.
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -124,15 +124,40 @@ class CapturedStream:
 
     def walk(self, payload: bytes) -> Iterator[Frame]:
         """Yield the frames of a datagram; none for a heartbeat or bytes that break the chain."""
-        offset = 0
-        while offset + HEADER_LENGTH <= len(payload):
-            header = DataHeaderDecoder(payload, offset)
-            if header.frame_length < HEADER_LENGTH or header.type not in (FrameType.DATA, FrameType.PAD):
-                return
-            position = self.position(header.term_id, header.term_offset)
-            frame = Frame(position, header.frame_length, header.type, header.flags, offset)
-            yield frame
-            offset += frame.length
+        return walk_frames(payload, self.position)
+
+
+def walk_frames(payload: bytes, position_of: Callable[[int, int], int]) -> Iterator[Frame]:
+    """Yield the frames of a datagram of a stream whose positions `position_of` tells from term id and offset."""
+    offset = 0
+    while offset + HEADER_LENGTH <= len(payload):
+        header = DataHeaderDecoder(payload, offset)
+        if header.frame_length < HEADER_LENGTH or header.type not in (FrameType.DATA, FrameType.PAD):
+            return
+        position = position_of(header.term_id, header.term_offset)
+        frame = Frame(position, header.frame_length, header.type, header.flags, offset)
+        yield frame
+        offset += frame.length
+
+
+def join_messages(content: Mapping[int, bytes], start: int) -> Iterator[tuple[int, bytes]]:
+    """Yield the position and the payload of each message that is whole in a content of frames by their positions."""
+    begin = expected = start
+    parts: bytes | None = None
+    for position, frame in sorted(content.items()):
+        header = DataHeaderDecoder(frame)
+        if position != expected:
+            parts = None
+        expected = next_position(position, frame)
+        if header.type != FrameType.DATA:
+            continue
+        if header.flags & DataFlags.BEGIN:
+            begin, parts = position, b""
+        if parts is not None:
+            parts += frame[HEADER_LENGTH : header.frame_length]
+            if header.flags & DataFlags.END:
+                yield begin, parts
+                parts = None
 
 
 def next_position(position: int, frame: bytes) -> int:
