@@ -43,6 +43,7 @@ from aerowire.codecs.flyweights.transport import (
 from aerowire.codecs.tables.counters import CounterType, SystemCounter
 from aerowire.conformance.harness import bench, losses, wire
 from aerowire.conformance.harness.broadcast import BroadcastReader
+from aerowire.conformance.harness.cnc import CncFile
 from aerowire.conformance.harness.counters import CountersReader
 from aerowire.conformance.harness.load import LoadGauge
 from aerowire.conformance.harness.ring import RingWriter
@@ -81,13 +82,15 @@ Match = Callable[[bytes], bool]
 Count = Callable[[SystemCounter | CounterType, int, int], int]
 Announce = Callable[[int, bytes], Iterable[tuple[int, bytes]]]
 Record = Callable[[losses.Loss], Iterable[losses.Loss]]
+# The driver's last sign of life -> what the suite reads of it.
+Beat = Callable[[int], int]
 # (command, its body) -> body that the driver reads.
 Ask = Callable[[int, bytes], bytes]
 
 
 @dataclass(frozen=True)
 class Fault:
-    """One way to break a rule, and what the suite must find: what the driver hears, says, counts, announces, records of loss or is asked.
+    """A way to break a rule and what the suite must find: what the driver hears, says, counts, announces, records of loss, is asked, or beats.
 
     `expected` and `actual` are words of the verdict: a failure for another reason shows nothing.
     """
@@ -101,6 +104,7 @@ class Fault:
     counts: Count | None = field(default=None, repr=False)
     announces: Announce | None = field(default=None, repr=False)
     records: Record | None = field(default=None, repr=False)
+    beats: Beat | None = field(default=None, repr=False)
     asks: Ask | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
@@ -199,6 +203,8 @@ def inject(patch: pytest.MonkeyPatch, fault: Fault) -> None:
     patch.setattr(wire, "open_socket", lambda family: Link(family, fault))
     if fault.counts is not None:
         patch.setattr(CountersReader, "value", counting(fault.counts))
+    if fault.beats is not None:
+        patch.setattr(CncFile, "heartbeat_ms", beating(fault.beats))
     if fault.announces is not None:
         patch.setattr(BroadcastReader, "poll", announcing(fault.announces))
     if fault.records is not None:
@@ -238,6 +244,12 @@ def counting(count: Count) -> Callable[[CountersReader, int], int]:
         return count(kind, true, first.setdefault(counter_id, true))
 
     return value
+
+
+def beating(beat: Beat) -> property:
+    """Return a sign of life that reads as what `beat` makes of it."""
+    read = CncFile.heartbeat_ms.fget  # type: ignore[attr-defined]
+    return property(lambda cnc: beat(read(cnc)))
 
 
 def announcing(announce: Announce) -> Callable[[BroadcastReader], Iterator[tuple[int, bytes]]]:

@@ -120,4 +120,5 @@ FAULTS: tuple[Fault, ...] = (
     Fault("L16", "does not pad", "padding for the claimed frame", NEVER, says=drop(is_pad)),
     Fault("L16", "pads too much", "term offset and length = (64, 160)", "(64, 192)", says=edit(is_pad, frame_length=more(32))),
     Fault("L16", "does not count", "counter UNBLOCKED_PUBLICATIONS", "it is at", counts=frozen(SystemCounter.UNBLOCKED_PUBLICATIONS)),
+    Fault("L18", "leaves its last sign of life", "last sign of life = -1", "= 1", beats=abs),
 )

@@ -163,4 +163,5 @@ CASES: tuple[Case, ...] = (
     clients.l15,
     clients.l16,
     publications.l17,
+    clients.l18,
 )

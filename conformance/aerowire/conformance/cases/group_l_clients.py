@@ -1,26 +1,34 @@
-"""Group L: what becomes of a client's publications when the client goes, in peace or not."""
+"""Group L: what becomes of a client's publications when the client goes, in peace or not; and the end of a driver."""
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from aerowire.codecs.flyweights.cnc import CONSUMER_HEARTBEAT_CLOSED
 from aerowire.codecs.flyweights.transport import DataFlags, FrameType
 from aerowire.codecs.tables.counters import CounterType, SystemCounter
+from aerowire.codecs.tables.options import OPTIONS
 from aerowire.conformance.cases.group_l_publications import timers_ms
 from aerowire.conformance.cases.options import SHORT_LIVES
 from aerowire.conformance.harness import frames
 from aerowire.conformance.harness.bench import CONDUCTOR_MS, TERM_LENGTH, TIMER_TOLERANCE_MS, Bench, Sink
 from aerowire.conformance.harness.check import check_equal
 from aerowire.conformance.harness.client import HEARTBEAT_PERIOD_S, Client
-from aerowire.conformance.model import Finding, case
+from aerowire.conformance.harness.cnc import CncFile
+from aerowire.conformance.model import Finding, NotSupported, case
+from aerowire.conformance.peers.base import PeerError, started
 
 if TYPE_CHECKING:
     from scapy.packet import Packet
 
 CLAIMED_LENGTH = 128
+# A clean end takes a moment more where a machine has to be shut down with it.
+END_MS = 3000.0
 
 
 @contextmanager
@@ -136,3 +144,28 @@ def l16(bench: Bench) -> None:
         ).first
         check_equal("term offset and length", (pad.term_offset, pad.frame_length), (sink.frames.term(place)[1], length))
         bench.expect_count(SystemCounter.UNBLOCKED_PUBLICATIONS, unblocked + 1)
+
+
+@case(
+    "L18",
+    requirement="A driver that is told to end says so in its last sign of life, and removes its directory if it was told to.",
+    source="Aeron: MediaDriver.close; DriverConductor.onClose; aeron.dir.delete.on.shutdown",
+    stimulus="SIGTERM to a driver of its own, with dir.delete.on.shutdown false and true in turn",
+    expected="a last sign of life of -1; the directory kept, and removed",
+    bound="3 s",
+)
+def l18(bench: Bench) -> None:
+    """A driver's end."""
+    for is_deleted in (False, True):
+        try:
+            twin = bench.peer.variant({OPTIONS["dir_delete_on_shutdown"].property: str(is_deleted).lower()})
+        except PeerError as error:
+            raise NotSupported("a driver that the suite may end", str(error)) from None
+        with started(twin):
+            cnc = CncFile(twin.directory)
+            os.kill(cnc.pid, signal.SIGTERM)
+            bench.expect(lambda: not twin.is_alive(), "the driver to end", within_ms=END_MS, actual=lambda: "it lives")  # noqa: B023
+            last = cnc.heartbeat_ms
+            cnc.close()
+            check_equal("last sign of life", last, CONSUMER_HEARTBEAT_CLOSED)
+            check_equal("the directory is there", twin.directory.exists(), not is_deleted)
