@@ -90,7 +90,7 @@ Ask = Callable[[int, bytes], bytes]
 
 @dataclass(frozen=True)
 class Fault:
-    """A way to break a rule and what the suite must find: what the driver hears, says, counts, announces, records of loss, is asked, or beats.
+    """A way to break a rule and what must be found: what the driver hears, says, counts, announces, records of loss, is asked, or beats.
 
     `expected` and `actual` are words of the verdict: a failure for another reason shows nothing.
     """
