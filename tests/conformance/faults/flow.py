@@ -7,7 +7,8 @@ from typing import Any
 
 from aerowire.codecs.flyweights.transport import FrameType, StatusMessageDecoder
 from aerowire.codecs.tables.counters import CounterType
-from tests.conformance.injector import Announce, Count, Hook, Link, Match, edited, read, type_of
+from tests.conformance.faults.data import heartbeat_from, is_at_start
+from tests.conformance.injector import Announce, Count, Hook, Link, Match, Passage, edited, read, type_of
 from tests.conformance.misbehaviour import is_elicit, is_plain, is_status
 
 KIB = 1024
@@ -104,3 +105,42 @@ def worn(counter: CounterType, reads: int) -> Count:
         return value - 1 if len(seen) > reads else value
 
     return count
+
+
+# The links of a stream that comes in at several places, in the order in which they were used.
+_PATHS: dict[int, list[Link]] = {}
+
+
+def paths_of(link: Link, datagram: bytes) -> list[Link]:
+    """Return the links of a stream, the one that a datagram of it passes among them."""
+    session_id = read(datagram).session_id
+    # An earlier attempt of the same seed had the same session.
+    paths = _PATHS[session_id] = [path for path in _PATHS.get(session_id, []) if path.fileno() >= 0]
+    if link not in paths:
+        paths.append(link)
+    return paths
+
+
+def on_path(index: int, hook: Hook) -> Hook:
+    """Apply a hook to one of the links of a stream."""
+    return lambda link, datagram: hook(link, datagram) if paths_of(link, datagram).index(link) == index else [(0.0, datagram)]
+
+
+def on_all_paths(match: Match) -> Hook:
+    """Let what matches come in at every place of its stream."""
+
+    def hook(link: Link, datagram: bytes) -> Iterable[Passage]:
+        for other in paths_of(link, datagram):
+            if match(datagram) and other is not link:
+                other.tell(datagram)
+        return [(0.0, datagram)]
+
+    return hook
+
+
+def keep_sender(link: Link, datagram: bytes) -> Iterable[Passage]:
+    """Behave as if the sender still spoke for more than five seconds at every place where the stream began."""
+    if is_at_start(datagram):
+        for after_ms in range(300, 5700, 300):
+            link.tell_later(heartbeat_from(datagram), after_ms)
+    return [(0.0, datagram)]

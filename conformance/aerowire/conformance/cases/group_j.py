@@ -14,9 +14,10 @@ from aerowire.conformance.cases.destinations import (
     publish,
     send_status,
 )
+from aerowire.conformance.cases.group_j_paths import j10, j11, j12, j13, j14
 from aerowire.conformance.cases.listeners import MESSAGE, SILENCE_MS
 from aerowire.conformance.harness import frames
-from aerowire.conformance.harness.bench import CONDUCTOR_MS, LOOPBACK, TIMER_TOLERANCE_MS, Bench, Sink
+from aerowire.conformance.harness.bench import CONDUCTOR_MS, GROUP, LOOPBACK, TIMER_TOLERANCE_MS, Bench, Sink
 from aerowire.conformance.harness.check import check_equal
 from aerowire.conformance.harness.wire import Wire
 from aerowire.conformance.model import Case, Finding, case
@@ -252,4 +253,25 @@ def j09(bench: Bench) -> None:
         )
 
 
-CASES: tuple[Case, ...] = (j01, j02, j03, j04, j05, j06, j07, j08, j09)
+@case(
+    "J15",
+    requirement="A stream may go to a multicast group and to a unicast address at once.",
+    source="Aeron: ManualSndMultiDestination.send",
+    stimulus="a stream with control-mode=manual and a destination of each kind; a status message of each, then data",
+    expected="SETUP and the data at both, once each",
+)
+def j15(bench: Bench) -> None:
+    """Destinations of both kinds."""
+    sink = publish(bench, "manual")
+    single, group = bench.wire(), bench.wire(GROUP, interface=LOOPBACK)
+    bench.client.add_destination(sink.publication, channel_to(single))
+    bench.client.add_destination(sink.publication, f"{channel_to(group)}|interface={LOOPBACK}")
+    expect_destinations(bench, sink, 2)
+    for wire, what in ((single, "the unicast address"), (group, "the group")):
+        wire.expect(frames.is_setup, f"a SETUP at {what}", within_ms=CONDUCTOR_MS)
+    connect(bench, sink, single)
+    send_status(sink, group, receiver=1)
+    check_reached(sink, [single, group])
+
+
+CASES: tuple[Case, ...] = (j01, j02, j03, j04, j05, j06, j07, j08, j09, j10, j11, j12, j13, j14, j15)

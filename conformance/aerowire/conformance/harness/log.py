@@ -53,6 +53,11 @@ class LogFile:
         """Where the stream ends, or the largest number while it has not."""
         return self.mapping.i64(self._metadata + LogMetadataDecoder.END_OF_STREAM_POSITION_OFFSET)
 
+    @property
+    def active_transport_count(self) -> int:
+        """How many places an image's stream comes in at."""
+        return self.mapping.i32(self._metadata + LogMetadataDecoder.ACTIVE_TRANSPORT_COUNT_OFFSET)
+
     def locate(self, position: int) -> int:
         """Return the offset in the file of a stream position."""
         term_count = position >> self.shift
