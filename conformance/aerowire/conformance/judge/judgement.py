@@ -10,10 +10,11 @@ from aerowire.codecs.flyweights.transport import FrameType
 from aerowire.conformance.harness.capture import Datagram, read_datagrams
 from aerowire.conformance.judge.court import Court
 from aerowire.conformance.judge.form import check_form, ids_of
-from aerowire.conformance.judge.packets import Packet, find_streams, packets, speakers
+from aerowire.conformance.judge.packets import Packet, packets, speakers
 from aerowire.conformance.judge.receiver import ReceiverRules
 from aerowire.conformance.judge.sender import SenderRules
 from aerowire.conformance.judge.state import Capture
+from aerowire.conformance.judge.streams import find_streams
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +51,10 @@ def judge_datagrams(name: str, datagrams: Iterable[Datagram], ports: frozenset[i
             judged += 1
             if check_form(court, packet):
                 _take(packet, capture, senders, receivers)
-    for state in capture.streams.values():
+    for state in capture.states:
         senders.at_end(state)
     court.violations.sort(key=lambda violation: violation.packets[-1])
-    return Judgement(name, judged, len(capture.streams), court)
+    return Judgement(name, judged, len(capture.states), court)
 
 
 def _take(packet: Packet, capture: Capture, senders: SenderRules, receivers: ReceiverRules) -> None:
@@ -64,13 +65,13 @@ def _take(packet: Packet, capture: Capture, senders: SenderRules, receivers: Rec
     if kind == FrameType.RTTM:
         receivers.on_rttm(packet, capture)
         return
-    state = capture.streams.get(key)
+    state = capture.state(key, packet)
     if state is None:
         if kind == FrameType.SM:
             receivers.on_general_request(packet, capture)
         return
-    if key not in capture.seen:
-        capture.seen.add(key)
+    if not state.is_seen:
+        state.is_seen = True
         state.began_with_setup = kind == FrameType.SETUP
     if kind == FrameType.SETUP:
         senders.on_setup(packet, state)

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from aerowire.codecs.flyweights.transport import DataHeaderDecoder, FrameHeaderDecoder, FrameType, SetupDecoder
+from aerowire.codecs.flyweights.transport import DataHeaderDecoder, FrameHeaderDecoder, FrameType
 from aerowire.conformance.harness.capture import Address, Datagram
 from aerowire.conformance.harness.log import wrap_i32
 from aerowire.conformance.harness.ring import align
-from aerowire.conformance.rules import is_valid_frame, is_valid_setup
+from aerowire.conformance.rules import is_valid_frame
 
 Key = tuple[int, int]
 
@@ -36,7 +36,7 @@ class Packet(NamedTuple):
     @property
     def is_multicast(self) -> bool:
         """Whether it goes to a group."""
-        return ipaddress.ip_address(self.destination[0]).is_multicast
+        return is_group(self.destination)
 
 
 class Frame(NamedTuple):
@@ -57,6 +57,8 @@ class Stream:
     term_length: int
     mtu: int
     senders: set[Address] = field(default_factory=set)
+    # The packet that begins it where the same sender had another stream of the same ids before.
+    begins: int = 0
 
     def position(self, term_id: int, term_offset: int) -> int:
         """Return the position of a term id, which wraps, and an offset."""
@@ -85,21 +87,16 @@ def packets(datagrams: Iterable[Datagram], ports: frozenset[int] = frozenset()) 
         yield Packet(datagram.index + 1, datagram.time_ns, datagram.source, datagram.destination, datagram.payload)
 
 
-def find_streams(found: Iterable[Packet]) -> dict[Key, Stream]:
-    """Return the streams that the capture introduces, each as its first valid SETUP describes it."""
-    streams: dict[Key, Stream] = {}
-    for packet in found:
-        if not is_valid_frame(packet.payload) or packet.type != FrameType.SETUP:
-            continue
-        setup = SetupDecoder(packet.payload)
-        if not is_valid_setup(setup):
-            continue
-        key = (setup.session_id, setup.stream_id)
-        stream = streams.setdefault(key, Stream(key, setup.initial_term_id, setup.term_length, setup.mtu))
-        stream.senders.add(packet.source)
-    return streams
-
-
 def speakers(found: Iterable[Packet]) -> set[Address]:
     """Return the addresses that sent a good frame: whatever else they send has to be one."""
     return {packet.source for packet in found if is_valid_frame(packet.payload)}
+
+
+def is_group(address: Address) -> bool:
+    """Say whether an address is a multicast group's."""
+    return ipaddress.ip_address(address[0]).is_multicast
+
+
+def control_of(group: Address) -> Address | None:
+    """Return the control address of a data group: the next address, the same port; None for any other address."""
+    return (str(ipaddress.ip_address(group[0]) + 1), group[1]) if is_group(group) else None

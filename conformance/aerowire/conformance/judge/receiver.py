@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
-
 from aerowire.codecs.flyweights.transport import (
     FRAME_ALIGNMENT,
     ErrorFrameDecoder,
@@ -14,7 +12,7 @@ from aerowire.codecs.flyweights.transport import (
     StatusMessageDecoder,
 )
 from aerowire.conformance.judge.court import Court
-from aerowire.conformance.judge.packets import Packet
+from aerowire.conformance.judge.packets import Packet, control_of
 from aerowire.conformance.judge.sender import EARLY_MS, LATE_MS
 from aerowire.conformance.judge.state import Asked, Capture, Receiver, StreamState, mark, ms_between
 from aerowire.conformance.rules import is_offset, is_valid_nak, is_valid_status
@@ -102,7 +100,7 @@ class ReceiverRules:
 
     def _check_address(self, packet: Packet, state: StreamState) -> None:
         """Where a receiver's messages go: to where the sender sends from, or to the control address of a group."""
-        wanted = set(state.stream.senders) | {_control_of(path) for path in state.paths if _is_group(path)}
+        wanted = set(state.stream.senders) | {control for control in map(control_of, state.paths) if control is not None}
         names = ", ".join(f"{host}:{port}" for host, port in sorted(wanted))
         actual = f"{packet.destination[0]}:{packet.destination[1]}"
         self._court.check("E12", packet.destination in wanted, [packet.number], f"to {names}", actual)
@@ -163,12 +161,3 @@ class ReceiverRules:
             packets = [before.number, packet.number]
             self._court.check("T01", gap >= RESPONSE_MS / 2, packets, "no second RSP_SETUP within 100 ms", f"{gap:.1f} ms")
         state.last_response = mark(packet)
-
-
-def _is_group(address: tuple[str, int]) -> bool:
-    return ipaddress.ip_address(address[0]).is_multicast
-
-
-def _control_of(group: tuple[str, int]) -> tuple[str, int]:
-    """Return the control address of a data group: the next address, the same port."""
-    return str(ipaddress.ip_address(group[0]) + 1), group[1]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from aerowire.conformance.harness.capture import Address
-from aerowire.conformance.judge.packets import Key, Packet, Stream
+from aerowire.conformance.judge.packets import Key, Packet, Stream, control_of
 
 # Arguments of Court.check.
 Check = tuple[str, bool, list[int], str, str]
@@ -71,6 +71,7 @@ class StreamState:
     """A stream as the packets so far have shown it."""
 
     stream: Stream
+    is_seen: bool = False
     began_with_setup: bool = False
     first_status: Mark | None = None
     # How far the most generous receiver has let the sender go, and which packet said so.
@@ -104,13 +105,28 @@ class StreamState:
 class Capture:
     """Everything that the packets so far have shown."""
 
-    def __init__(self, streams: dict[Key, Stream]) -> None:
-        self.streams = {key: StreamState(stream) for key, stream in streams.items()}
-        self.seen: set[Key] = set()
+    def __init__(self, streams: dict[Key, list[Stream]]) -> None:
+        self.streams = {key: [StreamState(stream) for stream in found] for key, found in streams.items()}
         # Receivers that ask whoever sends to them, whatever the stream.
         self.asking: dict[tuple[int, int, int], Receiver] = {}
         # Timestamps of RTTM requests, with their packets.
         self.requests: dict[tuple[int, int, int], Mark] = {}
+
+    @property
+    def states(self) -> list[StreamState]:
+        """Every stream of the capture."""
+        return [state for found in self.streams.values() for state in found]
+
+    def state(self, key: Key, packet: Packet) -> StreamState | None:
+        """Return the stream that a packet is of: its ids' latest of that sender, if several streams have the ids."""
+        known = self.streams.get(key)
+        if known is None or len(known) == 1:
+            return known[0] if known else None
+        of_sender = [each for each in known if packet.source in each.stream.senders]
+        to_sender = [each for each in known if packet.destination in each.stream.senders]
+        to_group = [each for each in known if any(control_of(path) == packet.destination for path in each.paths)]
+        found = of_sender or to_sender or to_group or known
+        return next((each for each in reversed(found) if each.stream.begins <= packet.number), found[0])
 
 
 def mark(packet: Packet) -> Mark:

@@ -1,0 +1,81 @@
+"""What sound drivers do, and what captures of them look like, breaks no rule: the official captures, spliced and cut."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+
+from aerowire.codecs.flyweights.transport import FrameType
+from aerowire.conformance.harness.capture import Datagram, read_datagrams
+from aerowire.conformance.judge.court import Violation
+from aerowire.conformance.judge.judgement import Judgement, judge_datagrams
+from tests.conformance.injector import edited, type_of
+
+CAPTURES = Path(__file__).parents[1] / "data" / "captures"
+MS = 1_000_000
+# Which fields of a frame are term ids.
+TERMS = {
+    FrameType.DATA: ("term_id",),
+    FrameType.PAD: ("term_id",),
+    FrameType.NAK: ("term_id",),
+    FrameType.SM: ("consumption_term_id",),
+    FrameType.SETUP: ("initial_term_id", "active_term_id"),
+}
+
+
+def capture(name: str) -> list[Datagram]:
+    return list(read_datagrams(CAPTURES / f"{name}.pcap"))
+
+
+def judged(datagrams: list[Datagram]) -> Judgement:
+    return judge_datagrams("sound", [dataclasses.replace(each, index=index) for index, each in enumerate(datagrams)])
+
+
+def broken(datagrams: list[Datagram]) -> list[Violation]:
+    return judged(datagrams).court.violations
+
+
+def later(datagrams: list[Datagram], ms: float) -> list[Datagram]:
+    return [dataclasses.replace(each, time_ns=each.time_ns + int(ms * MS)) for each in datagrams]
+
+
+def rewritten(datagrams: list[Datagram], become: Callable[[bytes], bytes]) -> list[Datagram]:
+    return [dataclasses.replace(each, payload=become(each.payload)) for each in datagrams]
+
+
+def other_terms(payload: bytes) -> bytes:
+    """The same frame of a stream whose terms begin elsewhere."""
+    return edited(payload, **{name: lambda value: value + 7 for name in TERMS.get(FrameType(type_of(payload)), ())})
+
+
+def from_port(datagrams: list[Datagram], old: int, new: int) -> list[Datagram]:
+    def moved(address: tuple[str, int]) -> tuple[str, int]:
+        return (address[0], new) if address[1] == old else address
+
+    return [dataclasses.replace(each, source=moved(each.source), destination=moved(each.destination)) for each in datagrams]
+
+
+def test_session_id_is_used_again_by_the_next_publication() -> None:
+    first = capture("unicast_simple")
+    second = later(rewritten(first, other_terms), 8_000)
+    judgement = judged(first + second)
+    assert judgement.court.violations == []
+    assert judgement.streams == 2
+
+
+def test_publication_that_begins_again_where_it_began_before() -> None:
+    first = capture("unicast_simple")
+    judgement = judged(first + later(first, 8_000))
+    assert judgement.court.violations == []
+    assert judgement.streams == 2
+
+
+def test_session_id_is_used_on_two_channels_at_once() -> None:
+    first = capture("unicast_simple")
+    (sender,) = {each.source[1] for each in first if type_of(each.payload) == FrameType.SETUP}
+    second = from_port(later(rewritten(first, other_terms), 3), sender, sender + 1)
+    merged = sorted(first + second, key=lambda each: each.time_ns)
+    judgement = judged(merged)
+    assert judgement.court.violations == []
+    assert judgement.streams == 2
