@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
-from aerowire.codecs.flyweights.transport import FrameType
+from aerowire.codecs.flyweights.transport import FrameType, SmFlags
 from aerowire.conformance.harness.capture import Datagram, read_datagrams
 from aerowire.conformance.judge.court import Violation
 from aerowire.conformance.judge.judgement import Judgement, judge_datagrams
@@ -79,3 +79,29 @@ def test_session_id_is_used_on_two_channels_at_once() -> None:
     judgement = judged(merged)
     assert judgement.court.violations == []
     assert judgement.streams == 2
+
+
+def test_receiver_leaves_and_comes_back() -> None:
+    # Its subscription has ended, another of the same endpoint begins: nothing says so but the SETUP that the sender had to send again.
+    datagrams = capture("unicast_simple")
+    setup, status = datagrams[0], datagrams[25]
+    ended = [each for each in datagrams[:30] if type_of(each.payload) != FrameType.SM] + [
+        dataclasses.replace(status, time_ns=datagrams[1].time_ns),
+        dataclasses.replace(status, time_ns=datagrams[1].time_ns + 1, payload=edited(status.payload, flags=SmFlags.EOS)),
+        dataclasses.replace(setup, time_ns=datagrams[28].time_ns, payload=edited(setup.payload, term_offset=1280)),
+        dataclasses.replace(status, time_ns=datagrams[28].time_ns + 1),
+    ]
+    assert broken(sorted(ended, key=lambda each: each.time_ns)) == []
+
+
+def test_rejected_stream_is_set_up_again() -> None:
+    datagrams = capture("image_rejection")
+    place = next(place for place, each in enumerate(datagrams) if type_of(each.payload) == FrameType.ERR)
+    status = next(each for each in datagrams if type_of(each.payload) == FrameType.SM)
+    at = datagrams[place + 3].time_ns
+    again = edited(datagrams[0].payload, term_offset=1824)
+    datagrams[place + 4 :] = [
+        dataclasses.replace(datagrams[0], time_ns=at + 1, payload=again),
+        dataclasses.replace(status, time_ns=at + 2),
+    ]
+    assert broken(datagrams) == []

@@ -43,6 +43,7 @@ class ReceiverRules:
         actual = f"offset {message.consumption_term_offset}, window {message.receiver_window}"
         self._court.check("A07", is_sound, [packet.number], f"an offset within {term_length}, a window up to {term_length // 2}", actual)
         position = state.stream.position(message.consumption_term_id, message.consumption_term_offset)
+        self._begin_image(receiver, state)
         self._check_consumption(packet, state, receiver, position)
         self._check_life(packet, message, receiver)
         if state.first_status is None:
@@ -74,6 +75,12 @@ class ReceiverRules:
         receiver.last_request = mark(packet)
         receiver.last_status = None  # a new image begins
         receiver.consumption = None
+
+    def _begin_image(self, receiver: Receiver, state: StreamState) -> None:
+        """Forget what went before the last SETUP: only a SETUP brings a receiver that left its image back, and nobody says that it left."""
+        last, setup = receiver.last_status or receiver.last_error, state.last_setup
+        if last is not None and setup is not None and setup.number > last.number:
+            receiver.last_status = receiver.last_error = receiver.end_announced = receiver.consumption = None
 
     def _check_consumption(self, packet: Packet, state: StreamState, receiver: Receiver, position: int) -> None:
         if state.highest is not None:
@@ -133,6 +140,7 @@ class ReceiverRules:
         """An ERR: it takes the status message's place, in its time."""
         error = ErrorFrameDecoder(packet.payload)
         receiver = state.receiver(error.receiver_id)
+        self._begin_image(receiver, state)
         before = receiver.last_error
         if before is not None:
             gap = ms_between(before, packet)

@@ -42,7 +42,7 @@ class SenderRules:
             self._court.check("B03", bool(setup.flags & SetupFlags.GROUP), [packet.number], "the group flag", f"0x{setup.flags:02x}")
         path = state.path(packet)
         self._check_times(packet, state, path)
-        path.last_setup = mark(packet)
+        path.last_setup = state.last_setup = mark(packet)
         if setup.flags & SetupFlags.SEND_RESPONSE:
             state.response_asked = mark(packet)
         if is_sound:

@@ -74,6 +74,7 @@ class StreamState:
     is_seen: bool = False
     began_with_setup: bool = False
     first_status: Mark | None = None
+    last_setup: Mark | None = None
     # How far the most generous receiver has let the sender go, and which packet said so.
     limit: int | None = None
     limit_mark: Mark | None = None
