@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from aerowire.codecs.flyweights.transport import FrameType, SmFlags
 from aerowire.conformance.harness.capture import Datagram, read_datagrams
 from aerowire.conformance.judge.court import Violation
@@ -105,3 +107,18 @@ def test_rejected_stream_is_set_up_again() -> None:
         dataclasses.replace(status, time_ns=at + 2),
     ]
     assert broken(datagrams) == []
+
+
+@pytest.mark.parametrize("path", sorted(CAPTURES.glob("*.pcap")), ids=lambda path: path.stem)
+def test_capture_may_begin_anywhere(path: Path) -> None:
+    datagrams = capture(path.stem)
+    for cut in sorted({*range(1, min(len(datagrams) - 2, 30)), *range(1, len(datagrams) - 2, max(1, len(datagrams) // 12))}):
+        # A stream that is still at its beginning cannot be told from one that begins.
+        assert [each for each in broken(datagrams[cut:]) if each.case_id != "B05"] == [], cut
+
+
+def test_round_trip_may_begin_before_the_capture() -> None:
+    datagrams = capture("cc_cubic_rtt")
+    assert broken([datagrams[0], *datagrams[4:]]) != []
+    moved = dataclasses.replace(datagrams[0], payload=edited(datagrams[0].payload, term_offset=32))
+    assert [each for each in broken([moved, *datagrams[4:]]) if each.case_id == "K01"] == []

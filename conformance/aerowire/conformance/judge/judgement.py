@@ -62,18 +62,15 @@ def _take(packet: Packet, capture: Capture, senders: SenderRules, receivers: Rec
     if kind == FrameType.RES:
         return
     key = ids_of(packet.payload)
-    if kind == FrameType.RTTM:
-        receivers.on_rttm(packet, capture)
-        return
     state = capture.state(key, packet)
     if state is None:
         if kind == FrameType.SM:
             receivers.on_general_request(packet, capture)
         return
-    if not state.is_seen:
-        state.is_seen = True
-        state.began_with_setup = kind == FrameType.SETUP
-    if kind == FrameType.SETUP:
+    state.begin(packet)
+    if kind == FrameType.RTTM:
+        receivers.on_rttm(packet, capture, state)
+    elif kind == FrameType.SETUP:
         senders.on_setup(packet, state)
     elif kind in (FrameType.DATA, FrameType.PAD):
         senders.on_data(packet, state)

@@ -57,6 +57,8 @@ class Stream:
     term_length: int
     mtu: int
     senders: set[Address] = field(default_factory=set)
+    # Control addresses of the groups that it is sent to.
+    controls: set[Address] = field(default_factory=set)
     # The packet that begins it where the same sender had another stream of the same ids before.
     begins: int = 0
 

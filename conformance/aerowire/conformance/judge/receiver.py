@@ -12,7 +12,7 @@ from aerowire.codecs.flyweights.transport import (
     StatusMessageDecoder,
 )
 from aerowire.conformance.judge.court import Court
-from aerowire.conformance.judge.packets import Packet, control_of
+from aerowire.conformance.judge.packets import Packet
 from aerowire.conformance.judge.sender import EARLY_MS, LATE_MS
 from aerowire.conformance.judge.state import Asked, Capture, Receiver, StreamState, mark, ms_between
 from aerowire.conformance.rules import is_offset, is_valid_nak, is_valid_status
@@ -83,7 +83,7 @@ class ReceiverRules:
             receiver.last_status = receiver.last_error = receiver.end_announced = receiver.consumption = None
 
     def _check_consumption(self, packet: Packet, state: StreamState, receiver: Receiver, position: int) -> None:
-        if state.highest is not None:
+        if state.highest is not None and state.is_whole(packet):
             self._court.check("B17", position <= state.highest, [packet.number], f"consumption up to {state.highest}", f"{position}")
         if receiver.consumption is not None and receiver.last_status is not None:
             packets = [receiver.last_status.number, packet.number]
@@ -107,7 +107,7 @@ class ReceiverRules:
 
     def _check_address(self, packet: Packet, state: StreamState) -> None:
         """Where a receiver's messages go: to where the sender sends from, or to the control address of a group."""
-        wanted = set(state.stream.senders) | {control for control in map(control_of, state.paths) if control is not None}
+        wanted = state.stream.senders | state.stream.controls
         names = ", ".join(f"{host}:{port}" for host, port in sorted(wanted))
         actual = f"{packet.destination[0]}:{packet.destination[1]}"
         self._court.check("E12", packet.destination in wanted, [packet.number], f"to {names}", actual)
@@ -126,7 +126,7 @@ class ReceiverRules:
             return
         position = stream.position(nak.term_id, nak.term_offset)
         end = position + nak.length
-        highest = state.highest if state.highest is not None else position
+        highest = state.highest if state.highest is not None and state.is_whole(packet) else end
         self._court.check("E01", position >= 0 and end <= highest, [packet.number], f"bytes sent, up to {highest}", f"{position} to {end}")
         consumed = state.consumed.get(packet.source)
         if consumed:
@@ -148,21 +148,23 @@ class ReceiverRules:
             self._court.check("Q01", gap <= STATUS_MS + LATE_MS, packets, "an ERR every 200 ms", f"{gap:.1f} ms")
         receiver.last_error = mark(packet)
 
-    def on_rttm(self, packet: Packet, capture: Capture) -> None:
+    def on_rttm(self, packet: Packet, capture: Capture, state: StreamState) -> None:
         """An RTTM: a request, or the reply to one."""
         rttm = RttmDecoder(packet.payload)
         key = (rttm.session_id, rttm.stream_id, rttm.echo_timestamp_ns)
         if rttm.flags & RttmFlags.REPLY:
             capture.requests[key] = mark(packet)
             return
-        asked = capture.requests.get(key)
-        self._court.check("K01", asked is not None, [packet.number], "the timestamp of a request", f"{rttm.echo_timestamp_ns}")
+        is_asked = key in capture.requests
+        if is_asked or state.is_whole(packet):
+            self._court.check("K01", is_asked, [packet.number], "the timestamp of a request", f"{rttm.echo_timestamp_ns}")
         self._court.check("K01", rttm.reception_delta_ns >= 0, [packet.number], "a delta from 0", f"{rttm.reception_delta_ns}")
 
     def on_response_setup(self, packet: Packet, state: StreamState) -> None:
         """An RSP_SETUP: somebody asked, and not more often than status messages go out."""
         asked = state.response_asked
-        self._court.check("T01", asked is not None, [packet.number], "a SETUP with flag 0x80 before", "none")
+        if asked is not None or state.is_whole(packet):
+            self._court.check("T01", asked is not None, [packet.number], "a SETUP with flag 0x80 before", "none")
         before = state.last_response
         if before is not None:
             gap = ms_between(before, packet)

@@ -126,7 +126,7 @@ class SenderRules:
             state.asked.popleft()
 
     def _check_limit(self, packet: Packet, state: StreamState, frames: list[Frame]) -> None:
-        if state.limit is None or state.limit_mark is None:
+        if state.limit is None or state.limit_mark is None or not state.is_whole(packet):
             return
         for frame in frames:
             # Of padding only the header has to fit.

@@ -6,9 +6,12 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from aerowire.codecs.flyweights.transport import FrameType, SetupDecoder
 from aerowire.conformance.harness.capture import Address
-from aerowire.conformance.judge.packets import Key, Packet, Stream, control_of
+from aerowire.conformance.judge.packets import Key, Packet, Stream
 
+# Receivers repeat their status messages, and senders where they are, within this time.
+EACH_HAS_SPOKEN_NS = 300_000_000
 # Arguments of Court.check.
 Check = tuple[str, bool, list[int], str, str]
 
@@ -71,7 +74,7 @@ class StreamState:
     """A stream as the packets so far have shown it."""
 
     stream: Stream
-    is_seen: bool = False
+    first: Mark | None = None
     began_with_setup: bool = False
     first_status: Mark | None = None
     last_setup: Mark | None = None
@@ -89,6 +92,18 @@ class StreamState:
     asked: deque[Asked] = field(default_factory=deque)
     response_asked: Mark | None = None
     last_response: Mark | None = None
+
+    def begin(self, packet: Packet) -> None:
+        """Note the first packet of the stream. A SETUP elsewhere than at the beginning introduces the stream to one receiver more."""
+        if self.first is None:
+            self.first = mark(packet)
+            if packet.type == FrameType.SETUP:
+                setup = SetupDecoder(packet.payload)
+                self.began_with_setup = self.stream.position(setup.active_term_id, setup.term_offset) == 0
+
+    def is_whole(self, packet: Packet) -> bool:
+        """Say whether the capture has by now shown how far each end has come: it holds the beginning, or every end has spoken."""
+        return self.began_with_setup or (self.first is not None and packet.time_ns - self.first.time_ns >= EACH_HAS_SPOKEN_NS)
 
     def path(self, packet: Packet) -> Path:
         """Return the path to a packet's destination."""
@@ -125,7 +140,7 @@ class Capture:
             return known[0] if known else None
         of_sender = [each for each in known if packet.source in each.stream.senders]
         to_sender = [each for each in known if packet.destination in each.stream.senders]
-        to_group = [each for each in known if any(control_of(path) == packet.destination for path in each.paths)]
+        to_group = [each for each in known if packet.destination in each.stream.controls]
         found = of_sender or to_sender or to_group or known
         return next((each for each in reversed(found) if each.stream.begins <= packet.number), found[0])
 

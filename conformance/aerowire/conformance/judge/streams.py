@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from aerowire.codecs.flyweights.transport import DataFlags, DataHeaderDecoder, FrameType, SetupDecoder
 from aerowire.conformance.harness.capture import Address
-from aerowire.conformance.judge.packets import Key, Packet, Stream
+from aerowire.conformance.judge.packets import Key, Packet, Stream, control_of
 from aerowire.conformance.rules import is_heartbeat, is_valid_frame, is_valid_setup
 
 # A live sender is never silent for as long: whatever has its ids afterwards may be another stream.
@@ -35,7 +35,7 @@ class _Finder:
         if not is_valid_setup(setup):
             return
         key = (setup.session_id, setup.stream_id)
-        said = Stream(key, setup.initial_term_id, setup.term_length, setup.mtu, {packet.source}, packet.number)
+        said = Stream(key, setup.initial_term_id, setup.term_length, setup.mtu, {packet.source}, begins=packet.number)
         position = said.position(setup.active_term_id, setup.term_offset)
         life = self._lives.get((key, packet.source))
         if life is None:
@@ -46,13 +46,16 @@ class _Finder:
                 known.append(said)
             else:
                 same.senders.add(packet.source)
-            self._lives[key, packet.source] = _Life(same or said, packet.time_ns, position)
+            life = self._lives[key, packet.source] = _Life(same or said, packet.time_ns, position)
+            _note_control(life.stream, packet)
             return
         is_other = _description(life.stream) != _description(said) or position < life.position
         if is_other and (life.is_ended or packet.time_ns - life.last_ns >= SILENCE_NS):
             self.streams[key].append(said)
             self._lives[key, packet.source] = _Life(said, packet.time_ns, position)
+            _note_control(said, packet)
             return
+        _note_control(life.stream, packet)
         life.last_ns = packet.time_ns
         life.position = max(life.position, position)
 
@@ -61,6 +64,7 @@ class _Finder:
         header = DataHeaderDecoder(packet.payload)
         life = self._lives.get(((header.session_id, header.stream_id), packet.source))
         if life is not None:
+            _note_control(life.stream, packet)
             life.last_ns = packet.time_ns
             life.position = max(life.position, life.stream.position(header.term_id, header.term_offset))
             life.is_ended |= is_heartbeat(packet.payload) and bool(header.flags & (DataFlags.EOS | DataFlags.REVOKED))
@@ -84,3 +88,9 @@ def find_streams(found: Iterable[Packet]) -> dict[Key, list[Stream]]:
 
 def _description(stream: Stream) -> tuple[int, int, int]:
     return stream.initial_term_id, stream.term_length, stream.mtu
+
+
+def _note_control(stream: Stream, packet: Packet) -> None:
+    control = control_of(packet.destination)
+    if control is not None:
+        stream.controls.add(control)
