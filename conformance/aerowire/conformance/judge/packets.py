@@ -59,6 +59,8 @@ class Stream:
     senders: set[Address] = field(default_factory=set)
     # Control addresses of the groups that it is sent to.
     controls: set[Address] = field(default_factory=set)
+    # Ports of destinations without a host: a driver that captures what it receives may know no more of a group.
+    unnamed: set[int] = field(default_factory=set)
     # The packet that begins it where the same sender had another stream of the same ids before.
     begins: int = 0
 

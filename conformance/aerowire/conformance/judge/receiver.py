@@ -110,7 +110,8 @@ class ReceiverRules:
         wanted = state.stream.senders | state.stream.controls
         names = ", ".join(f"{host}:{port}" for host, port in sorted(wanted))
         actual = f"{packet.destination[0]}:{packet.destination[1]}"
-        self._court.check("E12", packet.destination in wanted, [packet.number], f"to {names}", actual)
+        is_unknown = packet.is_multicast and packet.destination[1] in state.stream.unnamed
+        self._court.check("E12", is_unknown or packet.destination in wanted, [packet.number], f"to {names}", actual)
 
     # -- NAKs ---------------------------------------------------------------------------------------------------------
 

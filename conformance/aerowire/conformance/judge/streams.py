@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -94,3 +95,5 @@ def _note_control(stream: Stream, packet: Packet) -> None:
     control = control_of(packet.destination)
     if control is not None:
         stream.controls.add(control)
+    elif ipaddress.ip_address(packet.destination[0]).is_unspecified:
+        stream.unnamed.add(packet.destination[1])
