@@ -132,3 +132,20 @@ def test_group_that_the_capturing_driver_does_not_know() -> None:
         for each in capture("multicast_two_subs")
     ]
     assert [each for each in broken(sound) if each.case_id == "E12"] == []
+
+
+def test_what_the_network_lost_was_not_late() -> None:
+    datagrams = capture("unicast_simple")
+    heartbeat, status = 26, 28
+    lost = [each for place, each in enumerate(datagrams) if place not in (heartbeat, status)]
+    assert {each.case_id for each in broken(lost)} == {"L01", "A10"}
+    marked = [dataclasses.replace(each, note="dropped") if place in (heartbeat, status) else each for place, each in enumerate(datagrams)]
+    judgement = judged(marked)
+    assert judgement.court.violations == []
+    assert set(judgement.court.left) == {"L01", "A10"}
+
+
+def test_silence_is_no_loss() -> None:
+    datagrams = [dataclasses.replace(each, note="dropped") if place == 5 else each for place, each in enumerate(capture("unicast_simple"))]
+    silent = [*datagrams[:24], *later(datagrams[24:], 900)]
+    assert "L01" in {each.case_id for each in broken(silent)}

@@ -39,7 +39,8 @@ def judge_file(path: Path, ports: frozenset[int] = frozenset()) -> Judgement:
 
 def judge_datagrams(name: str, datagrams: Iterable[Datagram], ports: frozenset[int] = frozenset()) -> Judgement:
     """Judge datagrams in the order of the capture; `ports` leaves all others out."""
-    found = list(packets(datagrams, ports))
+    captured = list(datagrams)
+    found = list(packets(captured, ports))
     court = Court()
     capture = Capture(find_streams(found))
     senders, receivers = SenderRules(court), ReceiverRules(court)
@@ -51,7 +52,9 @@ def judge_datagrams(name: str, datagrams: Iterable[Datagram], ports: frozenset[i
             judged += 1
             if check_form(court, packet):
                 _take(packet, capture, senders, receivers)
+    has_losses = any(datagram.is_dropped for datagram in captured)
     for state in capture.states:
+        state.is_lossy |= has_losses
         senders.at_end(state)
     court.violations.sort(key=lambda violation: violation.packets[-1])
     return Judgement(name, judged, len(capture.states), court)

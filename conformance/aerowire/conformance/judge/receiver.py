@@ -45,7 +45,7 @@ class ReceiverRules:
         position = state.stream.position(message.consumption_term_id, message.consumption_term_offset)
         self._begin_image(receiver, state)
         self._check_consumption(packet, state, receiver, position)
-        self._check_life(packet, message, receiver)
+        self._check_life(packet, message, receiver, state)
         if state.first_status is None:
             state.first_status = mark(packet)
         receiver.last_status = mark(packet)
@@ -89,12 +89,10 @@ class ReceiverRules:
             packets = [receiver.last_status.number, packet.number]
             self._court.check("B17", position >= receiver.consumption, packets, f"consumption from {receiver.consumption}", f"{position}")
 
-    def _check_life(self, packet: Packet, message: StatusMessageDecoder, receiver: Receiver) -> None:
+    def _check_life(self, packet: Packet, message: StatusMessageDecoder, receiver: Receiver, state: StreamState) -> None:
         before = receiver.last_status
         if before is not None:
-            gap = ms_between(before, packet)
-            packets = [before.number, packet.number]
-            self._court.check("A10", gap <= STATUS_MS + LATE_MS, packets, "a status message every 200 ms", f"{gap:.1f} ms")
+            state.check_gap(self._court, "A10", before, packet, STATUS_MS, LATE_MS, "a status message every 200 ms")
         is_end = bool(message.flags & SmFlags.EOS)
         if receiver.end_announced is not None:
             packets = [receiver.end_announced.number, packet.number]
@@ -133,6 +131,7 @@ class ReceiverRules:
         if consumed:
             least = min(consumed.values())
             self._court.check("E03", position >= least, [packet.number], f"bytes not consumed, from {least}", f"{position} to {end}")
+        state.is_lossy = True
         state.asked.append(Asked(packet.number, position, end))
 
     # -- the rest -----------------------------------------------------------------------------------------------------
@@ -144,9 +143,7 @@ class ReceiverRules:
         self._begin_image(receiver, state)
         before = receiver.last_error
         if before is not None:
-            gap = ms_between(before, packet)
-            packets = [before.number, packet.number]
-            self._court.check("Q01", gap <= STATUS_MS + LATE_MS, packets, "an ERR every 200 ms", f"{gap:.1f} ms")
+            state.check_gap(self._court, "Q01", before, packet, STATUS_MS, LATE_MS, "an ERR every 200 ms")
         receiver.last_error = mark(packet)
 
     def on_rttm(self, packet: Packet, capture: Capture, state: StreamState) -> None:

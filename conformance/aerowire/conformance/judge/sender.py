@@ -56,7 +56,7 @@ class SenderRules:
         packets = [before.number, packet.number]
         self._court.check("B08", gap >= SETUP_MS - EARLY_MS, packets, "SETUPs 100 ms apart", f"{gap:.1f} ms")
         if state.first_status is None:
-            self._court.check("B01", gap <= SETUP_MS + LATE_MS, packets, "a SETUP every 100 ms", f"{gap:.1f} ms")
+            state.check_gap(self._court, "B01", before, packet, SETUP_MS, LATE_MS, "a SETUP every 100 ms")
 
     # -- data ---------------------------------------------------------------------------------------------------------
 
@@ -101,7 +101,7 @@ class SenderRules:
         fresh = [frame for frame in frames if path.sent_end is None or frame.position >= path.sent_end]
         self._check_limit(packet, state, fresh)
         self._check_fragments(packet, path, fresh)
-        self._check_pause(packet, path)
+        self._check_pause(packet, state, path)
         end = frames[-1].end
         if state.end_position is not None and state.end_mark is not None:
             packets = [state.end_mark.number, packet.number]
@@ -146,13 +146,10 @@ class SenderRules:
                 path.is_within_message = not frame.flags & DataFlags.END
             path.sent_end = frame.end
 
-    def _check_pause(self, packet: Packet, path: Path) -> None:
+    def _check_pause(self, packet: Packet, state: StreamState, path: Path) -> None:
         before = path.last_sending
         if before is not None:
-            gap = ms_between(before, packet)
-            self._court.check(
-                "L01", gap <= HEARTBEAT_MS + LATE_MS, [before.number, packet.number], "a heartbeat within 100 ms", f"{gap:.1f} ms"
-            )
+            state.check_gap(self._court, "L01", before, packet, HEARTBEAT_MS, LATE_MS, "a heartbeat within 100 ms")
         path.last_sending = mark(packet)
 
     def _on_resent(self, packet: Packet, state: StreamState, path: Path, start: int, end: int) -> None:
@@ -174,6 +171,7 @@ class SenderRules:
 
     def at_end(self, state: StreamState) -> None:
         """The capture is over: where the network kept the order, what came twice was sent twice."""
+        state.judge_late(self._court)
         for path in state.paths.values():
             if path.is_disordered:
                 self._court.leave("F01", f"the network to {path.destination[0]}:{path.destination[1]} changes the order of datagrams")
@@ -199,7 +197,7 @@ class SenderRules:
             gap = ms_between(before, packet)
             packets = [before.number, packet.number]
             is_end = bool(header.flags & (DataFlags.EOS | DataFlags.REVOKED))
-            self._court.check("L01", gap <= HEARTBEAT_MS + LATE_MS, packets, "a heartbeat within 100 ms", f"{gap:.1f} ms")
+            state.check_gap(self._court, "L01", before, packet, HEARTBEAT_MS, LATE_MS, "a heartbeat within 100 ms")
             self._court.check("L01", is_end or gap >= HEARTBEAT_MS - EARLY_MS, packets, "no heartbeat before 100 ms", f"{gap:.1f} ms")
         path.last_sending = mark(packet)
         if not is_there:

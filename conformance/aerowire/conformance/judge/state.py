@@ -8,12 +8,22 @@ from typing import NamedTuple
 
 from aerowire.codecs.flyweights.transport import FrameType, SetupDecoder
 from aerowire.conformance.harness.capture import Address
+from aerowire.conformance.judge.court import Court
 from aerowire.conformance.judge.packets import Key, Packet, Stream
 
 # Receivers repeat their status messages, and senders where they are, within this time.
 EACH_HAS_SPOKEN_NS = 300_000_000
+# As many in a row a bad network loses.
+LOST_MAX = 4
 # Arguments of Court.check.
 Check = tuple[str, bool, list[int], str, str]
+
+
+class Late(NamedTuple):
+    """What came later than a rule allows, and how many times later than it is repeated."""
+
+    check: Check
+    times: float
 
 
 class Mark(NamedTuple):
@@ -90,6 +100,9 @@ class StreamState:
     # Receivers' consumption by where they send from: a NAK does not say whose it is.
     consumed: dict[Address, dict[int, int]] = field(default_factory=dict)
     asked: deque[Asked] = field(default_factory=deque)
+    # Whether the network is known to lose datagrams of the stream, and what came late, to be judged when that is known.
+    is_lossy: bool = False
+    late: list[Late] = field(default_factory=list)
     response_asked: Mark | None = None
     last_response: Mark | None = None
 
@@ -100,6 +113,23 @@ class StreamState:
             if packet.type == FrameType.SETUP:
                 setup = SetupDecoder(packet.payload)
                 self.began_with_setup = self.stream.position(setup.active_term_id, setup.term_offset) == 0
+
+    def check_gap(self, court: Court, case_id: str, before: Mark, packet: Packet, every_ms: float, late_ms: float, expected: str) -> None:
+        """Check that something that is repeated came in time; what did not is judged at the end."""
+        gap = ms_between(before, packet)
+        check = (case_id, gap <= every_ms + late_ms, [before.number, packet.number], expected, f"{gap:.1f} ms")
+        if check[1]:
+            court.check(*check)
+        else:
+            self.late.append(Late(check, (gap - late_ms) / every_ms))
+
+    def judge_late(self, court: Court) -> None:
+        """The capture is over: a network that loses datagrams may have lost a few of those that did not come in time."""
+        for check, times in self.late:
+            if self.is_lossy and times <= LOST_MAX + 1:
+                court.leave(check[0], "the network loses datagrams, such as those that did not come in time may have been")
+            else:
+                court.check(*check)
 
     def is_whole(self, packet: Packet) -> bool:
         """Say whether the capture has by now shown how far each end has come: it holds the beginning, or every end has spoken."""
