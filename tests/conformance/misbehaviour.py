@@ -276,6 +276,11 @@ def to_one(match: Match) -> Hook:
     return hook
 
 
+def elsewhere(type_id: int, body: bytes) -> bytes:
+    """Listen at another address than a destination of a subscription says."""
+    return body.replace(b"127.0.0.1", b"127.0.0.2") if type_id == CommandType.ADD_RCV_DESTINATION else body
+
+
 def announce_to_one() -> Announce:
     """Announce every image to the first of its subscriptions only."""
     first: dict[int, int] = {}

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from aerowire.conformance.harness.capture import CaptureError, parse_packet, read_datagrams
+from aerowire.conformance.replay import places_of
 from aerowire.conformance.streams import find_streams, join_messages
 
 CAPTURES = Path(__file__).parents[1] / "data" / "captures"
@@ -168,3 +169,11 @@ def test_destinations_of_a_stream_are_all_found() -> None:
     assert [[port for _, port in stream.destinations] for stream in found["mdc_manual"]] == [[40162, 40161]]
     assert [[port for _, port in stream.destinations] for stream in found["mds_manual"]] == [[40165], [40166]]
     assert [stream.is_multicast for streams in found.values() for stream in streams] == [False, False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("name", "places"), [("mds_manual", [2, 2]), ("mdc_manual", [0]), ("unicast_simple", [1]), ("response_channel", [1, 1])]
+)
+def test_sessions_of_a_stream_at_several_places_have_a_subscriber_of_many_sources(name: str, places: list[int]) -> None:
+    streams, _ = find_streams(read_datagrams(CAPTURES / f"{name}.pcap"))
+    assert [len(places_of(streams, stream.stream_id)) for stream in streams] == places

@@ -10,12 +10,13 @@ from aerowire.codecs.flyweights.transport import TERM_LENGTH_MIN
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.conformance.cases.group_u import carries_groups
 from aerowire.conformance.catalogue import all_cases
-from aerowire.conformance.fuzz import fuzz
+from aerowire.conformance.fuzz import FuzzOutcome, fuzz
 from aerowire.conformance.harness.wire import confirms_departures
 from aerowire.conformance.impairment import Impairment
 from aerowire.conformance.model import Case, Verdict
 from aerowire.conformance.peers.base import Peer
 from aerowire.conformance.replay import replay_file
+from aerowire.conformance.replay_outcome import ReplayOutcome
 from aerowire.conformance.rules import is_valid_data, is_valid_frame
 from tests.conformance.breaking import check_finding, check_found, check_swallowed, is_stimulus
 from tests.conformance.faults import FAULTS
@@ -24,6 +25,7 @@ from tests.conformance.misbehaviour import (
     HALF_TERM,
     announce_to_one,
     doubled,
+    elsewhere,
     flipped,
     frozen,
     is_data,
@@ -97,6 +99,7 @@ def test_replay_finds_a_driver_that_breaks_the_stream(driver: Peer, fault: Fault
             "truncate=0.3",
         ),
         (Fault("replay", "forgets a subscriber", "", "no image within", announces=announce_to_one()), "multicast_two_subs", ""),
+        (Fault("replay", "listens elsewhere", "", "no image within", asks=elsewhere), "mds_manual", ""),
         (Fault("replay", "forgets a destination", "", "delivery stopped at position 0", hears=every_other(is_data)), "mdc_manual", ""),
         (Fault("replay", "loses what came", "", "where 0 was due", hears=drop(is_first_frame)), "unreliable_gap_fill", ""),
     ],
@@ -164,8 +167,9 @@ def test_fuzz_finds_a_driver_that_breaks_a_rule(driver: Peer, fault: Fault, seed
 @pytest.mark.skipif(not confirms_departures(), reason="this kernel does not confirm departures")
 def test_swallowed_replay_and_fuzz_are_inconclusive(driver: Peer, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     swallow(monkeypatch, lambda _: True)
-    outcomes = replay_file(driver, CAPTURE), fuzz(driver, count=100, seed=seed)
-    assert [outcome.verdict for outcome in outcomes] == [Verdict.INCONCLUSIVE] * 2
+    replays = [replay_file(driver, CAPTURE, role=role) for role in ("sender", "receiver")]
+    outcomes: list[ReplayOutcome | FuzzOutcome] = [*replays, fuzz(driver, count=100, seed=seed)]
+    assert [outcome.verdict for outcome in outcomes] == [Verdict.INCONCLUSIVE] * 3
     assert not any(outcome.is_pass for outcome in outcomes)
 
 

@@ -5,19 +5,20 @@ The oracle is the stream's content: every frame or message of the capture, once,
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 
 from aerowire.conformance.errors import ConformanceError
 from aerowire.conformance.harness.bench import Bench
-from aerowire.conformance.harness.capture import read_datagrams
+from aerowire.conformance.harness.capture import Address, read_datagrams
 from aerowire.conformance.impairment import Impairment
 from aerowire.conformance.model import Deviation, NotSent
 from aerowire.conformance.peers.base import Peer
 from aerowire.conformance.replay_outcome import Progress, ReplayOutcome, StreamOutcome
 from aerowire.conformance.replay_receiver import ReceiverReplay
 from aerowire.conformance.replay_sender import SenderReplay
-from aerowire.conformance.streams import find_streams
+from aerowire.conformance.streams import CapturedStream, find_streams
 
 
 class ReplayError(ConformanceError):
@@ -55,7 +56,14 @@ def replay_file(
                 else:
                     is_cut = limit is not None
                     replay = SenderReplay(
-                        bench, stream, played, impairment=outcome.impairment, is_cut=is_cut, is_paced=is_paced, progress=progress
+                        bench,
+                        stream,
+                        played,
+                        impairment=outcome.impairment,
+                        sources=places_of(streams, stream.stream_id),
+                        is_cut=is_cut,
+                        is_paced=is_paced,
+                        progress=progress,
                     )
                 replay.run()
         except NotSent as deviation:
@@ -65,3 +73,8 @@ def replay_file(
     if progress is not None:
         progress("")
     return outcome
+
+
+def places_of(streams: Sequence[CapturedStream], stream_id: int) -> list[Address]:
+    """Return where the sessions of a stream to a single place each went: with more places than one, its subscriber had many sources."""
+    return list(dict.fromkeys(stream.destination for stream in streams if stream.stream_id == stream_id and len(stream.destinations) == 1))

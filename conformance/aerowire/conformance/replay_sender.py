@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Sequence
 
 from aerowire.codecs.flyweights.transport import (
     DataFlags,
@@ -67,6 +68,7 @@ class SenderReplay:
         outcome: StreamOutcome,
         *,
         impairment: Impairment,
+        sources: Sequence[Address] = (),
         is_cut: bool = False,
         is_paced: bool = False,
         progress: Progress | None = None,
@@ -89,7 +91,7 @@ class SenderReplay:
         self._wire = bench.wire(stream.host)
         self._known = KnownStream(stream.session_id, stream.stream_id, stream.initial_term_id, stream.term_length)
         self._is_old = is_older(bench.peer.release, TWO_LAYERS_SINCE)
-        self._legs = self._join_group() if stream.is_multicast else [self._subscribe(number) for number in range(len(stream.destinations))]
+        self._legs = self._make_legs(sources)
         self._listeners = [listener for leg in self._legs for listener in leg.listeners]
         outcome.receivers = len(self._listeners)
         outcome.frames_expected = len(self._expected) * outcome.receivers
@@ -139,8 +141,21 @@ class SenderReplay:
 
     # -- receivers --------------------------------------------------------------------------------------------------
 
-    def _subscribe(self, number: int) -> Leg:
-        subscription = self._bench.subscribe(self._params, host=self._wire.host, stream_id=self._stream.stream_id)
+    def _make_legs(self, sources: Sequence[Address]) -> list[Leg]:
+        """Subscribe as the captured receivers did: to a group, at several places at once, or once for each destination."""
+        stream = self._stream
+        if stream.is_multicast:
+            return self._join_group()
+        host, stream_id = self._wire.host, stream.stream_id
+        if stream.destination in sources and len(sources) > 1:
+            places = self._bench.subscribe_to_many(len(sources), self._params, host=host, stream_id=stream_id)
+            return [self._make_leg(0, places[sources.index(stream.destination)])]
+        return [
+            self._make_leg(number, self._bench.subscribe(self._params, host=host, stream_id=stream_id))
+            for number in range(len(stream.destinations))
+        ]
+
+    def _make_leg(self, number: int, subscription: Subscription) -> Leg:
         leg = Leg(subscription.address, self._wire, self._impairment, self._name(number))
         leg.listeners.append(self._listen(leg, subscription))
         return leg

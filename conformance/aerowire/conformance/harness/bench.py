@@ -130,6 +130,17 @@ class Bench:
         registration_id = self.client.add_subscription(channel, stream_id)
         return Subscription(registration_id, group, port, stream_id, channel, interface=host), control
 
+    def subscribe_to_many(self, count: int, params: str = "", *, host: str = LOOPBACK, stream_id: int | None = None) -> list[Subscription]:
+        """Subscribe at many destinations and wait until the driver listens at each; return the one subscription by its destinations."""
+        stream_id = self.new_id() if stream_id is None else stream_id
+        channel = "aeron:udp?control-mode=manual" + (f"|{params}" if params else "")
+        registration_id = self.client.add_subscription(channel, stream_id)
+        found = [Subscription(registration_id, host, free_port(host), stream_id, channel) for _ in range(count)]
+        for subscription in found:
+            self.client.add_receive_destination(registration_id, f"aeron:udp?endpoint={authority(*subscription.address)}")
+            self._await_interest(subscription, None)
+        return found
+
     def _await_interest(self, subscription: Subscription, session_id: int | None) -> None:
         """Wait until the driver's receiver knows of a subscription that its conductor has already confirmed.
 
