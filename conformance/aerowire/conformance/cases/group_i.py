@@ -28,6 +28,7 @@ PART = 0.45
 QUICK_FILLS, QUIET_MIN = 10, 6
 # When they are filled: most waits are longer, and a receiver that does not wait has reported by then.
 FILL_PART = 0.4
+HOPS = 4
 # A network for documentation: no machine has an address there.
 STRANGE_NETWORK = "203.0.113.0/24"
 
@@ -236,6 +237,21 @@ def i08(bench: Bench) -> None:
 
 
 @case(
+    "I09",
+    requirement="The ttl of a channel to a group stands in the SETUP and in the IP header.",
+    source="Aeron: UdpChannelTransport.openDatagramChannel (IP_MULTICAST_TTL); SetupFlyweight.ttl",
+    stimulus="a publication to a group with ttl=4",
+    expected="a SETUP with ttl 4, in a datagram whose time to live is 4",
+)
+def i09(bench: Bench) -> None:
+    """The time to live."""
+    sink = bench.publish_to_group(f"ttl={HOPS}")
+    setup = sink.wire.expect(frames.is_setup, "a SETUP", within_ms=CONDUCTOR_MS)
+    check_equal("ttl in the SETUP", setup.first.ttl, HOPS)
+    check_equal("time to live of the datagram", setup.hops, HOPS)
+
+
+@case(
     "I10",
     requirement="An interface given as address and prefix is the one whose address lies there; without one the channel is refused.",
     source="Aeron: InterfaceSearchAddress.resolveInterface; NetworkUtil.filterBySubnet",
@@ -321,4 +337,4 @@ def i13(bench: Bench) -> None:
         check_intervals("status messages of a stream", intervals_ms(own), at_least=3, low=period_ms - REACTION_MS, high=high)
 
 
-CASES: tuple[Case, ...] = (i01, i02, i03, i04, i05, i06, i07, i08, i10, i11, i12, i13)
+CASES: tuple[Case, ...] = (i01, i02, i03, i04, i05, i06, i07, i08, i09, i10, i11, i12, i13)

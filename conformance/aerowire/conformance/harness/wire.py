@@ -10,6 +10,7 @@ import functools
 import select
 import socket
 import struct
+import sys
 import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
@@ -26,6 +27,8 @@ TIMESPEC = struct.Struct("@qq")
 SO_TIMESTAMPING = 37
 DEPARTURE_STAMPS = 1 << 1 | 1 << 4 | 1 << 11
 DEPARTURE_TIMEOUT_S = 0.1
+# Linux: the kernel tells the time to live of each datagram.
+IP_RECVTTL = 12
 # Room for both kinds of stamp and the error queue's record.
 ANCILLARY_MAX = 256
 LOOPBACK_INTERFACE = "lo"
@@ -42,11 +45,15 @@ Match = Callable[["Packet"], bool]
 
 
 class Arrival:
-    """One received datagram. `time_ns` is on the monotonic clock; `frames` parses on first use."""
+    """One received datagram. `time_ns` is on the monotonic clock; `hops` is the IP header's time to live, -1 where nobody tells.
 
-    __slots__ = ("_frames", "payload", "source", "time_ns")
+    `frames` parses on first use.
+    """
 
-    def __init__(self, time_ns: int, source: Address, payload: bytes) -> None:
+    __slots__ = ("_frames", "hops", "payload", "source", "time_ns")
+
+    def __init__(self, time_ns: int, source: Address, payload: bytes, hops: int = -1) -> None:
+        self.hops = hops
         self.time_ns = time_ns
         self.source = source
         self.payload = payload
@@ -100,6 +107,9 @@ class Wire:
             self._socket.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
         except OSError:
             self._is_stamped = False
+        if self._socket.family == socket.AF_INET:
+            with contextlib.suppress(OSError):
+                self._socket.setsockopt(socket.IPPROTO_IP, IP_RECVTTL, 1)
         send_multicast_from(self._socket, interface or host)
         if interface:
             # A driver's endpoint of the group shares the port.
@@ -171,7 +181,7 @@ class Wire:
                 return count
             except ConnectionRefusedError:
                 continue
-            self.arrivals.append(Arrival(self._arrival_time(ancillary), source[:2], payload))
+            self.arrivals.append(Arrival(self._arrival_time(ancillary), source[:2], payload, hops_of(ancillary)))
             count += 1
 
     def wait(self, until_ns: int) -> bool:
@@ -245,6 +255,14 @@ class Wire:
                     age: int = time.time_ns() - (seconds * 1_000_000_000 + nanos)
                     return now - max(0, min(age, 5_000_000_000))
         return now
+
+
+def hops_of(ancillary: Iterable[tuple[int, int, bytes]]) -> int:
+    """Return the time to live that the kernel tells of a datagram, -1 when it tells none."""
+    for level, kind, data in ancillary:
+        if level == socket.IPPROTO_IP and kind == socket.IP_TTL:
+            return int.from_bytes(data, sys.byteorder)
+    return -1
 
 
 def authority(host: str, port: int) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from aerowire.codecs.flyweights.transport import DataHeaderDecoder, FrameHeaderDecoder, FrameType
+from aerowire.codecs.flyweights.transport import DataHeaderDecoder, FrameHeaderDecoder
 from aerowire.conformance.harness.capture import Address, Datagram
 from aerowire.conformance.harness.log import wrap_i32
 from aerowire.conformance.harness.ring import align
