@@ -188,6 +188,14 @@ class Client:
         body = commands.RemoveSubscriptionEncoder.encode(client_id=self.id, correlation_id=correlation_id, registration_id=registration_id)
         self._command(CommandType.REMOVE_SUBSCRIPTION, correlation_id, body, "removal of the subscription")
 
+    def reject_image(self, image_id: int, position: int, reason: str) -> None:
+        """Reject an image, named by its correlation id."""
+        correlation_id = self._ring.next_correlation_id()
+        body = commands.RejectImageEncoder.encode(
+            client_id=self.id, correlation_id=correlation_id, image_correlation_id=image_id, position=position, reason=reason
+        )
+        self._command(CommandType.REJECT_IMAGE, correlation_id, body, "rejection of the image")
+
     def add_destination(self, publication: Publication, channel: str) -> int:
         """Let a publication send to one place more; return the destination's registration id."""
         return self._destination(CommandType.ADD_DESTINATION, publication.registration_id, channel)
