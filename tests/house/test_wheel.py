@@ -36,7 +36,7 @@ def test_wheel_carries_every_extension_once(contents: set[str]) -> None:
     assert {name for name in contents if name.endswith(".so")} == extensions
 
 
-@pytest.mark.parametrize("suffix", [".py", ".pxd", ".pyi", ".lua", "py.typed"])
+@pytest.mark.parametrize("suffix", [".py", ".pxd", ".pyi", ".lua", ".tsv", "py.typed"])
 def test_wheel_carries(contents: set[str], suffix: str) -> None:
     assert names(suffix) <= contents
 
