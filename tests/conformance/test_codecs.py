@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from aerowire.codecs.flyweights import commands, transport
 from aerowire.conformance.codecs import TARGETS, check, load_vectors
+from aerowire.conformance.main import main
 
 # Without vectors so far.
 WITHOUT = {"PublicationErrorFrame", "Resolution"}
@@ -53,6 +55,7 @@ def test_a_wrong_byte_outside_the_values_is_found(target: str) -> None:
         ("Nak\t{}", "line 1: expected struct, values and bytes"),
         ("Nak\t[]\t00", "line 1: expected a JSON object"),
         ("Nack\t{}\t00", "line 1: no generated struct is called 'Nack'"),
+        ('Nak\t{"length": {}}\t00', "line 1: 'hex'"),
         ("# made by hand\nNak\t{}\t0", "line 2: non-hexadecimal|line 2: fromhex"),
     ],
 )
@@ -61,3 +64,47 @@ def test_a_damaged_file_is_refused(tmp_path: Path, text: str, complaint: str) ->
     path.write_text(text)
     with pytest.raises(ValueError, match=complaint):
         load_vectors(path)
+
+
+def test_command_prints_a_row_for_every_struct(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["codecs"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["struct", *TARGETS]
+    rows = {row.split()[0]: row.split()[1:] for row in lines[1:-1]}
+    assert rows["Nak"] == ["pass", "pass", "pass"]
+    assert rows["AddCounter"] == ["pass", "pass", "-"]
+    assert set(rows) == {vector.struct for vector in load_vectors()}
+    assert lines[-1] == f"{len(load_vectors())} vectors, 0 failures"
+
+
+def test_command_names_the_field_of_a_wrong_vector(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "wrong.tsv"
+    path.write_text('# wrong on purpose\nOperationSuccess\t{"correlation_id": 7}\t0800000000000000\n')
+    assert main(["codecs", "--vectors", str(path)]) == 1
+    out = capsys.readouterr().out
+    assert "OperationSuccess  FAIL        FAIL        -\n" in out
+    assert "line 2, OperationSuccess, flyweights: correlation_id: expected 7, read 8\n" in out
+    assert main(["codecs", "--vectors", str(path), "--json"]) == 1
+    document = json.loads(capsys.readouterr().out)
+    assert [(one["target"], one["line"]) for one in document["failures"]] == [("flyweights", 2), ("dtypes", 2)]
+    assert document["checked"] == {"OperationSuccess": {"flyweights": 1, "dtypes": 1, "scapy": 0}}
+
+
+@pytest.mark.parametrize("text", [None, "nonsense"])
+def test_command_refuses_what_it_cannot_read(tmp_path: Path, text: str | None, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "vectors.tsv"
+    if text is not None:
+        path.write_text(text)
+    assert main(["codecs", "--vectors", str(path)]) == 2
+    assert "vectors.tsv" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("values", "data"),
+    [('{"correlation_id": 7}', "07"), ('{"correlation_id": 9223372036854775808}', "0" * 16), ('{"correlation_id": "a"}', "0" * 16)],
+)
+def test_command_counts_a_vector_that_no_codec_takes(tmp_path: Path, values: str, data: str, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "short.tsv"
+    path.write_text(f"OperationSuccess\t{values}\t{data}\n")
+    assert main(["codecs", "--vectors", str(path)]) == 1
+    assert "OperationSuccess  FAIL        FAIL        -\n" in capsys.readouterr().out

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import json
 import re
+import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.resources import files
@@ -41,7 +42,7 @@ def load_vectors(path: Path | None = None) -> list[Vector]:
         if line and not line.startswith("#"):
             try:
                 found.append(parse(number, line))
-            except ValueError as error:
+            except (ValueError, KeyError, TypeError) as error:
                 raise ValueError(f"{source.name}, line {number}: {error}") from error
     if not found:
         raise ValueError(f"{source.name}: no vectors")
@@ -60,12 +61,12 @@ def parse(number: int, line: str) -> Vector:
     return Vector(number, columns[0], numbers, bytes.fromhex(columns[2]))
 
 
-def generated(struct: str, kind: str) -> Any:
+def generated(name: str, kind: str) -> Any:
     """Return the flyweight of a struct, `kind` being Decoder or Encoder."""
     for package in PACKAGES:
-        if found := getattr(importlib.import_module(f"aerowire.codecs.flyweights.{package}"), f"{struct}{kind}", None):
+        if found := getattr(importlib.import_module(f"aerowire.codecs.flyweights.{package}"), f"{name}{kind}", None):
             return found
-    raise ValueError(f"no generated struct is called {struct!r}")
+    raise ValueError(f"no generated struct is called {name!r}")
 
 
 def check_flyweights(vector: Vector) -> Iterator[str]:
@@ -129,7 +130,7 @@ def check(vector: Vector, target: str) -> str | None:
     try:
         problems = TARGETS[target](vector)
         return None if problems is None else next(problems, "")
-    except (ValueError, TypeError, AttributeError, IndexError) as error:
+    except (ValueError, TypeError, AttributeError, IndexError, OverflowError, struct.error) as error:
         return f"{type(error).__name__}: {error}"
 
 

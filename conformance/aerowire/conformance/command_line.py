@@ -11,6 +11,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from aerowire.conformance import codecs_command
 from aerowire.conformance.errors import ConformanceError
 from aerowire.conformance.judge import command as judge
 from aerowire.conformance.model import Verdict
@@ -190,6 +191,7 @@ def parser() -> argparse.ArgumentParser:
     replay.set_defaults(run=replay_capture)
 
     judge.add_parser(commands)
+    codecs_command.add_parser(commands)
 
     fuzz = add(
         "fuzz",
