@@ -149,3 +149,18 @@ def test_silence_is_no_loss() -> None:
     datagrams = [dataclasses.replace(each, note="dropped") if place == 5 else each for place, each in enumerate(capture("unicast_simple"))]
     silent = [*datagrams[:24], *later(datagrams[24:], 900)]
     assert "L01" in {each.case_id for each in broken(silent)}
+
+
+def test_receiver_that_ended_asks_and_begins_again() -> None:
+    datagrams = capture("unicast_simple")
+    setup, status = datagrams[0], datagrams[25]
+    at = datagrams[28].time_ns
+    request = edited(status.payload, flags=SmFlags.SEND_SETUP, consumption_term_id=0, consumption_term_offset=0, receiver_window=0)
+    ended = [each for each in datagrams[:30] if type_of(each.payload) != FrameType.SM] + [
+        dataclasses.replace(status, time_ns=datagrams[1].time_ns),
+        dataclasses.replace(status, time_ns=datagrams[1].time_ns + 1, payload=edited(status.payload, flags=SmFlags.EOS)),
+        dataclasses.replace(status, time_ns=at, payload=request),
+        dataclasses.replace(setup, time_ns=at + 1, payload=edited(setup.payload, term_offset=1280)),
+        dataclasses.replace(status, time_ns=at + 2),
+    ]
+    assert broken(sorted(ended, key=lambda each: each.time_ns)) == []

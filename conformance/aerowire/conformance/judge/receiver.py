@@ -73,8 +73,7 @@ class ReceiverRules:
                 "A02", gap >= REQUEST_MS - EARLY_MS, [before.number, packet.number], "no second request within a second", f"{gap:.1f} ms"
             )
         receiver.last_request = mark(packet)
-        receiver.last_status = None  # a new image begins
-        receiver.consumption = None
+        receiver.last_status = receiver.last_error = receiver.end_announced = receiver.consumption = None  # a new image begins
 
     def _begin_image(self, receiver: Receiver, state: StreamState) -> None:
         """Forget what went before the last SETUP: only a SETUP brings a receiver that left its image back, and nobody says that it left."""
