@@ -164,3 +164,26 @@ def test_receiver_that_ended_asks_and_begins_again() -> None:
         dataclasses.replace(status, time_ns=at + 2),
     ]
     assert broken(sorted(ended, key=lambda each: each.time_ns)) == []
+
+
+def test_datagram_that_was_held_back_does_not_make_the_next_come_too_soon() -> None:
+    datagrams = capture("unicast_simple")
+
+    def held_back(place: int, ms: float) -> list[Datagram]:
+        found = list(datagrams)
+        found[place] = dataclasses.replace(found[place], time_ns=found[place].time_ns + int(ms * MS))
+        return sorted(found, key=lambda each: each.time_ns)
+
+    data, heartbeat = 23, 26
+    assert "L01" not in {each.case_id for each in broken(held_back(data, 50))}
+    assert broken(held_back(heartbeat, 50)) == []
+    setups = capture("unicast_publisher_first")
+    setups[2] = dataclasses.replace(setups[2], time_ns=setups[2].time_ns + 50 * MS)
+    assert [each for each in broken(setups) if each.case_id == "B08"] == []
+
+
+def test_heartbeats_that_always_come_too_soon_are_told() -> None:
+    datagrams = capture("unicast_simple")
+    first = datagrams[24].time_ns
+    hurried = [*datagrams[:24], *(dataclasses.replace(each, time_ns=first + (each.time_ns - first) // 2) for each in datagrams[24:30])]
+    assert "L01" in {each.case_id for each in broken(hurried)}

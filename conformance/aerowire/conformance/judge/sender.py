@@ -42,19 +42,20 @@ class SenderRules:
             self._court.check("B03", bool(setup.flags & SetupFlags.GROUP), [packet.number], "the group flag", f"0x{setup.flags:02x}")
         path = state.path(packet)
         self._check_times(packet, state, path)
-        path.last_setup = state.last_setup = mark(packet)
+        path.setups.on_due(packet, SETUP_MS)
+        state.last_setup = mark(packet)
         if setup.flags & SetupFlags.SEND_RESPONSE:
             state.response_asked = mark(packet)
         if is_sound:
             state.reach(position)
 
     def _check_times(self, packet: Packet, state: StreamState, path: Path) -> None:
-        before = path.last_setup
+        before = path.setups.last
         if before is None:
             return
         gap = ms_between(before, packet)
         packets = [before.number, packet.number]
-        self._court.check("B08", gap >= SETUP_MS - EARLY_MS, packets, "SETUPs 100 ms apart", f"{gap:.1f} ms")
+        self._court.check("B08", path.setups.after(packet) >= SETUP_MS - EARLY_MS, packets, "SETUPs 100 ms apart", f"{gap:.1f} ms")
         if state.first_status is None:
             state.check_gap(self._court, "B01", before, packet, SETUP_MS, LATE_MS, "a SETUP every 100 ms")
 
@@ -147,10 +148,10 @@ class SenderRules:
             path.sent_end = frame.end
 
     def _check_pause(self, packet: Packet, state: StreamState, path: Path) -> None:
-        before = path.last_sending
+        before = path.sendings.last
         if before is not None:
             state.check_gap(self._court, "L01", before, packet, HEARTBEAT_MS, LATE_MS, "a heartbeat within 100 ms")
-        path.last_sending = mark(packet)
+        path.sendings.on_other(packet)
 
     def _on_resent(self, packet: Packet, state: StreamState, path: Path, start: int, end: int) -> None:
         """Bytes that were sent before: somebody asked, as often as they came, and not within the linger."""
@@ -192,14 +193,15 @@ class SenderRules:
         at = path.sent_end
         is_there = position >= 0 and (at is None or position >= at)
         self._court.check("L02", is_there, [packet.number], f"a heartbeat at {at}", f"at {position}")
-        before = path.last_sending
+        before = path.sendings.last
         if before is not None:
             gap = ms_between(before, packet)
             packets = [before.number, packet.number]
             is_end = bool(header.flags & (DataFlags.EOS | DataFlags.REVOKED))
             state.check_gap(self._court, "L01", before, packet, HEARTBEAT_MS, LATE_MS, "a heartbeat within 100 ms")
-            self._court.check("L01", is_end or gap >= HEARTBEAT_MS - EARLY_MS, packets, "no heartbeat before 100 ms", f"{gap:.1f} ms")
-        path.last_sending = mark(packet)
+            is_early = not is_end and path.sendings.after(packet) < HEARTBEAT_MS - EARLY_MS
+            self._court.check("L01", not is_early, packets, "no heartbeat before 100 ms", f"{gap:.1f} ms")
+        path.sendings.on_due(packet, HEARTBEAT_MS)
         if not is_there:
             return
         self._check_end(packet, state, header.flags, position)

@@ -51,13 +51,41 @@ class Resent(NamedTuple):
 
 
 @dataclass(slots=True)
+class Cadence:
+    """When something that is repeated was captured, and by how much it may have been delayed until then.
+
+    Whoever captures, or the network, may hold a datagram back and not the next, which then seems to come too soon.
+    """
+
+    last: Mark | None = None
+    delay_ms: float = 0.0
+
+    def after(self, packet: Packet) -> float:
+        """Return the milliseconds from the packet before, with its delay."""
+        return 0.0 if self.last is None else ms_between(self.last, packet) + self.delay_ms
+
+    def on_due(self, packet: Packet, every_ms: float) -> None:
+        """Take in a packet that is due every so often."""
+        if self.last is not None:
+            self.delay_ms = max(0.0, self.after(packet) - every_ms)
+        self.last = mark(packet)
+
+    def on_other(self, packet: Packet) -> None:
+        """Take in a packet that may come at any time: it may have waited ever since the one before."""
+        if self.last is not None:
+            gap = ms_between(self.last, packet)
+            self.delay_ms = max(gap, self.delay_ms - gap)
+        self.last = mark(packet)
+
+
+@dataclass(slots=True)
 class Path:
     """What a sender sent to one destination. `sent_end` is the position that data, or a heartbeat, has reached."""
 
     destination: Address
     sent_end: int | None = None
-    last_setup: Mark | None = None
-    last_sending: Mark | None = None
+    setups: Cadence = field(default_factory=Cadence)
+    sendings: Cadence = field(default_factory=Cadence)
     is_within_message: bool | None = None
     # Where frames began that were seen, as far back as anybody may ask for them.
     seen: set[int] = field(default_factory=set)
