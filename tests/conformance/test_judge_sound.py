@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from aerowire.codecs.flyweights.transport import FrameType, SmFlags
+from aerowire.codecs.flyweights.transport import DataFlags, FrameType, SmFlags
 from aerowire.conformance.harness.capture import Datagram, read_datagrams
 from aerowire.conformance.judge.court import Violation
 from aerowire.conformance.judge.judgement import Judgement, judge_datagrams
-from tests.conformance.injector import edited, type_of
+from tests.conformance.injector import edited, read, type_of
+from tests.conformance.misbehaviour import is_data
 
 OF_SENDERS = (FrameType.SETUP, FrameType.DATA, FrameType.PAD)
 CAPTURES = Path(__file__).parents[1] / "data" / "captures"
@@ -187,3 +188,26 @@ def test_heartbeats_that_always_come_too_soon_are_told() -> None:
     first = datagrams[24].time_ns
     hurried = [*datagrams[:24], *(dataclasses.replace(each, time_ns=first + (each.time_ns - first) // 2) for each in datagrams[24:30])]
     assert "L01" in {each.case_id for each in broken(hurried)}
+
+
+def test_message_goes_on_where_the_capture_has_a_hole() -> None:
+    datagrams = capture("fragmented_10k")
+    place = next(place for place, each in enumerate(datagrams) if is_data(each.payload) and not read(each.payload).flags & DataFlags.BEGIN)
+    frame = read(datagrams[place + 1].payload)
+    heartbeat = edited(datagrams[place].payload[:32], frame_length=0, flags=DataFlags.UNFRAGMENTED, term_offset=frame.term_offset)
+    # A frame and more were not captured; the heartbeat behind them says how far the sender is.
+    rest = datagrams[place + 2 :]
+    message = next(index for index, each in enumerate(rest) if is_data(each.payload) and read(each.payload).flags & DataFlags.BEGIN)
+    after = edited(heartbeat, term_offset=read(rest[message].payload).term_offset)
+    datagrams[place:] = [dataclasses.replace(rest[message], payload=after, time_ns=rest[message].time_ns - 1), *rest[message:]]
+    assert [each for each in broken(datagrams) if each.case_id == "C03"] == []
+
+
+def test_padding_ends_a_message_that_its_publisher_left() -> None:
+    datagrams = capture("fragmented_10k")
+    place = next(place for place, each in enumerate(datagrams) if is_data(each.payload) and not read(each.payload).flags & DataFlags.BEGIN)
+    kept = datagrams[place]
+    datagrams[place] = dataclasses.replace(kept, payload=edited(kept.payload, type=FrameType.PAD, flags=DataFlags.UNFRAGMENTED))
+    follower = datagrams[place + 1]
+    datagrams[place + 1] = dataclasses.replace(follower, payload=edited(follower.payload, flags=DataFlags.UNFRAGMENTED))
+    assert [each for each in broken(datagrams[: place + 2]) if each.case_id == "C03"] == []

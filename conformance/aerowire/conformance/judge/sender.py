@@ -145,6 +145,8 @@ class SenderRules:
                     wanted = "a fragment that goes on" if path.is_within_message else "the beginning of a message"
                     self._court.check("C03", begins is not path.is_within_message, [packet.number], wanted, f"flags 0x{frame.flags:02x}")
                 path.is_within_message = not frame.flags & DataFlags.END
+            else:
+                path.is_within_message = None  # padding takes the place of what its publisher never finished
             path.sent_end = frame.end
 
     def _check_pause(self, packet: Packet, state: StreamState, path: Path) -> None:
@@ -205,6 +207,8 @@ class SenderRules:
         if not is_there:
             return
         self._check_end(packet, state, header.flags, position)
+        if position != path.sent_end:
+            path.is_within_message = None
         path.sent_end = position
         state.reach(position)
 
