@@ -177,3 +177,34 @@ def test_destinations_of_a_stream_are_all_found() -> None:
 def test_sessions_of_a_stream_at_several_places_have_a_subscriber_of_many_sources(name: str, places: list[int]) -> None:
     streams, _ = find_streams(read_datagrams(CAPTURES / f"{name}.pcap"))
     assert [len(places_of(streams, stream.stream_id)) for stream in streams] == places
+
+
+def whole_block(kind: int, body: bytes) -> bytes:
+    return struct.pack("<II", kind, 12 + len(body)) + body + struct.pack("<I", 12 + len(body))
+
+
+SECTION = whole_block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
+
+
+@pytest.mark.parametrize(("kind", "body", "wanted"), [(1, b"", 8), (6, bytes(4), 20), (3, b"", 4)])
+def test_block_without_its_fields_is_named(tmp_path: Path, kind: int, body: bytes, wanted: int) -> None:
+    path = tmp_path / "short.pcapng"
+    interface = b"" if kind == 1 else whole_block(1, bytes(8))
+    path.write_bytes(SECTION + interface + whole_block(kind, body))
+    with pytest.raises(CaptureError, match=f"has {len(body)} bytes of content, its type {wanted}"):
+        list(read_datagrams(path))
+
+
+def test_empty_resolution_is_the_usual_one(tmp_path: Path) -> None:
+    path = tmp_path / "odd.pcapng"
+    packet = ipv4(b"x")
+    padded = packet + bytes(-len(packet) % 4)
+    interface = struct.pack("<HHI", 101, 0, 0) + struct.pack("<HH", 9, 0)
+    path.write_bytes(
+        SECTION + whole_block(1, interface) + whole_block(6, struct.pack("<IIIII", 0, 0, 5, len(packet), len(packet)) + padded)
+    )
+    assert [datagram.time_ns for datagram in read_datagrams(path)] == [5_000]
+
+
+def test_header_shorter_than_a_header_is_no_datagram() -> None:
+    assert parse_packet(101, b"\x40" + bytes(8)) is None

@@ -26,10 +26,12 @@ PCAPNG_SECTION = 0x0A0D0D0A
 PCAPNG_INTERFACE = 1
 PCAPNG_SIMPLE_PACKET = 3
 PCAPNG_ENHANCED_PACKET = 6
+BODY_MIN = {PCAPNG_INTERFACE: 8, PCAPNG_SIMPLE_PACKET: 4, PCAPNG_ENHANCED_PACKET: 20}
 OPTION_END = 0
 OPTION_COMMENT = 1
 OPTION_IF_NAME = 2
 OPTION_IF_TSRESOL = 9
+MICROSECONDS = b"\x06"
 BLOCK_MAX = 16 * 1024 * 1024
 ETHERNET = 1
 # Link type -> bytes before the network header, and where the ether type stands in them (None: taken from the IP version).
@@ -48,6 +50,7 @@ DROPPED_MARK = "dropped"
 DROPPED_ADDRESS = bytes.fromhex("02000000000d")
 ETHER_VLAN = {0x8100, 0x88A8}
 UDP_PROTOCOL = 17
+IPV4_HEADER_MIN = 20
 
 
 class CaptureError(ConformanceError):
@@ -126,6 +129,8 @@ def _read_pcapng(data: bytes, path: Path) -> Iterator[tuple[int, int, bytes, str
         if length < 12 or length % 4 or length > BLOCK_MAX or offset + length > len(data):
             raise CaptureError(f"{path}: a block at byte {offset} declares {length} bytes, the file has {len(data) - offset}")
         body = data[offset + 8 : offset + length - 4]
+        if len(body) < BODY_MIN.get(kind, 0):
+            raise CaptureError(f"{path}: a block at byte {offset} has {len(body)} bytes of content, its type {BODY_MIN[kind]}")
         if kind == PCAPNG_INTERFACE:
             interfaces.append(_interface(order, body))
         elif kind == PCAPNG_ENHANCED_PACKET:
@@ -141,7 +146,7 @@ def _read_pcapng(data: bytes, path: Path) -> Iterator[tuple[int, int, bytes, str
 def _interface(order: str, body: bytes) -> _Interface:
     link_type = struct.unpack_from(order + "H", body)[0]
     options = _options(order, body[8:])
-    resolution = options.get(OPTION_IF_TSRESOL, [b"\x06"])[0][0]
+    resolution = (options.get(OPTION_IF_TSRESOL, [b""])[0] or MICROSECONDS)[0]
     ticks = 2 ** (resolution & 0x7F) if resolution & 0x80 else 10**resolution
     name = options.get(OPTION_IF_NAME, [b""])[0].decode("utf-8", "replace")
     return _Interface(link_type, ticks, name)
@@ -191,7 +196,7 @@ def parse_packet(link_type: int, packet: bytes) -> tuple[Address, Address, bytes
 def _parse_ipv4(network: bytes) -> tuple[Address, Address, bytes] | None:
     header = (network[0] & 0x0F) * 4
     # A fragment's offset or a more-fragments flag: the datagram is not whole.
-    if len(network) < header + 8 or network[9] != UDP_PROTOCOL or int.from_bytes(network[6:8], "big") & 0x3FFF:
+    if header < IPV4_HEADER_MIN or len(network) < header + 8 or network[9] != UDP_PROTOCOL or int.from_bytes(network[6:8], "big") & 0x3FFF:
         return None
     source = ".".join(map(str, network[12:16]))
     destination = ".".join(map(str, network[16:20]))
