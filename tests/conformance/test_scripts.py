@@ -126,6 +126,11 @@ def test_script_brings_its_own_options(driver: Peer, tmp_path: Path) -> None:
         ("subscribe\n+5ms = image now\n", "2:8", "nothing behind image"),
         ("subscribe\n+5ms = counter GOOD +1\n", "2:8", "the name of a system counter"),
         ("subscribe\n@ dance\n", "2:3", "one of offer, close, unsubscribe"),
+        ("subscribe\n> ANY\n", "2:3", "a frame that can be sent"),
+        ("subscribe\n+5ms < RAW 00\n", "2:8", "a frame that can be told by its kind"),
+        ("subscribe\n> DATA datagram=70000\n", "2:8", "datagram from 0 to 65507"),
+        ("subscribe\n> DATA flags=300\n", "2:8", "flags from 0 to 255"),
+        ("subscribe\n> DATA reserved_value=0x10000000000000000\n", "2:8", "reserved_value from"),
         ("option speed=1\nsubscribe\n", "1:8", "a name of the driver's options"),
     ],
 )
@@ -134,6 +139,26 @@ def test_what_is_no_script_is_refused_with_its_place(text: str, place: str, word
         parse_script(text, Path("my.aeron"))
     assert str(caught.value).startswith(f"my.aeron:{place}: ")
     assert words in str(caught.value)
+
+
+def test_numbers_may_begin_with_zeros_and_texts_hold_bars() -> None:
+    text = "subscribe\tsession-id=7\n> DATA position=064 flags=0x00 payload='a|b' | DATA payload=\"it's|\"\n"
+    script = parse_script(text, Path("my.aeron"))
+    assert script.params == "session-id=7"
+    first, second = script.steps[0].frames
+    assert first.fields == {"position": 64, "flags": 0, "payload": b"a|b"}
+    assert second.fields == {"payload": b"it's|"}
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [("DATA session_id=0x1ffffffff", "values that fit their fields"), ("DATA payload=x*65500", "a datagram of at most 65507 bytes")],
+)
+def test_frame_that_cannot_be_sent_is_refused_before_the_run(line: str, words: str, tmp_path: Path) -> None:
+    path = tmp_path / "big.aeron"
+    path.write_text(f"subscribe\n> {line}\n")
+    with pytest.raises(ScriptError, match=f"big.aeron:2:1: expected {words}"):
+        load(path)
 
 
 def test_command_plays_scripts_alone_or_beside_cases(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -24,6 +24,10 @@ from aerowire.conformance.errors import ConformanceError
 SCRIPT_MAX = 1 << 20
 UNITS_MS = {"us": 1e-3, "ms": 1.0, "s": 1e3}
 TIME = re.compile(r"\+(\d+(?:\.\d+)?)(us|ms|s)")
+# What UDP over IPv4 carries.
+DATAGRAM_MAX = 65_507
+# Other fields are as wide as their layers say.
+LIMITS = {"datagram": (0, DATAGRAM_MAX), "flags": (0, 0xFF)}
 NUMBER = re.compile(r"-?(?:0x[0-9a-fA-F]+|\d+)")
 HEADINGS = ("requirement", "source", "expected", "since")
 STEPS = {">": "send", "<": "expect", "!": "nothing", "=": "state", "@": "act"}
@@ -134,8 +138,8 @@ class _Line:
     def read(self) -> None:
         """Take the line in."""
         text = self._text.strip()
-        word, _, rest = text.partition(" ")
-        rest = rest.strip()
+        word, *others = text.split(maxsplit=1)
+        rest = others[0] if others else ""
         if word in HEADINGS:
             self._script.headings[word] = rest
         elif word == "option":
@@ -166,7 +170,10 @@ class _Line:
         body = rest[1:].strip()
         what = STEPS[sign]
         if sign in "><!":
-            frames = tuple(self._frame(part.strip()) for part in body.split("|")) if sign == ">" else (self._frame(body),)
+            frames = tuple(map(self._frame, _parts(body))) if sign == ">" else (self._frame(body),)
+            unfit = "ANY" if sign == ">" else "RAW"
+            if any(frame.kind == unfit for frame in frames):
+                self._fail(unfit, f"a frame that can be {'sent' if sign == '>' else 'told by its kind'}", f"`{unfit}`")
             self._add(what, within_ms, frames=frames)
             return
         words = self._words(body)
@@ -228,11 +235,28 @@ class _Line:
             return sum({int(known[part]) for part in parts})
         if not NUMBER.fullmatch(text):
             self._fail(f"{name}={text}", f"{name}=NUMBER, decimal or 0x", f"`{text}`")
-        return int(text, 0)
+        value = int(text, 16 if "x" in text else 10)
+        least, most = LIMITS.get(name, (-(1 << 63), (1 << 64) - 1))
+        if not least <= value <= most:
+            self._fail(f"{name}={text}", f"{name} from {least} to {most}", f"`{text}`")
+        return value
 
     def _fail(self, where: str, expected: str, actual: str) -> None:
         column = self._text.find(where.split("\n", maxsplit=1)[0]) + 1 if where else 1
         raise ScriptError(f"{self._script.path}:{self._number}:{max(column, 1)}: expected {expected}; got {actual}")
+
+
+def _parts(text: str) -> list[str]:
+    """Return what stands between bars, but for bars within quotes."""
+    found, quote = [""], ""
+    for character in text:
+        if character == "|" and not quote:
+            found.append("")
+            continue
+        if character in "\"'" and quote in ("", character):
+            quote = "" if quote else character
+        found[-1] += character
+    return [part.strip() for part in found]
 
 
 def _text(text: str) -> bytes:

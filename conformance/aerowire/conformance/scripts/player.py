@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import struct
 import time
 from pathlib import Path
 
+from aerowire.codecs.flyweights.transport import TERM_LENGTH_MIN
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.codecs.tables.options import OPTIONS
 from aerowire.conformance.harness.bench import CONDUCTOR_MS, TIMER_TOLERANCE_MS, Bench, Sink, Source
 from aerowire.conformance.harness.client import Image
+from aerowire.conformance.harness.frames import StreamFrames
 from aerowire.conformance.model import Case, Deviation, Finding, TimingMiss
 from aerowire.conformance.scripts.frames import matches, to_bytes
-from aerowire.conformance.scripts.language import Script, Step, read_script
+from aerowire.conformance.scripts.language import DATAGRAM_MAX, Script, ScriptError, Step, read_script
 
 GROUP = "X"
 
@@ -19,6 +22,7 @@ GROUP = "X"
 def load(path: Path) -> Case:
     """Return a script as a case, called X and its file's name. Raises ScriptError, OSError."""
     script = read_script(path)
+    _check_frames(script)
     told = "; ".join(str(frame) for step in script.steps if step.what == "send" for frame in step.frames)
     return Case(
         f"{GROUP}-{path.stem}",
@@ -30,6 +34,21 @@ def load(path: Path) -> Case:
         since=script.headings.get("since", ""),
         properties={OPTIONS[name].property: value for name, value in script.options.items()},
     )
+
+
+def _check_frames(script: Script) -> None:
+    """Raise ScriptError for a frame that has no bytes: a value is too large for its field, or there are more than a datagram holds."""
+    stream = StreamFrames(0, 0, initial_term_id=0, term_length=TERM_LENGTH_MIN)
+    for step in script.steps:
+        if step.what != "send":
+            continue
+        place = f"{script.path}:{step.line}:1"
+        try:
+            length = sum(len(to_bytes(frame, stream, 0)) for frame in step.frames)
+        except (struct.error, OverflowError, ValueError) as error:
+            raise ScriptError(f"{place}: expected values that fit their fields; got {error}") from None
+        if length > DATAGRAM_MAX:
+            raise ScriptError(f"{place}: expected a datagram of at most {DATAGRAM_MAX} bytes; got {length}")
 
 
 class Player:
