@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -13,7 +14,7 @@ import pytest
 
 from aerowire.conformance.catalogue import select
 from aerowire.conformance.model import Case, Result, Verdict
-from aerowire.conformance.parallel import run_in_parallel, tasks_of
+from aerowire.conformance.parallel import _Gathering, run_in_parallel, tasks_of
 from aerowire.conformance.peers.base import PeerError
 from aerowire.conformance.peers.drivers import AerowirePeer, CommandPeer, short_timers
 from tests.conformance.test_runner import make_case, raising
@@ -50,6 +51,16 @@ def test_process_that_ends_leaves_no_case_without_a_verdict(seed: int) -> None:
     results = run_in_parallel(Vanishing(short_timers()), select(CASES), seed=seed, jobs=2)
     assert [result.verdict for result in results] == [Verdict.INCONCLUSIVE] * len(results)
     assert {result.actual for result in results} == {"no process of the harness is left"}
+
+
+def test_process_that_ends_while_it_is_told_what_to_do_is_lost_alone() -> None:
+    ours, theirs = multiprocessing.Pipe()
+    theirs.send(("idle",))
+    theirs.close()
+    cases = select("A01,A07")
+    found = _Gathering(cases, tasks_of(cases), None, None).gather([ours])
+    assert {result.verdict for result in found.values()} == {Verdict.INCONCLUSIVE}
+    assert sorted(found) == ["A01", "A07"]
 
 
 def test_driver_that_cannot_be_started_is_told() -> None:

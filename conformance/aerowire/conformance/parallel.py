@@ -90,12 +90,12 @@ class _Gathering:
             for ready in wait(workers):
                 assert isinstance(ready, Connection)
                 try:
-                    message = ready.recv()
-                except EOFError:
+                    goes_on = self._on_message(ready, ready.recv())
+                except (EOFError, ConnectionError):
                     workers.remove(ready)
                     self._lost(self._under_way.pop(ready, []), "the harness's process ended")
                     continue
-                if not self._on_message(ready, message):
+                if not goes_on:
                     workers.remove(ready)
         self._lost([case_id for task in self._tasks for case_id in task], "no process of the harness is left")
         return self._found
