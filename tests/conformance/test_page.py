@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from aerowire.conformance.harness.capture import read_datagrams
 from aerowire.conformance.harness.trace import Exchange
 from aerowire.conformance.model import Result, Verdict
 from aerowire.conformance.peers.base import Peer
-from aerowire.conformance.report import write_report
+from aerowire.conformance.report import ReportError, write_report
 from aerowire.conformance.runner import Runner
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
@@ -156,3 +157,18 @@ class TestInBrowser:
         assert shown() == ["case-A07", "case-B01"]
         browser.find_element("css selector", "input[value=fail]").click()
         assert shown() == ["case-B01"]
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"driver": "old", "summary": {}, "results": [{"id": "A01"}]}'])
+def test_results_that_cannot_be_shown_are_named(tmp_path: Path, content: str) -> None:
+    (tmp_path / "results-old.json").write_text(content)
+    with pytest.raises(ReportError, match=r"results-old\.json: not the results of this release's runs; remove it"):
+        write_report(tmp_path, [Result(select("A07")[0], Verdict.PASS)], {"driver": "new"})
+
+
+def test_any_character_of_a_driver_makes_good_xml(tmp_path: Path) -> None:
+    failed = Result(select("A07")[0], Verdict.FAIL, "a text", "\0\x1b[31m\ud800", notes=["\x07"])
+    write_report(tmp_path, [failed], {"driver": "../odd"})
+    node = ET.parse(tmp_path / "junit-..-odd.xml").getroot().find("testcase/failure")
+    assert node is not None
+    assert node.get("message", "").endswith("got \ufffd\ufffd[31m\ufffd")

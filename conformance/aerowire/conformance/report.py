@@ -8,15 +8,26 @@ import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from aerowire.conformance.catalogue import SHOWN_GROUPS
+from aerowire.conformance.errors import ConformanceError
 from aerowire.conformance.harness.trace import to_rows, write_capture
 from aerowire.conformance.model import Case, Result, Verdict
 from aerowire.conformance.page import page
 from aerowire.conformance.progress import LiveLine
 
 COLOURS = {Verdict.PASS: "32", Verdict.FAIL: "31", Verdict.UNSUPPORTED: "33", Verdict.INCONCLUSIVE: "35"}
+
+# What the page shows of a run and of a case.
+DOCUMENT_KEYS = ("driver", "summary", "results")
+RESULT_KEYS = ("id", "group", "verdict", "requirement", "stimulus", "expected", "actual", "exchanges")
+# XML has no way to say these.
+NOT_XML = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
+
+
+class ReportError(ConformanceError):
+    """The directory holds what cannot be shown beside a run."""
 
 
 class Terminal:
@@ -104,9 +115,29 @@ def write_report(directory: Path, results: Sequence[Result], header: Mapping[str
     json_path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     ET.ElementTree(junit_suite(results, header)).write(xml_path, encoding="utf-8", xml_declaration=True)
     captures = write_captures(directory / f"captures-{name}", results)
-    documents = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(directory.glob("results-*.json"))]
+    documents = [read_document(path) for path in sorted(directory.glob("results-*.json"))]
     page_path.write_text(page(documents), encoding="utf-8")
     return [json_path, xml_path, page_path, *captures]
+
+
+def read_document(path: Path) -> dict[str, object]:
+    """Return what a run left. Raises ReportError for what is not a run's, or lacks what the page shows."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        assert_whole(document)
+    except (ValueError, KeyError, TypeError) as error:
+        told = f"{type(error).__name__}: {error}"
+        raise ReportError(f"{path}: not the results of this release's runs; remove it, or write the report elsewhere ({told})") from None
+    return dict(document)
+
+
+def assert_whole(document: Mapping[str, Any]) -> None:
+    """Raise KeyError or TypeError where a document lacks what the page shows."""
+    for name in DOCUMENT_KEYS:
+        document[name]
+    for result in document["results"]:
+        for name in RESULT_KEYS:
+            result[name]
 
 
 def file_name(text: str) -> str:
@@ -138,6 +169,11 @@ def junit_suite(results: Sequence[Result], header: Mapping[str, object]) -> ET.E
         node.set("time", f"{result.duration_s:.3f}")
         tag = {Verdict.FAIL: "failure", Verdict.INCONCLUSIVE: "error", Verdict.UNSUPPORTED: "skipped"}.get(result.verdict)
         if tag is not None:
-            reason = ET.SubElement(node, tag, message=f"expected {result.expected}; got {result.actual}")
-            reason.text = "\n".join([result.case.requirement, *result.notes])
+            reason = ET.SubElement(node, tag, message=xml_text(f"expected {result.expected}; got {result.actual}"))
+            reason.text = xml_text("\n".join([result.case.requirement, *result.notes]))
     return suite
+
+
+def xml_text(text: str) -> str:
+    """Return a text as XML can hold it: what a driver said may have any character."""
+    return NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)
