@@ -28,6 +28,8 @@ NAK_PERIOD_NS = 20_000_000
 # Nobody has got on for this long: the stream is stuck.
 STALL_NS = 5_000_000_000
 RECEIVERS_OF_A_GROUP = 2
+# A sender with several receivers holds its limit for so long when one asks for a SETUP late, as one does whose question was overtaken.
+RECEIVER_TIMEOUT_MS = 1_000
 # A receiver says anew how far it has come when a quarter of its window is used up.
 WINDOW_SHARE = 4
 
@@ -48,7 +50,9 @@ class Conversation:
 class PlayedReceiver:
     """One receiver: what it has, what it lacks, and the network to and from the driver."""
 
-    def __init__(self, talk: Conversation, wire: Wire, outcome: StreamOutcome, impairment: Impairment, name: str, *, is_old: bool) -> None:
+    def __init__(
+        self, talk: Conversation, wire: Wire, outcome: StreamOutcome, impairment: Impairment, name: str, *, is_asking: bool, is_old: bool
+    ) -> None:
         sink = talk.sink
         self._talk = talk
         self._wire = wire
@@ -67,7 +71,9 @@ class PlayedReceiver:
         self._sent: dict[int, bytes] = {}
         self._high = self._start
         self._status_position = -1
-        self._status_ns = self._nak_ns = 0
+        self._nak_ns = 0
+        # A sender with many destinations waits to be asked for the SETUP; others speak first.
+        self._status_ns = 0 if is_asking else time.monotonic_ns()
         self.position = self._start
 
     @property
@@ -137,7 +143,6 @@ class PlayedReceiver:
         frames = self._talk.frames
         is_due = now_ns - self._status_ns >= STATUS_PERIOD_NS
         if not self._has_setup:
-            # Not every sender speaks first: one with many destinations waits to be asked.
             if is_due:
                 self._status_ns = now_ns
                 self._send(frames.elicit(self._id), now_ns)
@@ -169,6 +174,11 @@ def frame_of(frame: Frame, payload: bytes) -> bytes:
     return payload[frame.offset : frame.offset + (frame.length if frame.type == FrameType.DATA else HEADER_LENGTH)]
 
 
+def flow_control(receivers: int) -> str:
+    """Return the parameter with which each of the receivers holds the sender, so that none falls behind for good."""
+    return f"fc=min,g:/{receivers},t:{RECEIVER_TIMEOUT_MS}ms"
+
+
 class ReceiverReplay:
     """One stream's replay: publisher, network and receivers in one loop."""
 
@@ -196,7 +206,9 @@ class ReceiverReplay:
         self._sink, wires = self._publish(stream, params)
         self._talk = Conversation(self._sink)
         self._receivers = [
-            PlayedReceiver(self._talk, wire, outcome, impairment, f"{name}:{number}", is_old=self._is_old)
+            PlayedReceiver(
+                self._talk, wire, outcome, impairment, f"{name}:{number}", is_asking=len(stream.destinations) > 1, is_old=self._is_old
+            )
             for number, wire in enumerate(wires)
         ]
         outcome.receivers = len(self._receivers)
@@ -234,12 +246,11 @@ class ReceiverReplay:
         """Publish where the captured receivers were; return the first one's side of it, and the sockets of all."""
         bench = self._bench
         if stream.is_multicast:
-            # So that neither receiver falls behind for good, both hold the sender.
-            sink = bench.publish_to_group(f"{params}|fc=min,g:/{RECEIVERS_OF_A_GROUP}")
+            sink = bench.publish_to_group(f"{params}|{flow_control(RECEIVERS_OF_A_GROUP)}")
             sink.driver = (str(ipaddress.ip_address(GROUP) + 1), sink.wire.port)
             others = [bench.wire(GROUP, port=sink.wire.port, interface=LOOPBACK) for _ in range(RECEIVERS_OF_A_GROUP - 1)]
         elif len(stream.destinations) > 1:
-            sink = bench.publish_on_demand(f"{params}|fc=min,g:/{len(stream.destinations)}")
+            sink = bench.publish_on_demand(f"{params}|{flow_control(len(stream.destinations))}")
             others = [bench.wire() for _ in stream.destinations[1:]]
         else:
             sink = bench.publish(params, host=stream.host)
