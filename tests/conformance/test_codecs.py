@@ -14,7 +14,7 @@ from aerowire.conformance.codecs import TARGETS, check, load_vectors
 from aerowire.conformance.main import main
 
 # Without vectors so far.
-WITHOUT = {"PublicationErrorFrame", "Resolution"}
+WITHOUT = {"Resolution"}
 LEAST = 3
 
 

@@ -95,8 +95,10 @@ def check_dtypes(vector: Vector) -> Iterator[str] | None:
 def record_problems(vector: Vector, read: Any, written: Any) -> Iterator[str]:
     for name in read.dtype.names:
         if name in vector.values:
-            yield from differing_value(name, vector.values[name], read[name].item())
-        written[0][name] = vector.values.get(name, read[name])  # lengths of variable parts are no values of a vector
+            expected = vector.values[name]
+            yield from differing_value(name, expected, read[name].tobytes() if isinstance(expected, bytes) else read[name].item())
+        value = vector.values.get(name, read[name])  # lengths of variable parts are no values of a vector
+        written[0][name] = list(value) if isinstance(value, bytes) else value
     yield from differing_byte(written.tobytes(), vector.data[: written.dtype.itemsize])
 
 

@@ -12,6 +12,7 @@ import io.aeron.command.ImageMessageFlyweight;
 import io.aeron.command.NextAvailableSessionIdFlyweight;
 import io.aeron.command.OperationSucceededFlyweight;
 import io.aeron.command.PublicationBuffersReadyFlyweight;
+import io.aeron.command.PublicationErrorFrameFlyweight;
 import io.aeron.command.PublicationMessageFlyweight;
 import io.aeron.command.RejectImageFlyweight;
 import io.aeron.command.RemoveCounterFlyweight;
@@ -23,6 +24,10 @@ import io.aeron.command.StaticCounterMessageFlyweight;
 import io.aeron.command.SubscriptionMessageFlyweight;
 import io.aeron.command.SubscriptionReadyFlyweight;
 import io.aeron.command.TerminateDriverFlyweight;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.UnknownHostException;
+import java.util.Arrays;
 import org.agrona.concurrent.UnsafeBuffer;
 
 /** The commands to a driver and its responses, as the official flyweights write them. */
@@ -41,6 +46,8 @@ final class CommandVectors
         counters(mode);
         responses(mode);
         readiness(mode);
+        publicationError(mode, 1, 4);
+        publicationError(mode, 2, 16);
     }
 
     private static <T extends CorrelatedMessageFlyweight> T command(final Vector v, final T command)
@@ -180,5 +187,36 @@ final class CommandVectors
             .registrationId(v.int64("registration_id")).sessionId(v.int32("session_id")).streamId(v.int32("stream_id"))
             .publicationLimitCounterId(v.int32("position_limit_counter_id"))
             .channelStatusCounterId(v.int32("channel_status_counter_id")).logFileName(v.text("log_file", LOG_FILE)).length());
+    }
+
+    private static void publicationError(final Vector.Mode mode, final int addressType, final int addressLength)
+    {
+        final Vector v = new Vector("PublicationErrorFrame", mode);
+        final byte[] address = new byte[addressLength];
+        for (int i = 0; i < addressLength; i++)
+        {
+            address[i] = (byte)(0xF0 - i);
+        }
+        v.is("address_type", addressType);
+        v.bytes("source_address", Arrays.copyOf(address, 16));
+        final ErrorCode code = ErrorCode.values()[mode.ordinal() + 1];
+        v.is("error_code", code.value());
+        v.print(new PublicationErrorFrameFlyweight().wrap(v.buffer, 0).registrationId(v.int64("registration_id"))
+            .destinationRegistrationId(v.int64("destination_registration_id")).sessionId(v.int32("session_id"))
+            .streamId(v.int32("stream_id")).receiverId(v.int64("receiver_id")).groupTag(v.int64("group_tag"))
+            .sourceAddress(socketAddress(address, v.uint16("source_port"))).errorCode(code)
+            .errorMessage(v.text("error_message", "no room")).length());
+    }
+
+    private static InetSocketAddress socketAddress(final byte[] address, final int port)
+    {
+        try
+        {
+            return new InetSocketAddress(InetAddress.getByAddress(address), port);
+        }
+        catch (final UnknownHostException ex)
+        {
+            throw new IllegalStateException(ex);
+        }
     }
 }
