@@ -127,3 +127,7 @@ def test_durations(text: str, nanos: int) -> None:
 def test_bad_durations(text: str) -> None:
     with pytest.raises(ValueError, match="is not a duration"):
         parse_duration_ns(text)
+
+
+def test_datagram_of_an_unknown_type_is_told_in_words() -> None:
+    assert frames.describe(bytes.fromhex("20000000 00c0 0c00") + bytes(24)).startswith("type 12[frame_length=32 flags=192")

@@ -42,7 +42,8 @@ def describe(datagram: bytes) -> str:
         f"{name}={value}" for name, value in first.fields.items() if name not in {"version", "type", "data", "padding", "reserved_value"}
     )
     more = f" (+{len(frames) - 1} frames)" if len(frames) > 1 else ""
-    return f"{kind(first).name}[{fields}]{more}"
+    known = int(first.type) in FrameType._value2member_map_
+    return f"{kind(first).name if known else f'type {int(first.type)}'}[{fields}]{more}"
 
 
 def kind(frame: Packet) -> FrameType:
