@@ -211,3 +211,10 @@ def test_padding_ends_a_message_that_its_publisher_left() -> None:
     follower = datagrams[place + 1]
     datagrams[place + 1] = dataclasses.replace(follower, payload=edited(follower.payload, flags=DataFlags.UNFRAGMENTED))
     assert [each for each in broken(datagrams[: place + 2]) if each.case_id == "C03"] == []
+
+
+def test_question_to_a_name_server_is_not_the_drivers() -> None:
+    datagrams = capture("unicast_simple")
+    question = bytes.fromhex("1a2b01000001000000000000") + b"\x0eaerowire-tests\0" + b"\0\x01\0\x01\0"
+    asked = dataclasses.replace(datagrams[3], source=("127.0.0.1", 53_001), destination=("127.0.0.1", 53), payload=question)
+    assert broken([*datagrams[:4], asked, *datagrams[4:]]) == []

@@ -44,7 +44,7 @@ def judge_datagrams(name: str, datagrams: Iterable[Datagram], ports: frozenset[i
     court = Court()
     capture = Capture(find_streams(found))
     senders, receivers = SenderRules(court), ReceiverRules(court)
-    known = speakers(found)
+    known = speakers(found, capture.streams)
     judged = 0
     for packet in found:
         # What strangers on the same ports say is not Aeron's.

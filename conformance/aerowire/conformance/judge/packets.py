@@ -6,7 +6,7 @@ Pure functions of bytes; knows no rule but what makes a frame.
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from aerowire.codecs.flyweights.transport import DataHeaderDecoder, FrameHeaderD
 from aerowire.conformance.harness.capture import Address, Datagram
 from aerowire.conformance.harness.log import wrap_i32
 from aerowire.conformance.harness.ring import align
-from aerowire.conformance.rules import is_valid_frame
+from aerowire.conformance.rules import DATA_TYPES, is_valid_frame
 
 Key = tuple[int, int]
 
@@ -91,9 +91,19 @@ def packets(datagrams: Iterable[Datagram], ports: frozenset[int] = frozenset()) 
         yield Packet(datagram.index + 1, datagram.time_ns, datagram.source, datagram.destination, datagram.payload)
 
 
-def speakers(found: Iterable[Packet]) -> set[Address]:
-    """Return the addresses that sent a good frame: whatever else they send has to be one."""
-    return {packet.source for packet in found if is_valid_frame(packet.payload)}
+def speakers(found: Iterable[Packet], streams: Container[Key]) -> set[Address]:
+    """Return the addresses that sent a good frame: whatever else they send has to be one.
+
+    Data of a stream that is not known proves nothing: a question to a name server reads like padding.
+    """
+    return {
+        packet.source for packet in found if is_valid_frame(packet.payload) and (packet.type not in DATA_TYPES or _key(packet) in streams)
+    }
+
+
+def _key(packet: Packet) -> Key:
+    header = DataHeaderDecoder(packet.payload)
+    return header.session_id, header.stream_id
 
 
 def is_group(address: Address) -> bool:
