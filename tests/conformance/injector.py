@@ -14,7 +14,7 @@ import select
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,6 +22,7 @@ from typing import Any
 
 import pytest
 
+from aerowire.codecs.flyweights.cnc import CncHeaderDecoder
 from aerowire.codecs.flyweights.transport import (
     DataHeaderDecoder,
     DataHeaderEncoder,
@@ -47,6 +48,7 @@ from aerowire.conformance.harness.cnc import CncFile
 from aerowire.conformance.harness.counters import CountersReader
 from aerowire.conformance.harness.load import LoadGauge
 from aerowire.conformance.harness.ring import RingWriter
+from aerowire.conformance.peers.base import Peer, ProcessPeer
 
 # Told apart from late by waiting this long instead of the suite's patience: an injected silence lasts.
 PATIENCE_S = 0.25
@@ -86,11 +88,16 @@ Record = Callable[[losses.Loss], Iterable[losses.Loss]]
 Beat = Callable[[int], int]
 # (command, its body) -> body that the driver reads.
 Ask = Callable[[int, bytes], bytes]
+# The header of the driver's file -> header that the suite reads.
+Head = Callable[[bytes], bytes]
+# Starts the driver that should refuse to start beside another.
+Rival = Callable[[ProcessPeer, Mapping[str, str]], Peer]
 
 
 @dataclass(frozen=True)
 class Fault:
-    """A way to break a rule and what must be found: what the driver hears, says, counts, announces, records of loss, is asked, or beats.
+    """A way to break a rule and what must be found: what the driver hears, says, counts, announces, records of loss, is asked, or beats,
+    what its file says of it, and what a second one does.
 
     `expected` and `actual` are words of the verdict: a failure for another reason shows nothing.
     """
@@ -106,6 +113,8 @@ class Fault:
     records: Record | None = field(default=None, repr=False)
     beats: Beat | None = field(default=None, repr=False)
     asks: Ask | None = field(default=None, repr=False)
+    heads: Head | None = field(default=None, repr=False)
+    rival: Rival | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
         return f"{self.case_id}-{self.name.replace(' ', '_')}"
@@ -211,6 +220,10 @@ def inject(patch: pytest.MonkeyPatch, fault: Fault) -> None:
         patch.setattr(losses, "read_losses", recording(fault.records))
     if fault.asks is not None:
         patch.setattr(RingWriter, "write", asking(fault.asks))
+    if fault.heads is not None:
+        patch.setattr(CncFile, "header", heading(fault.heads))
+    if fault.rival is not None:
+        patch.setattr(ProcessPeer, "rival", fault.rival)
     hurry(patch)
 
 
@@ -273,6 +286,11 @@ def asking(ask: Ask) -> Callable[[RingWriter, int, bytes], None]:
     """Return a writer of commands that writes what `ask` makes of them."""
     write = RingWriter.write
     return lambda writer, type_id, body: write(writer, type_id, ask(type_id, body))
+
+
+def heading(head: Head) -> Callable[[CncFile], CncHeaderDecoder]:
+    """Return a reader of the header of the driver's file that reads what `head` makes of it."""
+    return lambda cnc: CncHeaderDecoder(head(cnc.mapping.bytes_at(0, CncHeaderDecoder.ENCODED_LENGTH)))
 
 
 # -- what becomes of a datagram ---------------------------------------------------------------------------------------

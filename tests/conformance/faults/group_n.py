@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from aerowire.codecs.flyweights import commands
 from aerowire.codecs.flyweights.commands import CommandType
 from aerowire.codecs.tables.counters import CounterType
-from aerowire.codecs.tables.errors import ErrorCode
 from tests.conformance.faults.congestion import is_rttm
+from tests.conformance.faults.news import refuse_otherwise
 from tests.conformance.faults.strangers import (
     adopt,
     at_image,
@@ -68,15 +68,6 @@ def refuse_after_refusal() -> Announce:
         yield type_id, body
 
     return announce
-
-
-def refuse_otherwise(type_id: int, body: bytes) -> Iterable[tuple[int, bytes]]:
-    """Refuse with another code."""
-    if type_id == CommandType.ON_ERROR:
-        forged = bytearray(body)
-        commands.ErrorResponseEncoder(forged).error_code = ErrorCode.GENERIC_ERROR
-        body = bytes(forged)
-    yield type_id, body
 
 
 FAULTS: tuple[Fault, ...] = (
@@ -154,7 +145,7 @@ FAULTS: tuple[Fault, ...] = (
         )
     ),
     Fault("N08", "adds it", "to be refused with error 1", "it was added", announces=add_what_clashes()),
-    Fault("N08", "refuses it otherwise", "to be refused with error 1", "error 11", announces=refuse_otherwise),
+    Fault("N08", "refuses it otherwise", "to be refused with error 1", "error 11", announces=refuse_otherwise()),
     Fault("N08", "refuses the third", "to be accepted", "error 1", announces=refuse_after_refusal()),
     Fault("N08", "ends the first", "the publication to be connected", "it did not happen", hears=drop(is_status)),
 )

@@ -15,8 +15,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault("U01", "sends no status", "the first status message within 200 ms", NEVER, says=drop(is_plain)),
     Fault("U01", "names another source", "source of the image = ", "::2", announces=another_source),
     Fault("U01", "delivers nothing", "1 payloads delivered", "0 came", hears=drop(lambda d: b"over IPv6" in d)),
-    Fault("U02", "takes an even group", "a subscription of an even group refused", "it was taken", announces=accept_everything()),
-    Fault("U03", "takes any interface", "a subscription on an unknown interface refused", "it was taken", announces=accept_everything()),
+    Fault("U02", "takes an even group", "a subscription of an even group refused", "it was accepted", announces=accept_everything()),
+    Fault("U03", "takes any interface", "a subscription on an unknown interface refused", "it was accepted", announces=accept_everything()),
     Fault("U03", "makes no image", "an image within 200 ms", "it did not happen", hears=drop(is_setup)),
     Fault("U04", "tells nothing", "ON_PUBLICATION_ERROR within 200 ms", "it did not happen", hears=drop(is_error)),
     Fault("U04", "names the other type", "address type = 2", "= 1", announces=of_errors(address_type=1)),
@@ -25,7 +25,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault("U04", "names another receiver", "session, stream and receiver = ", ", 7)", announces=of_errors(receiver_id=7)),
     Fault("U04", "names another code", "code = 13", "code = 11", announces=of_errors(error_code=11)),
     Fault("U04", "tells it twice", "news of one frame = 1", "= 2", announces=of_errors(count=2)),
-    Fault("U05", "takes mixed families", "control=127.0.0.1", "it was taken", announces=accept_everything()),
+    Fault("U05", "takes mixed families", "control=127.0.0.1", "it was accepted", announces=accept_everything()),
     Fault("U05", "takes nobody", "an available image within 200 ms", "no image", hears=drop(is_setup)),
 )
 

@@ -8,10 +8,12 @@ from typing import Any
 from aerowire.codecs.flyweights.commands import (
     CommandType,
     ErrorResponseDecoder,
+    ErrorResponseEncoder,
     PublicationErrorFrameEncoder,
     PublicationReadyEncoder,
     SubscriptionReadyEncoder,
 )
+from aerowire.codecs.tables.errors import ErrorCode
 from tests.conformance.injector import Announce
 
 
@@ -34,7 +36,7 @@ def accept_everything() -> Announce:
     publications: list[bytes] = []
 
     def announce(type_id: int, body: bytes) -> Iterable[tuple[int, bytes]]:
-        if type_id == CommandType.ON_EXCLUSIVE_PUBLICATION_READY:
+        if type_id in (CommandType.ON_EXCLUSIVE_PUBLICATION_READY, CommandType.ON_PUBLICATION_READY):
             publications.append(body)
         if type_id != CommandType.ON_ERROR:
             return [(type_id, body)]
@@ -44,5 +46,17 @@ def accept_everything() -> Announce:
         ready = bytearray(publications[-1])
         PublicationReadyEncoder(ready).correlation_id = correlation_id
         return [(CommandType.ON_EXCLUSIVE_PUBLICATION_READY, bytes(ready))]
+
+    return announce
+
+
+def refuse_otherwise(code: int = ErrorCode.GENERIC_ERROR) -> Announce:
+    """Refuse with another code."""
+
+    def announce(type_id: int, body: bytes) -> Iterable[tuple[int, bytes]]:
+        changed = bytearray(body)
+        if type_id == CommandType.ON_ERROR:
+            ErrorResponseEncoder(changed).error_code = code
+        yield type_id, bytes(changed)
 
     return announce

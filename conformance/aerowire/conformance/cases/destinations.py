@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from aerowire.codecs.tables.counters import CounterType
 from aerowire.conformance.cases.listeners import MESSAGE, SILENCE_MS, expect_value
 from aerowire.conformance.harness import frames
 from aerowire.conformance.harness.bench import CONDUCTOR_MS, LOOPBACK, TERM_LENGTH, Bench, Sink
 from aerowire.conformance.harness.check import check_equal
-from aerowire.conformance.harness.client import CommandRefused
 from aerowire.conformance.harness.wire import Match, Wire, free_port
 from aerowire.conformance.model import Finding
 
@@ -64,12 +63,3 @@ def check_reached(sink: Sink, who: Sequence[Wire], others: Sequence[Wire] = ()) 
 def place_of(place: tuple[int, int]) -> Match:
     """Match the data at a place of the stream."""
     return lambda frame: frames.is_data(frame) and (frame.term_id, frame.term_offset) == place
-
-
-def expect_refusal(act: Callable[[], object], what: str) -> None:
-    """Do what the driver must answer with an error."""
-    try:
-        act()
-    except CommandRefused:
-        return
-    raise Finding(f"{what} refused", "it was accepted")

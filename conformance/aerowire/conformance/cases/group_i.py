@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from aerowire.codecs.flyweights.transport import RttmFlags, SetupFlags
 from aerowire.codecs.tables.counters import CounterType
-from aerowire.conformance.cases.destinations import expect_refusal
 from aerowire.conformance.cases.gaps import Gap
 from aerowire.conformance.cases.listeners import KIB, Group
+from aerowire.conformance.cases.refusals import expect_refusal
 from aerowire.conformance.harness import frames
 from aerowire.conformance.harness.bench import CONDUCTOR_MS, GROUP, LOOPBACK, REACTION_MS, TIMER_TOLERANCE_MS, Bench, Source, Subscription
 from aerowire.conformance.harness.check import check_equal, check_intervals, intervals_ms

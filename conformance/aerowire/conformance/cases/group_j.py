@@ -9,13 +9,13 @@ from aerowire.conformance.cases.destinations import (
     channel_to,
     check_reached,
     expect_destinations,
-    expect_refusal,
     place_of,
     publish,
     send_status,
 )
 from aerowire.conformance.cases.group_j_paths import j10, j11, j12, j13, j14
 from aerowire.conformance.cases.listeners import MESSAGE, SILENCE_MS
+from aerowire.conformance.cases.refusals import expect_refusal
 from aerowire.conformance.harness import frames
 from aerowire.conformance.harness.bench import CONDUCTOR_MS, GROUP, LOOPBACK, TIMER_TOLERANCE_MS, Bench, Sink
 from aerowire.conformance.harness.check import check_equal

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 from aerowire.codecs.flyweights.commands import AddressType
 from aerowire.codecs.flyweights.transport import StatusMessageDecoder
 from aerowire.codecs.tables.errors import ErrorCode
+from aerowire.conformance.cases.refusals import expect_refusal
 from aerowire.conformance.harness import frames
 from aerowire.conformance.harness.bench import CONDUCTOR_MS, LOOPBACK, REACTION_MS, TERM_LENGTH, Bench, Source, Subscription
 from aerowire.conformance.harness.check import check_equal
 from aerowire.conformance.harness.client import CommandRefused
 from aerowire.conformance.harness.wire import LOOPBACK_INTERFACE, Wire, authority, free_port, join_group
-from aerowire.conformance.model import Case, Finding, MachineLacks, case
+from aerowire.conformance.model import Case, MachineLacks, case
 
 if TYPE_CHECKING:
     from scapy.packet import Packet
@@ -223,17 +224,6 @@ def add_subscription(bench: Bench, params: str) -> None:
 def add_publication(bench: Bench, params: str) -> None:
     """Add a publication of a new stream to a channel."""
     bench.client.add_publication(f"aeron:udp?{params}|term-length={TERM_LENGTH}", bench.new_id())
-
-
-def expect_refusal(command: Callable[[], None], what: str, code: ErrorCode | None = None) -> None:
-    """Check that a command is refused, and with `code` where that is given."""
-    try:
-        command()
-    except CommandRefused as refusal:
-        if code is not None:
-            check_equal(f"error code for {what}", refusal.code, int(code))
-        return
-    raise Finding(f"{what} refused", "it was taken")
 
 
 CASES: tuple[Case, ...] = (u01, u02, u03, u04, u05)

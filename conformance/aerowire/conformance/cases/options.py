@@ -20,6 +20,12 @@ RESOLVER = {
     "driver_resolver_interface": "127.0.0.1:{free_port}",
 }
 
+# Half of all session ids are not for the driver to choose.
+FEW_SESSION_IDS = {"publication_reserved_session_id_low": "0", "publication_reserved_session_id_high": str(2**31 - 1)}
+
+# A driver that a client may end. The C driver has another word for it, which its adapter knows.
+TERMINATION_ALLOWED = {"driver_termination_validator": "io.aeron.driver.DefaultAllowTerminationValidator"}
+
 # Retransmissions that wait a while, and then keep their places for longer than a case lasts.
 SLOW_RESEND = {"retransmit_unicast_delay_ns": "20ms", "retransmit_unicast_linger_ns": "2s"}
 

@@ -118,8 +118,11 @@ class Client:
         self.publication_errors: list[commands.PublicationErrorFrameDecoder] = []
         self.dead_clients: list[int] = []
         self.gone_counters: list[int] = []
+        # The codes of all errors, whatever command they answer.
+        self.refusals: list[int] = []
         self._answers: dict[int, tuple[int, bytes]] = {}
         self._subscriptions: dict[int, int] = {}
+        self._channel_statuses: dict[int, int] = {}
         self._publications: dict[int, Publication] = {}
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._keep_alive, name="harness-heartbeat", daemon=True)
@@ -155,18 +158,24 @@ class Client:
         )
         self._subscriptions[correlation_id] = stream_id
         try:
-            self._command(CommandType.ADD_SUBSCRIPTION, correlation_id, body, f"subscription {channel}")
+            answer = self._command(CommandType.ADD_SUBSCRIPTION, correlation_id, body, f"subscription {channel}")
         except Deviation:
             del self._subscriptions[correlation_id]
             raise
+        self._channel_statuses[correlation_id] = commands.SubscriptionReadyDecoder(answer).channel_status_counter_id
         return correlation_id
 
-    def add_publication(self, channel: str, stream_id: int) -> Publication:
-        """Add an exclusive publication."""
+    def bound_to(self, subscription_id: int) -> list[str]:
+        """Return the addresses, as text, that the endpoint of a subscription is bound to."""
+        return self.counters.bound_to(self._channel_statuses[subscription_id])
+
+    def add_publication(self, channel: str, stream_id: int, *, is_exclusive: bool = True) -> Publication:
+        """Add a publication; one that is not exclusive is shared with whoever adds it too."""
         correlation_id = self._ring.next_correlation_id()
         body = commands.AddPublicationEncoder.encode(client_id=self.id, correlation_id=correlation_id, stream_id=stream_id, channel=channel)
         what = f"publication {channel}"
-        answer = self._command(CommandType.ADD_EXCLUSIVE_PUBLICATION, correlation_id, body, what)
+        kind = CommandType.ADD_EXCLUSIVE_PUBLICATION if is_exclusive else CommandType.ADD_PUBLICATION
+        answer = self._command(kind, correlation_id, body, what)
         publication = Publication(commands.PublicationReadyDecoder(answer), self.counters)
         self._publications[publication.registration_id] = publication
         return publication
@@ -223,6 +232,49 @@ class Client:
         """Let a subscription receive at one place less."""
         self._destination(CommandType.REMOVE_RCV_DESTINATION, subscription_id, channel)
 
+    def remove_unchecked(self, type_id: CommandType, registration_id: int) -> None:
+        """Remove a publication, subscription or counter by its registration id, which may be nobody's."""
+        correlation_id = self._ring.next_correlation_id()
+        body = commands.RemoveCounterEncoder.encode(client_id=self.id, correlation_id=correlation_id, registration_id=registration_id)
+        if type_id == CommandType.REMOVE_PUBLICATION:
+            body = commands.RemovePublicationEncoder.encode(
+                client_id=self.id, correlation_id=correlation_id, registration_id=registration_id
+            )
+        self._command(type_id, correlation_id, body, f"{type_id.name} {registration_id}")
+
+    def add_counter(self, type_id: int, label: str, key: bytes = b"") -> tuple[int, int]:
+        """Add a counter that lives as long as this client; return its registration id and its counter id."""
+        correlation_id = self._ring.next_correlation_id()
+        body = commands.AddCounterEncoder.encode(client_id=self.id, correlation_id=correlation_id, type_id=type_id, key=key, label=label)
+        answer = self._command(CommandType.ADD_COUNTER, correlation_id, body, f"counter {label}")
+        return correlation_id, commands.CounterUpdateDecoder(answer).counter_id
+
+    def add_static_counter(self, type_id: int, registration_id: int, label: str, key: bytes = b"") -> int:
+        """Add a counter that belongs to nobody, or find it; return its counter id."""
+        correlation_id = self._ring.next_correlation_id()
+        body = commands.AddStaticCounterEncoder.encode(
+            client_id=self.id, correlation_id=correlation_id, registration_id=registration_id, type_id=type_id, key=key, label=label
+        )
+        answer = self._command(CommandType.ADD_STATIC_COUNTER, correlation_id, body, f"static counter {label}")
+        return commands.StaticCounterDecoder(answer).counter_id
+
+    def next_session_id(self, stream_id: int) -> int:
+        """Return a session id that no publication of the stream has."""
+        correlation_id = self._ring.next_correlation_id()
+        body = commands.GetNextAvailableSessionIdEncoder.encode(client_id=self.id, correlation_id=correlation_id, stream_id=stream_id)
+        answer = self._command(CommandType.GET_NEXT_AVAILABLE_SESSION_ID, correlation_id, body, "the next session id")
+        return commands.NextAvailableSessionIdDecoder(answer).session_id
+
+    def terminate(self, token: bytes = b"") -> None:
+        """Ask the driver to end, which nobody answers."""
+        correlation_id = self._ring.next_correlation_id()
+        body = commands.TerminateDriverEncoder.encode(client_id=self.id, correlation_id=correlation_id, token=token)
+        self._ring.write(CommandType.TERMINATE_DRIVER, body)
+
+    def send_raw(self, type_id: int, body: bytes) -> None:
+        """Write a command as it is, which may not be one."""
+        self._ring.write(type_id, body)
+
     def _destination(self, type_id: CommandType, registration_id: int, channel: str) -> int:
         correlation_id = self._ring.next_correlation_id()
         body = commands.DestinationCommandEncoder.encode(
@@ -256,7 +308,9 @@ class Client:
                     # As with every other response, what it belongs to comes first.
                     self.gone_counters.append(commands.OperationSuccessDecoder(body).correlation_id)
                 case CommandType.ON_ERROR:
-                    self._answers[commands.ErrorResponseDecoder(body).offending_correlation_id] = (type_id, body)
+                    refusal = commands.ErrorResponseDecoder(body)
+                    self.refusals.append(refusal.error_code)
+                    self._answers[refusal.offending_correlation_id] = (type_id, body)
                 case _:
                     # Every other response begins with the correlation id that it answers.
                     self._answers[commands.OperationSuccessDecoder(body).correlation_id] = (type_id, body)

@@ -69,6 +69,10 @@ class CncFile:
                 raise DriverUnreachableError(f"{self.path}: no driver made this file ready in time")
             time.sleep(0.01)
 
+    def header(self) -> CncHeaderDecoder:
+        """Return the header as it is now."""
+        return CncHeaderDecoder(self.mapping.bytes_at(0, CncHeaderDecoder.ENCODED_LENGTH))
+
     def close(self) -> None:
         """Unmap the file."""
         self.mapping.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from aerowire.codecs.flyweights.cnc import CounterMetadataDecoder, CounterState, CounterValueDecoder
+from aerowire.codecs.flyweights.cnc import CounterMetadataDecoder, CounterState, CounterValueDecoder, LocalSockaddrKeyDecoder
 from aerowire.codecs.tables.counters import CounterType
 from aerowire.conformance.harness.memory import Mapping
 
@@ -71,6 +71,11 @@ class CountersReader:
                 return
             if state == CounterState.ALLOCATED:
                 yield self.describe(counter_id)
+
+    def bound_to(self, channel_status_id: int) -> list[str]:
+        """Return the addresses, as text, that the endpoint with a status counter is bound to."""
+        keys = [LocalSockaddrKeyDecoder(counter.key) for counter in self.all() if counter.type_id == CounterType.LOCAL_SOCKADDR]
+        return [key.local_sockaddr for key in keys if key.channel_status_id == channel_status_id]
 
     def find(self, type_id: CounterType, *, registration_id: int) -> Counter | None:
         """Return the counter of a type with a registration."""

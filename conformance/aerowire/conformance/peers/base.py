@@ -28,6 +28,8 @@ STOP_TIMEOUT_S = 5.0
 LOG_TAIL = 2000
 # The default time after which clients give up a silent driver.
 LIVE_WITHIN_MS = 10_000
+# What the C driver calls what properties call by a Java class.
+C_WORDS = {"io.aeron.driver.DefaultAllowTerminationValidator": "allow", "io.aeron.driver.DefaultDenyTerminationValidator": "deny"}
 # A Java driver on a starved machine needs some seconds for its first sign of life.
 START_TIMEOUT_S = 20.0
 
@@ -62,6 +64,11 @@ class Peer(abc.ABC):
         """Return a driver of the same kind with these properties too, to be started. Raises PeerError when the adapter starts none."""
         wanted = ", ".join(f"{name}={value}" for name, value in properties.items())
         raise PeerError(f"this driver was started by somebody else; the case needs one with {wanted}")
+
+    def rival(self, properties: Mapping[str, str]) -> Peer:
+        """Return a second driver that was just started on the directory of this one. Raises PeerError when the adapter starts none."""
+        wanted = ", ".join(f"{name}={value}" for name, value in properties.items())
+        raise PeerError(f"this driver was started by somebody else; the case needs a second one with {wanted}")
 
     def await_ready(self, timeout_s: float = START_TIMEOUT_S) -> None:
         """Wait until the driver has made its directory. Raises PeerError, with the driver's last words, when it does not."""
@@ -122,6 +129,16 @@ class ProcessPeer(Peer):
         twin.properties = {**self.properties, **properties}
         twin.directory = Path()
         twin._process = twin._parent = twin._wanted = twin._log = None
+        return twin
+
+    def rival(self, properties: Mapping[str, str]) -> ProcessPeer:
+        """Return a second driver that was just started on the directory of this one, with its output beside that of this one."""
+        twin = self.variant(properties)
+        twin.directory = self.directory
+        with deferred():
+            twin._parent = Path(tempfile.mkdtemp(prefix="aerowire-conformance-", dir=SHARED_MEMORY if SHARED_MEMORY.is_dir() else None))
+        twin._log = twin._parent / "driver.log"
+        twin._spawn()
         return twin
 
     def _check_directory(self) -> None:
@@ -213,7 +230,7 @@ def as_environment(properties: Mapping[str, str], directory: Path) -> dict[str, 
     """Return environment variables for the directory and the properties, named as the C driver names them."""
     names = {option.property: option.env for option in OPTIONS.values()}
     named = {OPTIONS["dir"].property: str(directory), **with_ports(properties)}
-    return {names.get(name) or name.upper().replace(".", "_"): value for name, value in named.items()}
+    return {names.get(name) or name.upper().replace(".", "_"): C_WORDS.get(value, value) for name, value in named.items()}
 
 
 def with_ports(properties: Mapping[str, str]) -> dict[str, str]:
