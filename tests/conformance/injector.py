@@ -90,6 +90,8 @@ Beat = Callable[[int], int]
 Ask = Callable[[int, bytes], bytes]
 # The header of the driver's file -> header that the suite reads.
 Head = Callable[[bytes], bytes]
+# Properties of a driver that the case starts -> properties that it is started with.
+Start = Callable[[Mapping[str, str]], Mapping[str, str]]
 # Starts the driver that should refuse to start beside another.
 Rival = Callable[[ProcessPeer, Mapping[str, str]], Peer]
 
@@ -97,7 +99,7 @@ Rival = Callable[[ProcessPeer, Mapping[str, str]], Peer]
 @dataclass(frozen=True)
 class Fault:
     """A way to break a rule and what must be found: what the driver hears, says, counts, announces, records of loss, is asked, or beats,
-    what its file says of it, and what a second one does.
+    what its file says of it, what a second one does, or what one of the case's own is started with.
 
     `expected` and `actual` are words of the verdict: a failure for another reason shows nothing.
     """
@@ -115,6 +117,7 @@ class Fault:
     asks: Ask | None = field(default=None, repr=False)
     heads: Head | None = field(default=None, repr=False)
     rival: Rival | None = field(default=None, repr=False)
+    starts: Start | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
         return f"{self.case_id}-{self.name.replace(' ', '_')}"
@@ -224,6 +227,8 @@ def inject(patch: pytest.MonkeyPatch, fault: Fault) -> None:
         patch.setattr(CncFile, "header", heading(fault.heads))
     if fault.rival is not None:
         patch.setattr(ProcessPeer, "rival", fault.rival)
+    if fault.starts is not None:
+        patch.setattr(ProcessPeer, "variant", starting(fault.starts))
     hurry(patch)
 
 
@@ -286,6 +291,12 @@ def asking(ask: Ask) -> Callable[[RingWriter, int, bytes], None]:
     """Return a writer of commands that writes what `ask` makes of them."""
     write = RingWriter.write
     return lambda writer, type_id, body: write(writer, type_id, ask(type_id, body))
+
+
+def starting(start: Start) -> Callable[[ProcessPeer, Mapping[str, str]], ProcessPeer]:
+    """Return what makes drivers of a case's own, started with what `start` makes of their properties."""
+    variant = ProcessPeer.variant
+    return lambda peer, properties: variant(peer, start(properties))
 
 
 def heading(head: Head) -> Callable[[CncFile], CncHeaderDecoder]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from aerowire.codecs.flyweights.commands import AddressType
 from aerowire.codecs.flyweights.transport import StatusMessageDecoder
 from aerowire.codecs.tables.errors import ErrorCode
+from aerowire.conformance.cases.ipv6 import LOOPBACK6, need_ipv6
 from aerowire.conformance.cases.refusals import expect_refusal
 from aerowire.conformance.harness import frames
 from aerowire.conformance.harness.bench import CONDUCTOR_MS, LOOPBACK, REACTION_MS, TERM_LENGTH, Bench, Source, Subscription
@@ -22,7 +23,6 @@ from aerowire.conformance.model import Case, MachineLacks, case
 if TYPE_CHECKING:
     from scapy.packet import Packet
 
-LOOPBACK6 = "::1"
 # Of the block that documentation uses and no machine has.
 FOREIGN = "2001:db8::1"
 # How long a datagram to a group may take to the ear that listens for it.
@@ -189,14 +189,6 @@ def u05(bench: Bench) -> None:
     # The control address is the sender's: official drivers answer either there or to where the SETUP came from.
     source.wire = wire
     source.start()
-
-
-def need_ipv6() -> None:
-    """Raise MachineLacks where loopback has no IPv6 address."""
-    try:
-        free_port(LOOPBACK6)
-    except OSError as error:
-        raise MachineLacks(f"a socket on {LOOPBACK6}", f"{error}") from None
 
 
 def carries_groups() -> bool:

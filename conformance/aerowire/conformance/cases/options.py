@@ -20,6 +20,14 @@ RESOLVER = {
     "driver_resolver_interface": "127.0.0.1:{free_port}",
 }
 
+# The same for a case's own driver, with intervals that a case can wait for.
+QUICK_RESOLVER = {
+    **RESOLVER,
+    "driver_resolver_self_resolution_interval_ns": "200ms",
+    "driver_resolver_neighbor_resolution_interval_ns": "400ms",
+    "driver_resolver_neighbor_timeout_ns": "2s",
+}
+
 # Half of all session ids are not for the driver to choose.
 FEW_SESSION_IDS = {"publication_reserved_session_id_low": "0", "publication_reserved_session_id_high": str(2**31 - 1)}
 

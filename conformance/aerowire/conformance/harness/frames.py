@@ -101,17 +101,33 @@ def pad(frame: bytes) -> bytes:
     return frame + bytes(-len(frame) % FRAME_ALIGNMENT)
 
 
-def self_resolution(name: str, address: Address) -> bytes:
-    """A RES frame with which a driver of some name makes itself known at an IPv4 address."""
+def resolution_entry(name: bytes, address: Address, *, is_self: bool = False, age_ms: int = 0) -> Packet:
+    """A line of a RES frame: the driver of some name is at an IPv4 or IPv6 address, as was known so long ago."""
     host, port = address
-    entry = layers.ResolutionEntry(
-        res_type=ResType.NAME_TO_IP4_MD,
-        res_flags=int(ResFlags.SELF),
+    is_ipv6 = ":" in host
+    return layers.ResolutionEntry(
+        res_type=ResType.NAME_TO_IP6_MD if is_ipv6 else ResType.NAME_TO_IP4_MD,
+        res_flags=int(ResFlags.SELF) if is_self else 0,
         udp_port=port,
-        address=socket.inet_aton(host),
-        entry_name=name.encode(),
+        age_ms=age_ms,
+        address=socket.inet_pton(socket.AF_INET6 if is_ipv6 else socket.AF_INET, host),
+        entry_name=name,
     )
-    return bytes(layers.Resolution(entries=[entry]))
+
+
+def resolution(*entries: Packet) -> bytes:
+    """A RES frame."""
+    return bytes(layers.Resolution(entries=list(entries)))
+
+
+def self_resolution(name: str, address: Address) -> bytes:
+    """A RES frame with which a driver of some name makes itself known."""
+    return resolution(resolution_entry(name.encode(), address, is_self=True))
+
+
+def is_resolution(frame: Packet) -> bool:
+    """Say whether a frame is a RES frame."""
+    return int(frame.type) == FrameType.RES
 
 
 class StreamFrames:
