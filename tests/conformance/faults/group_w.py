@@ -160,6 +160,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "W12", "gives another timeout", "client liveness timeout = ", "= ", heads=with_header(client_liveness_timeout_ns=lambda v: v // 2)
     ),
+    Fault("W12", "names another process", "process of the driver = ", "= ", heads=with_header(pid=lambda v: v + 1)),
     Fault("W12", "starts tomorrow", "a start before", "", heads=with_header(start_timestamp_ms=lambda v: v + 86_400_000)),
     Fault("W12", "has no pages", "a page size of a power of two", "4095", heads=with_header(file_page_size=lambda v: v - 1)),
     Fault("W12", "gives no sign of life", "a sign of life each second", "", beats=lambda beat: beat - 5000),

@@ -186,10 +186,10 @@ def w11(bench: Bench) -> None:
 
 @case(
     "W12",
-    requirement="The driver's file says its version, start and the lengths of its buffers, which lie behind the header in order.",
+    requirement="The driver's file says its version, process, start and the lengths of its buffers, which lie behind the header in order.",
     source="Aeron: CncFileDescriptor.fillMetaData, computeCncFileLength; MediaDriver.Context.concludeNullProperties",
     stimulus="the header of cnc.dat, and its buffers in use: a command, its answer, a counter and the sign of life",
-    expected="version 0.2.x, a start in the past, powers of two and trailers, metadata four times as long as values, "
+    expected="version 0.2.x, the driver's process, a start in the past, powers of two and trailers, metadata four times as long as values, "
     "a length in whole pages; a counter's value and record with one id",
 )
 def w12(bench: Bench) -> None:
@@ -208,6 +208,10 @@ def w12(bench: Bench) -> None:
             raise Finding(f"a page size of a power of two from {PAGE_MIN}", f"{page}")
         length = align(CncHeaderDecoder.ENCODED_LENGTH + sum(lengths_of(header)), page)
         check_equal("length of the file", cnc.path.stat().st_size, length)
+        if bench.peer.pid is not None:
+            check_equal("process of the driver", header.pid, bench.peer.pid)
+        elif header.pid <= 0:
+            raise Finding("process of the driver > 0", f"{header.pid}")
         now_ms = time.time_ns() // 1_000_000
         if not 0 < header.start_timestamp_ms <= now_ms:
             raise Finding(f"a start before {now_ms}", f"{header.start_timestamp_ms}")

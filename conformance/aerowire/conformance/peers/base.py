@@ -86,6 +86,11 @@ class Peer(abc.ABC):
         """Say whether the driver's process is there; adapters without a process trust the heartbeat."""
         return True
 
+    @property
+    def pid(self) -> int | None:
+        """The driver's process, None where the adapter does not know it."""
+        return None
+
     def restart(self) -> bool:
         """Start the driver anew after it died; return whether the adapter can."""
         return False
@@ -188,6 +193,11 @@ class ProcessPeer(Peer):
     def is_alive(self) -> bool:
         """Say whether the process runs."""
         return self._process is not None and self._process.poll() is None
+
+    @property
+    def pid(self) -> int | None:
+        """The process that was started."""
+        return self._process.pid if self._process is not None else None
 
     def diagnostics(self) -> str:
         """Return the end of the driver's output and its exit code, if it ended."""

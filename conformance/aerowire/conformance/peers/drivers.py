@@ -89,6 +89,11 @@ class CommandPeer(ProcessPeer):
                 words.append(word.replace("{dir}", str(self.directory)))
         return words
 
+    @property
+    def pid(self) -> int | None:
+        """Nobody knows: the command may start the driver as a process of its own, or in a container."""
+        return None
+
     def environment(self) -> dict[str, str]:
         """Return this process's environment with the driver's variables added."""
         return {**os.environ, **as_environment(self.properties, self.directory)}
