@@ -174,6 +174,9 @@ FAULTS: tuple[Fault, ...] = (
         asks=with_param("aeron-spy:aeron:udp?tags=", "aeron-spy:aeron:udp?endpoint=127.0.0.1:40115|tags=9"),
     ),
     Fault("W14", "does not simulate", "a connection by spies", "there is none", asks=with_param("|ssc=true", "")),
+    Fault(
+        "W14", "simulates unasked", "connected by a spy without ssc = False", "= True", asks=with_param("aeron:udp?", "aeron:udp?ssc=true|")
+    ),
     Fault("W14", "sees other sessions", "images of a spy on something else = 0", "= 1", asks=with_param("|session-id=", "|alias=")),
     Fault("W15", "takes it", "a second publication with another mtu refused", "accepted", announces=accept_everything()),
     *(

@@ -9,7 +9,7 @@ from aerowire.codecs.flyweights.commands import CommandType
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.codecs.tables.options import OPTIONS
-from aerowire.conformance.cases.options import FEW_SESSION_IDS, TERMINATION_ALLOWED
+from aerowire.conformance.cases.options import BESIDE_ANOTHER, FEW_SESSION_IDS, TERMINATION_ALLOWED
 from aerowire.conformance.cases.own import own_driver
 from aerowire.conformance.cases.refusals import expect_refusal
 from aerowire.conformance.harness.bench import CONDUCTOR_MS, TERM_LENGTH, Bench, Sink
@@ -251,13 +251,13 @@ def lengths_of(header: CncHeaderDecoder) -> tuple[int, ...]:
     requirement="A second driver on the directory of one that lives refuses to start, and the first goes on.",
     source="Aeron: MediaDriver.ensureDirectoryIsRecreated; CommonContext.isDriverActive; ActiveDriverException",
     stimulus="a second driver of the same kind on the same directory, with dir.delete.on.start=false and dir.delete.on.shutdown=true",
-    expected="it ends by itself; the first driver answers, in its file as before",
+    expected="it ends by itself; the first driver answers, in its file as before; with a directory of its own such a driver starts",
     bound="8 s",
 )
 def w13(bench: Bench) -> None:
     """Two drivers, one directory."""
     try:
-        rival = bench.peer.rival({OPTIONS["dir_delete_on_start"].property: "false", OPTIONS["dir_delete_on_shutdown"].property: "true"})
+        rival = bench.peer.rival({OPTIONS[name].property: value for name, value in BESIDE_ANOTHER.items()})
     except PeerError as error:
         raise NotSupported("a second driver on the same directory", str(error)) from None
     try:
@@ -267,6 +267,9 @@ def w13(bench: Bench) -> None:
     if not bench.peer.is_alive() or not (bench.peer.directory / CNC_FILE).exists():
         raise Finding("the first driver and its file as before", "they are gone")
     bench.client.add_counter(USER_TYPE, "beside a second driver")
+    # It was the directory that kept the second one from starting.
+    with own_driver(bench, BESIDE_ANOTHER) as twin:
+        Client(twin.directory).close()
 
 
 @case(

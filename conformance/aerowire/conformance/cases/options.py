@@ -34,6 +34,9 @@ FEW_SESSION_IDS = {"publication_reserved_session_id_low": "0", "publication_rese
 # A driver that a client may end. The C driver has another word for it, which its adapter knows.
 TERMINATION_ALLOWED = {"driver_termination_validator": "io.aeron.driver.DefaultAllowTerminationValidator"}
 
+# A driver that leaves alone what it finds, and takes with it what it made.
+BESIDE_ANOTHER = {"dir_delete_on_start": "false", "dir_delete_on_shutdown": "true"}
+
 # Retransmissions that wait a while, and then keep their places for longer than a case lasts.
 SLOW_RESEND = {"retransmit_unicast_delay_ns": "20ms", "retransmit_unicast_linger_ns": "2s"}
 
