@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import time
+from typing import TYPE_CHECKING
 
 from aerowire.codecs.flyweights.transport import FrameType, ResType
 from aerowire.codecs.tables.counters import CounterType
@@ -27,6 +28,9 @@ from aerowire.conformance.harness.check import check_equal, check_intervals, int
 from aerowire.conformance.harness.wire import free_port
 from aerowire.conformance.model import Case, Finding, NotSupported, case
 from aerowire.conformance.peers.base import PeerError
+
+if TYPE_CHECKING:
+    from scapy.packet import Packet
 
 OWN_MS = interval_ms("driver_resolver_self_resolution_interval_ns")
 GOSSIP_MS = interval_ms("driver_resolver_neighbor_resolution_interval_ns")
@@ -78,7 +82,7 @@ def s01(bench: Bench) -> None:
         )
 
 
-def check_entry(entry: frames.Packet, *, flags: int, name: str, address: tuple[str, int]) -> None:
+def check_entry(entry: Packet, *, flags: int, name: str, address: tuple[str, int]) -> None:
     """Check an entry for an IPv4 address."""
     check_equal("type and flags of the entry", (int(entry.res_type), int(entry.res_flags)), (int(ResType.NAME_TO_IP4_MD), flags))
     check_equal("name", entry.entry_name.decode(), name)

@@ -111,7 +111,7 @@ def expect_gossip(wire: Wire, *, start: int = 0) -> Arrival:
 
 def named(frame: Packet, name: str) -> Packet:
     """Return the entry of a RES frame for some name."""
-    found = [entry for entry in frame.entries if entry.entry_name == name.encode()]
+    found: list[Packet] = [entry for entry in frame.entries if entry.entry_name == name.encode()]
     if len(found) != 1:
         raise Finding(f"one entry for {name}", f"{[entry.entry_name.decode('ascii', 'replace') for entry in frame.entries]}")
     return found[0]

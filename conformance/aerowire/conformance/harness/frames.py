@@ -86,6 +86,11 @@ def is_plain_status(frame: Packet) -> bool:
     return int(frame.type) == FrameType.SM and not int(frame.flags) & SmFlags.SEND_SETUP
 
 
+def is_response_setup(frame: Packet) -> bool:
+    """Say whether a frame is a RSP_SETUP."""
+    return int(frame.type) == FrameType.RSP_SETUP
+
+
 def is_rttm(frame: Packet) -> bool:
     """Say whether a frame is a question or an answer of the round-trip measurement."""
     return int(frame.type) == FrameType.RTTM
