@@ -92,6 +92,8 @@ Ask = Callable[[int, bytes], bytes]
 Head = Callable[[bytes], bytes]
 # Properties of a driver that the case starts -> properties that it is started with.
 Start = Callable[[Mapping[str, str]], Mapping[str, str]]
+# IP fragments of a datagram -> those that the driver takes.
+Fragments = Callable[[list[bytes]], list[bytes]]
 # Starts the driver that should refuse to start beside another.
 Rival = Callable[[ProcessPeer, Mapping[str, str]], Peer]
 
@@ -99,7 +101,8 @@ Rival = Callable[[ProcessPeer, Mapping[str, str]], Peer]
 @dataclass(frozen=True)
 class Fault:
     """A way to break a rule and what must be found: what the driver hears, says, counts, announces, records of loss, is asked, or beats,
-    what its file says of it, what a second one does, or what one of the case's own is started with.
+    what its file says of it, what a second one does, what one of the case's own is started with, and
+    which IP fragments it takes.
 
     `expected` and `actual` are words of the verdict: a failure for another reason shows nothing.
     """
@@ -118,6 +121,7 @@ class Fault:
     heads: Head | None = field(default=None, repr=False)
     rival: Rival | None = field(default=None, repr=False)
     starts: Start | None = field(default=None, repr=False)
+    fragments: Fragments | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
         return f"{self.case_id}-{self.name.replace(' ', '_')}"
@@ -213,6 +217,8 @@ class Swallower(socket.socket):
 def inject(patch: pytest.MonkeyPatch, fault: Fault) -> None:
     """Put `fault` between the suite and its driver until the patch is undone."""
     patch.setattr(wire, "open_socket", lambda family: Link(family, fault))
+    if fault.fragments is not None:
+        patch.setattr(wire, "in_fragments", fragmenting(fault.fragments))
     if fault.counts is not None:
         patch.setattr(CountersReader, "value", counting(fault.counts))
     if fault.beats is not None:
@@ -291,6 +297,12 @@ def asking(ask: Ask) -> Callable[[RingWriter, int, bytes], None]:
     """Return a writer of commands that writes what `ask` makes of them."""
     write = RingWriter.write
     return lambda writer, type_id, body: write(writer, type_id, ask(type_id, body))
+
+
+def fragmenting(fragments: Fragments) -> Callable[..., list[bytes]]:
+    """Return what cuts a datagram into the fragments of which the driver hears."""
+    cut = wire.in_fragments
+    return lambda *whole: fragments(cut(*whole))
 
 
 def starting(start: Start) -> Callable[[ProcessPeer, Mapping[str, str]], ProcessPeer]:

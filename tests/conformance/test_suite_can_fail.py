@@ -41,7 +41,7 @@ CAPTURE = CAPTURES / "unicast_simple.pcap"
 # The plainest way to break each rule; the soak bar tries them all.
 FIRST = {fault.case_id: fault for fault in reversed(FAULTS)}
 # These only listen, or send nothing but commands.
-SILENT = {"A18", "A19", "B01", "B02", "H15", "I02", "I09", "I10", "J08", "L18", "S10", *(f"W{number:02}" for number in range(2, 16))}
+SILENT = {"A18", "A19", "B01", "B02", "H15", "I02", "I09", "I10", "J08", "L18", "S10", "V03", *(f"W{number:02}" for number in range(2, 16))}
 if not carries_groups():
     SILENT.add("U02")
 

@@ -31,6 +31,7 @@ class LogFile:
     """A mapped log: three terms and their metadata, which stands at the file's end."""
 
     def __init__(self, path: Path) -> None:
+        self.path = path
         self.mapping = Mapping(path)
         self._metadata = self.mapping.length - LOG_META_DATA_LENGTH
         decoder = LogMetadataDecoder(self.mapping.buffer, self._metadata)

@@ -12,10 +12,11 @@ import socket
 import struct
 import sys
 import time
+import zlib
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from aerowire.conformance.model import Finding, NotSent, TimingMiss
+from aerowire.conformance.model import Finding, MachineLacks, NotSent, TimingMiss
 
 if TYPE_CHECKING:
     from scapy.packet import Packet
@@ -166,6 +167,17 @@ class Wire:
                 raise NotSent("the datagram to leave the socket", "the socket took it, the network device never saw it")
             return left_ns
 
+    def send_in_fragments(self, payload: bytes, to: Address, *, size: int, is_reversed: bool = False) -> None:
+        """Send one datagram in IPv4 fragments of up to `size` bytes. Raises MachineLacks where that is not allowed."""
+        try:
+            with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW) as raw:
+                for fragment in in_fragments(payload, (self.host, self.port), to, size)[:: -1 if is_reversed else 1]:
+                    raw.sendto(fragment, (to[0], 0))
+        except PermissionError as error:
+            raise MachineLacks("a raw socket to send IP fragments", f"{error}") from None
+        if len(self.departures) < DEPARTURES_MAX:
+            self.departures.append(Departure(time.monotonic_ns(), to, payload))
+
     def mark(self) -> int:
         """Read what is pending and return the index of the next arrival."""
         self.read()
@@ -263,6 +275,16 @@ def hops_of(ancillary: Iterable[tuple[int, int, bytes]]) -> int:
         if level == socket.IPPROTO_IP and kind == socket.IP_TTL:
             return int.from_bytes(data, sys.byteorder)
     return -1
+
+
+def in_fragments(payload: bytes, source: Address, to: Address, size: int) -> list[bytes]:
+    """Return the IPv4 packets of a UDP datagram whose IP payload is cut into pieces of up to `size` bytes."""
+    from scapy.layers.inet import IP, UDP, fragment
+
+    # A number of its own, by which the receiver tells the pieces of one datagram.
+    number = zlib.crc32(payload) & 0xFFFF or 1
+    whole = IP(src=source[0], dst=to[0], id=number) / UDP(sport=source[1], dport=to[1]) / payload
+    return [bytes(piece) for piece in fragment(whole, fragsize=size)]  # type: ignore[no-untyped-call]
 
 
 def authority(host: str, port: int) -> str:
