@@ -184,7 +184,7 @@ def test_two_scripts_of_one_name_are_refused(tmp_path: Path, capsys: pytest.Capt
     twin = tmp_path / EXAMPLES[0].name
     twin.write_text(EXAMPLES[0].read_text())
     assert main(["run", "--script", str(EXAMPLES[0]), "--script", str(twin)]) == 2
-    assert "two scripts have the same name" in capsys.readouterr().err
+    assert "two files make a case called X-" in capsys.readouterr().err
 
 
 def test_script_needs_no_driver_of_the_suites_own(driver: Peer) -> None:

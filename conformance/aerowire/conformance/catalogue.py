@@ -32,7 +32,7 @@ GROUPS = {
     "W": "Wildcard ports, channels, commands",
 }
 # What a user adds is shown behind the catalogue.
-SHOWN_GROUPS = {**GROUPS, "X": "Scripts"}
+SHOWN_GROUPS = {**GROUPS, "P": "Captures replayed", "X": "Scripts"}
 
 
 class UnknownCaseError(ConformanceError):

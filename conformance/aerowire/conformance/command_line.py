@@ -36,6 +36,7 @@ Examples:
   conformance run --case 'A*,C01' --seed 7
   conformance run --jobs 4 --report results
   conformance run --script my.aeron --driver java
+  conformance run --pcap loss.pcap late.pcap --impair loss=0.05,reorder=0.1,seed=7
   conformance run --driver java --jar aeron-all.jar --report results
   conformance run --driver-command '/opt/aeronmd {properties}'
   conformance run --driver running --dir /dev/shm/aeron-me
@@ -143,8 +144,25 @@ def parser() -> argparse.ArgumentParser:
         RUN_EXAMPLES,
     )
     add_driver_options(run)
-    run.add_argument("--case", metavar="A01,E*", help="ids and patterns of the cases to run (default: all, or none with --script)")
+    run.add_argument(
+        "--case", metavar="A01,E*", help="ids and patterns of the cases to run (default: all, or none with --script or --pcap)"
+    )
     run.add_argument("--script", type=Path, metavar="FILE", action="append", default=[], help="a script to play as a case; may be repeated")
+    run.add_argument(
+        "--pcap",
+        type=Path,
+        metavar="FILE",
+        nargs="+",
+        action="extend",
+        default=[],
+        help="captures to replay as cases, the harness as sender and as receiver",
+    )
+    run.add_argument(
+        "--impair",
+        metavar="loss=0.05,seed=7",
+        default="",
+        help="what the network does to the datagrams of --pcap; see conformance replay --help (default: nothing)",
+    )
     run.add_argument(
         "--seed", metavar="N", type=int, help="seed of session ids, ports and payloads (default: a new one; each run prints it)"
     )
@@ -265,16 +283,13 @@ def new_seed(seed: int | None) -> int:
 
 def run_cases(options: argparse.Namespace) -> int:
     """`conformance run`."""
-    from aerowire.conformance.catalogue import select
     from aerowire.conformance.parallel import run_in_parallel
     from aerowire.conformance.report import Terminal, exit_code, to_document, write_captures, write_report
     from aerowire.conformance.runner import Runner
-    from aerowire.conformance.scripts.player import load
+    from aerowire.conformance.selection import choose, recipes_of
 
-    cases = [] if options.script and options.case is None else select(options.case)
-    cases += [load(path) for path in options.script]
-    if len({case.id for case in cases}) < len(cases):
-        raise UsageError("two scripts have the same name; a case is called by it")
+    recipes = recipes_of(options.script, options.pcap, options.impair)
+    cases = choose(options.case, recipes)
     seed = new_seed(options.seed)
     begun = time.monotonic()
     if options.jobs > 1 and options.dir is not None:
@@ -286,7 +301,7 @@ def run_cases(options: argparse.Namespace) -> int:
         print(f"{len(cases)} cases against driver {peer.name}, seed {seed}", flush=True)
     if options.jobs > 1:
         results = run_in_parallel(
-            peer, cases, seed=seed, jobs=options.jobs, scripts=options.script, on_start=terminal.on_start, on_result=terminal.on_result
+            peer, cases, seed=seed, jobs=options.jobs, recipes=recipes, on_start=terminal.on_start, on_result=terminal.on_result
         )
     else:
         with started(peer):

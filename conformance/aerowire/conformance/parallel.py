@@ -10,14 +10,13 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from pathlib import Path
 
 from aerowire.conformance.catalogue import select
 from aerowire.conformance.interruption import Interruption
 from aerowire.conformance.model import Case, Deviation, Result, Verdict
 from aerowire.conformance.peers.base import Peer, PeerError, started
 from aerowire.conformance.runner import Runner, conclude
-from aerowire.conformance.scripts.player import load
+from aerowire.conformance.selection import Recipe
 
 STOP_TIMEOUT_S = 15.0
 
@@ -28,13 +27,13 @@ def run_in_parallel(
     *,
     seed: int,
     jobs: int,
-    scripts: Sequence[Path] = (),
+    recipes: Sequence[Recipe] = (),
     on_start: Callable[[Case], None] | None = None,
     on_result: Callable[[Result], None] | None = None,
 ) -> list[Result]:
     """Run cases on up to `jobs` drivers like `peer`, which itself is not started; return the results in the order that was given.
 
-    Cases that are not the catalogue's come from `scripts`.
+    Cases that are not the catalogue's are made by `recipes`.
 
     Raises PeerError when a driver cannot be started.
     """
@@ -44,7 +43,7 @@ def run_in_parallel(
     try:
         for _ in range(min(jobs, len(tasks))):
             ours, theirs = context.Pipe()
-            process: BaseProcess = context.Process(target=work, args=(theirs, peer.variant({}), seed, tuple(scripts)))
+            process: BaseProcess = context.Process(target=work, args=(theirs, peer.variant({}), seed, tuple(recipes)))
             process.start()
             theirs.close()
             workers[ours] = process
@@ -141,12 +140,12 @@ def _join(workers: dict[Connection, BaseProcess]) -> None:
             process.join()
 
 
-def work(parent: Connection, peer: Peer, seed: int, scripts: Sequence[Path] = ()) -> None:
+def work(parent: Connection, peer: Peer, seed: int, recipes: Sequence[Recipe] = ()) -> None:
     """Be a worker: start a driver and run on it what the parent sends, until it sends None or is gone."""
     with Interruption(is_last=True) as interruption:
         try:
             interruption.release()
-            _serve(parent, peer, seed, {case.id: case for case in map(load, scripts)})
+            _serve(parent, peer, seed, {case.id: case for case in (recipe() for recipe in recipes)})
         except (KeyboardInterrupt, EOFError, BrokenPipeError):
             return  # the parent has said it, or is gone
 
