@@ -218,3 +218,57 @@ def test_question_to_a_name_server_is_not_the_drivers() -> None:
     question = bytes.fromhex("1a2b01000001000000000000") + b"\x0eaerowire-tests\0" + b"\0\x01\0\x01\0"
     asked = dataclasses.replace(datagrams[3], source=("127.0.0.1", 53_001), destination=("127.0.0.1", 53), payload=question)
     assert broken([*datagrams[:4], asked, *datagrams[4:]]) == []
+
+
+def merged(datagrams: list[Datagram], places: list[int]) -> list[Datagram]:
+    """Let neighbouring datagrams be captured as one, as a sender may hand them over."""
+    first = datagrams[places[0]]
+    payload = b"".join(datagrams[place].payload for place in places)
+    kept = [each for place, each in enumerate(datagrams) if place not in places[1:]]
+    kept[places[0]] = dataclasses.replace(first, payload=payload)
+    return kept
+
+
+def train(datagrams: list[Datagram]) -> list[int]:
+    """Return the places of some datagrams of data that follow each other, all but the last of one size, longer together than the MTU."""
+    for start, first in enumerate(datagrams):
+        places = [start]
+        while is_data(first.payload) and places[-1] + 1 < len(datagrams) and datagrams[places[-1]].payload[8:12] != b"":
+            following = datagrams[places[-1] + 1]
+            if not is_data(following.payload) or following.destination != first.destination or len(following.payload) > len(first.payload):
+                break
+            places.append(places[-1] + 1)
+            if len(following.payload) < len(first.payload):
+                break
+        if len(places) > 2 and len(first.payload) > 1000:
+            return places
+    raise AssertionError("no such datagrams")
+
+
+def test_datagrams_that_were_handed_over_together_are_judged_each() -> None:
+    datagrams = capture("fragmented_10k")
+    together = merged(datagrams, train(datagrams))
+    assert max(len(each.payload) for each in together) > 2 * 1408
+    assert broken(together) == []
+    assert judged(together).court.checks["C08"] == judged(datagrams).court.checks["C08"]
+
+
+def test_datagram_beyond_the_mtu_that_is_no_such_train_is_told() -> None:
+    datagrams = capture("fragmented_10k")
+    places = train(datagrams)
+    together = merged(datagrams, places)
+    # The last but one piece is the shortest: no sender cuts so.
+    pieces = [datagrams[place].payload for place in places]
+    pieces[0], pieces[-1] = pieces[-1], pieces[0]
+    together[places[0]] = dataclasses.replace(together[places[0]], payload=b"".join(pieces))
+    assert {each.case_id for each in broken(together)} & {"C06", "C08"}
+
+
+@pytest.mark.parametrize(("gap_ms", "found"), [(990.0, []), (945.0, []), (930.0, ["A02"])])
+def test_request_that_left_late_does_not_make_the_next_come_too_soon(gap_ms: float, found: list[str]) -> None:
+    datagrams = capture("unicast_simple")
+    status = next(each for each in datagrams if type_of(each.payload) == FrameType.SM)
+    request = edited(status.payload, flags=SmFlags.SEND_SETUP, consumption_term_id=0, consumption_term_offset=0, receiver_window=0)
+    first = dataclasses.replace(status, payload=request, time_ns=datagrams[0].time_ns - 2_000_000_000)
+    second = dataclasses.replace(first, time_ns=first.time_ns + int(gap_ms * 1e6))
+    assert [each.case_id for each in broken([first, second, *datagrams])] == found

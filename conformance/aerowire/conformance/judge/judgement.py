@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from aerowire.codecs.flyweights.transport import FrameType
+from aerowire.codecs.flyweights.transport import DataHeaderDecoder, FrameType
 from aerowire.conformance.harness.capture import Datagram, read_datagrams
 from aerowire.conformance.judge.court import Court
 from aerowire.conformance.judge.form import check_form, ids_of
-from aerowire.conformance.judge.packets import Packet, packets, speakers
+from aerowire.conformance.judge.packets import Key, Packet, Stream, key_of_data, packets, speakers
 from aerowire.conformance.judge.receiver import ReceiverRules
 from aerowire.conformance.judge.sender import SenderRules
 from aerowire.conformance.judge.state import Capture
 from aerowire.conformance.judge.streams import find_streams
+from aerowire.conformance.judge.trains import segments
+from aerowire.conformance.rules import DATA_TYPES
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,22 +44,33 @@ def judge_datagrams(name: str, datagrams: Iterable[Datagram], ports: frozenset[i
     captured = list(datagrams)
     found = list(packets(captured, ports))
     court = Court()
-    capture = Capture(find_streams(found))
+    streams = find_streams(found)
+    capture = Capture(streams)
     senders, receivers = SenderRules(court), ReceiverRules(court)
-    known = speakers(found, capture.streams)
+    known = speakers(found, streams)
     judged = 0
     for packet in found:
         # What strangers on the same ports say is not Aeron's.
         if packet.source in known:
             judged += 1
-            if check_form(court, packet):
-                _take(packet, capture, senders, receivers)
+            for each in _segments(packet, streams):
+                if check_form(court, each):
+                    _take(each, capture, senders, receivers)
     has_losses = any(datagram.is_dropped for datagram in captured)
     for state in capture.states:
         state.is_lossy |= has_losses
         senders.at_end(state)
     court.violations.sort(key=lambda violation: violation.packets[-1])
     return Judgement(name, judged, len(capture.states), court)
+
+
+def _segments(packet: Packet, streams: Mapping[Key, Sequence[Stream]]) -> Iterable[Packet]:
+    """Return the packets of data that a captured one stands for, by the largest MTU of its stream."""
+    if len(packet.payload) < DataHeaderDecoder.ENCODED_LENGTH or packet.type not in DATA_TYPES:
+        return [packet]
+    known = streams.get(key_of_data(packet), ())
+    mtu = max((stream.mtu for stream in known), default=len(packet.payload))
+    return [packet._replace(payload=payload) for payload in segments(packet.payload, mtu)]
 
 
 def _take(packet: Packet, capture: Capture, senders: SenderRules, receivers: ReceiverRules) -> None:

@@ -97,11 +97,14 @@ def speakers(found: Iterable[Packet], streams: Container[Key]) -> set[Address]:
     Data of a stream that is not known proves nothing: a question to a name server reads like padding.
     """
     return {
-        packet.source for packet in found if is_valid_frame(packet.payload) and (packet.type not in DATA_TYPES or _key(packet) in streams)
+        packet.source
+        for packet in found
+        if is_valid_frame(packet.payload) and (packet.type not in DATA_TYPES or key_of_data(packet) in streams)
     }
 
 
-def _key(packet: Packet) -> Key:
+def key_of_data(packet: Packet) -> Key:
+    """Return session and stream of a datagram of data."""
     header = DataHeaderDecoder(packet.payload)
     return header.session_id, header.stream_id
 
