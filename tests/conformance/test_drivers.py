@@ -47,9 +47,9 @@ def driver(kind: Peer) -> Iterator[Peer]:
 @pytest.fixture(scope="module")
 def verdicts(kind: Peer, request: pytest.FixtureRequest) -> dict[str, Result]:
     """What every case that is tested came to, all of them run on some drivers at once."""
-    tested = {
-        item.callspec.params["case"].id for item in request.session.items if hasattr(item, "callspec") and "case" in item.callspec.params
-    }
+    of_module = [item for item in request.session.items if isinstance(item, pytest.Function) and item.module is request.module]
+    params = [item.callspec.params["case"] for item in of_module if hasattr(item, "callspec") and "case" in item.callspec.params]
+    tested = {each.id for each in params if isinstance(each, Case)}
     cases = [case for case in all_cases() if case.id in tested]
     return {result.case.id: result for result in run_in_parallel(kind, cases, seed=SEED, jobs=JOBS)}
 

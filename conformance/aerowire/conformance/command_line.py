@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from aerowire.conformance import codecs_command
+from aerowire.conformance.codecs import command as codecs
 from aerowire.conformance.errors import ConformanceError
 from aerowire.conformance.judge import command as judge
 from aerowire.conformance.model import Verdict
@@ -209,7 +209,7 @@ def parser() -> argparse.ArgumentParser:
     replay.set_defaults(run=replay_capture)
 
     judge.add_parser(commands)
-    codecs_command.add_parser(commands)
+    codecs.add_parser(commands)
 
     fuzz = add(
         "fuzz",

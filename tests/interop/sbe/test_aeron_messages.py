@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from aerowire.codegen.load import default_spec
 from aerowire.codegen.sbe.interpreter import MessageCodec
-from aerowire.codegen.sbe.ir import Block, EncodedType, Enum, Field, Message, MessageSchema, Presence
-from aerowire.codegen.sbe.reader import ReadOptions, load_message_schema
+from aerowire.codegen.sbe.ir import Block, Message
 from tests.conftest import SEED
 from tests.interop.harness import Java
 from tests.interop.sbe.aeron_codecs import PACKAGES, describe_codecs, run_steps
+from tests.interop.sbe.samples import SAMPLES, Samples, Values, shown, steps_of, writing_steps
+from tests.interop.sbe.vectors import read_schema
 
 pytestmark = pytest.mark.interop
 
 # The node state's header has two members beyond SBE's four; the official encoder of a message leaves them alone.
 MORE_OF_HEADER = {"cluster_node_state": {"frameLength": 0, "padding": 0}}
-JAVA_NULL = "NULL_VAL"
-SAMPLES = ("distinct", "extreme", "null")
-
-Values = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
@@ -38,69 +34,6 @@ def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def read_schema(name: str, version: int | None = None) -> MessageSchema:
-    return load_message_schema(default_spec() / f"{name}.xml", options=ReadOptions(since_version=version))
-
-
-class Samples:
-    """Values of messages: `distinct` ones, the least and greatest with empty texts, or nulls wherever there may be some."""
-
-    def __init__(self, kind: str) -> None:
-        self.kind = kind
-        self._chance = random.Random(SEED)
-        self._count = 0
-
-    def of_block(self, block: Block) -> Values:
-        values: Values = {field.name: self._of_field(field) for field in block.fields}
-        for group in block.groups:
-            values[group.name] = [self.of_block(group) for _ in range({"distinct": 3, "extreme": 0, "null": 1}[self.kind])]
-        for data in block.data:
-            text = "" if self.kind == "extreme" else f"{data.name} {self._next()}"
-            values[data.name] = text if data.encoding else text.encode()
-        return values
-
-    def _next(self) -> int:
-        self._count += 1
-        return self._count
-
-    def _of_field(self, field: Field) -> int | None:
-        if self.kind == "null" and field.presence is Presence.OPTIONAL:
-            return None
-        if isinstance(field.type, Enum):
-            values = field.type.values
-            return values[0 if self.kind == "extreme" else self._next() % len(values)].value
-        assert isinstance(field.type, EncodedType)
-        least, greatest = int(field.type.minimum), int(field.type.maximum)
-        if self.kind == "extreme":
-            return self._chance.choice((least, greatest))
-        return least + 1 + self._next() * 7919 % (greatest - least - 1)
-
-
-def steps_of(
-    block: Block, values: Values, put: Callable[[str, str], str], data: Callable[[str, bytes], str], *, writing: bool
-) -> Iterator[str]:
-    """The steps that make Codecs.java write the values, or read them in the same order."""
-    for field in block.fields:
-        yield put(field.name, shown(field, values[field.name]))
-    for group in block.groups:
-        yield f"group\t{group.name}\t{len(values[group.name])}" if writing else f"group\t{group.name}"
-        for entry in values[group.name]:
-            yield "next"
-            yield from steps_of(group, entry, put, data, writing=writing)
-        yield "end"
-    for one in block.data:
-        raw = values[one.name].encode() if one.encoding else values[one.name]
-        yield data(one.name, raw)
-
-
-def shown(field: Field, value: int | None) -> str:
-    """A value as the jar prints it: of an enum the name, of null its number."""
-    if isinstance(field.type, Enum):
-        return JAVA_NULL if value is None else next(one.name for one in field.type.values if one.value == value)
-    assert isinstance(field.type, EncodedType)
-    return str(field.type.null if value is None else value)
-
-
 def expected_lines(block: Block, values: Values) -> Iterator[str]:
     """What the steps of reading print."""
     for field in block.fields:
@@ -111,13 +44,6 @@ def expected_lines(block: Block, values: Values) -> Iterator[str]:
             yield from expected_lines(group, entry)
     for data in block.data:
         yield (values[data.name].encode() if data.encoding else values[data.name]).hex()
-
-
-def writing_steps(package: str, message: Message, values: Values) -> list[str]:
-    steps = steps_of(
-        message, values, lambda name, value: f"put\t{name}\t{value}", lambda name, raw: f"bytes\t{name}\t{raw.hex()}", writing=True
-    )
-    return [f"encode\t{package}\t{message.name}", *steps, "done"]
 
 
 def reading_steps(package: str, message: Message, values: Values, raw: bytes) -> list[str]:
@@ -139,7 +65,7 @@ def without_newer(block: Block, values: Values, version: int) -> Values:
 
 @pytest.mark.parametrize("kind", SAMPLES)
 def test_both_write_the_same_bytes_and_read_each_others(java: Java, versions: dict[str, int], name: str, kind: str) -> None:
-    schema, samples = read_schema(name, versions[name]), Samples(kind)
+    schema, samples = read_schema(name, versions[name]), Samples(kind, random.Random(SEED))
     codec, package = MessageCodec(schema), PACKAGES[name]
     messages = [(message, samples.of_block(message)) for message in schema.messages]
     official = run_steps(java, [step for message, values in messages for step in writing_steps(package, message, values)])
@@ -154,7 +80,7 @@ def test_both_write_the_same_bytes_and_read_each_others(java: Java, versions: di
 
 
 def test_our_newest_schema_reads_what_the_jar_writes(java: Java, versions: dict[str, int], name: str) -> None:
-    version, newest, samples = versions[name], read_schema(name), Samples("distinct")
+    version, newest, samples = versions[name], read_schema(name), Samples("distinct", random.Random(SEED))
     package, codec = PACKAGES[name], MessageCodec(newest)
     messages = [(message, samples.of_block(message)) for message in read_schema(name, version).messages]
     official = run_steps(java, [step for message, values in messages for step in writing_steps(package, message, values)])
@@ -165,7 +91,7 @@ def test_our_newest_schema_reads_what_the_jar_writes(java: Java, versions: dict[
 
 
 def test_the_jar_reads_what_our_newest_schema_writes(java: Java, versions: dict[str, int], name: str) -> None:
-    version, newest, samples = versions[name], read_schema(name), Samples("distinct")
+    version, newest, samples = versions[name], read_schema(name), Samples("distinct", random.Random(SEED))
     package, codec = PACKAGES[name], MessageCodec(newest)
     then = {message.id: message for message in read_schema(name, version).messages}
     messages = [(then[message.id], samples.of_block(message)) for message in newest.messages if message.id in then]

@@ -23,7 +23,7 @@ from aerowire.conformance.cases.rebuilding import SILENCE_MS, expect_good_data, 
 from aerowire.conformance.harness import frames
 from aerowire.conformance.harness.bench import CONDUCTOR_MS, Bench
 from aerowire.conformance.harness.check import check_equal
-from aerowire.conformance.model import Case, Finding, NotSupported, case
+from aerowire.conformance.model import Case, Finding, MachineLacks, case
 
 # What a driver counts of frames that it acts on or refuses.
 REACTIONS = (
@@ -178,7 +178,7 @@ def m30(bench: Bench) -> None:
     expect_good_data(other, other_image)
     free = shutil.disk_usage(bench.peer.directory).free
     if free >= LARGEST_LOG:
-        raise NotSupported("a driver directory with less than 3 GiB left", f"{free / 2**30:.1f} GiB left in {bench.peer.directory}")
+        raise MachineLacks("a driver directory with less than 3 GiB left", f"{free / 2**30:.1f} GiB left in {bench.peer.directory}")
     source = bench.source(bench.subscribe())
     errors = bench.count(SystemCounter.ERRORS)
     texts = set(bench.client.driver_errors())

@@ -1,64 +1,15 @@
-"""The generated codecs against bytes that Aeron's own classes wrote: each target reads and writes every vector.
-
-Knows the file of vectors and the targets that need no compiler; knows nothing of drivers.
-"""
+"""The generated codecs of frames, commands and responses: each target reads and writes every vector."""
 
 from __future__ import annotations
 
 import importlib
-import json
 import re
-import struct
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from importlib.resources import files
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
+from aerowire.conformance.codecs.vectors import Vector, differing_byte, differing_value
+
 PACKAGES = ("transport", "commands")
-COLUMNS = 3
-
-
-@dataclass(frozen=True)
-class Vector:
-    """One struct: the values of its fields, and its bytes. `line` says where it stands in its file."""
-
-    line: int
-    struct: str
-    values: dict[str, Any]
-    data: bytes
-
-
-def load_vectors(path: Path | None = None) -> list[Vector]:
-    """Return the vectors of a file, by default of the one that is installed with this package.
-
-    Raises:
-        ValueError: a line is not struct, JSON and hexadecimal bytes, or names no generated struct.
-        OSError: the file cannot be read.
-    """
-    source = path or files("aerowire.conformance") / "vectors" / "frames_and_commands.tsv"
-    found = []
-    for number, line in enumerate(source.read_text(encoding="utf-8").splitlines(), 1):
-        if line and not line.startswith("#"):
-            try:
-                found.append(parse(number, line))
-            except (ValueError, KeyError, TypeError) as error:
-                raise ValueError(f"{source.name}, line {number}: {error}") from error
-    if not found:
-        raise ValueError(f"{source.name}: no vectors")
-    return found
-
-
-def parse(number: int, line: str) -> Vector:
-    columns = line.split("\t")
-    if len(columns) != COLUMNS:
-        raise ValueError(f"expected struct, values and bytes with tabs between, found {len(columns)} columns")
-    values = json.loads(columns[1])
-    if not isinstance(values, dict):
-        raise ValueError("expected a JSON object of values")
-    generated(columns[0], "Decoder")
-    numbers = {name: bytes.fromhex(value["hex"]) if isinstance(value, dict) else value for name, value in values.items()}
-    return Vector(number, columns[0], numbers, bytes.fromhex(columns[2]))
 
 
 def generated(name: str, kind: str) -> Any:
@@ -121,31 +72,3 @@ def layer_problems(vector: Vector, layer: Any, dissected: Any) -> Iterator[str]:
         found = dissected.getfieldval(name)
         yield from differing_value(name, expected, found if isinstance(expected, bytes) else int(found))
     yield from differing_byte(bytes(layer(**values)) + payload, vector.data)
-
-
-Target = Callable[[Vector], Iterator[str] | None]
-TARGETS: dict[str, Target] = {"flyweights": check_flyweights, "dtypes": check_dtypes, "scapy": check_scapy}
-
-
-def check(vector: Vector, target: str) -> str | None:
-    """Return what is wrong with a target, "" for nothing, or None where the target has no such struct."""
-    try:
-        problems = TARGETS[target](vector)
-        return None if problems is None else next(problems, "")
-    except (ValueError, TypeError, AttributeError, IndexError, OverflowError, struct.error) as error:
-        return f"{type(error).__name__}: {error}"
-
-
-def differing_value(name: str, expected: Any, found: Any) -> Iterator[str]:
-    if found != expected:
-        yield f"{name}: expected {expected!r}, read {found!r}"
-
-
-def differing_byte(written: bytes, expected: bytes) -> Iterator[str]:
-    if written == expected:
-        return
-    at = next((at for at, (one, other) in enumerate(zip(written, expected, strict=False)) if one != other), None)
-    if at is None:
-        yield f"wrote {len(written)} bytes, expected {len(expected)}"
-    else:
-        yield f"byte {at}: expected {expected[at]:#04x}, wrote {written[at]:#04x}"

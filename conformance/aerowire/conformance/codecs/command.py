@@ -14,7 +14,8 @@ Examples:
   conformance codecs --json
   conformance codecs --vectors mine.tsv
 
-A file of vectors has a line per struct: its name, a JSON object of values, and its bytes in hex, with tabs between.
+A file of vectors has a line per struct, or per message as SCHEMA.MESSAGE: its name, a JSON object of values, and its bytes in hex, with
+tabs between.
 """
 EXIT_CODES = """
 Exit codes: 0 every target agrees with every vector; 1 one does not; 2 usage, or a file that cannot be read.
@@ -26,8 +27,10 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     codecs = commands.add_parser(
         "codecs",
         help="hold the generated codecs to bytes of the official classes",
-        description="Read and write test vectors with the flyweights, the NumPy dtypes and the scapy layers. The vectors that are used\n"
-        "without --vectors are frames, commands and responses as Aeron's own classes wrote them.",
+        description="Read and write test vectors with everything that is generated for them: flyweights, data classes (records),\n"
+        "NumPy dtypes, Arrow record batches, scapy layers, and Wireshark's dissectors where there is a tshark. The vectors that\n"
+        "are used without --vectors are frames, commands, responses, and the messages of Archive and Cluster, as Aeron's own\n"
+        "classes wrote them.",
         epilog=EXAMPLES + EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -38,7 +41,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def check_codecs(options: argparse.Namespace) -> int:
     """`conformance codecs`."""
-    from aerowire.conformance.codecs import TARGETS, check, load_vectors
+    from aerowire.conformance.codecs import wireshark
+    from aerowire.conformance.codecs.targets import TARGETS, check_all, load_vectors
 
     try:
         vectors = load_vectors(options.vectors)
@@ -47,20 +51,21 @@ def check_codecs(options: argparse.Namespace) -> int:
     checked: dict[str, dict[str, int]] = {}
     failures: list[dict[str, str | int]] = []
     failed = set()
-    for vector in vectors:
-        counts = checked.setdefault(vector.struct, dict.fromkeys(TARGETS, 0))
-        for target in TARGETS:
-            problem = check(vector, target)
+    for target in TARGETS:
+        for vector, problem in zip(vectors, check_all(vectors, target), strict=True):
+            counts = checked.setdefault(vector.struct, dict.fromkeys(TARGETS, 0))
             counts[target] += problem is not None
             if problem:
                 failed.add((vector.struct, target))
-                failures.append({"struct": vector.struct, "target": target, "line": vector.line, "problem": problem})
+                failures.append({"struct": vector.struct, "target": target, "file": vector.file, "line": vector.line, "problem": problem})
     if options.json:
         print(json.dumps({"vectors": len(vectors), "checked": checked, "failures": failures}, indent=2))
     else:
         show(checked, failed)
         for failure in failures:
-            print("line {line}, {struct}, {target}: {problem}".format_map(failure))
+            print("{file}, line {line}, {struct}, {target}: {problem}".format_map(failure))
+        if not wireshark.is_available():
+            print("wireshark: not checked, tshark is not installed (apt-get install tshark)")
         print(f"{len(vectors)} vectors, {len(failures)} failures")
     return 1 if failures else 0
 

@@ -1,0 +1,1 @@
+"""The generated codecs, held to bytes that Aeron's own classes wrote."""
