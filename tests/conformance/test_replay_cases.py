@@ -9,9 +9,10 @@ import pytest
 
 from aerowire.conformance.impairment import Impairment
 from aerowire.conformance.main import main
-from aerowire.conformance.model import Verdict
+from aerowire.conformance.model import Finding, NotSent, Verdict
 from aerowire.conformance.peers.base import Peer
-from aerowire.conformance.replay_cases import ROLES, load
+from aerowire.conformance.replay_cases import ROLES, judge, load
+from aerowire.conformance.replay_outcome import ReplayOutcome, StreamOutcome
 from aerowire.conformance.runner import Runner
 from tests.conformance.injector import Fault, drop, inject, replace
 from tests.conformance.misbehaviour import flipped, is_data
@@ -35,7 +36,7 @@ def test_replays_pass_and_their_datagrams_are_kept(driver: Peer, role: str) -> N
     ("role", "fault"),
     [
         ("sender", Fault("replay", "delivers other bytes", "", "was delivered changed", hears=replace(is_data, flipped))),
-        ("receiver", Fault("replay", "sends nothing", "", "", says=drop(is_data))),
+        ("receiver", Fault("replay", "sends nothing", "", "the stream got to position 0 of", says=drop(is_data))),
     ],
 )
 def test_a_stream_that_does_not_come_through_fails(driver: Peer, role: str, fault: Fault, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,6 +46,17 @@ def test_a_stream_that_does_not_come_through_fails(driver: Peer, role: str, faul
     assert result.expected == "the content of each stream"
     assert result.actual.startswith("session ")
     assert fault.actual in result.actual
+
+
+def test_a_broken_stream_outweighs_one_that_could_not_be_sent() -> None:
+    unsent, broken = StreamOutcome(1, 1, inconclusive="it did not leave"), StreamOutcome(2, 1, finding="it came changed")
+    outcome = ReplayOutcome(CAPTURE.name, 0, 0, Impairment(), "sender")
+    outcome.streams.append(unsent)
+    with pytest.raises(NotSent, match="session 1 stream 1: it did not leave"):
+        judge(outcome)
+    outcome.streams.append(broken)
+    with pytest.raises(Finding, match="session 2 stream 1: it came changed"):
+        judge(outcome)
 
 
 def test_command_runs_captures_beside_cases_and_reports_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

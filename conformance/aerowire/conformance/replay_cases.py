@@ -39,11 +39,9 @@ def load(path: Path, role: str, impairment: Impairment) -> Case:
 
 
 def judge(outcome: ReplayOutcome) -> None:
-    """Raise what the streams came to. Raises Finding, NotSent."""
-    expected = "the content of each stream"
+    """Raise the worst that the streams came to, as `conformance replay` reports it. Raises Finding, NotSent."""
     for stream in outcome.streams:
-        what = f"session {stream.session_id} stream {stream.stream_id}: {stream.finding or stream.inconclusive}"
-        if stream.verdict is Verdict.FAIL:
-            raise Finding(expected, what)
-        if stream.verdict is Verdict.INCONCLUSIVE:
-            raise NotSent(expected, what)
+        if stream.verdict is outcome.verdict is not Verdict.PASS:
+            kind = Finding if stream.verdict is Verdict.FAIL else NotSent
+            told = stream.finding or stream.inconclusive
+            raise kind("the content of each stream", f"session {stream.session_id} stream {stream.stream_id}: {told}")

@@ -82,10 +82,11 @@ def v01(bench: Bench) -> None:
 def v02(bench: Bench) -> None:
     """The largest message."""
     message = bench.random.randbytes(MESSAGE_MAX)
+    # First, as an image of such terms that has no room is only missing, and a publication is refused with the reason.
+    sink = refuse_for_space(bench, f"mtu={MTU_MAX}|term-length={TERM_OF_LARGE_MESSAGE}")
     source = stream_of(bench, MTU_MAX, TERM_OF_LARGE_MESSAGE)
     image = source.start()
     check_equal("message delivered as it was sent", stream_message(bench, source, image, message) == message, True)
-    sink = refuse_for_space(bench, f"mtu={MTU_MAX}|term-length={TERM_OF_LARGE_MESSAGE}")
     check_equal("message sent as it was written", receive_message(bench, sink, message) == message, True)
 
 
