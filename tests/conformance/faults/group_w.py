@@ -17,6 +17,12 @@ from tests.conformance.faults.news import accept_everything, refuse_otherwise
 from tests.conformance.injector import Announce, Fault, Head, drop
 from tests.conformance.misbehaviour import is_setup
 
+# A parameter of a second publication -> how a driver that does not see it reads the channel.
+OTHER_PARAMS = {
+    "mtu": ("mtu=2816", "mtu=1408"),
+    "term_length": ("term-length=131072", "term-length=65536"),
+    "init_term_id": ("init-term-id=8|term-id=8", "init-term-id=7|term-id=7"),
+}
 # Shorter than a command of its kind.
 CUT = 12
 # What is wrong with a channel -> how a driver that does not see it reads the channel.
@@ -99,6 +105,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault("W01", "takes one port for all", "another port for another endpoint", "40112 for both", asks=with_param(":0", ":40112")),
     Fault("W02", "takes any port", "ports = [", "[40113", asks=with_param(":0|tags=1", ":40113|tags=1")),
     Fault("W02", "goes beyond the range", "a port where none is free refused", "accepted", announces=accept_everything()),
+    Fault("W02", "gives another one again", "port that is free again = ", "= 40116", asks=with_param(":0|tags=5", ":40116|tags=5")),
+    Fault("W02", "has no range for senders", "port of a sender = ", "= 40117", asks=with_param(":0|control-mode", ":40117|control-mode")),
     Fault("W03", "takes it", "a publication to port 0 refused", "accepted", announces=accept_everything()),
     Fault("W03", "chooses one", "a publication to port 0 refused", "accepted", asks=with_param("127.0.0.1:0", "127.0.0.1:40114")),
     Fault("W03", "refuses it as unknown", "error code 1 or 11", "error code 9", announces=refuse_otherwise(9)),
@@ -181,6 +189,6 @@ FAULTS: tuple[Fault, ...] = (
     Fault("W15", "takes it", "a second publication with another mtu refused", "accepted", announces=accept_everything()),
     *(
         Fault("W15", f"takes another {name}", f"a second publication with another {name} refused", "accepted", asks=with_param(*read))
-        for name, read in {"mtu": ("mtu=2816", "mtu=1408"), "term_length": ("term-length=131072", "term-length=65536")}.items()
+        for name, read in OTHER_PARAMS.items()
     ),
 )

@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING
 from aerowire.codecs.flyweights.cnc import CONSUMER_HEARTBEAT_CLOSED
 from aerowire.codecs.flyweights.transport import DataFlags, FrameType
 from aerowire.codecs.tables.counters import CounterType, SystemCounter
-from aerowire.codecs.tables.options import OPTIONS
 from aerowire.conformance.cases.group_l_publications import timers_ms
 from aerowire.conformance.cases.options import SHORT_LIVES
+from aerowire.conformance.cases.own import own_driver
 from aerowire.conformance.harness import frames
 from aerowire.conformance.harness.bench import CONDUCTOR_MS, TERM_LENGTH, TIMER_TOLERANCE_MS, Bench, Sink
 from aerowire.conformance.harness.check import check_equal
 from aerowire.conformance.harness.client import HEARTBEAT_PERIOD_S, Client
 from aerowire.conformance.harness.cnc import CncFile
-from aerowire.conformance.model import Finding, NotSupported, case
-from aerowire.conformance.peers.base import PeerError, started
+from aerowire.conformance.model import Finding, case
 
 if TYPE_CHECKING:
     from scapy.packet import Packet
@@ -157,14 +156,10 @@ def l16(bench: Bench) -> None:
 def l18(bench: Bench) -> None:
     """A driver's end."""
     for is_deleted in (False, True):
-        try:
-            twin = bench.peer.variant({OPTIONS["dir_delete_on_shutdown"].property: str(is_deleted).lower()})
-        except PeerError as error:
-            raise NotSupported("a driver that the suite may end", str(error)) from None
-        with started(twin):
+        with own_driver(bench, {"dir_delete_on_shutdown": str(is_deleted).lower()}) as twin:
             cnc = CncFile(twin.directory)
             os.kill(cnc.pid, signal.SIGTERM)
-            bench.expect(lambda: not twin.is_alive(), "the driver to end", within_ms=END_MS, actual=lambda: "it lives")  # noqa: B023
+            bench.expect(lambda: not twin.is_alive(), "the driver to end", within_ms=END_MS, actual=lambda: "it lives")
             last = cnc.heartbeat_ms
             cnc.close()
             check_equal("last sign of life", last, CONSUMER_HEARTBEAT_CLOSED)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from aerowire.codecs.flyweights.transport import FrameType, ResType
 from aerowire.codecs.tables.counters import CounterType
-from aerowire.codecs.tables.options import OPTIONS
 from aerowire.conformance.cases.options import QUICK_RESOLVER
+from aerowire.conformance.cases.own import variant_of
 from aerowire.conformance.cases.resolvers import (
     NAME,
     SETTLED_MS,
@@ -26,8 +26,7 @@ from aerowire.conformance.harness import frames
 from aerowire.conformance.harness.bench import CONDUCTOR_MS, LOOPBACK, TERM_LENGTH, TIMER_TOLERANCE_MS, Bench
 from aerowire.conformance.harness.check import check_equal, check_intervals, intervals_ms
 from aerowire.conformance.harness.wire import free_port
-from aerowire.conformance.model import Case, Finding, NotSupported, case
-from aerowire.conformance.peers.base import PeerError
+from aerowire.conformance.model import Case, Finding, case
 
 if TYPE_CHECKING:
     from scapy.packet import Packet
@@ -304,11 +303,7 @@ def s10(bench: Bench) -> None:
     neighbours = [f"{LOOPBACK}:{free_port()}" for _ in range(BOOTSTRAP_MAX + 1)]
     with resolving(bench, {"driver_resolver_bootstrap_neighbor": ",".join(neighbours[:-1])}) as resolver:
         check_bootstrap(resolver)
-    options = {**QUICK_RESOLVER, "driver_resolver_bootstrap_neighbor": ",".join(neighbours)}
-    try:
-        twin = bench.peer.variant({OPTIONS[name].property: value for name, value in options.items()})
-    except PeerError as error:
-        raise NotSupported("a driver of the case's own", str(error)) from None
+    twin = variant_of(bench, {**QUICK_RESOLVER, "driver_resolver_bootstrap_neighbor": ",".join(neighbours)})
     try:
         twin.start()
         bench.expect(lambda: not twin.is_alive(), "the driver to end", within_ms=REFUSED_MS, actual=lambda: "it runs")

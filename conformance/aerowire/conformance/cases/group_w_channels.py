@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+from functools import partial
 
 from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.conformance.cases.own import own_driver
@@ -127,25 +128,33 @@ def free_range() -> int:
     requirement="Ports for port 0 come from the range that the driver was given, upwards; one that is free again is given again, and when "
     "none is free the command is refused.",
     source="Aeron: WildcardPortManager.getManagedPort, freeManagedPort; aeron.receiver.wildcard.port.range",
-    stimulus=f"a driver with a range of {RANGE} ports: {RANGE + 1} subscriptions to port 0; then one is closed and another added",
-    expected="the ports in order, then an error; the port that was closed",
+    stimulus=f"a driver with ranges of {RANGE} ports for receivers and for senders: {RANGE + 1} subscriptions to port 0; one is closed and "
+    "another added; two publications with control=127.0.0.1:0",
+    expected="the ports of the first range in order, then an error; the port that was closed; the first ports of the other range",
 )
 def w02(bench: Bench) -> None:
     """Ports of a range."""
-    low = free_range()
-    with own_driver(bench, {RECEIVER_RANGE: f"{low} {low + RANGE - 1}"}) as twin:
+    low, senders = free_range(), free_range()
+    ranges = {RECEIVER_RANGE: f"{low} {low + RANGE - 1}", SENDER_RANGE: f"{senders} {senders + RANGE - 1}"}
+    with own_driver(bench, ranges) as twin:
         client = Client(twin.directory)
         try:
             # A tag keeps endpoints of one channel apart.
-            channels = [f"aeron:udp?endpoint={LOOPBACK}:0|tags={tag}" for tag in range(1, RANGE + 2)]
+            channels = [f"aeron:udp?endpoint={LOOPBACK}:0|tags={tag}" for tag in range(1, RANGE + 3)]
             subscriptions = [client.add_subscription(channel, 1) for channel in channels[:RANGE]]
             ports = [number_of(expect_bound(bench, client, each)) for each in subscriptions]
             check_equal("ports", ports, list(range(low, low + RANGE)))
             expect_refusal(lambda: client.add_subscription(channels[RANGE], 1), "a port where none is free")
             client.remove_subscription(subscriptions[1])
             bench.expect(lambda: not client.bound_to(subscriptions[1]), "the endpoint closed", within_ms=CONDUCTOR_MS)
-            again = client.add_subscription(channels[RANGE], 1)
+            again = client.add_subscription(channels[RANGE + 1], 1)
             check_equal("port that is free again", number_of(expect_bound(bench, client, again)), low + 1)
+            for tag, port in ((8, senders), (9, senders + 1)):
+                channel = f"aeron:udp?control={LOOPBACK}:0|control-mode=dynamic|tags={tag}|term-length={TERM_LENGTH}"
+                status_id = client.add_publication(channel, 1).channel_status_id
+                is_bound = partial(client.counters.bound_to, status_id)
+                bench.expect(lambda: bool(is_bound()), "a bound sender", within_ms=CONDUCTOR_MS)  # noqa: B023
+                check_equal("port of a sender", number_of(client.counters.bound_to(status_id)[0]), port)
         finally:
             client.close()
 
@@ -193,7 +202,7 @@ def w04(bench: Bench) -> None:
     requirement="A publication whose parameters cannot be, or contradict each other, is refused.",
     source="Aeron: PublicationParams; Configuration.validateMtuLength, checkTermLength; LogBufferDescriptor",
     stimulus="publications with " + ", ".join(BAD_PARAMS),
-    expected="an error for each; one without them is added",
+    expected="one without them is added; error 1 or 11 (official drivers differ) for each",
 )
 def w05(bench: Bench) -> None:
     """Parameters that cannot be."""
@@ -201,7 +210,8 @@ def w05(bench: Bench) -> None:
     bench.client.add_publication(f"aeron:udp?endpoint={wire.authority}|term-length={TERM_LENGTH}|mtu={MTU}", bench.new_id())
     for params in BAD_PARAMS:
         channel = f"aeron:udp?endpoint={wire.authority}|{params}"
-        expect_refusal(lambda channel=channel: bench.client.add_publication(channel, bench.new_id()), f"a publication with {params}")  # type: ignore[misc]
+        add = partial(bench.client.add_publication, channel, bench.new_id())
+        expect_refusal(add, f"a publication with {params}", *REFUSALS)
 
 
 @case(
@@ -230,14 +240,14 @@ def w06(bench: Bench) -> None:
     "W15",
     requirement="A second client of a publication must want its parameters; with others it is refused.",
     source="Aeron: PublicationParams.confirmMatch, validateMtuForSndbuf",
-    stimulus="a shared publication; the same with another mtu, term length, session id and initial term id; the same as it was",
+    stimulus="a shared publication; the same with another mtu, term length, session id and initial term; the same as it was",
     expected="an error for each of the four; the last has the session of the first",
 )
 def w15(bench: Bench) -> None:
     """Publications that contradict each other."""
     wire, stream_id, session_id = bench.wire(), bench.new_id(), bench.new_id()
     channel = f"aeron:udp?endpoint={wire.authority}"
-    wanted = {"term-length": TERM_LENGTH, "mtu": MTU, "session-id": session_id}
+    wanted = {"term-length": TERM_LENGTH, "mtu": MTU, "session-id": session_id, "init-term-id": 7, "term-id": 7, "term-offset": 0}
 
     def add(**others: int) -> int:
         params = {**wanted, **{name.replace("_", "-"): value for name, value in others.items()}}
@@ -245,6 +255,7 @@ def w15(bench: Bench) -> None:
         return bench.client.add_publication(f"{channel}|{text}", stream_id, is_exclusive=False).session_id
 
     check_equal("session of the first", add(), session_id)
-    for others in ({"mtu": 2 * MTU}, {"term_length": 2 * TERM_LENGTH}, {"session_id": session_id ^ 1}):
+    differing = ({"mtu": 2 * MTU}, {"term_length": 2 * TERM_LENGTH}, {"session_id": session_id ^ 1}, {"init_term_id": 8, "term_id": 8})
+    for others in differing:
         expect_refusal(lambda others=others: add(**others), f"a second publication with another {next(iter(others))}")  # type: ignore[misc]
     check_equal("session of the same", add(), session_id)
