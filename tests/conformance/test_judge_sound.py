@@ -233,7 +233,7 @@ def train(datagrams: list[Datagram]) -> list[int]:
     """Return the places of some datagrams of data that follow each other, all but the last of one size, longer together than the MTU."""
     for start, first in enumerate(datagrams):
         places = [start]
-        while is_data(first.payload) and places[-1] + 1 < len(datagrams) and datagrams[places[-1]].payload[8:12] != b"":
+        while is_data(first.payload) and places[-1] + 1 < len(datagrams):
             following = datagrams[places[-1] + 1]
             if not is_data(following.payload) or following.destination != first.destination or len(following.payload) > len(first.payload):
                 break
@@ -255,13 +255,12 @@ def test_datagrams_that_were_handed_over_together_are_judged_each() -> None:
 
 def test_datagram_beyond_the_mtu_that_is_no_such_train_is_told() -> None:
     datagrams = capture("fragmented_10k")
-    places = train(datagrams)
-    together = merged(datagrams, places)
-    # The last but one piece is the shortest: no sender cuts so.
-    pieces = [datagrams[place].payload for place in places]
-    pieces[0], pieces[-1] = pieces[-1], pieces[0]
-    together[places[0]] = dataclasses.replace(together[places[0]], payload=b"".join(pieces))
-    assert {each.case_id for each in broken(together)} & {"C06", "C08"}
+    # The end of a message and the beginning of the next: no sender cuts the shorter piece first.
+    last = train(datagrams)[-1]
+    following = next(place for place in range(last + 1, len(datagrams)) if is_data(datagrams[place].payload))
+    pair = [*datagrams[: last + 1], datagrams[following], *datagrams[last + 1 : following], *datagrams[following + 1 :]]
+    assert len(pair[last].payload) < len(pair[last + 1].payload)
+    assert [each.case_id for each in broken(merged(pair, [last, last + 1]))][:1] == ["C06"]
 
 
 @pytest.mark.parametrize(("gap_ms", "found"), [(990.0, []), (945.0, []), (930.0, ["A02"])])
@@ -272,3 +271,11 @@ def test_request_that_left_late_does_not_make_the_next_come_too_soon(gap_ms: flo
     first = dataclasses.replace(status, payload=request, time_ns=datagrams[0].time_ns - 2_000_000_000)
     second = dataclasses.replace(first, time_ns=first.time_ns + int(gap_ms * 1e6))
     assert [each.case_id for each in broken([first, second, *datagrams])] == found
+
+
+@pytest.mark.parametrize(("late_ms", "found"), [(10.0, []), (55.0, []), (75.0, ["B08"])])
+def test_first_setup_may_have_been_late(late_ms: float, found: list[str]) -> None:
+    datagrams = capture("unicast_publisher_first")
+    first = next(place for place, each in enumerate(datagrams) if type_of(each.payload) == FrameType.SETUP)
+    later_by = dataclasses.replace(datagrams[first], time_ns=datagrams[first].time_ns + int(late_ms * 1e6))
+    assert [each.case_id for each in broken([*datagrams[:first], later_by, *datagrams[first + 1 :]])] == found

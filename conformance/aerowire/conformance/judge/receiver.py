@@ -13,8 +13,7 @@ from aerowire.codecs.flyweights.transport import (
 )
 from aerowire.conformance.judge.court import Court
 from aerowire.conformance.judge.packets import Packet
-from aerowire.conformance.judge.sender import LATE_MS
-from aerowire.conformance.judge.state import Asked, Capture, Receiver, StreamState, mark, ms_between
+from aerowire.conformance.judge.state import LATE_MS, Asked, Capture, Receiver, StreamState, mark, ms_between
 from aerowire.conformance.rules import is_offset, is_valid_nak, is_valid_status
 
 STATUS_MS = 200.0

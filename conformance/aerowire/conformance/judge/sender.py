@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from aerowire.codecs.flyweights.transport import DataFlags, DataHeaderDecoder, FrameType, SetupDecoder, SetupFlags
 from aerowire.conformance.judge.court import Court
 from aerowire.conformance.judge.packets import Frame, Packet
-from aerowire.conformance.judge.state import Asked, Path, Resent, StreamState, mark, ms_between
+from aerowire.conformance.judge.state import LATE_MS, Asked, Path, Resent, StreamState, mark, ms_between
 from aerowire.conformance.rules import is_heartbeat, is_valid_data, is_valid_setup
 
 SETUP_MS = 100.0
@@ -15,8 +15,6 @@ HEARTBEAT_MS = 100.0
 LINGER_MS = 10.0
 # A timer of the sender and the clock of the capture differ by this much when nothing is wrong.
 EARLY_MS = 5.0
-# What the machine that was captured may have lost; a live driver is held to less.
-LATE_MS = 60.0
 
 
 class SenderRules:
