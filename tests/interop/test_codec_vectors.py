@@ -20,8 +20,9 @@ def stored(name: str) -> list[str]:
     return lines[1:]
 
 
-def test_vectors_are_what_the_official_classes_write(java: Java, tmp_path: Path) -> None:
-    assert stored("frames_and_commands.tsv") == java.run_tool("Vectors", tmp_path).splitlines()
+@pytest.mark.parametrize(("name", "what"), [("frames_and_commands.tsv", "frames"), ("files.tsv", "files")])
+def test_vectors_are_what_the_official_classes_write(name: str, what: str, java: Java, tmp_path: Path) -> None:
+    assert stored(name) == java.run_tool("Vectors", tmp_path, what).splitlines()
 
 
 def test_vectors_of_messages_are_what_the_official_encoders_write(java: Java) -> None:

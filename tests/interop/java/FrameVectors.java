@@ -7,6 +7,7 @@ import io.aeron.protocol.ResponseSetupFlyweight;
 import io.aeron.protocol.RttMeasurementFlyweight;
 import io.aeron.protocol.SetupFlyweight;
 import io.aeron.protocol.StatusMessageFlyweight;
+import java.util.Arrays;
 
 /** The frames of the transport protocol, as the official flyweights write them. */
 final class FrameVectors
@@ -22,8 +23,16 @@ final class FrameVectors
         statusMessage(mode, true);
         statusMessage(mode, false);
         error(mode);
-        entry(mode, ResolutionEntryFlyweight.RES_TYPE_NAME_TO_IP4_MD);
-        entry(mode, ResolutionEntryFlyweight.RES_TYPE_NAME_TO_IP6_MD);
+        final byte[] types = {ResolutionEntryFlyweight.RES_TYPE_NAME_TO_IP4_MD, ResolutionEntryFlyweight.RES_TYPE_NAME_TO_IP6_MD};
+        for (final byte type : types)
+        {
+            final Vector v = new Vector("ResolutionEntry", mode);
+            v.print(entry(v, type));
+        }
+        for (int count = 0; count <= types.length; count++)
+        {
+            resolution(mode, Arrays.copyOf(types, count));
+        }
     }
 
     private static <T extends HeaderFlyweight> T header(final Vector v, final T frame, final int type, final int length)
@@ -101,9 +110,9 @@ final class FrameVectors
         v.print(v.is("frame_length", frame.frameLength()));
     }
 
-    private static void entry(final Vector.Mode mode, final byte type)
+    /** Write an entry, and return how long it is. */
+    private static int entry(final Vector v, final byte type)
     {
-        final Vector v = new Vector("ResolutionEntry", mode);
         final ResolutionEntryFlyweight entry = new ResolutionEntryFlyweight();
         entry.wrap(v.buffer, 0, v.buffer.capacity());
         final byte[] address = new byte[ResolutionEntryFlyweight.addressLength(type)];
@@ -113,6 +122,23 @@ final class FrameVectors
         }
         entry.resType((byte)v.is("res_type", type)).flags(v.uint8("res_flags")).udpPort(v.uint16("udp_port"))
             .ageInMs(v.int32("age_ms")).putAddress(v.bytes("address", address)).putName(v.name("name", "driver-a"));
-        v.print(entry.entryLength());
+        return entry.entryLength();
+    }
+
+    private static void resolution(final Vector.Mode mode, final byte[] types)
+    {
+        final Vector v = new Vector("Resolution", mode);
+        final Vector[] entries = new Vector[types.length];
+        int length = HeaderFlyweight.MIN_HEADER_LENGTH;
+        for (int i = 0; i < types.length; i++)
+        {
+            entries[i] = new Vector("ResolutionEntry", mode);
+            final int entryLength = entry(entries[i], types[i]);
+            v.buffer.putBytes(length, entries[i].buffer, 0, entryLength);
+            length += entryLength;
+        }
+        header(v, new HeaderFlyweight(), HeaderFlyweight.HDR_TYPE_RES, length);
+        v.list("entries", entries);
+        v.print(length);
     }
 }

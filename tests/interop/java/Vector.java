@@ -1,6 +1,8 @@
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.StringJoiner;
+import org.agrona.DirectBuffer;
 import org.agrona.concurrent.UnsafeBuffer;
 
 /**
@@ -52,6 +54,37 @@ final class Vector
     short uint8(final String field)
     {
         return (short)integer(field, 0, 0xFF, 0xC0);
+    }
+
+    /** A number that may not be negative. */
+    long positive(final String field)
+    {
+        return integer(field, 0, Long.MAX_VALUE, 0x0102030405060708L);
+    }
+
+    boolean flag(final String field)
+    {
+        final boolean value = Mode.GREATEST == mode || Mode.TYPICAL == mode && 0 == count % 2;
+        count++;
+        note(field, value ? "1" : "0");
+        return value;
+    }
+
+    /** Numbers that were chosen without a name. */
+    void list(final String field, final long[] values)
+    {
+        note(field, Arrays.toString(values));
+    }
+
+    /** Entries of a list, each with values of its own. */
+    void list(final String field, final Vector... entries)
+    {
+        final StringJoiner all = new StringJoiner(", ", "[", "]");
+        for (final Vector entry : entries)
+        {
+            all.add(entry.fields.toString());
+        }
+        note(field, all.toString());
     }
 
     /** A value that is not for the mode to choose. */
@@ -112,6 +145,13 @@ final class Vector
         System.out.println(struct + "\t" + fields + "\t" + HexFormat.of().formatHex(written));
     }
 
+    /** Print the struct with bytes that were written elsewhere. */
+    void copy(final DirectBuffer source, final int offset, final int length)
+    {
+        buffer.putBytes(0, source, offset, length);
+        print(length);
+    }
+
     private long integer(final String field, final long least, final long greatest, final long typical)
     {
         final long value = switch (mode)
@@ -128,6 +168,10 @@ final class Vector
 
     private void note(final String field, final String json)
     {
+        if (field.isEmpty())
+        {
+            return;
+        }
         fields.add('"' + field + "\": " + json);
     }
 }

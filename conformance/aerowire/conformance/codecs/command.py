@@ -29,8 +29,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="hold the generated codecs to bytes of the official classes",
         description="Read and write test vectors with everything that is generated for them: flyweights, data classes (records),\n"
         "NumPy dtypes, Arrow record batches, scapy layers, and Wireshark's dissectors where there is a tshark. The vectors that\n"
-        "are used without --vectors are frames, commands, responses, and the messages of Archive and Cluster, as Aeron's own\n"
-        "classes wrote them.",
+        "are used without --vectors are frames, commands, responses, what stands in files, and the messages of Archive and\n"
+        "Cluster, as Aeron's own classes wrote them.",
         epilog=EXAMPLES + EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 COLUMNS = 3
-FILES = ("frames_and_commands.tsv", "archive_and_cluster.tsv")
+FILES = ("frames_and_commands.tsv", "files.tsv", "archive_and_cluster.tsv")
 
 
 @dataclass(frozen=True)
@@ -63,11 +63,11 @@ def parse(file: str, number: int, line: str) -> Vector:
 
 
 def read_values(values: dict[str, Any]) -> dict[str, Any]:
-    """Return the values of a JSON object: `{"hex": ...}` are bytes, lists hold entries of a group."""
+    """Return the values of a JSON object: `{"hex": ...}` are bytes, lists hold numbers or entries of a group."""
     found: dict[str, Any] = {}
     for name, value in values.items():
         if isinstance(value, list):
-            found[name] = [read_values(entry) for entry in value]
+            found[name] = [read_values(entry) if isinstance(entry, dict) else entry for entry in value]
         else:
             found[name] = bytes.fromhex(value["hex"]) if isinstance(value, dict) else value
     return found

@@ -10,12 +10,16 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import as_file, files
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
 from aerowire.conformance.codecs.messages import SCHEMAS
 from aerowire.conformance.codecs.vectors import Vector
 
+# Entries of a frame have the filters of their own struct; those of a group have the group's.
+ENTRIES = {"res.entries": "resolution_entry"}
+ADDRESS = "aerowire.resolution_entry.address"  # shown as an IP address, with a filter for each version
 PORT = 40_123
 TIMEOUT_S = 120.0
 # Frames that fill a datagram, and what their fields are filtered by.
@@ -26,6 +30,7 @@ FRAMES = {
     "ErrorFrame": "err",
     "Setup": "setup",
     "Rttm": "rttm",
+    "Resolution": "res",
     "ResponseSetup": "rsp_setup",
 }
 # Filters that say that a datagram could not be read; vectors have values that nobody sends, of which there is another.
@@ -127,9 +132,14 @@ def expected(values: Mapping[str, Any], prefix: str) -> dict[str, list[str | Non
     found: dict[str, list[str | None]] = defaultdict(list)
     for name, value in values.items():
         if isinstance(value, list):
+            protocol, _, member = f"{prefix}.{name}".partition(".")
+            below = f"{protocol}.{ENTRIES.get(member, member)}"
             for entry in value:
-                for member, texts in expected(entry, f"{prefix}.{name}").items():
+                for member, texts in expected(entry, below).items():
                     found[member] += texts
+        elif f"{prefix}.{name}" == ADDRESS:
+            address = ip_address(value)
+            found[f"{ADDRESS}.ipv{address.version}"].append(str(address))
         elif value not in ("", b""):
             found[f"{prefix}.{name}"].append(None if value is None else text_of(value))
     return found
