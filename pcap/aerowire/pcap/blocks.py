@@ -25,7 +25,8 @@ Mask = npt.NDArray[np.bool_]
 class PacketBlock:
     """Some packets of a capture, in file order, as arrays over the one buffer that holds their bytes.
 
-    Invariant: for each packet 0 <= starts <= ends <= buffer.size; ends - starts is the captured length, originals the length on the wire.
+    Invariant: for each packet 0 <= starts <= ends <= buffer.size; ends - starts is the captured length, originals the length on the wire;
+    positions ascend.  Behind the captured bytes a decoder may put what it made of them.
     """
 
     buffer: Bytes
@@ -35,6 +36,7 @@ class PacketBlock:
     ts_ns: Integers
     first_index: int | None  # packet index of the first packet in its file; None where a split does not know it
     link_types: Integers
+    positions: Integers  # where each packet's record begins in the capture, decompressed
     interfaces: Integers | None = None  # index into interface_names, for formats that have interfaces
     interface_names: list[str] = field(default_factory=list)
     comments: dict[int, str] = field(default_factory=dict)  # row -> text

@@ -84,7 +84,7 @@ def read_blocks(
                 searching = found is None
             offsets, stopped, broken = walk_records(buffer, position, buffer.size, header.little_endian, header.record_length_max)
             if offsets.size:
-                yield _block(buffer, offsets, header, first_index)
+                yield _block(buffer, offsets, header, first_index, reader.buffer_offset)
                 first_index = None if first_index is None else first_index + int(offsets.size)
             position = stopped
             if not broken or searching:
@@ -101,7 +101,7 @@ def read_blocks(
         statistics.truncated_bytes += max(left, 1)
 
 
-def _block(buffer: Bytes, offsets: Integers, header: ClassicHeader, first_index: int | None) -> PacketBlock:
+def _block(buffer: Bytes, offsets: Integers, header: ClassicHeader, first_index: int | None, buffer_offset: int) -> PacketBlock:
     records = Gather(buffer).structs(header.record_dtype, offsets)
     starts = offsets + RECORD_HEADER_LENGTH
     return PacketBlock(
@@ -112,6 +112,7 @@ def _block(buffer: Bytes, offsets: Integers, header: ClassicHeader, first_index:
         ts_ns=records["seconds"].astype(np.int64) * 1_000_000_000 + records["fraction"].astype(np.int64) * header.tick_ns,
         first_index=first_index,
         link_types=np.broadcast_to(np.int64(header.link_type), offsets.shape),
+        positions=buffer_offset + offsets,
     )
 
 

@@ -98,10 +98,6 @@ class FlowTable:
         """Return the keys of the links numbered `first` and up."""
         return self._keys[first:]
 
-    def aeron_keys(self) -> frozenset[bytes]:
-        """Return the keys of the links whose flows count as Aeron."""
-        return frozenset(key for key, chosen in zip(self._keys, self.aeron_links().tolist(), strict=True) if chosen)
-
     def endpoints(self, link: int) -> Link:
         """Return (source, destination) of a link, each address and port."""
         source, destination = _endpoints(self._keys[link])

@@ -32,6 +32,7 @@ LAYOUTS: dict[FrameType, np.dtype[np.void]] = {
     FrameType.RES: layouts.FRAME_HEADER,
     FrameType.RSP_SETUP: layouts.RESPONSE_SETUP,
 }
+INDEX_BITS = 16  # of a frame's index in its datagram, which has less than that of bytes
 TYPES_MAX = max(LAYOUTS) + 1
 # Frame type -> least datagram length; 0 for types that no driver accepts.
 LENGTH_MIN = np.zeros(TYPES_MAX, dtype=np.int64)
@@ -120,7 +121,7 @@ def decode(gather: Gather, datagrams: Datagrams) -> Frames:
     kinds = np.concatenate([walked.types, types[control]])
     keep = verdicts[owners] == Verdict.GOOD
     order = np.flatnonzero(keep)
-    order = order[np.argsort(offsets[order], kind="stable")]
+    order = order[np.argsort(owners[order] << INDEX_BITS | indexes[order], kind="stable")]
     truncated = (verdicts == Verdict.GOOD) & (captured < datagrams.lengths)
     return Frames(owners[order], offsets[order], indexes[order], kinds[order], verdicts, broken, proven & ~broken, truncated)
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from aerowire.pcap.blocks import Bytes, Gather, Integers, Mask, PacketBlock
+from aerowire.pcap.fragments import Fragments, Reassembler
 from aerowire.pcap.statistics import Statistics
 
 IP4, IP6 = 0x0800, 0x86DD
@@ -70,20 +72,59 @@ class Datagrams:
         )
 
 
-def decode(block: PacketBlock, gather: Gather, statistics: Statistics) -> Datagrams:
-    """Return the block's whole UDP datagrams; count every other packet."""
+def decode(block: PacketBlock, gather: Gather, statistics: Statistics, reassembler: Reassembler) -> Datagrams:
+    """Return the block's whole UDP datagrams; count every other packet.
+
+    What `reassembler` puts together is appended to the buffer of `block` and `gather`.
+    """
     statistics.packets += block.count
     statistics.captured_bytes += int((block.ends - block.starts).sum())
     rows, network, protocol = _link(block, gather, statistics)
-    four = _ip4(gather, rows[protocol == IP4], network[protocol == IP4], block.ends, statistics)
-    six = _ip6(gather, rows[protocol == IP6], network[protocol == IP6], block.ends, statistics)
-    parts = [_udp(gather, part, block.ends, statistics) for part in (four, six)]
+    four, fragments4 = _ip4(gather, rows[protocol == IP4], network[protocol == IP4], block.ends, statistics)
+    six, fragments6 = _ip6(gather, rows[protocol == IP6], network[protocol == IP6], block.ends, statistics)
+    segments = [
+        _with_fragments(block, gather, segment, fragments, statistics, reassembler)
+        for segment, fragments in ((four, fragments4), (six, fragments6))
+    ]
+    parts = [_udp(gather, segment, statistics) for segment in segments]
     found, starts, lengths, captured_ends = (np.concatenate([part[column] for part in parts]) for column in range(4))
     is_ip6 = np.repeat([False, True], [parts[0][0].size, parts[1][0].size])
     if parts[0][0].size and parts[1][0].size:
         order = np.argsort(found, kind="stable")
         found, starts, lengths, captured_ends, is_ip6 = (column[order] for column in (found, starts, lengths, captured_ends, is_ip6))
     return Datagrams(found, starts, lengths, captured_ends, parts[0][4], parts[1][4], is_ip6, _dropped(block, gather, found))
+
+
+def prime(block: PacketBlock, gather: Gather, reassembler: Reassembler) -> None:
+    """Show `reassembler` a block's fragments, of which nothing else is wanted."""
+    decode(block, gather, Statistics(), reassembler)
+
+
+def _with_fragments(
+    block: PacketBlock, gather: Gather, segment: Segment, fragments: Fragments, statistics: Statistics, reassembler: Reassembler
+) -> Segment:
+    """Return a segment together with the datagrams that its fragments complete, in file order."""
+    made = reassembler.add(gather.buffer, fragments, block.positions)
+    statistics.reassembled_datagrams += len(made.rows)
+    statistics.reassembled_fragments += made.fragment_count
+    statistics.skip("IP fragment", fragments.rows.size - len(made.rows))
+    if not made.rows:
+        return segment
+    rows, starts, packet_ends, ends, addresses = segment
+    bodies = np.frombuffer(b"".join(made.bodies), dtype=np.uint8)
+    captured = np.array([len(body) for body in made.bodies], dtype=np.int64)
+    at = gather.buffer.size + np.concatenate([[0], np.cumsum(captured)[:-1]])
+    block.buffer = gather.buffer = np.concatenate([gather.buffer, bodies])
+    keys = np.frombuffer(b"".join(made.keys), dtype=np.uint8).reshape(len(made.keys), -1)[:, : addresses.shape[1]]
+    columns = (
+        np.concatenate([rows, np.array(made.rows, dtype=np.int64)]),
+        np.concatenate([starts, at]),
+        np.concatenate([packet_ends, at + np.array(made.lengths, dtype=np.int64)]),
+        np.concatenate([ends, at + captured]),
+        np.concatenate([addresses, keys]),
+    )
+    order = np.argsort(columns[0], kind="stable")
+    return columns[0][order], columns[1][order], columns[2][order], columns[3][order], columns[4][order]
 
 
 def _link(block: PacketBlock, gather: Gather, statistics: Statistics) -> tuple[Integers, Integers, Integers]:
@@ -147,21 +188,24 @@ def _link_of_kind(kind: int, rows: Integers, gather: Gather, ends: Integers, fou
 
 IP4_HEADER = np.dtype(
     {
-        "names": ["version", "total", "fragment", "protocol", "addresses"],
-        "formats": ["u1", ">u2", ">u2", "u1", "V8"],
-        "offsets": [0, 2, 6, 9, 12],
+        "names": ["version", "total", "id", "fragment", "protocol", "addresses"],
+        "formats": ["u1", ">u2", "V2", ">u2", "u1", "V8"],
+        "offsets": [0, 2, 4, 6, 9, 12],
         "itemsize": 20,
     }
 )
 IP6_HEADER = np.dtype(
     {"names": ["version", "length", "next", "addresses"], "formats": ["u1", ">u2", "u1", "V32"], "offsets": [0, 4, 6, 8], "itemsize": 40}
 )
+FRAGMENT_HEADER = np.dtype({"names": ["field", "id"], "formats": [">u2", ">u4"], "offsets": [2, 4], "itemsize": 8})
 UDP_HEADER = np.dtype({"names": ["ports", "length"], "formats": ["V4", ">u2"], "offsets": [0, 4], "itemsize": 8})
 
-Segment = tuple[Integers, Integers, Integers, Bytes]  # row, offset of the UDP header, end of the IP packet, address bytes
+Records = npt.NDArray[np.void]
+# row, offset of the UDP header, end of the IP packet, end of what was captured, address bytes
+Segment = tuple[Integers, Integers, Integers, Integers, Bytes]
 
 
-def _ip4(gather: Gather, rows: Integers, at: Integers, ends: Integers, statistics: Statistics) -> Segment:
+def _ip4(gather: Gather, rows: Integers, at: Integers, ends: Integers, statistics: Statistics) -> tuple[Segment, Fragments]:
     whole = ends[rows] - at >= 20
     statistics.skip("truncated packet", int((~whole).sum()))
     rows, at = rows[whole], at[whole]
@@ -172,15 +216,32 @@ def _ip4(gather: Gather, rows: Integers, at: Integers, ends: Integers, statistic
     bad = ((version >> 4) != 4) | (header_length < 20) | (total < header_length)
     other = ~bad & (header["protocol"] != UDP)
     part = ~bad & ~other & ((header["fragment"] & 0x3FFF) != 0)
-    for reason, mask in (("bad IP header", bad), ("not UDP", other), ("IP fragment", part)):
+    for reason, mask in (("bad IP header", bad), ("not UDP", other)):
         statistics.skip(reason, int(mask.sum()))
     good = ~(bad | other | part)
+    fragments = _fragments4(rows[part], at[part], header[part], (header_length[part], total[part]), ends)
     if not good.all():
         rows, at, header, header_length, total = rows[good], at[good], header[good], header_length[good], total[good]
-    return rows, at + header_length, at + total, _raw(header, 12, 8)
+    return (rows, at + header_length, at + total, ends[rows], _raw(header, 12, 8)), fragments
 
 
-def _ip6(gather: Gather, rows: Integers, at: Integers, ends: Integers, statistics: Statistics) -> Segment:
+def _fragments4(rows: Integers, at: Integers, header: Records, lengths: tuple[Integers, Integers], ends: Integers) -> Fragments:
+    header_length, total = lengths
+    field = header["fragment"].astype(np.int64)
+    keys = np.concatenate([_raw(header, 12, 8), _raw(header, 4, 2)], axis=1)
+    starts = at + header_length
+    return Fragments(
+        rows=rows,
+        keys=keys,
+        starts=starts,
+        captured_ends=np.clip(ends[rows], starts, at + total),
+        lengths=total - header_length,
+        offsets=(field & 0x1FFF) * 8,
+        more=(field & 0x2000) != 0,
+    )
+
+
+def _ip6(gather: Gather, rows: Integers, at: Integers, ends: Integers, statistics: Statistics) -> tuple[Segment, Fragments]:
     whole = ends[rows] - at >= 40
     statistics.skip("truncated packet", int((~whole).sum()))
     rows, at = rows[whole], at[whole]
@@ -190,6 +251,7 @@ def _ip6(gather: Gather, rows: Integers, at: Integers, ends: Integers, statistic
     following, position = header["next"].astype(np.int64), at + 40
     bad = (header["version"] >> 4) != 6
     part, short = np.zeros(rows.size, dtype=bool), np.zeros(rows.size, dtype=bool)
+    fragment_at = np.zeros(rows.size, dtype=np.int64)
     for _ in range(EXTENSION_HEADERS_MAX):
         extended = np.flatnonzero(
             np.isin(following, (HOP_BY_HOP, ROUTING, FRAGMENT, AUTHENTICATION, DESTINATION_OPTIONS, MOBILITY)) & ~bad & ~part & ~short
@@ -203,38 +265,56 @@ def _ip6(gather: Gather, rows: Integers, at: Integers, ends: Integers, statistic
         units = gather.u8(where + 1)
         offset_and_more = gather.integers(">u2", where + 2) & 0xFFF9
         part[extended[(kind == FRAGMENT) & (offset_and_more != 0)]] = True
+        fragment_at[extended[kind == FRAGMENT]] = where[kind == FRAGMENT]
         following[extended] = gather.u8(where)
         position[extended] += np.where(kind == FRAGMENT, 8, np.where(kind == AUTHENTICATION, (units + 2) * 4, (units + 1) * 8))
-    other = ~bad & ~part & ~short & (following != UDP)
-    for reason, mask in (("bad IP header", bad), ("not UDP", other), ("IP fragment", part), ("truncated packet", short)):
+    other = ~bad & ~short & (following != UDP)  # of a fragment, what follows its header is the datagram's own
+    part &= ~other
+    for reason, mask in (("bad IP header", bad), ("not UDP", other), ("truncated packet", short)):
         statistics.skip(reason, int(mask.sum()))
+    fragments = _fragments6(gather, rows[part], header[part], (fragment_at[part], packet_end[part]), ends)
     good = ~(bad | other | part | short)
-    return rows[good], position[good], packet_end[good], _raw(header[good], 8, 32)
+    return (rows[good], position[good], packet_end[good], ends[rows[good]], _raw(header[good], 8, 32)), fragments
 
 
-def _raw(records: np.ndarray[tuple[int], np.dtype[np.void]], offset: int, length: int) -> Bytes:
+def _fragments6(gather: Gather, rows: Integers, header: Records, where: tuple[Integers, Integers], ends: Integers) -> Fragments:
+    at, packet_end = where
+    field = gather.structs(FRAGMENT_HEADER, at)
+    starts = at + FRAGMENT_HEADER.itemsize
+    return Fragments(
+        rows=rows,
+        keys=np.concatenate([_raw(header, 8, 32), _raw(field, 4, 4)], axis=1),
+        starts=starts,
+        captured_ends=np.clip(ends[rows], starts, np.maximum(packet_end, starts)),
+        lengths=np.maximum(packet_end - starts, 0),
+        offsets=(field["field"] & 0xFFF8).astype(np.int64),
+        more=(field["field"] & 1) != 0,
+    )
+
+
+def _raw(records: Records, offset: int, length: int) -> Bytes:
     """Return bytes [offset, offset + length) of each record as a matrix."""
     flat = np.ascontiguousarray(records).view(np.uint8).reshape(-1, records.dtype.itemsize)
     return flat[:, offset : offset + length]
 
 
-def _udp(gather: Gather, segment: Segment, ends: Integers, statistics: Statistics) -> tuple[Integers, Integers, Integers, Integers, Bytes]:
+def _udp(gather: Gather, segment: Segment, statistics: Statistics) -> tuple[Integers, Integers, Integers, Integers, Bytes]:
     """Return (row, start of payload, its length, end of what was captured of it, key) of whole datagrams."""
-    rows, at, packet_end, addresses = segment
-    whole = ends[rows] - at >= 8
+    rows, at, packet_end, ends, addresses = segment
+    whole = ends - at >= 8
     statistics.skip("truncated packet", int((~whole).sum()))
     if not whole.all():
-        rows, at, packet_end, addresses = rows[whole], at[whole], packet_end[whole], addresses[whole]
+        rows, at, packet_end, ends, addresses = rows[whole], at[whole], packet_end[whole], ends[whole], addresses[whole]
     header = gather.structs(UDP_HEADER, at)
     length = header["length"].astype(np.int64)
     length = np.where(length == 0, packet_end - at, length)
     good = (length >= 8) & (at + length <= packet_end)
     statistics.skip("bad UDP length", int((~good).sum()))
     if not good.all():
-        rows, at, addresses, header, length = rows[good], at[good], addresses[good], header[good], length[good]
+        rows, at, ends, addresses, header, length = rows[good], at[good], ends[good], addresses[good], header[good], length[good]
     keys = np.concatenate([addresses, _raw(header, 0, 4)], axis=1)
     starts = at + 8
-    return rows, starts, length - 8, np.minimum(ends[rows], at + length), keys
+    return rows, starts, length - 8, np.minimum(ends, at + length), keys
 
 
 def _dropped(block: PacketBlock, gather: Gather, rows: Integers) -> Mask:

@@ -97,7 +97,7 @@ def read_blocks(
                 raise CaptureError(f"{name}: not a capture: its first block is no whole section header")
             offsets, stopped, broken = walk_blocks(buffer, position, buffer.size, section.little_endian, BLOCK_LENGTH_MAX)
             if offsets.size:
-                block = _packets(Gather(buffer), offsets, section, first_index, statistics)
+                block = _packets(Gather(buffer), offsets, section, (first_index, reader.buffer_offset), statistics)
                 if block.count:
                     yield block
                 first_index += block.count
@@ -143,9 +143,13 @@ def _section(buffer: Bytes, position: int, name: str) -> tuple[_Section, int] | 
     raise CaptureError(f"{name}: section header at byte {position} of a block has no known byte order")
 
 
-def _packets(gather: Gather, offsets: Integers, section: _Section, first_index: int, statistics: Statistics) -> PacketBlock:
-    """Return the packets among some blocks of a section; note the interfaces among them."""
+def _packets(gather: Gather, offsets: Integers, section: _Section, place: tuple[int, int], statistics: Statistics) -> PacketBlock:
+    """Return the packets among some blocks of a section; note the interfaces among them.
+
+    place: the index of the first packet, and the buffer's position in the capture.
+    """
     buffer = gather.buffer
+    first_index, buffer_offset = place
     kinds = gather.integers(section.order + "u4", offsets)
     lengths = gather.integers(section.order + "u4", offsets + 4)
     for offset, length in zip(offsets[kinds == INTERFACE].tolist(), lengths[kinds == INTERFACE].tolist(), strict=True):
@@ -181,6 +185,7 @@ def _packets(gather: Gather, offsets: Integers, section: _Section, first_index: 
         ts_ns=ts_ns,
         first_index=first_index,
         link_types=link_types,
+        positions=buffer_offset + offsets[good],
         interfaces=interface,
         interface_names=[described.name for described in section.interfaces],
         comments=_comments(gather, starts + ((captured + 3) & ~3), options, block_ends[good], section.order),

@@ -20,11 +20,10 @@ next part begins fail with an error instead of giving wrong rows.
 
 from __future__ import annotations
 
-import glob
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,10 +35,12 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from aerowire.pcap.capture import Capture, Extent, parse_ports
+from aerowire.pcap.capture import Capture, parse_ports
 from aerowire.pcap.errors import CaptureError
 from aerowire.pcap.java import ensure_java_home
-from aerowire.pcap.source import is_capture, is_splittable
+from aerowire.pcap.passes import Extent, Facts
+from aerowire.pcap.scanning import expand
+from aerowire.pcap.source import is_splittable
 from aerowire.pcap.splits import split_by_resync, split_exactly
 from aerowire.pcap.table import PAYLOAD, SCHEMA
 
@@ -97,7 +98,7 @@ class Settings:
             raise CaptureError(f"unknown option {', '.join(unknown)}: expected some of {', '.join(sorted(OPTIONS))}")
         mode = _choice(given, "mode", ("permissive", "failfast"))
         settings = cls(
-            files=tuple(expand(_paths(given))),
+            files=tuple(expand(map(local_path, _paths(given)))),
             ports=parse_ports(given["ports"]) if given.get("ports") else None,
             payload=_choice(given, "payload", ("false", "true")) == "true",
             fail_fast=mode == "failfast",
@@ -133,28 +134,12 @@ def _paths(options: Mapping[str, str]) -> list[str]:
     return [options["path"]]
 
 
-def expand(paths: Sequence[str]) -> Iterator[str]:
-    """Yield the files that paths, globs and directories stand for, in order.
-
-    Of a directory, all captures below it, but hidden ones and other kinds of files (a README, say) not.
-    """
-    for path in paths:
-        parts = urlsplit(path)
-        if parts.scheme not in ("", "file"):
-            raise CaptureError(f"{path}: only local files are read, found scheme {parts.scheme!r}")
-        plain = unquote(parts.path) if parts.scheme else path
-        found = [plain] if Path(plain).exists() else sorted(glob.glob(plain))  # noqa: PTH207 - of absolute patterns too
-        if not found:
-            raise CaptureError(f"{plain}: no such file, directory or match")
-        for name in found:
-            if Path(name).is_dir():
-                yield from (str(file) for file in sorted(Path(name).rglob("*")) if _is_visible(file.relative_to(name)) and is_capture(file))
-            else:
-                yield name
-
-
-def _is_visible(path: Path) -> bool:
-    return not any(part.startswith((".", "_")) for part in path.parts)
+def local_path(path: str) -> str:
+    """Return the path of a URL of this machine's files."""
+    parts = urlsplit(path)
+    if parts.scheme not in ("", "file"):
+        raise CaptureError(f"{path}: only local files are read, found scheme {parts.scheme!r}")
+    return unquote(parts.path) if parts.scheme else path
 
 
 @dataclass
@@ -163,7 +148,7 @@ class Part(InputPartition):
 
     path: str
     extent: Extent | None
-    keys: frozenset[bytes] | None
+    facts: Facts | None
     length: int
 
 
@@ -215,15 +200,16 @@ class CaptureReader(DataSourceReader):
             return [Part(path, None, None, length)]
         if settings.resync:
             return [Part(path, extent, None, length) for extent in split_by_resync(path, settings.split_length)]
-        keys = None if settings.ports is not None else self._capture(path).scan()
-        return [Part(path, extent, keys, length) for extent in split_exactly(path, settings.split_length)]
+        capture = self._capture(path)
+        facts = capture.survey() if settings.ports is None or capture.needs_terms else None
+        return [Part(path, extent, facts, length) for extent in split_exactly(path, settings.split_length)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield a part's frames."""
         assert isinstance(partition, Part)
         capture = self._capture(partition.path)
         target = to_arrow_schema(self._schema, timezone="UTC")
-        for batch in capture.batches(extent=partition.extent, keys=partition.keys):
+        for batch in capture.batches(extent=partition.extent, facts=partition.facts):
             if not self._settings.statistics:
                 yield pa.RecordBatch.from_arrays([_column(batch, field) for field in target], schema=target)
         damage = capture.statistics

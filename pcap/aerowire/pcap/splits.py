@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from aerowire.pcap import classic
-from aerowire.pcap.capture import Extent
+from aerowire.pcap.passes import Extent
 from aerowire.pcap.source import ChunkReader
 from aerowire.pcap.walk import walk_records
 

@@ -19,6 +19,8 @@ class Statistics:
     datagrams: int = 0
     frames: int = 0
     truncated_datagrams: int = 0  # captured in part; frames whose header was captured are in the result
+    reassembled_datagrams: int = 0  # that came as several IP fragments; each counts as the packet that completed it
+    reassembled_fragments: int = 0  # that they came in; the others of the reason "IP fragment" never made a datagram
     corrupt_records: int = 0  # places where the chain of records broke
     corrupt_bytes: int = 0  # bytes passed over to find the chain again
     truncated_bytes: int = 0  # bytes of an incomplete record at the end of the file
@@ -53,6 +55,8 @@ ADDED = (
     "datagrams",
     "frames",
     "truncated_datagrams",
+    "reassembled_datagrams",
+    "reassembled_fragments",
     "corrupt_records",
     "corrupt_bytes",
     "truncated_bytes",

@@ -6,7 +6,7 @@ A field that a kind of frame does not have is null there.  Knows the layouts onl
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,13 +16,20 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from aerowire.codecs.arrow.transport import FRAME_SCHEMA
 from aerowire.codecs.flyweights import transport as codecs
 from aerowire.codecs.flyweights.transport import FrameType
-from aerowire.pcap.blocks import Gather, Integers, PacketBlock
+from aerowire.pcap.blocks import Gather, Integers, Mask, PacketBlock
 from aerowire.pcap.flows import FlowTable, Link
 from aerowire.pcap.frames import LAYOUTS, Frames
 from aerowire.pcap.links import DIRECTIONS, Datagrams, driver_directions
+from aerowire.pcap.terms import TermPlaces, Terms
 
-# Where a frame stood.  ts_ns is nanoseconds since the epoch; dropped is true for what the capture marks as never having been on the wire.
+# Where a frame stood.  record_position is where its packet's record begins in the capture, decompressed; ts_ns is nanoseconds since the
+# epoch; dropped is true for what the capture marks as never having been on the wire; position is the frame's place in its stream, or the
+# place that it points at, and null where no SETUP of the stream was captured.
 CAPTURE_FIELDS = (
+    pa.field("position", pa.int64()),
+    pa.field("is_heartbeat", pa.bool_()),
+    pa.field("path", pa.string()),
+    pa.field("record_position", pa.int64()),
     pa.field("packet_index", pa.int64()),
     pa.field("frame_index", pa.int32()),
     pa.field("ts_ns", pa.int64()),
@@ -35,6 +42,7 @@ CAPTURE_FIELDS = (
     pa.field("comment", pa.string()),
 )
 SCHEMA = pa.schema([*FRAME_SCHEMA, *CAPTURE_FIELDS])
+POSITION = "position"
 PAYLOAD = "payload"  # by far the largest column: null unless it is asked for
 TYPE_NAMES = {kind: kind.name for kind in LAYOUTS}
 # Arrow type -> NumPy type of the column while it is filled.
@@ -50,7 +58,17 @@ FILLED: dict[pa.DataType, Any] = {
 }
 
 
-@dataclass
+# Frame kind -> its fields of a term and of an offset in it.
+TERM_FIELDS = {
+    FrameType.PAD: ("term_id", "term_offset"),
+    FrameType.DATA: ("term_id", "term_offset"),
+    FrameType.NAK: ("term_id", "term_offset"),
+    FrameType.SM: ("consumption_term_id", "consumption_term_offset"),
+    FrameType.SETUP: ("active_term_id", "term_offset"),
+}
+
+
+@dataclass(eq=False)
 class Selection:
     """Frames of one block that go into the result, and all that their columns are made of."""
 
@@ -61,6 +79,11 @@ class Selection:
     flows: FlowTable
     frames: Frames
     chosen: Integers  # indexes of the frames
+    path: str
+
+    def take(self, keep: Mask) -> Selection:
+        """Return the selection of some of its frames."""
+        return replace(self, chosen=self.chosen[keep])
 
     @cached_property
     def owners(self) -> Integers:
@@ -80,18 +103,43 @@ class Selection:
         return [self.flows.endpoints(number) for number in present.tolist()], pa.array(places[numbers])
 
 
-def build(selection: Selection, schema: pa.Schema, *, payload: bool) -> pa.RecordBatch:
-    """Return the selected frames with the columns of `schema`, a choice of those in SCHEMA; without `payload` that column is null."""
+def build(selection: Selection, schema: pa.Schema, *, payload: bool, terms: Terms | None = None) -> pa.RecordBatch:
+    """Return the selected frames with the columns of `schema`, a choice of those in SCHEMA.
+
+    The payload is null without `payload`, and positions are without `terms`.
+    """
     frame_columns = _FrameColumns(selection)
     columns = []
     for field in schema:
         if field.name == PAYLOAD and not payload:
             columns.append(pa.nulls(selection.chosen.size, field.type))
+        elif field.name == POSITION:
+            columns.append(frame_columns.places().column(terms or Terms()))
         elif field.name in CAPTURE_COLUMNS:
             columns.append(CAPTURE_COLUMNS[field.name](selection))
         else:
             columns.append(frame_columns.column(field).cast(field.type))
     return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def places(selection: Selection) -> FramePlaces:
+    """Return what the positions of the selected frames are made of, once the stream's terms are known."""
+    return _FrameColumns(selection).places()
+
+
+@dataclass(slots=True)
+class FramePlaces:
+    """The streams of some frames, where in their terms they point, and where they stood in the capture."""
+
+    sessions: Integers
+    streams: Integers
+    places: TermPlaces
+    at: Integers
+
+    def column(self, terms: Terms) -> pa.Array:
+        """Return the frames' positions."""
+        positions, known = terms.positions(self.sessions, self.streams, self.places, self.at)
+        return pa.array(positions, mask=~known)
 
 
 class _FrameColumns:
@@ -131,6 +179,26 @@ class _FrameColumns:
         if having not in self._validities:
             self._validities[having] = pa.py_buffer(np.packbits(np.isin(self._types, having), bitorder="little"))
         return self._validities[having]
+
+    def places(self) -> FramePlaces:
+        count = self._offsets.size
+        sessions, streams, term_ids, term_offsets = (np.zeros(count, dtype=np.int64) for _ in range(4))
+        present = np.zeros(count, dtype=bool)
+        for kind in self._kinds:
+            if kind in TERM_FIELDS:
+                rows, records = self._rows[kind], self._records[kind]
+                term, offset = TERM_FIELDS[kind]
+                sessions[rows], streams[rows] = records["session_id"], records["stream_id"]
+                term_ids[rows], term_offsets[rows], present[rows] = records[term], records[offset], True
+        at = self._selection.block.positions[self._selection.packets]
+        return FramePlaces(sessions, streams, TermPlaces(term_ids, term_offsets, present), at)
+
+    def is_heartbeat(self, field: pa.Field) -> pa.Array:
+        """DATA frames without a length, which keep a stream alive."""
+        values = np.zeros(self._offsets.size, dtype=bool)
+        if FrameType.DATA in self._rows:
+            values[self._rows[FrameType.DATA]] = self._records[FrameType.DATA]["frame_length"] == 0
+        return pa.array(values, type=field.type)
 
     def group_tag(self, field: pa.Field) -> pa.Array:
         """ERR frames have the tag in their fixed part, status messages behind it when they are long enough."""
@@ -191,6 +259,7 @@ SPECIAL_COLUMNS: dict[str, Callable[[_FrameColumns, pa.Field], pa.Array]] = {
     "group_tag": _FrameColumns.group_tag,
     "error_text": _FrameColumns.error_text,
     "entries": _FrameColumns.entries,
+    "is_heartbeat": _FrameColumns.is_heartbeat,
 }
 
 
@@ -243,6 +312,8 @@ def _payload(selection: Selection) -> pa.Array:
 
 
 CAPTURE_COLUMNS: dict[str, Callable[[Selection], pa.Array]] = {
+    "path": lambda selection: pa.repeat(selection.path, selection.chosen.size),
+    "record_position": lambda selection: pa.array(selection.block.positions[selection.packets]),
     "packet_index": _packet_index,
     "frame_index": lambda selection: pa.array(selection.frames.indexes[selection.chosen].astype(np.int32)),
     "ts_ns": lambda selection: pa.array(selection.block.ts_ns[selection.packets]),

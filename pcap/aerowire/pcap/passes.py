@@ -1,0 +1,223 @@
+"""One pass over a capture: from its file to the frames of the datagrams that count, with everything that was left out counted.
+
+File -> blocks of packets -> UDP datagrams -> verdicts and frames
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from aerowire.codecs.flyweights.transport import FrameType
+from aerowire.pcap import classic, frames, links, pcapng
+from aerowire.pcap.blocks import Gather, Integers, Mask, PacketBlock
+from aerowire.pcap.flows import FlowTable, Link
+from aerowire.pcap.fragments import SPAN, Reassembler
+from aerowire.pcap.frames import LAYOUTS, REASONS, Frames, Verdict
+from aerowire.pcap.links import Datagrams
+from aerowire.pcap.source import CHUNK_LENGTH, PCAPNG_MAGIC, open_source
+from aerowire.pcap.statistics import Statistics
+from aerowire.pcap.table import Selection
+from aerowire.pcap.terms import Terms
+
+NOT_AERON = "flow is not Aeron"
+OTHER_PORT = "port not selected"
+TERM_FIELDS_OF_SETUP = ("session_id", "stream_id", "initial_term_id", "term_length")
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """The part of a classic file that one task reads: records whose first byte lies in [start, end)."""
+
+    start: int
+    end: int
+    first_index: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What only a whole capture tells: the links whose flows count as Aeron, by their keys, and the terms of the streams in them."""
+
+    keys: frozenset[bytes]
+    terms: Terms
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which datagrams of which file a pass takes.
+
+    keys: links that are known to count; without them and without ports, flows are judged as they are read.
+    """
+
+    path: str
+    ports: frozenset[int] | None = None
+    keys: frozenset[bytes] | None = None
+    extent: Extent | None = None
+    fail_fast: bool = False
+    chunk_length: int = CHUNK_LENGTH
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether each datagram's verdict is known when it is read."""
+        return self.ports is not None or self.keys is not None
+
+
+def open_blocks(choice: Choice, statistics: Statistics) -> Iterator[PacketBlock]:
+    """Yield a capture's packets, whatever its format; an extent is for plain classic files only."""
+    name, extent = choice.path, choice.extent
+    with open_source(name) as file:
+        peeked = file.read(4)
+        if peeked == PCAPNG_MAGIC:
+            yield from pcapng.read_blocks(
+                file, statistics, peeked=peeked, fail_fast=choice.fail_fast, name=name, chunk_length=choice.chunk_length
+            )
+            return
+        header = classic.ClassicHeader.parse(peeked + file.read(classic.FILE_HEADER_LENGTH - 4), name)
+        if extent is None:
+            yield from classic.read_blocks(
+                file, header, statistics, fail_fast=choice.fail_fast, name=name, chunk_length=choice.chunk_length
+            )
+            return
+        file.seek(extent.start)
+        yield from classic.read_blocks(
+            file,
+            header,
+            statistics,
+            start=extent.start,
+            end=extent.end,
+            first_index=extent.first_index,
+            fail_fast=choice.fail_fast,
+            name=name,
+            chunk_length=choice.chunk_length,
+        )
+
+
+def primed(choice: Choice) -> Reassembler:
+    """Return a reassembler that has seen the fragments before an extent, as many as can count in it."""
+    reassembler = Reassembler()
+    extent = choice.extent
+    if extent is None or extent.start <= classic.FILE_HEADER_LENGTH:
+        return reassembler
+    with open_source(choice.path) as file:
+        header = classic.ClassicHeader.parse(file.read(classic.FILE_HEADER_LENGTH), choice.path)
+        earliest = extent.start - SPAN - classic.RECORD_HEADER_LENGTH - header.record_length_max
+        begin = classic.find_boundary(file, max(classic.FILE_HEADER_LENGTH, earliest), header, extent.start)
+        file.seek(begin)
+        for block in classic.read_blocks(
+            file, header, Statistics(), start=begin, end=extent.start, first_index=None, name=choice.path, chunk_length=choice.chunk_length
+        ):
+            links.prime(block, Gather(block.buffer), reassembler)
+    return reassembler
+
+
+class Pass:
+    """One pass over a capture; counts per link, so that flows can be accounted for when their verdict is known."""
+
+    def __init__(self, choice: Choice) -> None:
+        self._choice = choice
+        self.statistics = Statistics()
+        self.flows = FlowTable()
+        self._terms: dict[int, Terms] = {}  # of each link
+        self.seen: Integers = np.zeros(0, dtype=np.int64)  # datagrams of each link
+        self.decoded: Integers = np.zeros(0, dtype=np.int64)  # of these, good ones
+        self.cut: Integers = np.zeros(0, dtype=np.int64)  # of the good ones, those captured in part
+        self.framed: Integers = np.zeros(0, dtype=np.int64)  # frames in them
+        self._port_mask: Mask = np.zeros(0, dtype=bool)
+
+    def selections(self) -> Iterator[Selection]:
+        """Yield what each block contributes; flows that are already known not to count contribute nothing."""
+        choice = self._choice
+        reassembler = primed(choice)
+        for block in open_blocks(choice, self.statistics):
+            gather = Gather(block.buffer)
+            datagrams = links.decode(block, gather, self.statistics, reassembler)
+            numbers = self.flows.number(datagrams)
+            if self._choice.is_certain:
+                datagrams, numbers = self._select(datagrams, numbers)
+            found = frames.decode(gather, datagrams)
+            self._count(numbers, found)
+            chosen = np.arange(found.offsets.size)
+            if not self._choice.is_certain:
+                self.flows.judge(numbers, found.broken, found.proven)
+                chosen = chosen[~self.flows.broken_links()[numbers[found.datagrams]]]
+            if chosen.size:
+                selection = Selection(block, gather, datagrams, numbers, self.flows, found, chosen, choice.path)
+                self._note_terms(selection)
+                yield selection
+
+    def _note_terms(self, selection: Selection) -> None:
+        """Note what SETUP frames say, each stream's once for each block in which it says the same."""
+        setups = selection.chosen[selection.frames.types[selection.chosen] == FrameType.SETUP]
+        if not setups.size:
+            return
+        owners = selection.frames.datagrams[setups]
+        records = selection.gather.structs(LAYOUTS[FrameType.SETUP], selection.frames.offsets[setups])
+        said = np.stack([selection.links[owners], *(records[name].astype(np.int64) for name in TERM_FIELDS_OF_SETUP)], axis=1)
+        changed = np.ones(said.shape[0], dtype=bool)
+        changed[1:] = (said[1:] != said[:-1]).any(axis=1)
+        at = selection.block.positions[selection.datagrams.rows[owners]]
+        for (link, session, stream, initial, length), place in zip(said[changed].tolist(), at[changed].tolist(), strict=True):
+            self._terms.setdefault(link, Terms()).note(session, stream, (place, initial, length))
+
+    def _select(self, datagrams: Datagrams, numbers: Integers) -> tuple[Datagrams, Integers]:
+        """Keep the datagrams of selected ports or links; count the others."""
+        ports, keys = self._choice.ports, self._choice.keys or frozenset()
+        known = self._port_mask.size
+        if known < self.flows.link_count:
+            if ports is not None:
+                fresh = [any(end[1] in ports for end in self.flows.endpoints(number)) for number in range(known, self.flows.link_count)]
+            else:
+                fresh = [key in keys for key in self.flows.keys_from(known)]
+            self._port_mask = np.concatenate([self._port_mask, np.array(fresh, dtype=bool)])
+        keep = self._port_mask[numbers]
+        self.statistics.skip(NOT_AERON if ports is None else OTHER_PORT, int((~keep).sum()))
+        return (datagrams, numbers) if keep.all() else (datagrams.take(keep), numbers[keep])
+
+    def _count(self, numbers: Integers, found: Frames) -> None:
+        count = self.flows.link_count
+        good = found.verdicts == Verdict.GOOD
+        self.seen = _added(self.seen, numbers, count)
+        self.decoded = _added(self.decoded, numbers[good], count)
+        self.cut = _added(self.cut, numbers[found.truncated], count)
+        self.framed = _added(self.framed, numbers[found.datagrams], count)
+        if self._choice.is_certain:
+            for verdict, times in enumerate(np.bincount(found.verdicts).tolist()):
+                if verdict != Verdict.GOOD:
+                    self.statistics.skip(REASONS[Verdict(verdict)], times)
+
+    def facts(self) -> Facts:
+        """Return what the whole pass tells of the capture."""
+        verdict = self.verdict()
+        terms = Terms()
+        for link, said in sorted(self._terms.items()):
+            if verdict[link]:
+                terms.add(said)
+        keys = frozenset(key for key, chosen in zip(self.flows.keys_from(0), verdict.tolist(), strict=True) if chosen)
+        return Facts(keys, terms)
+
+    def links(self) -> list[Link]:
+        """Return the links of which something is in the result."""
+        verdict = self.verdict()
+        return [self.flows.endpoints(number) for number in np.flatnonzero(verdict & (self.decoded > 0)).tolist()]
+
+    def verdict(self) -> Mask:
+        """Return, per link number, whether its datagrams are in the result."""
+        return np.ones(self.flows.link_count, dtype=bool) if self._choice.is_certain else self.flows.aeron_links()
+
+    def account(self) -> None:
+        """Settle the counts once every flow's verdict is known."""
+        verdict = self.verdict()
+        self.statistics.datagrams = int(self.decoded[verdict].sum())
+        self.statistics.truncated_datagrams = int(self.cut[verdict].sum())
+        self.statistics.frames = int(self.framed[verdict].sum())
+        if not self._choice.is_certain:
+            self.statistics.skip(NOT_AERON, int(self.seen[~verdict].sum()))
+            self.statistics.skip(REASONS[Verdict.UNJUDGED], int((self.seen - self.decoded)[verdict].sum()))
+
+
+def _added(counts: Integers, numbers: Integers, length: int) -> Integers:
+    out = np.bincount(numbers, minlength=length)
+    out[: counts.size] += counts
+    return out
