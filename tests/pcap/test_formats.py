@@ -341,8 +341,8 @@ def test_parts_together_hold_each_record_once(build: SimpleNamespace, tmp_path: 
     path, _ = conversation_file(build, tmp_path, 3000)
     extents = split(path, 100_000)  # type: ignore[operator]
     assert len(extents) > 3
-    assert extents[0].start == 24
-    assert all(left.end == right.start for left, right in itertools.pairwise(extents))
+    assert extents[0].start.position == 24
+    assert all(left.end == right.start.position for left, right in itertools.pairwise(extents))
     whole = Capture(path).read()
     facts = Capture(path).survey()
     capture = Capture(path)

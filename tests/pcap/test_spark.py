@@ -9,6 +9,7 @@ import sys
 import warnings
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,8 +17,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from aerowire.pcap import CaptureError, read_frames
+from aerowire.pcap import CaptureError, index, read_frames
 from aerowire.pcap.java import ensure_java_home, java_version, packaged_java_home, system_java_home
+from aerowire.pcap.passes import Facts
 from aerowire.pcap.summary import summarise, summarise_with_spark
 from tests.support.old_java import put_old_java
 
@@ -36,6 +38,11 @@ def spark() -> Iterator[Any]:
     opened = session("aerowire tests", master="local[2]")
     yield opened
     opened.stop()
+
+
+@pytest.fixture(scope="module")
+def large_capture(build: SimpleNamespace, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return large(build, tmp_path_factory.mktemp("captures") / "large.pcap")
 
 
 def load(spark: Any, *paths: Path, **options: str) -> pa.Table:
@@ -66,17 +73,64 @@ def test_gives_the_rows_and_columns_of_read_frames(spark: Any) -> None:
     assert rows == plain(read_frames(path)).to_pylist()
 
 
-def test_splits_a_large_capture_and_detects_flows_over_all_its_parts(spark: Any, build: SimpleNamespace, tmp_path: Path) -> None:
-    path = large(build, tmp_path / "large.pcap")
+def test_splits_a_large_capture_and_detects_flows_over_all_its_parts(spark: Any, large_capture: Path) -> None:
+    path = large_capture
     frame = spark.read.format("aeron_pcap").option("splitSize", "1m").load(str(path))
     assert frame.rdd.getNumPartitions() >= 3
     expected = plain(read_frames(path))
     assert plain(frame.toArrow()).equals(expected)
     assert set(expected["src_port"].to_pylist()) == {40001, 40002}
-    without_index = [name for name in expected.column_names if name not in ("packet_index",)]
-    resynced = load(spark, path, splitSize="1m", resync="true", ports="40001").select(without_index)
-    order = [("ts_ns", "ascending"), ("frame_index", "ascending")]
-    assert resynced.sort_by(order).equals(expected.select(without_index).sort_by(order))
+    by_themselves = [name for name in expected.column_names if name not in ("packet_index", "position", "payload")]
+    resynced = load(spark, path, splitSize="1m", columns=",".join(by_themselves), ports="40001")
+    order = [("record_position", "ascending"), ("frame_index", "ascending")]
+    assert resynced.sort_by(order).equals(expected.select(by_themselves).sort_by(order))
+
+
+@pytest.mark.parametrize("splits", [1, 2, 7, 64])
+def test_the_number_of_parts_changes_nothing(spark: Any, large_capture: Path, splits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("aerowire.pcap.spark_options.SPLIT_LENGTH_MIN", 1)
+    length = large_capture.stat().st_size
+    split_length = -(-length // splits)
+    expected = plain(read_frames(large_capture))
+    for columns in ("", "type,session_id,term_offset,record_position,frame_index,ts_ns"):
+        options = {"columns": columns, "ports": "40001"} if columns else {}
+        frame = spark.read.format("aeron_pcap").options(splitSize=str(split_length), **options).load(str(large_capture))
+        found = frame.toArrow().sort_by([("record_position", "ascending"), ("frame_index", "ascending")])
+        assert found.equals(expected.select(columns.split(",")) if columns else expected)
+
+
+def test_an_index_beside_the_file_is_used_and_one_of_another_file_is_not(
+    spark: Any, build: SimpleNamespace, large_capture: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "own.pcap"
+    path.write_bytes(large_capture.read_bytes())
+    found = index.build(path)
+    index.save(path, replace(found, facts=Facts(frozenset(), found.facts.terms)))
+    assert load(spark, path, splitSize="1m").num_rows == 0
+    index.save(path, replace(found, fingerprint="of another"))
+    assert load(spark, path, splitSize="1m").num_rows == read_frames(path).num_rows
+    assert build
+
+
+FILTERS = [
+    ("type = 'NAK'", True),
+    ("type IN ('NAK', 'SM') AND packet_index < 100", True),
+    ("term_offset >= 4096 AND NOT type = 'PAD'", True),
+    ("receiver_id IS NULL AND is_heartbeat = false", True),
+    ("position > 10000 AND session_id NOT IN (1, 2)", True),
+    ("type LIKE 'N%' OR flags = 0", False),
+]
+
+
+@pytest.mark.parametrize(("condition", "is_pushed"), FILTERS)
+def test_filters_are_taken_and_choose_the_same_rows(spark: Any, condition: str, is_pushed: bool) -> None:
+    path = CAPTURES / "loss_data_sender_side.pcap"
+    frames = spark.read.format("aeron_pcap").load(str(path))
+    chosen = frames.where(condition)
+    everything = spark.createDataFrame(frames.toArrow(), frames.schema)
+    assert sorted(map(str, chosen.collect())) == sorted(map(str, everything.where(condition).collect()))
+    plan = chosen._jdf.queryExecution().executedPlan().toString()
+    assert ("Filter (" in plan) is not is_pushed, plan
 
 
 def test_reads_globs_directories_and_lists(spark: Any, tmp_path: Path) -> None:
@@ -120,9 +174,9 @@ def normal(value: Any) -> Any:
     [
         ({"port": "1"}, "unknown option port"),
         ({"ports": "x"}, "expected numbers from 1 to 65535"),
-        ({"mode": "sloppy"}, "expected one of permissive, failfast"),
-        ({"splitSize": "huge"}, "expected a number of bytes"),
-        ({"resync": "true"}, "option resync needs option ports"),
+        ({"mode": "sloppy"}, "expected one of permissive, dropmalformed, failfast"),
+        ({"splitSize": "huge"}, "expected a whole number from 1"),
+        ({"columns": "types"}, "no column is called types; there are type"),
     ],
 )
 def test_refuses_options_without_meaning(spark: Any, options: dict[str, str], said: str) -> None:

@@ -37,9 +37,11 @@ class PacketBlock:
     first_index: int | None  # packet index of the first packet in its file; None where a split does not know it
     link_types: Integers
     positions: Integers  # where each packet's record begins in the capture, decompressed
+    stop: int  # where what was looked at ends there, behind the last record
     interfaces: Integers | None = None  # index into interface_names, for formats that have interfaces
     interface_names: list[str] = field(default_factory=list)
     comments: dict[int, str] = field(default_factory=dict)  # row -> text
+    described: tuple[int, ...] = ()  # of pcapng: where its section and the interfaces so far are described, in the capture
 
     @property
     def count(self) -> int:

@@ -17,6 +17,7 @@ import numpy as np
 
 from aerowire.pcap.blocks import Bytes, Gather, Integers, Mask, PacketBlock
 from aerowire.pcap.errors import CaptureError
+from aerowire.pcap.places import Extent
 from aerowire.pcap.source import CHUNK_LENGTH, CLASSIC_MAGICS, ChunkReader
 from aerowire.pcap.statistics import Statistics
 from aerowire.pcap.walk import walk_records
@@ -60,18 +61,22 @@ def read_blocks(
     header: ClassicHeader,
     statistics: Statistics,
     *,
-    start: int = FILE_HEADER_LENGTH,
-    end: int | None = None,
-    first_index: int | None = 0,
+    extent: Extent | None = None,
     fail_fast: bool = False,
     name: str = "",
     chunk_length: int = CHUNK_LENGTH,
 ) -> Iterator[PacketBlock]:
-    """Yield the records whose first byte lies in [start, end), `file` standing at `start`; a broken chain is counted and picked up again.
+    """Yield the records of an extent, or all of them, `file` standing behind its header; a broken chain is counted and picked up again.
 
-    `end` must be the first byte of a record (or None for the end of the file).  Raises CaptureError for a broken chain with `fail_fast`.
+    An extent must end with the first byte of a record, or the file's last.  Raises CaptureError for a broken chain with `fail_fast`.
     """
-    reader = ChunkReader(file, position=start, length=None if end is None else end - start, chunk_length=chunk_length)
+    start, length = FILE_HEADER_LENGTH, None
+    first_index: int | None = 0
+    if extent is not None:
+        start, first_index = max(extent.start.position, FILE_HEADER_LENGTH), extent.start.packet_index
+        length = extent.end - start
+        file.seek(start)
+    reader = ChunkReader(file, position=start, length=length, chunk_length=chunk_length)
     position, searching = 0, False
     while reader.refill(position):
         position = 0
@@ -113,6 +118,7 @@ def _block(buffer: Bytes, offsets: Integers, header: ClassicHeader, first_index:
         first_index=first_index,
         link_types=np.broadcast_to(np.int64(header.link_type), offsets.shape),
         positions=buffer_offset + offsets,
+        stop=buffer_offset + int(offsets[-1]) + RECORD_HEADER_LENGTH + int(records["captured"][-1]),
     )
 
 
@@ -157,21 +163,28 @@ def _candidates(buffer: Bytes, start: int, end: int, header: ClassicHeader) -> t
 
 
 def find_boundary(file: BinaryIO, cut: int, header: ClassicHeader, file_length: int) -> int:
-    """Return the offset of the first record at or behind `cut`, found without reading what lies far before it.
+    """Return the offset of the first record at or behind `cut`, or the file's length, found without reading what lies far before it."""
+    found = find_boundaries(file, cut, header, file_length)
+    return found[0] if found else file_length
 
-    Chains of plausible records are followed from every byte of a stretch of twice the largest record before the cut.  Those that
-    start early enough to be the true one all land on the same record, for a false chain within one record's bytes starts later than the
-    record does and breaks or joins the true chain at its end; so the landing reached from the earliest start is taken.
+
+def find_boundaries(file: BinaryIO, cut: int, header: ClassicHeader, file_length: int) -> list[int]:
+    """Return the offsets that may be that of the first record at or behind `cut`, likeliest first: one in nearly every capture.
+
+    Chains of plausible records are followed from every byte of a stretch of twice the largest record before the cut.  The chain of the
+    records themselves is among them.  One within the bytes of some record nearly always breaks, or joins it; where payloads were made so
+    that one goes on beside it, there is more than one landing behind the cut, and only reading the file from its beginning tells which is
+    right.  None is found where the chain of records is broken around the cut.
     """
+    if cut <= FILE_HEADER_LENGTH:
+        return [FILE_HEADER_LENGTH]
     reach = 2 * (header.record_length_max + RECORD_HEADER_LENGTH)
     window = max(FILE_HEADER_LENGTH, cut - reach)
-    if cut <= FILE_HEADER_LENGTH:
-        return FILE_HEADER_LENGTH
     file.seek(window)
     data = np.frombuffer(file.read(min(file_length, cut + reach) - window), dtype=np.uint8)
     goal, is_whole = cut - window, window + data.size >= file_length
     if data.size < RECORD_HEADER_LENGTH:
-        return file_length
+        return [file_length]
     plausible, following = _candidates(data, 0, data.size, header)
     is_start = window == FILE_HEADER_LENGTH
     origins = np.zeros(1, dtype=np.int64) if is_start else np.flatnonzero(plausible[: max(0, min(goal, plausible.size))])
@@ -190,5 +203,4 @@ def find_boundary(file: BinaryIO, cut: int, header: ClassicHeader, file_length: 
         if active.size > 1:  # chains that met go on as one: keep the earliest of each place
             _, first = np.unique(heads[active], return_index=True)
             active = active[np.sort(first)]
-    reached = np.flatnonzero(landings >= 0)
-    return window + int(landings[reached[0]]) if reached.size else file_length
+    return list(dict.fromkeys((window + landings[landings >= 0]).tolist()))

@@ -30,6 +30,10 @@ FRAMES_EXAMPLES = """\
   aerowire pcap frames traffic.pcapng --limit 20
   aerowire pcap frames traffic.pcap.gz --ports 40123 --limit 0 --json | jq 'select(.type == "NAK")'
 """
+INDEX_EXAMPLES = """\
+  aerowire pcap index traffic.pcap
+  aerowire pcap index captures/*.pcap --json
+"""
 EXIT_CODES = """
 Exit codes: 0 done; 1 the capture is damaged (cut short or corrupt): what could be read is shown, the damage is counted; or interrupted;
 2 usage, or a file that cannot be read or is no capture.
@@ -45,7 +49,7 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         "pcap",
         help="look into packet captures",
         description="Say what Aeron traffic is in a packet capture.",
-        epilog="Examples:\n" + SUMMARY_EXAMPLES + FRAMES_EXAMPLES + EXIT_CODES,
+        epilog="Examples:\n" + SUMMARY_EXAMPLES + FRAMES_EXAMPLES + INDEX_EXAMPLES + EXIT_CODES,
         formatter_class=form,
     )
     inner = parser.add_subparsers(title="commands", dest="pcap_command", required=True, metavar="COMMAND")
@@ -67,6 +71,17 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     )
     frames.add_argument("--limit", metavar="N", type=_count, default=FRAMES_LIMIT, help="frames to show, 0 for all (default: %(default)s)")
     frames.set_defaults(run=run_frames)
+    index = inner.add_parser(
+        "index",
+        help="note what lets a large capture be read in parts",
+        description="Read each capture once and write FILE.index.json beside it: places to begin at, the flows that are Aeron, the terms\n"
+        "of their streams. Spark's executors then read parts of the file without looking at the whole of it first.",
+        epilog="Examples:\n" + INDEX_EXAMPLES + EXIT_CODES,
+        formatter_class=form,
+    )
+    index.add_argument("files", metavar="FILE", nargs="+", help="pcap or pcapng file, plain, gzip or zstd")
+    index.add_argument("--json", action="store_true", help="JSON, for programs")
+    index.set_defaults(run=run_index)
     for one in (summary, frames):
         one.add_argument("file", metavar="FILE", help="pcap or pcapng file, plain, gzip or zstd; - for standard input")
         one.add_argument(
@@ -243,6 +258,31 @@ def run_frames(arguments: argparse.Namespace) -> int:
         print(f"... {table.num_rows - shown.num_rows:,} more (--limit 0 shows all)")
     _warn(capture.statistics)
     return FINDING if capture.statistics.is_damaged else DONE
+
+
+def run_index(arguments: argparse.Namespace) -> int:
+    """Write the index of each capture."""
+    from aerowire.pcap.errors import CaptureError
+    from aerowire.pcap.index import build, save
+
+    is_damaged = False
+    for path in arguments.files:
+        try:
+            with _working(f"reading {path}"):
+                index = build(path)
+            target = save(path, index)
+        except CaptureError as error:
+            print(f"aerowire pcap: {error}", file=sys.stderr)
+            return UNUSABLE
+        is_damaged = is_damaged or index.is_damaged
+        told = {"file": path, "index": str(target), "places": len(index.cuts), "links": len(index.facts.keys)}
+        told |= {"streams": len(index.facts.terms.changes), "damaged": index.is_damaged}
+        if arguments.json:
+            print(json.dumps(told))
+        else:
+            note = "; the capture is damaged" if index.is_damaged else ""
+            print(f"{target}: {told['places']:,} places, {told['links']:,} links, {told['streams']:,} streams{note}")
+    return FINDING if is_damaged else DONE
 
 
 LINE = "{:>8} {:>20} {:>22} {:>22} {:9} {:>5} {:>7} {:>11} {:>10} {}"

@@ -6,7 +6,8 @@ File -> blocks of packets -> UDP datagrams -> verdicts and frames
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypedDict
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from aerowire.pcap.flows import FlowTable, Link
 from aerowire.pcap.fragments import SPAN, Reassembler
 from aerowire.pcap.frames import LAYOUTS, REASONS, Frames, Verdict
 from aerowire.pcap.links import Datagrams
+from aerowire.pcap.places import Extent, Place
 from aerowire.pcap.source import CHUNK_LENGTH, PCAPNG_MAGIC, open_source
 from aerowire.pcap.statistics import Statistics
 from aerowire.pcap.table import Selection
@@ -25,15 +27,6 @@ from aerowire.pcap.terms import Terms
 NOT_AERON = "flow is not Aeron"
 OTHER_PORT = "port not selected"
 TERM_FIELDS_OF_SETUP = ("session_id", "stream_id", "initial_term_id", "term_length")
-
-
-@dataclass(frozen=True, slots=True)
-class Extent:
-    """The part of a classic file that one task reads: records whose first byte lies in [start, end)."""
-
-    start: int
-    end: int
-    first_index: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,59 +57,57 @@ class Choice:
         return self.ports is not None or self.keys is not None
 
 
+class Reading(TypedDict):
+    """How the readers of all formats are told to read."""
+
+    fail_fast: bool
+    name: str
+    chunk_length: int
+
+
 def open_blocks(choice: Choice, statistics: Statistics) -> Iterator[PacketBlock]:
-    """Yield a capture's packets, whatever its format; an extent is for plain classic files only."""
+    """Yield a capture's packets, whatever its format; an extent is for files only that are not compressed."""
     name, extent = choice.path, choice.extent
+    how: Reading = {"fail_fast": choice.fail_fast, "name": name, "chunk_length": choice.chunk_length}
     with open_source(name) as file:
         peeked = file.read(4)
         if peeked == PCAPNG_MAGIC:
-            yield from pcapng.read_blocks(
-                file, statistics, peeked=peeked, fail_fast=choice.fail_fast, name=name, chunk_length=choice.chunk_length
-            )
-            return
-        header = classic.ClassicHeader.parse(peeked + file.read(classic.FILE_HEADER_LENGTH - 4), name)
-        if extent is None:
-            yield from classic.read_blocks(
-                file, header, statistics, fail_fast=choice.fail_fast, name=name, chunk_length=choice.chunk_length
-            )
-            return
-        file.seek(extent.start)
-        yield from classic.read_blocks(
-            file,
-            header,
-            statistics,
-            start=extent.start,
-            end=extent.end,
-            first_index=extent.first_index,
-            fail_fast=choice.fail_fast,
-            name=name,
-            chunk_length=choice.chunk_length,
-        )
+            yield from pcapng.read_blocks(file, statistics, peeked=peeked, extent=extent, **how)
+        else:
+            header = classic.ClassicHeader.parse(peeked + file.read(classic.FILE_HEADER_LENGTH - 4), name)
+            yield from classic.read_blocks(file, header, statistics, extent=extent, **how)
 
 
 def primed(choice: Choice) -> Reassembler:
     """Return a reassembler that has seen the fragments before an extent, as many as can count in it."""
     reassembler = Reassembler()
-    extent = choice.extent
-    if extent is None or extent.start <= classic.FILE_HEADER_LENGTH:
-        return reassembler
-    with open_source(choice.path) as file:
-        header = classic.ClassicHeader.parse(file.read(classic.FILE_HEADER_LENGTH), choice.path)
-        earliest = extent.start - SPAN - classic.RECORD_HEADER_LENGTH - header.record_length_max
-        begin = classic.find_boundary(file, max(classic.FILE_HEADER_LENGTH, earliest), header, extent.start)
-        file.seek(begin)
-        for block in classic.read_blocks(
-            file, header, Statistics(), start=begin, end=extent.start, first_index=None, name=choice.path, chunk_length=choice.chunk_length
-        ):
+    before = None if choice.extent is None else choice.extent.before or _place_before(choice.path, choice.extent.start.position)
+    if choice.extent is not None and before is not None:
+        earlier = replace(choice, extent=Extent(before, choice.extent.start.position), fail_fast=False)
+        for block in open_blocks(earlier, Statistics()):
             links.prime(block, Gather(block.buffer), reassembler)
     return reassembler
+
+
+def _place_before(path: str, position: int) -> Place | None:
+    """Return a record's place that is at least SPAN bytes before one of a classic file; None at the beginning of the file."""
+    with open_source(path) as file:
+        start = file.read(classic.FILE_HEADER_LENGTH)
+        if start[:4] == PCAPNG_MAGIC or position <= classic.FILE_HEADER_LENGTH:
+            return None
+        header = classic.ClassicHeader.parse(start, path)
+        earliest = max(classic.FILE_HEADER_LENGTH, position - SPAN - classic.RECORD_HEADER_LENGTH - header.record_length_max)
+        return Place(classic.find_boundary(file, earliest, header, position), None)
 
 
 class Pass:
     """One pass over a capture; counts per link, so that flows can be accounted for when their verdict is known."""
 
-    def __init__(self, choice: Choice) -> None:
+    def __init__(self, choice: Choice, *, cut_spacing: int | None = None) -> None:
+        """cut_spacing: note places in the file, at least this many bytes from each other, in `cuts`."""
         self._choice = choice
+        self._cut_spacing = cut_spacing
+        self.cuts: list[Place] = []
         self.statistics = Statistics()
         self.flows = FlowTable()
         self._terms: dict[int, Terms] = {}  # of each link
@@ -131,6 +122,8 @@ class Pass:
         choice = self._choice
         reassembler = primed(choice)
         for block in open_blocks(choice, self.statistics):
+            if self._cut_spacing is not None:
+                self._note_cuts(block, self._cut_spacing)
             gather = Gather(block.buffer)
             datagrams = links.decode(block, gather, self.statistics, reassembler)
             numbers = self.flows.number(datagrams)
@@ -146,6 +139,15 @@ class Pass:
                 selection = Selection(block, gather, datagrams, numbers, self.flows, found, chosen, choice.path)
                 self._note_terms(selection)
                 yield selection
+
+    def _note_cuts(self, block: PacketBlock, spacing: int) -> None:
+        goal = self.cuts[-1].position + spacing if self.cuts else 0
+        while block.count and goal <= int(block.positions[-1]):
+            row = int(block.positions.searchsorted(goal))
+            position = int(block.positions[row])
+            index = None if block.first_index is None else block.first_index + row
+            self.cuts.append(Place(position, index, tuple(place for place in block.described if place < position)))
+            goal = position + spacing
 
     def _note_terms(self, selection: Selection) -> None:
         """Note what SETUP frames say, each stream's once for each block in which it says the same."""

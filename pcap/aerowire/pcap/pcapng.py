@@ -18,6 +18,7 @@ import numpy as np
 
 from aerowire.pcap.blocks import Bytes, Gather, Integers, PacketBlock
 from aerowire.pcap.errors import CaptureError
+from aerowire.pcap.places import Extent
 from aerowire.pcap.source import CHUNK_LENGTH, ChunkReader
 from aerowire.pcap.statistics import Statistics
 from aerowire.pcap.walk import walk_blocks
@@ -61,6 +62,7 @@ class Interface:
 class _Section:
     little_endian: bool
     interfaces: list[Interface] = field(default_factory=list)
+    described: list[int] = field(default_factory=list)  # where the section header and the interfaces stand in the capture
 
     @property
     def order(self) -> str:
@@ -72,17 +74,22 @@ def read_blocks(
     statistics: Statistics,
     *,
     peeked: bytes = b"",
+    extent: Extent | None = None,
     fail_fast: bool = False,
     name: str = "",
     chunk_length: int = CHUNK_LENGTH,
 ) -> Iterator[PacketBlock]:
-    """Yield a capture's packets in file order, `file` standing behind its first bytes `peeked`.
+    """Yield a capture's packets in file order, or those of an extent, `file` standing behind its first bytes `peeked`.
 
     A broken chain ends the reading (blocks cannot be picked up again reliably) and is counted; with `fail_fast` it raises CaptureError.
     """
     reader = ChunkReader(file, peeked=peeked, chunk_length=chunk_length)
     section: _Section | None = None
     position, first_index = 0, 0
+    if extent is not None:
+        section, first_index = _described_section(file, extent.start.blocks, name), extent.start.packet_index or 0
+        start = file.seek(extent.start.position)
+        reader = ChunkReader(file, position=start, length=extent.end - start, chunk_length=chunk_length)
     while reader.refill(position):
         position, broken = 0, False
         while True:
@@ -90,6 +97,7 @@ def read_blocks(
             started = _section(buffer, position, name)
             if started is not None:
                 section, length = started
+                section.described.append(reader.buffer_offset + position)
                 if position + length > buffer.size:
                     break
                 position += length
@@ -97,7 +105,7 @@ def read_blocks(
                 raise CaptureError(f"{name}: not a capture: its first block is no whole section header")
             offsets, stopped, broken = walk_blocks(buffer, position, buffer.size, section.little_endian, BLOCK_LENGTH_MAX)
             if offsets.size:
-                block = _packets(Gather(buffer), offsets, section, (first_index, reader.buffer_offset), statistics)
+                block = _packets(Gather(buffer), offsets, section, (first_index, reader.buffer_offset, stopped), statistics)
                 if block.count:
                     yield block
                 first_index += block.count
@@ -112,6 +120,26 @@ def read_blocks(
     if section is None:
         raise CaptureError(f"{name}: not a capture: its first block is no whole section header")
     _count_rest(reader, statistics, fail_fast=fail_fast, name=name)
+
+
+def _described_section(file: BinaryIO, blocks: tuple[int, ...], name: str) -> _Section | None:
+    """Return the section whose header and interfaces stand in some places of a file; None for the beginning of it."""
+    section: _Section | None = None
+    for position in blocks:
+        file.seek(position)
+        head = file.read(12)
+        order = section.order if section is not None else "<" if struct.unpack("<I", head[8:])[0] == BYTE_ORDER_MAGIC else ">"
+        (length,) = struct.unpack(order + "I", head[4:8])
+        buffer = np.frombuffer(head + file.read(min(length, BLOCK_LENGTH_MAX) - len(head)), dtype=np.uint8)
+        if section is None:
+            started = _section(buffer, 0, name)
+            if started is None:
+                raise CaptureError(f"{name}: no section header at byte {position}: the file is not the one that was looked at before")
+            section = started[0]
+        else:
+            section.interfaces.append(_interface(buffer, 0, length, order))
+        section.described.append(position)
+    return section
 
 
 def _pass_over(reader: ChunkReader, position: int, statistics: Statistics) -> None:
@@ -143,18 +171,19 @@ def _section(buffer: Bytes, position: int, name: str) -> tuple[_Section, int] | 
     raise CaptureError(f"{name}: section header at byte {position} of a block has no known byte order")
 
 
-def _packets(gather: Gather, offsets: Integers, section: _Section, place: tuple[int, int], statistics: Statistics) -> PacketBlock:
+def _packets(gather: Gather, offsets: Integers, section: _Section, place: tuple[int, int, int], statistics: Statistics) -> PacketBlock:
     """Return the packets among some blocks of a section; note the interfaces among them.
 
-    place: the index of the first packet, and the buffer's position in the capture.
+    place: the index of the first packet, the buffer's position in the capture, and where in the buffer the blocks end.
     """
     buffer = gather.buffer
-    first_index, buffer_offset = place
+    first_index, buffer_offset, stopped = place
     kinds = gather.integers(section.order + "u4", offsets)
     lengths = gather.integers(section.order + "u4", offsets + 4)
     for offset, length in zip(offsets[kinds == INTERFACE].tolist(), lengths[kinds == INTERFACE].tolist(), strict=True):
         if len(section.interfaces) < INTERFACES_MAX:
             section.interfaces.append(_interface(buffer, offset, length, section.order))
+            section.described.append(buffer_offset + offset)
     short = np.where(kinds == SIMPLE_PACKET, SIMPLE_PACKET_LENGTH_MIN, PACKET_LENGTH_MIN)
     packets = np.isin(kinds, (PACKET, SIMPLE_PACKET, ENHANCED_PACKET))
     statistics.corrupt_records += int((packets & (lengths < short)).sum())
@@ -186,6 +215,8 @@ def _packets(gather: Gather, offsets: Integers, section: _Section, place: tuple[
         first_index=first_index,
         link_types=link_types,
         positions=buffer_offset + offsets[good],
+        stop=buffer_offset + stopped,
+        described=tuple(section.described),
         interfaces=interface,
         interface_names=[described.name for described in section.interfaces],
         comments=_comments(gather, starts + ((captured + 3) & ~3), options, block_ends[good], section.order),

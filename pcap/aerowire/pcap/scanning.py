@@ -59,7 +59,7 @@ class Scan:
         """Return all frames as a Polars data frame."""
         import polars as pl
 
-        return pl.from_arrow(self.to_table())
+        return pl.DataFrame(self.to_table())
 
 
 def scan(

@@ -80,11 +80,21 @@ def _zstd(raw: BinaryIO) -> BinaryIO:
     return cast(BinaryIO, pa.CompressedInputStream(pa.PythonFile(raw, mode="r"), "zstd"))
 
 
-def is_splittable(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is a plain classic capture, which tasks can read from the middle."""
+def is_classic(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is a plain classic capture, in whose middle records can be found."""
+    return _magic(path) in CLASSIC_MAGICS
+
+
+def is_compressed(path: str | os.PathLike[str]) -> bool:
+    """Whether a file can be read from its beginning only."""
+    magic = _magic(path)
+    return magic.startswith(GZIP_MAGIC) or magic == ZSTD_MAGIC
+
+
+def _magic(path: str | os.PathLike[str]) -> bytes:
     try:
         with Path(path).open("rb") as file:
-            return file.read(4) in CLASSIC_MAGICS
+            return file.read(4)
     except OSError as error:
         raise CaptureError(f"{os.fspath(path)}: cannot be opened: {error.strerror or error}") from error
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from aerowire.pcap import classic
-from aerowire.pcap.passes import Extent
+from aerowire.pcap.places import Extent, Place
 from aerowire.pcap.source import ChunkReader
 from aerowire.pcap.walk import walk_records
 
@@ -46,14 +46,14 @@ def split_exactly(path: str | os.PathLike[str], split_length: int) -> list[Exten
         while cut is not None and reader.refill(position):
             offsets, position, broken = walk_records(reader.buffer, 0, reader.buffer.size, header.little_endian, header.record_length_max)
             if broken:
-                return [Extent(classic.FILE_HEADER_LENGTH, length, 0)]
+                return [Extent(Place(classic.FILE_HEADER_LENGTH, 0), length)]
             while cut is not None and offsets.size and reader.buffer_offset + int(offsets[-1]) >= cut:
                 place = int(offsets.searchsorted(cut - reader.buffer_offset))
                 bounds.append((reader.buffer_offset + int(offsets[place]), index + place))
                 cut = next(cuts, None)
             index += int(offsets.size)
     ends = [start for start, _ in bounds[1:]] + [length]
-    return [Extent(start, end, first) for (start, first), end in zip(bounds, ends, strict=True) if end > start]
+    return [Extent(Place(start, first), end) for (start, first), end in zip(bounds, ends, strict=True) if end > start]
 
 
 def split_by_resync(path: str | os.PathLike[str], split_length: int) -> list[Extent]:
@@ -63,4 +63,4 @@ def split_by_resync(path: str | os.PathLike[str], split_length: int) -> list[Ext
     with Path(path).open("rb") as file:
         starts = [classic.find_boundary(file, cut, header, length) for cut in _cuts(length, split_length)]
     bounds = sorted({classic.FILE_HEADER_LENGTH, *starts, length})
-    return [Extent(start, end, 0 if start == classic.FILE_HEADER_LENGTH else None) for start, end in itertools.pairwise(bounds)]
+    return [Extent(Place(start, 0 if start == classic.FILE_HEADER_LENGTH else None), end) for start, end in itertools.pairwise(bounds)]

@@ -62,7 +62,8 @@ def summarise_with_spark(spark: SparkSession, path: str | os.PathLike[str], port
 
     Executors parse, bring the frames of each stream together and look at them; what comes back are counts and reports.
     """
-    from aerowire.pcap.spark import FORMAT, schema_ddl
+    from aerowire.pcap.spark import FORMAT
+    from aerowire.pcap.spark_schema import schema_ddl
 
     options = {"ports": ",".join(str(port) for port in sorted(ports))} if ports else {}
     # Spark does not tell a source which columns a query uses; a schema does, and what is not in it is never built.

