@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 from aerowire.pcap import Capture, CaptureError, index, read_frames
-from aerowire.pcap.commands import DONE, FINDING, UNUSABLE
+from aerowire.pcap.commands.shared import DONE, FINDING, UNUSABLE
 from aerowire.pcap.parts import Part, cut, resolve
 from aerowire.tools.main import main
 

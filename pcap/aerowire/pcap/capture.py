@@ -53,6 +53,12 @@ class Capture:
         self.chunk_length = chunk_length
         self.statistics = Statistics()
         self.links: list[Link] = []
+        self._reading: Pass | None = None
+
+    @property
+    def position(self) -> int:
+        """Bytes of the capture, decompressed, that the pass over it has behind it."""
+        return self._reading.position if self._reading else 0
 
     @property
     def needs_terms(self) -> bool:
@@ -104,7 +110,8 @@ class Capture:
 
     def _pass(self, extent: Extent | None, facts: Facts | None) -> Pass:
         keys = facts.keys if facts is not None and self.ports is None else None
-        return Pass(Choice(self.path, self.ports, keys, extent, self.fail_fast, self.chunk_length))
+        self._reading = Pass(Choice(self.path, self.ports, keys, extent, self.fail_fast, self.chunk_length))
+        return self._reading
 
     def _built(self, selection: Selection, terms: Terms | None) -> tuple[pa.RecordBatch | None, Selection]:
         """Return the columns of the frames that satisfy the conditions, and which those are; None for none."""

@@ -108,6 +108,7 @@ class Pass:
         self._choice = choice
         self._cut_spacing = cut_spacing
         self.cuts: list[Place] = []
+        self.position = 0  # in the capture, behind the last block
         self.statistics = Statistics()
         self.flows = FlowTable()
         self._terms: dict[int, Terms] = {}  # of each link
@@ -122,6 +123,7 @@ class Pass:
         choice = self._choice
         reassembler = primed(choice)
         for block in open_blocks(choice, self.statistics):
+            self.position = block.stop
             if self._cut_spacing is not None:
                 self._note_cuts(block, self._cut_spacing)
             gather = Gather(block.buffer)

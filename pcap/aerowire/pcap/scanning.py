@@ -12,7 +12,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 
 from aerowire.pcap.capture import Capture
 from aerowire.pcap.errors import CaptureError
-from aerowire.pcap.source import is_capture
+from aerowire.pcap.source import is_capture, is_compressed
 from aerowire.pcap.statistics import Statistics
 
 if TYPE_CHECKING:
@@ -33,13 +33,27 @@ class Scan:
         self._make = make
         self.schema: pa.Schema = make("").schema
         self.statistics = Statistics()
+        self._read = 0  # bytes of the files before
+        self._current: Capture | None = None
+
+    @property
+    def length(self) -> int | None:
+        """Bytes of all files; None where one is compressed, of which nobody knows how much it holds."""
+        return None if any(is_compressed(path) for path in self.paths) else sum(Path(path).stat().st_size for path in self.paths)
+
+    @property
+    def position(self) -> int:
+        """Bytes that were read so far, decompressed."""
+        return self._read + (self._current.position if self._current else 0)
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        self.statistics = Statistics()
+        self.statistics, self._read = Statistics(), 0
         for path in self.paths:
-            capture = self._make(path)
+            capture = self._current = self._make(path)
             yield from capture.batches()
             self.statistics.add([capture.statistics])
+            self._read += capture.position
+            self._current = None
 
     def to_reader(self) -> pa.RecordBatchReader:
         """Return the batches as what other libraries read Arrow from."""

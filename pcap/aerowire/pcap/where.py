@@ -6,6 +6,7 @@ condition on it but "is null".
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -49,6 +50,34 @@ class Where:
     def mask(self, batch: pa.RecordBatch) -> pa.Array:
         """Return which rows of a batch, which has the columns, satisfy the conditions."""
         return _any(_all(OPERATIONS[operation](batch.column(name), value) for name, operation, value in one) for one in self.alternatives)
+
+
+TEXT = re.compile(r"\s*(\w+)\s*(==|!=|<=|>=|=|<|>|\bnot\s+in\b|\bin\b|\bis\s+not\s+null\b|\bis\s+null\b)\s*(.*?)\s*")
+
+
+def parse_texts(texts: Iterable[str], schema: pa.Schema) -> list[Condition]:
+    """Return the conditions of texts such as `type == NAK` and `session_id in 7,8`.  Raises ValueError for what is none."""
+    found: list[Condition] = []
+    for text in texts:
+        match = TEXT.fullmatch(text)
+        if match is None:
+            raise ValueError(f"where: expected COLUMN OPERATION VALUE, such as type == NAK, found {text!r}")
+        name, operation, value = match[1], " ".join(match[2].split()), match[3]
+        if name not in schema.names:
+            raise ValueError(f"where: no column is called {name!r}; there are {', '.join(schema.names)}")
+        found.append((name, operation, _value_of(operation, value, schema.field(name))))
+    return found
+
+
+def _value_of(operation: str, text: str, field: pa.Field) -> Any:
+    if operation.startswith("is"):
+        return None
+    values = [part.strip() for part in text.split(",")] if operation.endswith("in") else [text]
+    try:
+        found = pa.array(values, type=pa.string()).cast(field.type).to_pylist()
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise ValueError(f"where: {text!r} is no value for column {field.name}, which is {field.type}") from error
+    return found if operation.endswith("in") else found[0]
 
 
 def _checked(condition: object, schema: pa.Schema) -> Condition:

@@ -1,0 +1,149 @@
+"""`aerowire pcap summary`: frames by type, and of each stream what happened to it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import signal
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from aerowire.pcap.commands.shared import DONE, EXIT_CODES, FINDING, add_json, add_selection, complain, working
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+EXAMPLES = """\
+  aerowire pcap summary traffic.pcapng
+  tcpdump -w - udp | aerowire pcap summary - --json
+"""
+# One job and then the end: half of a default session's processor time goes into compiling and collecting for longer lives.
+SHORT_SESSION = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+
+
+def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the subcommand."""
+    parser = subparsers.add_parser(
+        "summary",
+        help="streams, frames by type, gaps, NAKs, retransmissions",
+        description="Summarise a capture: frames by type; for each stream positions, gaps, NAKs, retransmissions and their delays.",
+        epilog="Examples:\n" + EXAMPLES + EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("file", metavar="FILE", help="pcap or pcapng file, plain, gzip or zstd; - for standard input")
+    parser.add_argument("--engine", choices=("arrow", "spark"), default="arrow", help="where the work is done (default: %(default)s)")
+    add_selection(parser)
+    add_json(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the summary of a capture."""
+    from aerowire.pcap.errors import CaptureError
+    from aerowire.pcap.summary import summarise
+
+    try:
+        with working(f"reading {arguments.file}"):
+            report = _with_spark(arguments) if arguments.engine == "spark" else summarise(arguments.file, arguments.ports)
+    except CaptureError as error:
+        return complain(error)
+    if arguments.json:
+        json.dump(report, sys.stdout, indent=1)
+        print()
+    else:
+        _print_summary(report)
+    return FINDING if report["corrupt_records"] or report["truncated_bytes"] else DONE
+
+
+def _with_spark(arguments: argparse.Namespace) -> dict[str, Any]:
+    from aerowire.pcap.errors import CaptureError
+
+    try:
+        from aerowire.pcap.spark import session
+    except ImportError as error:
+        raise CaptureError(f"engine spark needs the package pyspark ({error}): install aerowire[spark]") from error
+    from aerowire.pcap.children import children_ended_on_interruption
+    from aerowire.pcap.source import check_readable
+    from aerowire.pcap.summary import summarise_with_spark
+
+    check_readable(arguments.file)
+    # The bridge to Java tells of an interruption with its whole stack, on the root logger.
+    logging.getLogger().addHandler(logging.NullHandler())
+    on_interrupt = signal.getsignal(signal.SIGINT)
+    with children_ended_on_interruption():
+        spark = session(config=SHORT_SESSION)
+        signal.signal(signal.SIGINT, on_interrupt)  # Spark's own would first ask Java to cancel its jobs
+        report = summarise_with_spark(spark, arguments.file, arguments.ports)
+        spark.stop()
+    return report
+
+
+def _print_summary(report: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(width=None if sys.stdout.isatty() else 160, highlight=False)
+    console.print(f"[bold]{report['file']}[/bold]")
+    console.print(f"  {report['packets']:,} packets, {report['datagrams']:,} Aeron datagrams, {report['frames']:,} frames")
+    for line in _notes(report):
+        console.print(line)
+    types = Table(title="frames by type", title_justify="left", show_edge=False)
+    for heading, justify in (("type", "left"), ("frames", "right"), ("dropped", "right")):
+        types.add_column(heading, justify=justify)  # type: ignore[arg-type]
+    for kind, count in report["frames_by_type"].items():
+        types.add_row(kind, f"{count:,}", f"{report['dropped_by_type'].get(kind, 0):,}")
+    console.print(types)
+    for stream in report["streams"]:
+        console.print(_stream_table(stream))
+
+
+def _notes(report: dict[str, Any]) -> Iterator[str]:
+    for reason, count in report["skipped"].items():
+        yield f"  skipped {count:,}: {reason}"
+    if report["corrupt_records"]:
+        yield f"  [red]corrupt in {report['corrupt_records']:,} places, {report['corrupt_bytes']:,} bytes passed over[/red]"
+    if report["truncated_bytes"]:
+        yield f"  [red]cut short: {report['truncated_bytes']:,} bytes of an incomplete record at the end[/red]"
+    if report["truncated_datagrams"]:
+        yield f"  {report['truncated_datagrams']:,} datagrams captured in part"
+
+
+def _stream_table(stream: dict[str, Any]) -> Table:
+    from rich.table import Table
+
+    table = Table(
+        title=f"\nsession {stream['session_id']}, stream {stream['stream_id']}", title_justify="left", show_header=False, show_edge=False
+    )
+    for path in stream["paths"]:
+        seen = f" ({path['interface']})" if path["interface"] else ""
+        lost = f", {path['unrecovered_bytes']:,} bytes never recovered" if path["unrecovered_bytes"] else ""
+        table.add_row(
+            "path", f"{path['source']} -> {path['destination']}{seen}: {path['data_frames']:,} frames, {path['gaps']:,} gaps{lost}"
+        )
+    table.add_row(
+        "terms", f"length {_known(stream['term_length'])}, initial id {_known(stream['initial_term_id'])}, mtu {_known(stream['mtu'])}"
+    )
+    table.add_row("positions", f"{_known(stream['first_position'])} to {_known(stream['last_position'])}")
+    table.add_row("messages", f"{stream['messages']:,} with {stream['payload_bytes']:,} bytes")
+    table.add_row("frames", ", ".join(f"{kind} {count:,}" for kind, count in stream["frames_by_type"].items()))
+    table.add_row("heartbeats", f"{stream['heartbeats']:,}" + _end(stream))
+    table.add_row("gaps", f"{stream['gaps']:,} ({stream['gap_bytes']:,} bytes), never recovered {stream['unrecovered_bytes']:,} bytes")
+    ranges = ", ".join(f"{start}-{end}" for start, end in stream["nak_ranges"][:4]) + (", ..." if stream["nak_range_count"] > 4 else "")
+    table.add_row("NAKs", f"{stream['naks']:,} for {stream['nak_range_count']:,} ranges {ranges}")
+    latency = stream["nak_to_retransmission_ns"]
+    after = f", after the NAK: median {latency['p50'] / 1e6:.3f} ms, worst {latency['max'] / 1e6:.3f} ms" if latency else ""
+    table.add_row("retransmissions", f"{stream['retransmissions']:,} ({stream['retransmitted_bytes']:,} bytes){after}")
+    table.add_row("duplicates", f"{stream['duplicates']:,}, reordered {stream['reordered']:,}")
+    return table
+
+
+def _end(stream: dict[str, Any]) -> str:
+    if not stream["end_of_stream"]:
+        return ""
+    return f", {'revoked' if stream['revoked'] else 'end of stream'} at {stream['end_of_stream_position']}"
+
+
+def _known(value: int | None) -> str:
+    return "unknown" if value is None else str(value)
