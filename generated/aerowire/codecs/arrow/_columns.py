@@ -401,22 +401,29 @@ class MessageLayout:
         lengths, versions = header.block_length.read(data, starts), header.version.read(data, starts)
         return _decode_block(self.block, data, starts + header.size, limits, lengths, versions)[0]
 
-    def _explain(self, data: NDArray[np.uint8], starts: Ints, limits: Ints | int, index: int) -> ColumnsError:
-        offset, limit = int(starts[index]), limits if isinstance(limits, int) else int(limits[index])
+    def problem(self, buffer: Any, offset: int, end: int, index: int = 0) -> ColumnsError | None:
+        """Return what is wrong with one message whose header starts at `offset`, and that ends by `end`; None if nothing is."""
+        data = as_bytes(buffer).data
+        limit = min(end, len(data))
         try:
             if not 0 <= offset <= limit - self.header.size:
                 raise _WrongError("header beyond the end", f"{self.header.size} bytes", max(limit - offset, 0) if offset >= 0 else "none")
-            length, template_id, schema_id, version = self.header.read(data.data, offset)
+            length, template_id, schema_id, version = self.header.read(data, offset)
             if template_id != self.template_id:
                 raise _WrongError("template id", self.template_id, template_id)
             if schema_id != self.schema_id:
                 raise _WrongError("schema id", self.schema_id, schema_id)
-            _walk(self.block, data.data, offset + self.header.size, limit, length, version)
+            _walk(self.block, data, offset + self.header.size, limit, length, version)
         except _WrongError as error:
             path = "".join([self.name, *reversed(error.path)])
             return ColumnsError(error.what, path, error.expected, error.actual, index, offset)
+        return None
+
+    def _explain(self, data: NDArray[np.uint8], starts: Ints, limits: Ints | int, index: int) -> ColumnsError:
+        offset, limit = int(starts[index]), limits if isinstance(limits, int) else int(limits[index])
         most = f"at most {_EMPTY_ENTRIES_MAX} in all messages"
-        return ColumnsError("number of entries without bytes", self.name, most, "more", index, offset)
+        found = self.problem(data, offset, limit, index)
+        return found or ColumnsError("number of entries without bytes", self.name, most, "more", index, offset)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,39 @@
+"""SBE payloads: columns of messages, of Arrow or Spark, decoded by a user's schema, and encoded back.
+
+    from aerowire.pcap.sbe import decode, encode
+    structs = decode(table["payload"].combine_chunks(), "market.xml", message="Trade")
+
+`decode` and `encode` are Arrow's, `sbe_decode` and `sbe_encode` Spark's.  A schema is the path of an XML file, "archive" or "cluster", a
+MessageSchema, or what `load_schema` returns.  Names are loaded when they are first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from aerowire.pcap.sbe.decoding import decode
+    from aerowire.pcap.sbe.encoding import encode
+    from aerowire.pcap.sbe.errors import SbeColumnError, SbeSchemaError
+    from aerowire.pcap.sbe.schemas import Schema, load_schema
+    from aerowire.pcap.sbe.spark import sbe_decode, sbe_encode
+
+__all__ = ["SbeColumnError", "SbeSchemaError", "Schema", "decode", "encode", "load_schema", "sbe_decode", "sbe_encode"]
+
+HOMES = {
+    "SbeColumnError": "errors",
+    "SbeSchemaError": "errors",
+    "Schema": "schemas",
+    "decode": "decoding",
+    "encode": "encoding",
+    "load_schema": "schemas",
+    "sbe_decode": "spark",
+    "sbe_encode": "spark",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{HOMES[name]}"), name)

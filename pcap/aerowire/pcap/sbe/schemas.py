@@ -1,0 +1,165 @@
+"""From a schema to the generated tables that decode its messages, in memory and once per process.
+
+What goes to other processes is the text of the generated modules: they need NumPy and pyarrow, but neither the code generator, nor lxml,
+nor a file of the machine that made them.  This is the one place of aerowire.pcap that uses the code generator.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib import import_module
+from os import PathLike
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final, Union
+
+from aerowire.pcap.sbe.errors import SbeSchemaError
+
+if TYPE_CHECKING:
+    from aerowire.codegen.sbe.ir import MessageSchema
+
+BUILT_IN: Final = ("archive", "archive_mark", "cluster", "cluster_mark", "cluster_node_state")
+# Generated modules in an order in which each finds those that it imports.
+MODULES: Final = ("_errors", "_columns", "_arrow", "arrow")
+# Schemas read in one process; with more, those read first are generated again when they are asked for.
+CACHED_MAX: Final = 256
+XINCLUDE: Final = b"http://www.w3.org/2001/XInclude"
+
+_lock = threading.RLock()
+_read: dict[tuple[object, ...], Schema] = {}
+_loaded: dict[str, ModuleType] = {}
+
+
+@dataclass(frozen=True)
+class Schema:
+    """A schema ready for use: pass it wherever a schema is asked for.  Can be pickled, and is then independent of any file.
+
+    `sources` are the generated modules of MODULES, none for one of BUILT_IN, whose modules are installed.
+    """
+
+    name: str
+    version: int
+    key: str
+    sources: tuple[str, ...] = field(default=(), repr=False)
+
+    @property
+    def module(self) -> Any:
+        """The generated module: `MESSAGES` by name, `SCHEMA` of all."""
+        with _lock:
+            if self.key not in _loaded:
+                _loaded[self.key] = self._load()
+            return _loaded[self.key]
+
+    def _load(self) -> ModuleType:
+        if not self.sources:
+            return import_module(f"aerowire.codecs.arrow.{self.key}")
+        package = f"_aerowire_sbe_{self.key}"
+        sys.modules[package] = parent = ModuleType(package)
+        parent.__path__ = []
+        for name, text in zip(MODULES, self.sources, strict=True):
+            module = ModuleType(f"{package}.{name}")
+            module.__package__ = package
+            sys.modules[module.__name__] = module
+            exec(compile(text, f"<{name} of {self.name}>", "exec"), module.__dict__)
+        return module
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """The names of the messages, in the schema's order."""
+        return tuple(self.module.MESSAGES)
+
+    def table(self, message: str) -> Any:
+        """Return the table of a message.  Raises SbeSchemaError for a name that the schema does not have."""
+        tables = self.module.MESSAGES
+        if message not in tables:
+            raise SbeSchemaError(f"{self.name}: has no message {message!r}; expected one of {_some(list(tables))}")
+        return tables[message]
+
+    def acting_version(self, version: int | None) -> int:
+        """Return a version to write, by default the schema's own.  Raises SbeSchemaError for one that there was not."""
+        if version is not None and not 0 <= version <= self.version:
+            raise SbeSchemaError(f"version: {self.name} has versions 0 to {self.version}, found {version}")
+        return self.version if version is None else version
+
+
+SchemaLike = Union[str, "PathLike[str]", Schema, "MessageSchema"]
+
+
+def load_schema(schema: SchemaLike, *, lenient: bool = False, since_version: int | None = None) -> Schema:
+    """Return a schema ready for use.
+
+    `schema` is the path of an XML file, "archive", "cluster" or another of BUILT_IN for Aeron's own (a file of that name is `./archive`),
+    a MessageSchema of the code generator, or what this function returned.
+
+    Of files, `lenient` reads schemas in which a value of an enum equals its null value, and `since_version` reads the schema as it was in
+    a version.
+
+    Raises SbeSchemaError for a file that is missing or no valid schema, with every problem that was found.
+    """
+    if isinstance(schema, Schema):
+        return schema
+    if isinstance(schema, str) and schema in BUILT_IN:
+        return _once(("built-in", schema), lambda: _built_in(schema))
+    if isinstance(schema, str | PathLike):
+        return _of_file(Path(schema), lenient, since_version)
+    if not hasattr(schema, "messages") or not hasattr(schema, "package"):
+        raise SbeSchemaError(f"schema: expected a path, one of {', '.join(BUILT_IN)}, or a MessageSchema, found {type(schema).__name__}")
+    return _generated(schema)
+
+
+def _some(names: list[str], most: int = 20) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more if names else "none: it has no messages"
+
+
+def _once(key: tuple[object, ...], make: Callable[[], Schema]) -> Schema:
+    with _lock:
+        if key not in _read:
+            made = make()
+            while len(_read) >= CACHED_MAX:
+                del _read[next(iter(_read))]
+            _read[key] = made
+        return _read[key]
+
+
+def _built_in(name: str) -> Schema:
+    flyweights = import_module(f"aerowire.codecs.flyweights.{name}")
+    first = next(iter(import_module(f"aerowire.codecs.arrow.{name}").MESSAGES))
+    return Schema(name, int(getattr(flyweights, f"{first}Decoder").SBE_SCHEMA_VERSION), name)
+
+
+def _of_file(path: Path, lenient: bool, since_version: int | None) -> Schema:
+    try:
+        text = path.read_bytes()
+    except OSError as error:
+        hint = f"; Aeron's own are called {', '.join(BUILT_IN)}" if path.parent == Path() and not path.suffix else ""
+        raise SbeSchemaError(f"{path}: expected a file with an SBE schema: {error.strerror or error}{hint}") from None
+    if XINCLUDE in text:  # what it includes may change while it does not
+        return _read_file(path, lenient, since_version)
+    return _once((hashlib.sha256(text).digest(), lenient, since_version), lambda: _read_file(path, lenient, since_version))
+
+
+def _read_file(path: Path, lenient: bool, since_version: int | None) -> Schema:
+    try:
+        from aerowire.codegen.problems import SchemaError
+        from aerowire.codegen.sbe.reader import ReadOptions, load_message_schema
+    except ImportError as error:
+        raise SbeSchemaError(f"{path}: reading schemas needs {error.name}: pip install 'aerowire[codegen]'") from error
+    try:
+        return _generated(load_message_schema(path, str(path), ReadOptions(lenient=lenient, since_version=since_version)))
+    except SchemaError as error:
+        raise SbeSchemaError(str(error)) from error
+
+
+def _generated(schema: MessageSchema) -> Schema:
+    from aerowire.codegen.sbe.placement import Placement
+    from aerowire.codegen.sbe.targets.arrow import ArrowMessageTarget
+
+    files = ArrowMessageTarget().render(schema, Placement("schema"))
+    sources = tuple(files[f"schema/{name}.py"] for name in MODULES)
+    key = hashlib.sha256("\0".join(sources).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    return Schema(schema.source, schema.version, key, sources)
