@@ -43,6 +43,8 @@ def damaged_messages(layout: Any, data: NDArray[np.uint8], starts: Ints, ends: I
 
 def _alike(keys: Ints) -> Iterator[tuple[int, Ints]]:
     """Rows of equal key together."""
+    if not len(keys):
+        return
     order = np.argsort(keys, kind="stable")
     each, first = np.unique(keys[order], return_index=True)
     yield from zip(each.tolist(), np.split(order, first[1:]), strict=True)

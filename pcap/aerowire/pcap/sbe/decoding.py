@@ -108,7 +108,7 @@ class Plan:
             arrays = [*arrays, pa.array(texts, pa.string())]
         else:
             mask[list(damage)] = True
-        return _struct(arrays, self.type, mask)
+        return struct_of(arrays, self.type, mask)
 
     def _one_kind(self, rows: Rows) -> tuple[list[Any], Reasons]:
         table = self.schema.table(str(self.message))
@@ -221,7 +221,8 @@ def _placed(found: Found, count: int) -> Any:
     return found.structs.take(pa.array(places, mask=places < 0))
 
 
-def _struct(arrays: list[Any], type_: Any, is_null: NDArray[np.bool_]) -> Any:
+def struct_of(arrays: list[Any], type_: Any, is_null: NDArray[np.bool_]) -> Any:
+    """Structs of members, which may be none."""
     if not arrays:
         return pa.array([None if one else {} for one in is_null.tolist()], type_)
     return pa.StructArray.from_arrays(arrays, fields=list(type_), mask=pa.array(is_null) if is_null.any() else None)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from aerowire.pcap.sbe import values
 from aerowire.pcap.sbe.damage import Ints
-from aerowire.pcap.sbe.decoding import CORRUPT_RECORD, TEMPLATE_ID
+from aerowire.pcap.sbe.decoding import CORRUPT_RECORD, TEMPLATE_ID, struct_of
 from aerowire.pcap.sbe.errors import SbeColumnError
 from aerowire.pcap.sbe.schemas import Schema, SchemaLike, load_schema
 from aerowire.pcap.sbe.values import Target, UnfitError, members_of
@@ -53,12 +53,9 @@ def encode_array(array: Any, schema: Schema, message: str | None, version: int) 
     """Encode an Array."""
     names = [message] if message is not None else list(schema.messages)
     is_there = np.asarray(array.is_valid())
-    if pa.types.is_struct(array.type) and CORRUPT_RECORD in [one.name for one in array.type] and not _has(schema, message, CORRUPT_RECORD):
-        members = dict(zip([one.name for one in array.type], array.flatten(), strict=True))
-        is_there &= np.asarray(members.pop(CORRUPT_RECORD).is_null())
-        fields = [pa.field(name, one.type) for name, one in members.items()]
-        mask = pa.array(~is_there)
-        array = pa.StructArray.from_arrays(list(members.values()), fields=fields, mask=mask) if fields else array
+    if not _has(schema, message, CORRUPT_RECORD):
+        array, is_sound = _without_reasons(array)
+        is_there = is_there & is_sound
     if message is not None:
         return _encode_kinds(schema, [(message, array, np.flatnonzero(is_there))], len(array), version)
     try:
@@ -74,6 +71,17 @@ def encode_array(array: Any, schema: Schema, message: str | None, version: int) 
             seen |= mine
             every.append((name, kinds[name], np.flatnonzero(mine)))
     return _encode_kinds(schema, every, len(array), version)
+
+
+def _without_reasons(array: Any) -> tuple[Any, NDArray[np.bool_]]:
+    """Structs without the member of reasons, and which have no reason."""
+    names = [one.name for one in array.type] if pa.types.is_struct(array.type) else []
+    if CORRUPT_RECORD not in names:
+        return array, np.ones(len(array), np.bool_)
+    members = dict(zip(names, array.flatten(), strict=True))
+    is_sound = np.asarray(members.pop(CORRUPT_RECORD).is_null())
+    is_null = ~is_sound | np.asarray(array.is_null())
+    return struct_of(list(members.values()), pa.struct([pa.field(name, one.type) for name, one in members.items()]), is_null), is_sound
 
 
 def _has(schema: Schema, message: str | None, name: str) -> bool:

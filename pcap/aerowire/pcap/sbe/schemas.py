@@ -128,8 +128,8 @@ def _once(key: tuple[object, ...], make: Callable[[], Schema]) -> Schema:
 
 def _built_in(name: str) -> Schema:
     flyweights = import_module(f"aerowire.codecs.flyweights.{name}")
-    first = next(iter(import_module(f"aerowire.codecs.arrow.{name}").MESSAGES))
-    return Schema(name, int(getattr(flyweights, f"{first}Decoder").SBE_SCHEMA_VERSION), name)
+    versions = (getattr(getattr(flyweights, one), "SBE_SCHEMA_VERSION", None) for one in flyweights.__all__ if one.endswith("Decoder"))
+    return Schema(name, next(int(one) for one in versions if one is not None), name)
 
 
 def _of_file(path: Path, lenient: bool, since_version: int | None) -> Schema:

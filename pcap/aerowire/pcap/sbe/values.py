@@ -132,14 +132,15 @@ def texts(target: Target, array: Any, encoding: str) -> NDArray[Any]:
 def enums(target: Target, array: Any, names: tuple[tuple[int, str], ...]) -> NDArray[Any]:
     """The value of a name, or of `UNKNOWN_77`."""
     absent = target.absent(array)
-    values = {name: value for value, name in names}
+    # The name of the null value may be that of another value too, which is then meant.
+    values = {name: value for value, name in sorted(names, key=lambda one: one[0] != target.layout.fill)}
 
     def value_of(text: str) -> int:
-        digits = text.removeprefix(UNKNOWN)
-        if text in values or not text.startswith(UNKNOWN) or not digits.removeprefix("-").isdecimal():
-            if text not in values:
-                raise ValueError(f"expected one of {', '.join(values)} or {UNKNOWN}NUMBER, found {text!r}")
+        if text in values:
             return values[text]
+        digits = text.removeprefix(UNKNOWN)
+        if digits == text or not digits.removeprefix("-").isdecimal():
+            raise ValueError(f"expected one of {', '.join(values)} or {UNKNOWN}NUMBER, found {text!r}")
         limits = np.iinfo(target.kind)
         if not limits.min <= int(digits) <= limits.max:
             raise ValueError(f"expected a number from {limits.min} to {limits.max} behind {UNKNOWN}, found {text!r}")
@@ -197,7 +198,8 @@ def _by_distinct(target: Target, array: Any, value_of: Callable[[str], Any], abs
         except ValueError as error:
             what = str(error) if not isinstance(error, UnicodeError) else f"expected text of Latin-1, found {text!r}"
             raise UnfitError(int(pc.index(distinct.indices, place).as_py()), target.path, what) from None
-    return found[np.asarray(pc.fill_null(distinct.indices, len(distinct.dictionary)))]
+    values: NDArray[Any] = found[np.asarray(pc.fill_null(distinct.indices, len(distinct.dictionary)))]
+    return values
 
 
 def encoded(target: Target, array: Any, encoding: str) -> Any:
