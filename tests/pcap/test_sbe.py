@@ -70,7 +70,7 @@ def folded(name: str) -> str:
 def agrees(ours: Any, twin: Any) -> bool:
     """Whether a value of a struct is what a data class has: names in their two spellings, members in order."""
     if isinstance(twin, IntEnum):
-        return folded(ours) == folded(twin.name)
+        return ours == f"UNKNOWN_{int(twin)}" or folded(ours) == folded(twin.name)
     if isinstance(twin, IntFlag):
         known = {folded(str(one.name)): one for one in type(twin)}
         return isinstance(ours, dict) and all(is_set == bool(twin & known[folded(name)]) for name, is_set in ours.items())

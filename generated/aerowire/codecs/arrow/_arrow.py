@@ -307,6 +307,10 @@ def _unit(encoding: str) -> int:
 def _before_nul(octets: NDArray[np.uint8], unit: int) -> NDArray[np.bool_]:
     """Which bytes of each row stand in front of its first NUL character; all, if it has none."""
     count, size = octets.shape
+    if unit == 1:
+        is_kept: NDArray[np.bool_] = octets != 0
+        has_more_behind = (is_kept[:, 1:] > is_kept[:, :-1]).any()
+        return np.logical_and.accumulate(is_kept, axis=1) if has_more_behind else is_kept
     whole = octets[:, : size // unit * unit].reshape(count, size // unit, unit).any(axis=2)
     is_kept = np.repeat(np.logical_and.accumulate(whole, axis=1), unit, axis=1)
     rest = np.repeat(np.all(whole, axis=1, keepdims=True), size % unit, axis=1)
