@@ -99,7 +99,7 @@ def by_data_classes(market: Any, messages: list[bytes]) -> list[Any]:
 
 
 def by_spark(session: Any, column: pa.Array, message: str | None, folder: Path, name: str) -> Callable[[], object]:
-    """A query over a Parquet file of the messages; without `message`, one that only reads them."""
+    """A query over a Parquet file of the messages, to a sink that keeps nothing."""
     from pyarrow import parquet
 
     from aerowire.pcap.sbe import sbe_decode
