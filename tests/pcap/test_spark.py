@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import subprocess
 import sys
 import warnings
@@ -182,6 +183,19 @@ def normal(value: Any) -> Any:
 def test_refuses_options_without_meaning(spark: Any, options: dict[str, str], said: str) -> None:
     with pytest.raises(Exception, match=said):
         load(spark, CAPTURES / "unicast_simple.pcap", **options)
+
+
+def test_the_examples_of_the_documentation_run(spark: Any, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    root = Path(__file__).parent.parent.parent
+    monkeypatch.chdir(root)
+    blocks = re.findall(r"```python\n(.*?)```", (root / "docs" / "spark.md").read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert len(blocks) == 3
+    names: dict[str, Any] = {}
+    for block in blocks:
+        exec(block, names)
+    assert names["spark"] == spark
+    assert "p50_p99_ns" in capfd.readouterr().out
+    assert names["spark"].read.parquet(f"{names['folder']}/frames").count() > 0
 
 
 def test_refuses_what_is_not_there_or_damaged(spark: Any, tmp_path: Path) -> None:
