@@ -28,6 +28,7 @@ SOURCES = (
     "generated",
     "runtime",
     "conformance",
+    "pcap",
     "benchmarks",
     "tests/soak",
     "tests/codegen/sbe",
