@@ -305,7 +305,8 @@ class _Sending:
 def _packed(advances: Integers, term_length: int, first_offset: int) -> tuple[Integers, Integers]:
     """Return the positions of units that each stay within a term, and of the padding where the next one did not fit."""
     ends = np.cumsum(advances)
-    starts, pads = np.empty_like(ends), []
+    starts = np.empty_like(ends)
+    pads: list[int] = []
     index = done = 0
     base = first_offset
     for _ in range(TERMS_MAX):

@@ -22,8 +22,10 @@ Matrix = npt.NDArray[np.uint8]
 RECORD = np.dtype([("seconds", "<u4"), ("fraction", "<u4"), ("captured", "<u4"), ("original", "<u4")])
 # What one datagram of a capture is made of; `layout` and `link` are indexes, the rest what the layout's parts take from it.
 EVENT = np.dtype(
-    [("time", "i8"), ("layout", "i4"), ("link", "i4"), ("session_id", "i4"), ("stream_id", "i4"), ("term_id", "i4"), ("offset", "i4")]
-    + [("a", "i8"), ("b", "i8"), ("c", "i8")]
+    [
+        *[("time", "i8"), ("layout", "i4"), ("link", "i4"), ("session_id", "i4"), ("stream_id", "i4"), ("term_id", "i4"), ("offset", "i4")],
+        *[("a", "i8"), ("b", "i8"), ("c", "i8")],
+    ]
 )
 KINDS: dict[FrameType, np.dtype[np.void]] = {
     FrameType.PAD: dtypes.DATA_HEADER,
@@ -111,7 +113,7 @@ def control(kind: FrameType, columns: dict[str, str], length: int | None = None,
     dtype = KINDS[kind]
     whole = dtype.itemsize + len(tail)
     fields = {"frame_length": whole if length is None else length, "version": 0, "flags": 0, "type": int(kind), **literal}
-    common = {name: name for name in ("session_id", "stream_id") if name in (dtype.names or ())}
+    common: dict[str, str] = {name: name for name in ("session_id", "stream_id") if name in (dtype.names or ())}
     part = Part(0, dtype, kind, {name: value for name, value in fields.items() if name not in columns}, {**common, **columns}, {})
     return Layout((part,), bytes(dtype.itemsize) + tail)
 

@@ -109,7 +109,7 @@ def tshark(path: Path, ports: Sequence[int], scratch: Path) -> dict[Key, Sums]:
         reader = csv.open_csv(
             pa.PythonFile(process.stdout, mode="r"),
             read_options=csv.ReadOptions(column_names=names, block_size=8 << 20),
-            convert_options=csv.ConvertOptions(column_types={name: TEXT for name in names}),
+            convert_options=csv.ConvertOptions(column_types=dict.fromkeys(names, TEXT)),
         )
         for batch in reader:
             packets = batch["packet"].cast(pa.int64()).to_numpy() - 1
