@@ -5,11 +5,9 @@ It knows file magics only to choose a decompressor and a format.
 
 from __future__ import annotations
 
-import gzip
 import io
 import os
 import sys
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +16,7 @@ from typing import BinaryIO, cast
 import numpy as np
 
 from aerowire.pcap.blocks import Bytes
+from aerowire.pcap.compressed import Inflated, Unpacked
 from aerowire.pcap.errors import CaptureError
 
 GZIP_MAGIC = b"\x1f\x8b"
@@ -45,12 +44,12 @@ def open_source(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         buffered = raw if hasattr(raw, "peek") else cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, raw)))
         magic = cast(io.BufferedReader, buffered).peek(4)[:4]
         if magic.startswith(GZIP_MAGIC):
-            yield cast(BinaryIO, gzip.GzipFile(fileobj=buffered, mode="rb"))
+            yield cast(BinaryIO, Inflated(buffered))
         elif magic == ZSTD_MAGIC:
-            yield _zstd(buffered)
+            yield cast(BinaryIO, Unpacked(buffered))
         else:
             yield buffered
-    except (OSError, EOFError, zlib.error) as error:
+    except (OSError, EOFError) as error:
         raise CaptureError(f"{name}: cannot be read: {error}") from error
     finally:
         if name != "-":
@@ -72,12 +71,6 @@ def is_capture(path: str | os.PathLike[str]) -> bool:
     except CaptureError:
         return False
     return True
-
-
-def _zstd(raw: BinaryIO) -> BinaryIO:
-    import pyarrow as pa  # type: ignore[import-untyped]
-
-    return cast(BinaryIO, pa.CompressedInputStream(pa.PythonFile(raw, mode="r"), "zstd"))
 
 
 def is_classic(path: str | os.PathLike[str]) -> bool:
@@ -115,7 +108,7 @@ class ChunkReader:
         self.buffer_offset = position
         self.buffer: Bytes = np.frombuffer(peeked, dtype=np.uint8)
         self.at_end = False
-        self.was_cut_short = False  # a compressed stream ended before its end mark
+        self.was_cut_short = False  # a compressed stream ended before its end mark, or is damaged
 
     def refill(self, keep_from: int) -> bool:
         """Drop the buffer's bytes before `keep_from`, read on; return whether anything was read."""
@@ -150,5 +143,5 @@ class ChunkReader:
             target[: len(data)] = data
             return len(data)
         except EOFError:
-            self.was_cut_short = True  # what came before is still good
+            self.was_cut_short = True  # or was damaged: what came before is still good
             return 0
