@@ -60,6 +60,9 @@ cdef int64_t follow_blocks(const uint8_t* data, int64_t* position, int64_t end, 
             break
         if at + length > end:
             break
+        if read_u32(data + at + length - 4, little_endian) != length:
+            implausible[0] = True
+            break
         found[count] = at
         count += 1
         at += length
@@ -73,7 +76,10 @@ def walk_records(buffer, int64_t start, int64_t end, bint little_endian, int64_t
 
 
 def walk_blocks(buffer, int64_t start, int64_t end, bint little_endian, int64_t length_max):
-    """Follow pcapng blocks from `start` to the next section header; return as `walk_records` does."""
+    """Follow pcapng blocks from `start` to the next section header; return as `walk_records` does.
+
+    A block whose two lengths differ stops the walk as a length above `length_max` does.
+    """
     return walk(follow_blocks, BLOCK_LENGTH_MIN, buffer, start, end, little_endian, length_max)
 
 

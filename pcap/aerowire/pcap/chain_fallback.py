@@ -35,7 +35,10 @@ def walk_records(buffer: Bytes, start: int, end: int, little_endian: bool, lengt
 
 
 def walk_blocks(buffer: Bytes, start: int, end: int, little_endian: bool, length_max: int) -> tuple[Integers, int, bool]:
-    """Follow pcapng blocks from `start` to the next section header; return as `walk_records` does."""
+    """Follow pcapng blocks from `start` to the next section header; return as `walk_records` does.
+
+    A block whose two lengths differ stops the walk as a length above `length_max` does.
+    """
     unpack = struct.Struct("<II" if little_endian else ">II").unpack_from
     data = buffer.data
     found: list[int] = []
@@ -50,6 +53,8 @@ def walk_blocks(buffer: Bytes, start: int, end: int, little_endian: bool, length
         following = position + length
         if following > end:
             break
+        if unpack(data, following - 8)[1] != length:
+            return np.array(found, dtype=np.int64), position, True
         append(position)
         position = following
     return np.array(found, dtype=np.int64), position, False

@@ -26,7 +26,11 @@ from aerowire.pcap.walk import walk_blocks
 SECTION, INTERFACE, PACKET, SIMPLE_PACKET, ENHANCED_PACKET = 0x0A0D0D0A, 1, 2, 3, 6
 BYTE_ORDER_MAGIC = 0x1A2B3C4D
 SIMPLE_PACKET_LENGTH_MIN, PACKET_LENGTH_MIN = 16, 32  # of the blocks that hold no bytes
+BLOCK_LENGTH_MIN = 12
 BLOCK_LENGTH_MAX = 16 << 20  # what capture tools refuse to exceed
+SEARCH_LENGTH = 1 << 16  # bytes looked at at a time
+# Kinds of blocks at which reading goes on behind a damage: those of the standard, and a journal's entries.
+KNOWN_KINDS = (SECTION, INTERFACE, PACKET, SIMPLE_PACKET, 4, 5, ENHANCED_PACKET, 9, 0xA, 0xBAD, 0x40000BAD)
 INTERFACES_MAX = 65536  # an interface's number in a packet block of the older kind has 16 bits
 OPTIONS_MAX = 64  # of one packet that are looked at
 END_OF_OPTIONS, COMMENT, INTERFACE_NAME, TIME_RESOLUTION, TIME_OFFSET = 0, 1, 2, 9, 14
@@ -81,49 +85,40 @@ def read_blocks(
 ) -> Iterator[PacketBlock]:
     """Yield a capture's packets in file order, or those of an extent, `file` standing behind its first bytes `peeked`.
 
-    A broken chain ends the reading (blocks cannot be picked up again reliably) and is counted; with `fail_fast` it raises CaptureError.
+    A broken chain is counted and picked up at the next whole block; with `fail_fast` it raises CaptureError.
     """
     reader = ChunkReader(file, peeked=peeked, chunk_length=chunk_length)
-    section: _Section | None = None
-    position, first_index = 0, 0
+    section, first_index = None, 0
     if extent is not None:
         section, first_index = _described_section(file, extent.start.blocks, name), extent.start.packet_index or 0
         start = file.seek(extent.start.position)
         reader = ChunkReader(file, position=start, length=extent.end - start, chunk_length=chunk_length)
-    while reader.refill(position):
-        position, broken = 0, False
-        while True:
-            buffer = reader.buffer
-            started = _section(buffer, position, name)
-            if started is not None:
-                section, length = started
-                section.described.append(reader.buffer_offset + position)
-                if position + length > buffer.size:
-                    break
-                position += length
-            if section is None:
-                raise CaptureError(f"{name}: not a capture: its first block is no whole section header")
-            offsets, stopped, broken = walk_blocks(buffer, position, buffer.size, section.little_endian, BLOCK_LENGTH_MAX)
-            if offsets.size:
-                block = _packets(Gather(buffer), offsets, section, (first_index, reader.buffer_offset, stopped), statistics)
-                if block.count:
-                    yield block
-                first_index += block.count
-            advanced, position = stopped > position or started is not None, stopped
-            if broken or not advanced:
-                break
-        if broken:
-            if fail_fast:
-                raise CaptureError(f"{name}: block at byte {reader.buffer_offset + position} has an impossible length")
-            _pass_over(reader, position, statistics)
-            return
-    if section is None:
-        raise CaptureError(f"{name}: not a capture: its first block is no whole section header")
-    _count_rest(reader, statistics, fail_fast=fail_fast, name=name)
+    chain = _Chain(reader, statistics, section, fail_fast=fail_fast, name=name)
+    for section, offsets in chain.blocks():
+        corrupt = statistics.corrupt_records
+        block = _packets(Gather(reader.buffer), offsets, section, (first_index, reader.buffer_offset, chain.position), statistics)
+        if fail_fast and statistics.corrupt_records > corrupt:
+            at = reader.buffer_offset + int(offsets[0])
+            raise CaptureError(
+                f"{name}: one of the {offsets.size} blocks from byte {at} is too short for the packet that it claims to hold"
+            )
+        if block.count:
+            yield block
+        first_index += block.count
+    chain.finish()
 
 
 def _described_section(file: BinaryIO, blocks: tuple[int, ...], name: str) -> _Section | None:
     """Return the section whose header and interfaces stand in some places of a file; None for the beginning of it."""
+    try:
+        return _read_section(file, blocks)
+    except (ValueError, struct.error) as error:
+        raise CaptureError(
+            f"{name}: is not the file that was looked at before: expected a section header and interfaces at {blocks}"
+        ) from error
+
+
+def _read_section(file: BinaryIO, blocks: tuple[int, ...]) -> _Section | None:
     section: _Section | None = None
     for position in blocks:
         file.seek(position)
@@ -132,9 +127,9 @@ def _described_section(file: BinaryIO, blocks: tuple[int, ...], name: str) -> _S
         (length,) = struct.unpack(order + "I", head[4:8])
         buffer = np.frombuffer(head + file.read(min(length, BLOCK_LENGTH_MAX) - len(head)), dtype=np.uint8)
         if section is None:
-            started = _section(buffer, 0, name)
+            started = _section(buffer, 0)
             if started is None:
-                raise CaptureError(f"{name}: no section header at byte {position}: the file is not the one that was looked at before")
+                raise ValueError("no section header")
             section = started[0]
         else:
             section.interfaces.append(_interface(buffer, 0, length, order))
@@ -142,23 +137,132 @@ def _described_section(file: BinaryIO, blocks: tuple[int, ...], name: str) -> _S
     return section
 
 
-def _pass_over(reader: ChunkReader, position: int, statistics: Statistics) -> None:
-    statistics.corrupt_records += 1
-    statistics.corrupt_bytes += reader.buffer.size - position
-    while reader.refill(reader.buffer.size):
-        statistics.corrupt_bytes += reader.buffer.size
+class _Chain:
+    """One pass along a chain of blocks: what is damaged is passed over and counted."""
+
+    def __init__(self, reader: ChunkReader, statistics: Statistics, section: _Section | None, *, fail_fast: bool, name: str) -> None:
+        self._reader, self._statistics, self._fail_fast, self._name = reader, statistics, fail_fast, name
+        self._section = section
+        self._position = 0
+        self._is_searching = False
+
+    @property
+    def position(self) -> int:
+        """Where in the reader's buffer the blocks end that were yielded."""
+        return self._position
+
+    def blocks(self) -> Iterator[tuple[_Section, Integers]]:
+        """Yield the offsets of whole blocks in the reader's current buffer, and the section that they belong to."""
+        more = True
+        while more:
+            more = self._reader.refill(self._position)
+            self._position = 0
+            yield from self._in_buffer()
+        if self._section is None:
+            raise CaptureError(f"{self._name}: not a capture: its first block is no whole section header")
+
+    def finish(self) -> None:
+        """Count what is left at the end."""
+        left, at = self._reader.buffer.size - self._position, self._reader.buffer_offset + self._position
+        if left or self._reader.was_cut_short:
+            if self._fail_fast:
+                raise CaptureError(f"{self._name}: cut short: {left} bytes of an incomplete block at its end, at byte {at}")
+            self._statistics.truncated_bytes += max(left, 1)
+
+    def _in_buffer(self) -> Iterator[tuple[_Section, Integers]]:
+        reader = self._reader
+        while not self._is_searching or self._search():
+            buffer = reader.buffer
+            length, is_broken = self._enter_section()
+            self._position += length
+            if not is_broken and self._section is not None:
+                offsets, self._position, is_broken = walk_blocks(
+                    buffer, self._position, buffer.size, self._section.little_endian, BLOCK_LENGTH_MAX
+                )
+                if offsets.size:
+                    yield self._section, offsets
+                if not is_broken and length + offsets.size and self._position < buffer.size:
+                    continue  # to a section that begins here, or to find that nothing does
+            if not is_broken and not (reader.at_end and self._recovers_at_end()):
+                return
+            if is_broken:
+                self._break()
+
+    def _enter_section(self) -> tuple[int, bool]:
+        """Take the section that begins here for the current one; return its header's length, 0 without, and whether it is broken."""
+        try:
+            started = _section(self._reader.buffer, self._position)
+        except ValueError as error:
+            if self._section is None:
+                raise CaptureError(f"{self._name}: not a capture: {error}") from error
+            return 0, True
+        if started is None or self._position + started[1] > self._reader.buffer.size:
+            return 0, False
+        self._section = started[0]
+        self._section.described.append(self._reader.buffer_offset + self._position)
+        return started[1], False
+
+    def _break(self) -> None:
+        at = self._reader.buffer_offset + self._position
+        if self._fail_fast:
+            raise CaptureError(f"{self._name}: block at byte {at} has an impossible length or byte order")
+        self._statistics.corrupt_records += 1
+        self._statistics.corrupt_bytes += 1
+        self._position, self._is_searching = self._position + 1, True
+
+    def _search(self) -> bool:
+        """Go on to where a block begins; return whether one does for sure, as far as this buffer tells."""
+        assert self._section is not None
+        reader = self._reader
+        found, is_sure = find_block(reader.buffer, self._position, little_endian=self._section.little_endian, is_whole=reader.at_end)
+        self._statistics.corrupt_bytes += found - self._position
+        self._position, self._is_searching = found, not is_sure
+        return is_sure
+
+    def _recovers_at_end(self) -> bool:
+        """At the end of the file, where a block's length leads behind it: go on to a block within, if there is one."""
+        buffer, section = self._reader.buffer, self._section
+        if section is None or self._fail_fast or self._position >= buffer.size:
+            return False
+        found, is_sure = find_block(buffer, self._position + 1, little_endian=section.little_endian, is_whole=True)
+        if is_sure:
+            self._statistics.corrupt_records += 1
+            self._statistics.corrupt_bytes += found - self._position
+            self._position = found
+        return is_sure
 
 
-def _count_rest(reader: ChunkReader, statistics: Statistics, *, fail_fast: bool, name: str) -> None:
-    left = reader.buffer.size
-    if left or reader.was_cut_short:
-        if fail_fast:
-            raise CaptureError(f"{name}: cut short: {left} bytes of an incomplete block at its end")
-        statistics.truncated_bytes += max(left, 1)
+def find_block(buffer: Bytes, start: int, *, little_endian: bool, is_whole: bool) -> tuple[int, bool]:
+    """Return the first offset from `start` where a block of a known kind stands between two equal lengths, and whether that is sure.
+
+    Not sure: the buffer ends before the block does, or none was found; what lies before the offset need not be looked at again.
+    is_whole: the file ends with the buffer.
+    """
+    order = "<u4" if little_endian else ">u4"
+    last = buffer.size - BLOCK_LENGTH_MIN
+    for window in range(start, last + 1, SEARCH_LENGTH):
+        count = min(SEARCH_LENGTH, last + 1 - window)
+        view: np.ndarray[tuple[int], np.dtype[np.void]] = np.ndarray(
+            (count,), np.dtype([("kind", order), ("length", order)]), buffer.data, window, (1,)
+        )
+        lengths = view["length"].astype(np.int64)
+        likely = (lengths >= BLOCK_LENGTH_MIN) & (lengths <= BLOCK_LENGTH_MAX) & (lengths & 3 == 0)
+        rows = np.flatnonzero(likely)
+        rows = rows[np.isin(view["kind"][rows], KNOWN_KINDS)]
+        for at, length in zip((window + rows).tolist(), lengths[rows].tolist(), strict=True):
+            if at + length > buffer.size:
+                if not is_whole:
+                    return at, False
+            elif struct.unpack_from("<I" if little_endian else ">I", buffer.data, at + length - 4)[0] == length:
+                return at, True
+    return (buffer.size if is_whole else max(start, last + 1)), False
 
 
-def _section(buffer: Bytes, position: int, name: str) -> tuple[_Section, int] | None:
-    """Return the section that starts at `position` and its header's length, if one does and enough of it is there."""
+def _section(buffer: Bytes, position: int) -> tuple[_Section, int] | None:
+    """Return the section that starts at `position` and its header's length, if one does and enough of it is there.
+
+    Raises ValueError for a section header that is none.
+    """
     data = buffer.data
     if buffer.size - position < 28 or struct.unpack_from("<I", data, position)[0] != SECTION:
         return None
@@ -168,7 +272,7 @@ def _section(buffer: Bytes, position: int, name: str) -> tuple[_Section, int] | 
             if not 28 <= length <= BLOCK_LENGTH_MAX or length & 3:
                 break
             return _Section(little_endian), length
-    raise CaptureError(f"{name}: section header at byte {position} of a block has no known byte order")
+    raise ValueError("section header has no known byte order, or an impossible length")
 
 
 def _packets(gather: Gather, offsets: Integers, section: _Section, place: tuple[int, int, int], statistics: Statistics) -> PacketBlock:
