@@ -15,20 +15,27 @@ from typing import BinaryIO
 
 import numpy as np
 
-from aerowire.pcap.blocks import Bytes, Gather, Integers, Mask, PacketBlock
+from aerowire.pcap.blocks import Bytes, Gather, Integers, PacketBlock
 from aerowire.pcap.errors import CaptureError
 from aerowire.pcap.places import Extent
+from aerowire.pcap.recovery import (
+    NOTHING,
+    RECORD_HEADER_LENGTH,
+    RECORD_LENGTH_MAX,
+    TIME_STEP_MAX_S,
+    UNKNOWN,
+    candidates,
+    detour,
+    find_chain,
+)
 from aerowire.pcap.source import CHUNK_LENGTH, CLASSIC_MAGICS, ChunkReader
 from aerowire.pcap.statistics import Statistics
 from aerowire.pcap.walk import walk_records
 
 FILE_HEADER_LENGTH = 24
-RECORD_HEADER_LENGTH = 16
-RECORD_LENGTH_MAX = 262144  # what capture tools themselves refuse to exceed
 SNAP_LENGTH_MAX = 4 << 20  # a header that claims more is not believed
-ORIGINAL_LENGTH_MAX = 16 << 20  # of one packet on any wire, segmentation offload included
-TIME_STEP_MAX_S = 7 * 86400  # between neighbours, for a chain to be plausible
-CHAIN_LENGTH = 8  # records in a row that make a chain plausible behind a break
+SUSPECTS_MAX = 64  # wrong steps behind a damaged length: zeros, as in the headers of packets, lead on in short ones
+JUMPS_MAX = 1000  # of time in a file; one with more has no clock that tells anything
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +46,7 @@ class ClassicHeader:
     tick_ns: int
     record_length_max: int
     link_type: int
+    snap_length: int = 0
 
     @classmethod
     def parse(cls, data: bytes, name: str) -> ClassicHeader:
@@ -48,7 +56,7 @@ class ClassicHeader:
         little_endian, tick_ns = CLASSIC_MAGICS[data[:4]]
         snap_length, link_type = struct.unpack_from("<II" if little_endian else ">II", data, 16)
         limit = max(RECORD_LENGTH_MAX, snap_length) if snap_length <= SNAP_LENGTH_MAX else RECORD_LENGTH_MAX
-        return cls(little_endian, tick_ns, limit, link_type & 0x0FFF_FFFF)
+        return cls(little_endian, tick_ns, limit, link_type & 0x0FFF_FFFF, snap_length)
 
     @property
     def record_dtype(self) -> np.dtype[np.void]:
@@ -68,7 +76,8 @@ def read_blocks(
 ) -> Iterator[PacketBlock]:
     """Yield the records of an extent, or all of them, `file` standing behind its header; a broken chain is counted and picked up again.
 
-    An extent must end with the first byte of a record, or the file's last.  Raises CaptureError for a broken chain with `fail_fast`.
+    An extent must end with the first byte of a record, or the file's last.  Every byte is one of a record, corrupt or truncated.
+    Raises CaptureError for a broken chain with `fail_fast`.
     """
     start, length = FILE_HEADER_LENGTH, None
     first_index: int | None = 0
@@ -77,33 +86,177 @@ def read_blocks(
         length = extent.end - start
         file.seek(start)
     reader = ChunkReader(file, position=start, length=length, chunk_length=chunk_length)
-    position, searching = 0, False
-    while reader.refill(position):
-        position = 0
-        while True:
+    chain = _Chain(reader, header, statistics, fail_fast=fail_fast, name=name)
+    for offsets in chain.records():
+        yield _block(reader.buffer, offsets, header, first_index, reader.buffer_offset)
+        first_index = None if first_index is None else first_index + int(offsets.size)
+    chain.finish()
+
+
+class _Chain:
+    """One pass along a chain of records: what is damaged is passed over and counted.
+
+    A length that was damaged leads the walk astray, and it may take many wrong steps before it notices.  So where it cannot go on, and
+    where the time jumps, a chain that begins within the last records and goes on behind that place is the right one.
+    """
+
+    def __init__(self, reader: ChunkReader, header: ClassicHeader, statistics: Statistics, *, fail_fast: bool, name: str) -> None:
+        self._reader, self._header, self._statistics = reader, header, statistics
+        self._fail_fast, self._name = fail_fast, name
+        self._position = 0  # in the reader's buffer
+        self._is_searching = False
+        self._seconds: int | None = None  # time of the last good record
+        self._jumps_left = JUMPS_MAX
+        self._jump = -1  # where in the file the time jumps, and nothing is wrong
+
+    def records(self) -> Iterator[Integers]:
+        """Yield the offsets of whole records in the reader's current buffer."""
+        more = True
+        while more:
+            more = self._reader.refill(self._position)
+            self._position = 0
+            yield from self._in_buffer()
+
+    def finish(self) -> None:
+        """Count what is left at the end."""
+        left, at = self._reader.buffer.size - self._position, self._reader.buffer_offset + self._position
+        if left or self._reader.was_cut_short:
+            if self._fail_fast:
+                raise CaptureError(f"{self._name}: cut short: {left} bytes of an incomplete record at its end, at byte {at}")
+            self._statistics.truncated_bytes += max(left, 1)
+
+    def _in_buffer(self) -> Iterator[Integers]:
+        header, reader = self._header, self._reader
+        goes_on = True
+        while goes_on and (not self._is_searching or self._search()):
             buffer = reader.buffer
-            if searching:
-                found = find_chain(buffer, position, header, is_whole=reader.at_end)
-                statistics.corrupt_bytes += (buffer.size if found is None else found) - position
-                position = buffer.size if found is None else found
-                searching = found is None
-            offsets, stopped, broken = walk_records(buffer, position, buffer.size, header.little_endian, header.record_length_max)
+            offsets, stopped, is_broken = walk_records(buffer, self._position, buffer.size, header.little_endian, header.record_length_max)
+            self._position, jump = stopped, self._first_jump(offsets)
+            if jump < offsets.size:
+                offsets, goes_on = self._behind_jump(offsets, jump)
+            elif is_broken or (reader.at_end and stopped < buffer.size):
+                offsets, goes_on = self._behind_break(offsets, is_broken=is_broken)
+            else:
+                goes_on = False
+                if not reader.at_end and offsets.size and stopped > buffer.size - RECORD_HEADER_LENGTH:
+                    # Whether the last record's length was right, its neighbour will show.
+                    self._position, offsets = int(offsets[-1]), offsets[:-1]
             if offsets.size:
-                yield _block(buffer, offsets, header, first_index, reader.buffer_offset)
-                first_index = None if first_index is None else first_index + int(offsets.size)
-            position = stopped
-            if not broken or searching:
-                break
-            if fail_fast:
-                raise CaptureError(f"{name}: record header at byte {reader.buffer_offset + stopped} has an impossible length")
-            statistics.corrupt_records += 1
-            position, searching = stopped + 1, True
-            statistics.corrupt_bytes += 1
-    left = reader.buffer.size
-    if left or reader.was_cut_short:
-        if fail_fast:
-            raise CaptureError(f"{name}: cut short: {left} bytes of an incomplete record at its end")
-        statistics.truncated_bytes += max(left, 1)
+                self._seconds = self._field(int(offsets[-1]), 0)
+                yield offsets
+
+    def _search(self) -> bool:
+        """Go on to where a chain begins; return whether one does for sure, as far as this buffer tells."""
+        buffer, reader = self._reader.buffer, self._reader
+        found, is_sure = find_chain(buffer, self._position, self._header, is_whole=reader.at_end, near_s=self._seconds)
+        self._statistics.corrupt_bytes += found - self._position
+        self._position, self._is_searching = found, not is_sure
+        return is_sure
+
+    def _first_jump(self, offsets: Integers) -> int:
+        """Return the index of the first record with an odd length or a time that does not follow the one before; their number without."""
+        if not offsets.size or not self._jumps_left:
+            return int(offsets.size)
+        records = Gather(self._reader.buffer).structs(self._header.record_dtype, offsets)
+        seconds = records["seconds"].astype(np.int64)
+        odd = np.abs(np.diff(seconds, prepend=seconds[0] if self._seconds is None else self._seconds)) > TIME_STEP_MAX_S
+        odd |= (records["fraction"] >= 1_000_000_000 // self._header.tick_ns) | (records["captured"] > records["original"])
+        odd &= offsets + self._reader.buffer_offset != self._jump
+        return int(odd.argmax()) if odd.any() else int(offsets.size)
+
+    def _behind_jump(self, offsets: Integers, jump: int) -> tuple[Integers, bool]:
+        """Decide whether the walk went astray before the time jumped; return the records that stand, and whether this buffer has more."""
+        stopped, place = self._position, int(offsets[jump])
+        end = int(offsets[jump + 1]) if jump + 1 < offsets.size else stopped
+        likely, reach = self._last_likely(offsets[:jump]), self._header.record_length_max
+        # Either a length before this record led to it, or its own leads away.
+        index, found = self._found(
+            offsets, [(likely, place, place), (likely + 1, 0, place)] if likely + 1 < jump else [(likely, place, place)]
+        )
+        if found == NOTHING:
+            index, found = self._found(offsets, [(jump, end if self._is_possible(place) else 0, end + reach)])
+        if found != NOTHING:
+            return self._left(offsets[: index + 1], index, found, end if index == jump else int(offsets[index + 1]))
+        self._jump, self._position = self._reader.buffer_offset + place, place  # a clock that was set, say
+        self._jumps_left -= 1
+        kept = offsets[:jump]
+        if not kept.size:
+            self._seconds = self._field(place, 0)
+        return kept, True
+
+    def _behind_break(self, offsets: Integers, *, is_broken: bool) -> tuple[Integers, bool]:
+        """Find the way on where the walk cannot go on; return the records that stand, and whether this buffer has more."""
+        stopped, size, whole = self._position, int(self._reader.buffer.size), int(offsets.size)
+        if self._fail_fast:
+            if is_broken:
+                raise CaptureError(f"{self._name}: record header at byte {self._reader.buffer_offset + stopped} has an impossible length")
+            return offsets, False
+        if not is_broken and size - stopped >= RECORD_HEADER_LENGTH:
+            # The record that the file ends within is doubted, too: bytes may be missing, and the file go on within it to its very end.
+            offsets, stopped = np.append(offsets, stopped), size
+        likely = self._last_likely(offsets)
+        limit = stopped if is_broken else size
+        index, found = self._found(offsets, [(likely, stopped, limit), (likely + 1, 0, limit)])
+        if found != NOTHING:
+            return self._left(offsets, index, found, stopped)
+        if is_broken:
+            self._statistics.corrupt_records += 1
+            self._statistics.corrupt_bytes += 1
+            self._position, self._is_searching = stopped + 1, True
+        return offsets[:whole], is_broken
+
+    def _found(self, offsets: Integers, tries: list[tuple[int, int, int]]) -> tuple[int, int]:
+        """Return the nearest of the ways that some tries find, and the index of the record within or behind which it begins.
+
+        tries: index of a record, where the way must lead at least, and where it must begin at most.
+        """
+        reader, best = self._reader, (0, NOTHING)
+        for index, goal, limit in tries:
+            if 0 <= index < offsets.size:
+                met = {*offsets[index:].tolist(), self._position}
+                start, near_s = int(offsets[index]) + 1, self._seconds
+                found = detour(reader.buffer, start, self._header, goal=goal, limit=limit, met=met, is_whole=reader.at_end, near_s=near_s)
+                if found == UNKNOWN:
+                    return index, UNKNOWN
+                if found != NOTHING and (best[1] == NOTHING or found < best[1]):
+                    best = index, found
+        return best
+
+    def _left(self, offsets: Integers, index: int, found: int, stopped: int) -> tuple[Integers, bool]:
+        """Leave the walk within or behind the record of that index, for the place that was found."""
+        if found == UNKNOWN:
+            self._position = int(offsets[index])
+            return offsets[:index], False
+        end = int(offsets[index + 1]) if index + 1 < offsets.size else stopped
+        kept = index if found < end else index + 1
+        damaged = int(offsets[kept]) if kept < offsets.size else stopped
+        if self._fail_fast:
+            raise CaptureError(f"{self._name}: record at byte {self._reader.buffer_offset + damaged} does not lead to the next one")
+        self._statistics.corrupt_records += 1
+        self._statistics.corrupt_bytes += found - damaged
+        self._position = found
+        return offsets[:kept], True
+
+    def _last_likely(self, offsets: Integers) -> int:
+        """Return the index of the last record whose length is to be believed, -1 without one among the last."""
+        for index in range(offsets.size - 1, max(-1, offsets.size - 1 - SUSPECTS_MAX), -1):
+            if self._is_likely(int(offsets[index])):
+                return index
+        return -1
+
+    def _is_likely(self, at: int) -> bool:
+        """Whether the two lengths and the time of a record are such that its length is to be believed."""
+        seconds, fraction, captured, original = (self._field(at, offset) for offset in (0, 4, 8, 12))
+        agrees = captured == original or captured == self._header.snap_length < original
+        is_near = self._seconds is None or abs(seconds - self._seconds) <= TIME_STEP_MAX_S
+        return agrees and is_near and fraction < 1_000_000_000 // self._header.tick_ns
+
+    def _is_possible(self, at: int) -> bool:
+        return self._field(at, 8) <= self._field(at, 12) and self._field(at, 4) < 1_000_000_000 // self._header.tick_ns
+
+    def _field(self, at: int, offset: int) -> int:
+        data = self._reader.buffer.data
+        return int(struct.unpack_from("<I" if self._header.little_endian else ">I", data, at + offset)[0])
 
 
 def _block(buffer: Bytes, offsets: Integers, header: ClassicHeader, first_index: int | None, buffer_offset: int) -> PacketBlock:
@@ -120,46 +273,6 @@ def _block(buffer: Bytes, offsets: Integers, header: ClassicHeader, first_index:
         positions=buffer_offset + offsets,
         stop=buffer_offset + int(offsets[-1]) + RECORD_HEADER_LENGTH + int(records["captured"][-1]),
     )
-
-
-def find_chain(buffer: Bytes, start: int, header: ClassicHeader, *, is_whole: bool) -> int | None:
-    """Return the first offset from `start` where a plausible chain of records begins, or None.
-
-    is_whole: the file ends with the buffer, so that a chain may end there too.
-    """
-    if buffer.size - start < RECORD_HEADER_LENGTH:
-        return None
-    plausible, following = _candidates(buffer, start, buffer.size, header)
-    origins = np.flatnonzero(plausible)
-    heads, alive = origins.copy(), np.ones(origins.size, dtype=bool)
-    size = buffer.size - start
-    for _ in range(CHAIN_LENGTH):
-        ahead = following[heads]
-        inside = ahead <= size - RECORD_HEADER_LENGTH
-        alive &= np.where(inside, plausible[np.minimum(ahead, plausible.size - 1)], (ahead == size) if is_whole else True)
-        heads = np.where(inside, ahead, heads)
-    chosen = origins[alive]
-    return start + int(chosen[0]) if chosen.size else None
-
-
-def _candidates(buffer: Bytes, start: int, end: int, header: ClassicHeader) -> tuple[Mask, Integers]:
-    """For every byte of [start, end - 16]: may a record header stand here, and where would the next one be (both relative to `start`)."""
-    dtype = header.record_dtype
-    count = end - start - RECORD_HEADER_LENGTH + 1
-    view: np.ndarray[tuple[int], np.dtype[np.void]] = np.ndarray((count,), dtype, buffer.data, start, (1,))
-    captured = view["captured"].astype(np.int64)
-    original = view["original"].astype(np.int64)
-    fraction = view["fraction"].astype(np.int64)
-    plausible = (captured <= header.record_length_max) & (captured <= original) & (original <= ORIGINAL_LENGTH_MAX)
-    plausible &= (fraction < 1_000_000_000 // header.tick_ns) & (captured > 0)
-    following = np.arange(count, dtype=np.int64) + RECORD_HEADER_LENGTH + captured
-    # The next header, where it lies within reach, must be of about the same time.
-    rows = np.flatnonzero(plausible)
-    within = rows[following[rows] < count]
-    seconds = view["seconds"].astype(np.int64)
-    step = np.abs(seconds[following[within]] - seconds[within])
-    plausible[within[step > TIME_STEP_MAX_S]] = False
-    return plausible, following
 
 
 def find_boundary(file: BinaryIO, cut: int, header: ClassicHeader, file_length: int) -> int:
@@ -185,7 +298,7 @@ def find_boundaries(file: BinaryIO, cut: int, header: ClassicHeader, file_length
     goal, is_whole = cut - window, window + data.size >= file_length
     if data.size < RECORD_HEADER_LENGTH:
         return [file_length]
-    plausible, following = _candidates(data, 0, data.size, header)
+    plausible, following = candidates(data, 0, data.size, header)
     is_start = window == FILE_HEADER_LENGTH
     origins = np.zeros(1, dtype=np.int64) if is_start else np.flatnonzero(plausible[: max(0, min(goal, plausible.size))])
     heads, landings = origins.copy(), np.full(origins.size, -1, dtype=np.int64)

@@ -19,6 +19,7 @@ from aerowire.pcap.fragments import SPAN, Reassembler
 from aerowire.pcap.frames import LAYOUTS, REASONS, Frames, Verdict
 from aerowire.pcap.links import Datagrams
 from aerowire.pcap.places import Extent, Place
+from aerowire.pcap.recovery import RECORD_HEADER_LENGTH
 from aerowire.pcap.source import CHUNK_LENGTH, PCAPNG_MAGIC, open_source
 from aerowire.pcap.statistics import Statistics
 from aerowire.pcap.table import Selection
@@ -96,7 +97,7 @@ def _place_before(path: str, position: int) -> Place | None:
         if start[:4] == PCAPNG_MAGIC or position <= classic.FILE_HEADER_LENGTH:
             return None
         header = classic.ClassicHeader.parse(start, path)
-        earliest = max(classic.FILE_HEADER_LENGTH, position - SPAN - classic.RECORD_HEADER_LENGTH - header.record_length_max)
+        earliest = max(classic.FILE_HEADER_LENGTH, position - SPAN - RECORD_HEADER_LENGTH - header.record_length_max)
         return Place(classic.find_boundary(file, earliest, header, position), None)
 
 
