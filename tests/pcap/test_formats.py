@@ -336,6 +336,19 @@ def test_resynchronising_agrees_with_walking_the_whole_file(build: SimpleNamespa
             assert classic.find_boundary(file, cut, header, size) == places[np.searchsorted(places, cut)]
 
 
+def test_resynchronising_is_not_misled_by_a_second_chain_beside_the_true_one(build: SimpleNamespace, tmp_path: Path) -> None:
+    """Each packet holds a record header that leads to the one in the next packet: nothing near a cut tells which chain is true."""
+    inner = bytes(100) + struct.pack("<IIII", 1_700_000_000, 3, 984, 984) + bytes(842)
+    packets = [build.ethernet(build.ip4(inner, build.SENDER, build.RECEIVER))] * 3000
+    path = written(tmp_path, build.classic(packets))
+    assert len(packets[0]) + 16 == 984 + 32
+    header = classic.ClassicHeader.parse(path.read_bytes()[:24], "parallel")
+    with path.open("rb") as file:
+        for cut in random.Random(12).sample(range(24, 24 + 3000 * 1016), 40):
+            assert classic.find_boundary(file, cut, header, path.stat().st_size) == 24 + -(-(cut - 24) // 1016) * 1016
+    assert [(extent.start.position - 24) % 1016 for extent in split_by_resync(path, 1 << 20)] == [0] * 3
+
+
 @pytest.mark.parametrize("split", [split_exactly, split_by_resync])
 def test_parts_together_hold_each_record_once(build: SimpleNamespace, tmp_path: Path, split: object) -> None:
     path, _ = conversation_file(build, tmp_path, 3000)

@@ -275,31 +275,43 @@ def _block(buffer: Bytes, offsets: Integers, header: ClassicHeader, first_index:
     )
 
 
-def find_boundary(file: BinaryIO, cut: int, header: ClassicHeader, file_length: int) -> int:
-    """Return the offset of the first record at or behind `cut`, or the file's length, found without reading what lies far before it."""
+def find_boundary(file: BinaryIO, cut: int, header: ClassicHeader, file_length: int, known: int = FILE_HEADER_LENGTH) -> int:
+    """Return the offset of the first record at or behind `cut`, or the file's length, found without reading what lies far before it.
+
+    Where the surroundings of the cut leave more than one possible, the file is read from `known`, a record at or before the cut.
+    """
+    if cut <= known:
+        return known
     found = find_boundaries(file, cut, header, file_length)
-    return found[0] if found else file_length
+    walked = _walk_to(file, known, cut, header, file_length) if len(found) > 1 else None
+    return walked if walked is not None else found[0] if found else file_length
 
 
 def find_boundaries(file: BinaryIO, cut: int, header: ClassicHeader, file_length: int) -> list[int]:
     """Return the offsets that may be that of the first record at or behind `cut`, likeliest first: one in nearly every capture.
 
-    Chains of plausible records are followed from every byte of a stretch of twice the largest record before the cut.  The chain of the
-    records themselves is among them.  One within the bytes of some record nearly always breaks, or joins it; where payloads were made so
-    that one goes on beside it, there is more than one landing behind the cut, and only reading the file from its beginning tells which is
-    right.  None is found where the chain of records is broken around the cut.
+    Chains of plausible records are followed from every byte of a stretch of twice the largest record before the cut.  The true one starts
+    within the first of the two.  Where all chains that start there lead to the same record, that is the one.  Where they do not, packets
+    hold records that lead from one to the next, and nothing near the cut tells which chain is true.  None is found where the chain of
+    records is broken around the cut.
     """
     if cut <= FILE_HEADER_LENGTH:
         return [FILE_HEADER_LENGTH]
-    reach = 2 * (header.record_length_max + RECORD_HEADER_LENGTH)
-    window = max(FILE_HEADER_LENGTH, cut - reach)
+    span = header.record_length_max + RECORD_HEADER_LENGTH
+    window = max(FILE_HEADER_LENGTH, cut - 2 * span)
     file.seek(window)
-    data = np.frombuffer(file.read(min(file_length, cut + reach) - window), dtype=np.uint8)
+    data = np.frombuffer(file.read(min(file_length, cut + 2 * span) - window), dtype=np.uint8)
     goal, is_whole = cut - window, window + data.size >= file_length
     if data.size < RECORD_HEADER_LENGTH:
         return [file_length]
+    origins, landings = _landings(data, goal, header, is_start=window == FILE_HEADER_LENGTH, is_whole=is_whole)
+    early = landings[origins < span]
+    return list(dict.fromkeys((window + (early if early.size else landings[:1])).tolist()))
+
+
+def _landings(data: Bytes, goal: int, header: ClassicHeader, *, is_start: bool, is_whole: bool) -> tuple[Integers, Integers]:
+    """Return where the chains begin that lead over `goal`, in order, and the first record at or behind it on each."""
     plausible, following = candidates(data, 0, data.size, header)
-    is_start = window == FILE_HEADER_LENGTH
     origins = np.zeros(1, dtype=np.int64) if is_start else np.flatnonzero(plausible[: max(0, min(goal, plausible.size))])
     heads, landings = origins.copy(), np.full(origins.size, -1, dtype=np.int64)
     active = np.arange(origins.size)
@@ -316,4 +328,22 @@ def find_boundaries(file: BinaryIO, cut: int, header: ClassicHeader, file_length
         if active.size > 1:  # chains that met go on as one: keep the earliest of each place
             _, first = np.unique(heads[active], return_index=True)
             active = active[np.sort(first)]
-    return list(dict.fromkeys((window + landings[landings >= 0]).tolist()))
+    reached = landings >= 0
+    return origins[reached], landings[reached]
+
+
+def _walk_to(file: BinaryIO, known: int, cut: int, header: ClassicHeader, file_length: int) -> int | None:
+    """Return the first record at or behind `cut` by walking from `known`; None where the chain is broken."""
+    file.seek(known)
+    reader = ChunkReader(file, position=known, length=file_length - known)
+    position = 0
+    while reader.refill(position):
+        offsets, position, is_broken = walk_records(reader.buffer, 0, reader.buffer.size, header.little_endian, header.record_length_max)
+        place = int(offsets.searchsorted(cut - reader.buffer_offset))
+        if place < offsets.size:
+            return reader.buffer_offset + int(offsets[place])
+        if is_broken:
+            return None
+        if reader.buffer_offset + position >= cut:
+            return reader.buffer_offset + position
+    return file_length

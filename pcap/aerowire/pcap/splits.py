@@ -61,6 +61,8 @@ def split_by_resync(path: str | os.PathLike[str], split_length: int) -> list[Ext
     header = read_header(path)
     length = Path(path).stat().st_size
     with Path(path).open("rb") as file:
-        starts = [classic.find_boundary(file, cut, header, length) for cut in _cuts(length, split_length)]
-    bounds = sorted({classic.FILE_HEADER_LENGTH, *starts, length})
+        starts = [classic.FILE_HEADER_LENGTH]
+        for cut in _cuts(length, split_length):
+            starts.append(classic.find_boundary(file, cut, header, length, starts[-1]))
+    bounds = sorted({*starts, length})
     return [Extent(Place(start, 0 if start == classic.FILE_HEADER_LENGTH else None), end) for start, end in itertools.pairwise(bounds)]
