@@ -74,16 +74,16 @@ def with_spark(size: Size, scratch: Path) -> str:
 
     path, ports, offsets = made(random.Random(SEED), scratch, LENGTHS[size])
     order = [("ts_ns", "ascending"), ("frame_index", "ascending")]
-    whole = {given: Capture(path, ports=given and ports, columns=COLUMNS).read().replace_schema_metadata(None) for given in (True, None)}
+    by_ports, by_flows = (Capture(path, ports=given, columns=COLUMNS).read().replace_schema_metadata(None) for given in (ports, None))
     spark = session("splits", master="local[2]")
     try:
         for splits in SPLITS[size]:
-            _check(spark, path, {"splitSize": str(-(-offsets[-1] // splits))}, splits, whole[None].sort_by(order), order)
+            _check(spark, path, {"splitSize": str(-(-offsets[-1] // splits))}, splits, by_flows.sort_by(order), order)
             options = {"splitSize": str(-(-offsets[-1] // splits)), "resync": "true", "ports": ",".join(map(str, ports))}
-            _check(spark, path, options, splits, whole[True].drop_columns(["packet_index"]).sort_by(order), order)
+            _check(spark, path, options, splits, by_ports.drop_columns(["packet_index"]).sort_by(order), order)
     finally:
         spark.stop()
-    return f"{offsets[-1] >> 20} MiB in {', '.join(map(str, SPLITS[size]))} parts: the same {whole[True].num_rows} rows"
+    return f"{offsets[-1] >> 20} MiB in {', '.join(map(str, SPLITS[size]))} parts: the same {by_ports.num_rows} rows"
 
 
 def _check(spark: Any, path: Path, options: dict[str, str], splits: int, expected: pa.Table, order: list[tuple[str, str]]) -> None:
