@@ -13,9 +13,9 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
 
 from aerowire.pcap import Capture
-from aerowire.pcap.capture import Extent
 from aerowire.pcap.classic import find_boundary
 from aerowire.pcap.java import packaged_java_home, system_java_home
+from aerowire.pcap.places import Extent, Place
 from aerowire.pcap.splits import read_header, split_by_resync, split_exactly
 from tests.soak.bars import Part, Size
 from tests.support.capture_corpus import build
@@ -57,10 +57,10 @@ def cut_anywhere(size: Size, number: int, scratch: Path) -> str:
     whole = capture.read().replace_schema_metadata(None)
     assert whole.num_rows
     bounds = sorted({24, *found, length})
-    resynced = [Extent(start, end, None) for start, end in itertools.pairwise(bounds)]
+    resynced = [Extent(Place(start, None), end) for start, end in itertools.pairwise(bounds)]
     for extents in (resynced, split_exactly(path, length // 37), split_by_resync(path, length // 37)):
         parts = pa.Table.from_batches([batch for extent in extents for batch in capture.batches(extent=extent)], whole.schema)
-        unknown = ["packet_index"] if extents[-1].first_index is None else []
+        unknown = ["packet_index"] if extents[-1].start.packet_index is None else []
         assert parts.drop_columns(unknown).equals(whole.drop_columns(unknown)), f"seed {SEED}, file {number}: {len(extents)} parts"
     return f"{len(cuts)} cuts and {len(bounds) - 1} parts of {len(offsets) - 1} records right"
 
@@ -79,7 +79,8 @@ def with_spark(size: Size, scratch: Path) -> str:
     try:
         for splits in SPLITS[size]:
             _check(spark, path, {"splitSize": str(-(-offsets[-1] // splits))}, splits, by_flows.sort_by(order), order)
-            options = {"splitSize": str(-(-offsets[-1] // splits)), "resync": "true", "ports": ",".join(map(str, ports))}
+            by_themselves = ",".join(name for name in COLUMNS if name != "packet_index")
+            options = {"splitSize": str(-(-offsets[-1] // splits)), "columns": by_themselves, "ports": ",".join(map(str, ports))}
             _check(spark, path, options, splits, by_ports.drop_columns(["packet_index"]).sort_by(order), order)
     finally:
         spark.stop()
