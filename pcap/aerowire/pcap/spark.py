@@ -186,13 +186,21 @@ def _column(batch: pa.RecordBatch, field: pa.Field) -> pa.Array:
 
 
 def register(spark: SparkSession) -> None:
-    """Make the format `aeron_pcap` known to a session; call it again after changing whether Spark hands filters to data sources."""
+    """Make the formats `aeron_pcap` and `aeron_archive` known to a session.
+
+    Call it again after changing whether Spark hands filters to data sources.
+    """
+    from aerowire.pcap.archive.spark import ArchiveSource
+
     filtering = str(spark.conf.get(PUSHDOWN, "false")).lower() == "true"
     spark.dataSource.register(FilteringCaptureSource if filtering else CaptureSource)
+    spark.dataSource.register(ArchiveSource)
 
 
 def session(app_name: str = "aerowire", *, master: str = "local[*]", config: Mapping[str, str] | None = None) -> SparkSession:
-    """Return a session with `aeron_pcap` registered; sets JAVA_HOME and the workers' Python where the environment does not.
+    """Return a session with `aeron_pcap` and `aeron_archive` registered.
+
+    Sets JAVA_HOME and the workers' Python where the environment does not.
 
     Raises CaptureError where there is no Java that Spark can use.
     """

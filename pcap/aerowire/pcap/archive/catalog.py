@@ -187,8 +187,8 @@ def read_catalog(path: str | os.PathLike[str], report: Report) -> list[Recording
 def _segments(directory: str) -> dict[int, tuple[int, ...]]:
     """Return recording id -> where its segment files begin, ascending."""
     found: dict[int, list[int]] = {}
-    for name in os.listdir(directory):
-        match = SEGMENT_NAME.fullmatch(name)
+    for entry in Path(directory).iterdir():
+        match = SEGMENT_NAME.fullmatch(entry.name)
         if match:
             found.setdefault(int(match[1]), []).append(int(match[2]))
     return {recording_id: tuple(sorted(positions)) for recording_id, positions in found.items()}
@@ -210,23 +210,35 @@ def _entry(directory: str, data: bytes, offset: int, segments: dict[int, tuple[i
         offset,
         names.get(state, RecordingState.INVALID.name),
         int(header["checksum"]),
-        *values.values(),
+        values["controlSessionId"],
+        values["correlationId"],
+        values["recordingId"],
+        values["startTimestamp"],
+        values["stopTimestamp"],
+        values["startPosition"],
+        values["stopPosition"],
+        values["initialTermId"],
+        values["segmentFileLength"],
+        values["termBufferLength"],
+        values["mtuLength"],
+        values["sessionId"],
+        values["streamId"],
         *texts,
-        segments.get(values["recordingId"], ()),
-        damage,
+        segments=segments.get(values["recordingId"], ()),
+        damage=damage,
     )
 
 
-def _texts(data: bytes, offset: int) -> tuple[list[str], str | None]:
+def _texts(data: bytes, offset: int) -> tuple[tuple[str, str, str], str | None]:
     """Return the three texts at an offset, and what is wrong with them."""
-    found: list[str] = []
-    for _ in range(3):
+    found = ["", "", ""]
+    for number in range(3):
         length = int.from_bytes(data[offset : offset + 4], "little")
         if offset + 4 + length > len(data):
-            return found + [""] * (3 - len(found)), f"text {len(found)} of {length} bytes leaves an entry of {len(data)} bytes"
-        found.append(data[offset + 4 : offset + 4 + length].decode("ascii", "backslashreplace"))
+            return (found[0], found[1], found[2]), f"text {number} of {length} bytes leaves an entry of {len(data)} bytes"
+        found[number] = data[offset + 4 : offset + 4 + length].decode("ascii", "backslashreplace")
         offset += 4 + length
-    return found, None
+    return (found[0], found[1], found[2]), None
 
 
 def _implausible(values: dict[str, int]) -> str | None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
-import pyarrow.compute  # type: ignore[import-untyped] # noqa: F401 - makes pa.compute
+import pyarrow.compute as pc  # type: ignore[import-untyped]
 
 from aerowire.codecs.flyweights.transport import DataFlags, FrameType
 from aerowire.pcap.archive.damage import Report
@@ -19,17 +19,15 @@ from aerowire.pcap.blocks import Integers, Mask
 MESSAGE_LENGTH_MAX = 16 << 20  # Aeron's own; what goes on for longer without an end is damage
 
 
-def messages_of(
-    frames: Iterable[pa.RecordBatch], start: int, end: int, schema: pa.Schema, report: Report
-) -> Iterator[pa.RecordBatch]:
+def messages_of(frames: Iterable[pa.RecordBatch], start: int, end: int, schema: pa.Schema, report: Report) -> Iterator[pa.RecordBatch]:
     """Yield the messages that begin in [start, end), with the columns of `schema`, a choice of those in MESSAGE_SCHEMA.
 
     frames: all frames in order, with the columns of FRAME_SCHEMA.
     """
     rest: pa.RecordBatch | None = None
-    for batch in frames:
-        if rest is not None and rest.num_rows:
-            batch = pa.Table.from_batches([rest, batch]).combine_chunks().to_batches()[0]
+    for read in frames:
+        has_rest = rest is not None and rest.num_rows
+        batch = pa.Table.from_batches([rest, read]).combine_chunks().to_batches()[0] if has_rest else read
         found, rest, incomplete = _complete(batch, start, end, schema)
         if rest.num_rows and rest.column("payload").nbytes > MESSAGE_LENGTH_MAX + rest.num_rows * 4:
             rest, incomplete = None, incomplete + 1
@@ -46,7 +44,7 @@ def _complete(batch: pa.RecordBatch, start: int, end: int, schema: pa.Schema) ->
     """Return (whole messages, frames at the end of one that has not ended, groups of fragments that are none)."""
     flags = batch.column("flags").to_numpy()
     positions, ends = batch.column("position").to_numpy(), batch.column("end_position").to_numpy()
-    padding = np.asarray(pa.compute.equal(batch.column("type"), FrameType.PAD.name).to_numpy(zero_copy_only=False), dtype=bool)
+    padding = np.asarray(pc.equal(batch.column("type"), FrameType.PAD.name).to_numpy(zero_copy_only=False), dtype=bool)
     begins: Mask = (flags & DataFlags.BEGIN != 0) | padding
     last_ones: Mask = (flags & DataFlags.END != 0) | padding
     # A group of fragments begins with a flag that says so, behind a gap, or behind the end of another.

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
@@ -61,9 +63,9 @@ def read_recording(
 ) -> RecordingRead:
     """Return the frames of a recording, or with `messages` the messages put together, as an iterable of Arrow batches.
 
-    Rows are those whose first byte lies in [from_position, to_position), by default in all that is recorded now.  columns: some of FRAME_SCHEMA's
-    (MESSAGE_SCHEMA's) names.  Damage is left out and told in `report`; with fail_fast it raises ArchiveError, which an unknown recording
-    or column does too.
+    Rows are those whose first byte lies in [from_position, to_position), by default in all that is recorded now.
+    columns: some of the names of FRAME_SCHEMA (MESSAGE_SCHEMA).  Damage is left out and told in `report`.
+    Raises ArchiveError for an unknown recording or column, and with fail_fast for damage.
     """
     report = Report(fail_fast=fail_fast)
     found = [one for one in read_catalog(path, report) if one.recording_id == recording_id]
@@ -96,7 +98,7 @@ def whole_part(recording: Recording, start: int | None, end: int | None, report:
     if first < recording.start_position:
         reason = f"positions from {first} are asked for, the recording begins at {recording.start_position}: its segments were purged"
         lost = min(recording.start_position, max(first, last)) - first
-        path = os.path.join(recording.directory, CATALOG_NAME)
+        path = str(Path(recording.directory) / CATALOG_NAME)
         report.note(Damage(path, recording.catalog_offset, reason, recording.recording_id, first, lost))
         first = recording.start_position
     exact = first == recording.start_position or first % recording.term_buffer_length == 0
@@ -125,7 +127,7 @@ def cut(part: Part, length: int) -> list[Part]:
     bounds = [part.start, *range(first, part.end, step), part.end]
     return [
         replace(part, start=one, end=other, exact=part.exact if one == part.start else True)
-        for one, other in zip(bounds, bounds[1:], strict=False)
+        for one, other in pairwise(bounds)
         if one < other
     ]
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -35,8 +34,8 @@ EMPTY, IMPLAUSIBLE = 1, 2  # as walk_frames says
 class FrameBlock:
     """Some frames that follow each other in one term.
 
-    Invariant: offsets ascend; frame n begins at buffer[offsets[n]] and at position + offsets[n] of the recording; next_position is where the
-    next frame is looked for.  A padding frame's body may lie behind the buffer.
+    Invariant: offsets ascend; frame n begins at buffer[offsets[n]] and at position + offsets[n] of the recording; next_position is where
+    the next frame is looked for.  A padding frame's body may lie behind the buffer.
     """
 
     buffer: Bytes
@@ -129,7 +128,7 @@ class SegmentReader:
         """Return the row of the first frame that cannot be of this place, and why."""
         recording = self._recording
         begins = (position & recording.term_buffer_length - 1) + offsets
-        expected = {"term_id": recording.term_id_of(position), "term_offset": begins, "stream_id": recording.stream_id}
+        expected: dict[str, Any] = {"term_id": recording.term_id_of(position), "term_offset": begins, "stream_id": recording.stream_id}
         wrong = headers["type"] > FrameType.DATA
         for name, values in expected.items():
             wrong |= headers[name] != values
@@ -138,9 +137,8 @@ class SegmentReader:
             return None
         row = int(rows[0])
         found = ", ".join(f"{name} {headers[name][row]}" for name in ("type", *expected))
-        return row, f"a frame of another place: {found}; expected type 0 or 1, " + ", ".join(
-            f"{name} {values if np.isscalar(values) else begins[row]}" for name, values in expected.items()
-        )
+        right = f"type 0 or 1, term_id {expected['term_id']}, term_offset {begins[row]}, stream_id {recording.stream_id}"
+        return row, f"a frame of another place: {found}; expected {right}"
 
     def _implausible(self, buffer: Bytes, at: int, left: int) -> str:
         length = int.from_bytes(buffer[at : at + 4].tobytes(), "little", signed=True)
