@@ -1,0 +1,220 @@
+"""Directories written frame by frame are read back exactly; what is damaged is left out, counted and named."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from aerowire.pcap.archive import ArchiveError, Report, read_recording, recordings
+from tests.support.recordings import BEGIN, END, TERM, RecordingWriter, write_catalog
+
+WRAP = (1 << 31) - 3  # an initial term id from which ids soon wrap around
+
+
+def recorded(directory: Path, seed: int, *, stopped: bool = True, **fields: int) -> RecordingWriter:
+    writer = RecordingWriter(directory, **fields)  # type: ignore[arg-type]
+    writer.some(random.Random(seed), 500)
+    writer.stop = writer.position if stopped else -1
+    write_catalog(directory, [writer])
+    return writer
+
+
+def frames(directory: Path, **options: int) -> list[tuple[int, int, bytes | None]]:
+    read = read_recording(directory, 0, **options)  # type: ignore[arg-type]
+    rows = read.to_table().to_pylist()
+    assert read.report.damages == []
+    return [(row["position"], row["flags"], row["payload"]) for row in rows]
+
+
+def corrupt(path: Path, offset: int, data: bytes) -> None:
+    with path.open("r+b") as file:
+        file.seek(offset)
+        file.write(data)
+
+
+@pytest.mark.parametrize("fields", [{}, {"start": 3 * TERM + 4096, "initial_term_id": WRAP}, {"segment_length": TERM, "start": 5 * TERM}])
+@pytest.mark.parametrize("chunk_length", [128 << 10, 4 << 20])
+def test_reads_back_every_frame_and_message(tmp_path: Path, seed: int, fields: dict[str, int], chunk_length: int) -> None:
+    writer = recorded(tmp_path, seed, **fields)
+    assert frames(tmp_path, chunk_length=chunk_length) == writer.rows, f"seed {seed}"
+    assert any(payload is None for *_, payload in writer.rows)
+    read = read_recording(tmp_path, 0, messages=True, chunk_length=chunk_length)
+    assert [(row["position"], row["payload"]) for row in read.to_table().to_pylist()] == writer.messages, f"seed {seed}"
+    assert (read.report.messages, read.report.incomplete_messages) == (500, 0)
+
+
+def test_gives_the_fields_of_a_frame_and_the_positions_around_it(tmp_path: Path) -> None:
+    writer = RecordingWriter(tmp_path, start=TERM, initial_term_id=WRAP + 1)
+    writer.frame(b"abc", BEGIN)
+    writer.pad()
+    writer.frame(b"", BEGIN | END)
+    writer.stop = writer.position
+    write_catalog(tmp_path, [writer])
+    first, padding, last = read_recording(tmp_path, 0).to_table().to_pylist()
+    assert first == {
+        "recording_id": 0,
+        "position": 65536,
+        "end_position": 65600,
+        "term_id": (1 << 31) - 1,
+        "term_offset": 0,
+        "frame_length": 35,
+        "flags": BEGIN,
+        "type": "DATA",
+        "session_id": 7,
+        "stream_id": 1001,
+        "reserved_value": 0,
+        "payload": b"abc",
+    }
+    assert (padding["type"], padding["payload"], padding["frame_length"], padding["end_position"]) == ("PAD", None, TERM - 64, 2 * TERM)
+    assert (last["term_id"], last["position"], last["payload"]) == (-(1 << 31), 2 * TERM, b"")
+
+
+def test_a_row_belongs_to_the_range_that_holds_its_first_byte(tmp_path: Path, seed: int) -> None:
+    writer = recorded(tmp_path, seed)
+    rng = random.Random(seed)
+    for _ in range(40):
+        one, other = sorted(rng.randint(0, writer.stop) for _ in range(2))
+        expected = [row for row in writer.rows if one <= row[0] < other]
+        assert frames(tmp_path, from_position=one, to_position=other) == expected, f"seed {seed}: {one} to {other}"
+        read = read_recording(tmp_path, 0, from_position=one, to_position=other, messages=True)
+        found = [(row["position"], row["payload"]) for row in read.to_table().to_pylist()]
+        assert found == [row for row in writer.messages if one <= row[0] < other], f"seed {seed}: {one} to {other}"
+
+
+def test_a_recording_that_grows_is_read_up_to_its_last_whole_frame(tmp_path: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    writer = RecordingWriter(tmp_path)
+    for _ in range(60):
+        writer.some(rng, rng.randrange(20))
+        write_catalog(tmp_path, [writer])
+        assert frames(tmp_path) == writer.rows, f"seed {seed}"
+
+
+def test_a_frame_of_which_pages_are_not_written_yet_is_not_read(tmp_path: Path) -> None:
+    writer = RecordingWriter(tmp_path, mtu=8192)
+    writer.frame(bytes(range(1, 101)), BEGIN | END)
+    at = writer.position
+    writer.frame(b"x" * 6000, BEGIN | END)
+    write_catalog(tmp_path, [writer])
+    assert frames(tmp_path) == writer.rows
+    corrupt(tmp_path / "0-0.rec", 4096, bytes(4096))
+    assert [position for position, *_ in frames(tmp_path)] == [0], at
+
+
+def damage_of(directory: Path, writer: RecordingWriter) -> tuple[Report, list[tuple[int, int, bytes | None]]]:
+    read = read_recording(directory, 0)
+    rows = [(row["position"], row["flags"], row["payload"]) for row in read.to_table().to_pylist()]
+    assert read.report.frame_bytes + read.report.lost_bytes == writer.stop - writer.start
+    with pytest.raises(ArchiveError) as failure:
+        read_recording(directory, 0, fail_fast=True).to_table()
+    assert read.report.damages[0].path in str(failure.value)
+    assert f"offset {read.report.damages[0].offset}" in str(failure.value)
+    return read.report, rows
+
+
+@pytest.mark.parametrize(
+    ("at", "data", "reason"),
+    [
+        (0, b"\0\0\0\0", "no frame, expected one"),
+        (0, b"\xff\xff\xff\xff", "frame length -1"),
+        (0, b"\x1f\0\0\0", "frame length 31"),
+        (0, b"\0\0\1\0", "frame length 65536"),
+        (6, b"\5\0", "type 5"),
+        (8, b"\x07\0\0\0", "term_offset 7"),
+        (16, b"\1\0\0\0", "stream_id 1"),
+        (20, b"\x63\0\0\0", "term_id 99"),
+    ],
+)
+def test_a_broken_frame_costs_the_rest_of_its_term_only(tmp_path: Path, seed: int, at: int, data: bytes, reason: str) -> None:
+    writer = recorded(tmp_path, seed)
+    broken = next(row[0] for row in writer.rows if row[0] > TERM + 1000 and row[2])
+    corrupt(tmp_path / "0-0.rec", broken + at, data)
+    report, rows = damage_of(tmp_path, writer)
+    assert rows == [row for row in writer.rows if row[0] < broken or row[0] >= 2 * TERM], f"seed {seed}"
+    assert [(one.offset, one.position, one.lost_length) for one in report.damages] == [(broken, broken, 2 * TERM - broken)]
+    assert reason in report.damages[0].reason
+
+
+def test_a_missing_segment_costs_its_own_frames(tmp_path: Path, seed: int) -> None:
+    writer = recorded(tmp_path, seed)
+    (tmp_path / f"0-{2 * TERM}.rec").unlink()
+    report, rows = damage_of(tmp_path, writer)
+    assert rows == [row for row in writer.rows if not 2 * TERM <= row[0] < 4 * TERM]
+    assert [(one.offset, one.position, one.lost_length) for one in report.damages] == [(0, 2 * TERM, 2 * TERM)]
+    assert recordings(tmp_path)["missing_segments"].to_pylist() == [[2 * TERM]]
+
+
+def test_a_segment_cut_short_costs_what_lies_behind(tmp_path: Path, seed: int) -> None:
+    writer = recorded(tmp_path, seed)
+    cut = TERM // 2 + 5
+    with (tmp_path / "0-0.rec").open("r+b") as file:
+        file.truncate(cut)
+    report, rows = damage_of(tmp_path, writer)
+    last = max(row[0] for row in writer.rows if row[0] < cut)
+    assert [row for row in rows if row[0] < last] == [row for row in writer.rows if row[0] < last]
+    assert [row for row in rows if row[0] > last] == [row for row in writer.rows if row[0] >= 2 * TERM]
+    assert report.damages[0].reason.startswith(f"the file ends after {cut} bytes")
+
+
+def test_flipped_bits_are_never_an_exception_nor_lost_without_count(tmp_path: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    writer = recorded(tmp_path, seed)
+    for turn in range(100):
+        path = rng.choice(sorted(tmp_path.glob("*.rec")))
+        before = path.read_bytes()
+        for _ in range(rng.randint(1, 20)):
+            corrupt(path, rng.randrange(len(before)), rng.randbytes(1))
+        read = read_recording(tmp_path, 0)
+        read.to_table()
+        assert read.report.frame_bytes + read.report.lost_bytes == writer.stop, f"seed {seed}, turn {turn}"
+        for _ in read_recording(tmp_path, 0, messages=True):
+            pass
+        path.write_bytes(before)
+
+
+def test_a_damaged_catalog_is_an_error_or_counted(tmp_path: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    writer = recorded(tmp_path, seed)
+    catalog = tmp_path / "archive.catalog"
+    before = catalog.read_bytes()
+    for turn in range(300):
+        data = bytearray(before[: rng.choice((len(before), rng.randrange(len(before))))])
+        for _ in range(rng.randint(0, 4)):
+            if data:
+                data[rng.randrange(min(len(data), 256))] = rng.randrange(256)
+        catalog.write_bytes(data)
+        report = Report()
+        try:
+            rows = recordings(tmp_path, report=report).to_pylist()
+            for row in rows:
+                if row["damage"] is None and row["state"] == "VALID":
+                    np.array([batch.num_rows for batch in read_recording(tmp_path, row["recording_id"])])
+        except ArchiveError as error:
+            assert "archive.catalog" in str(error), f"seed {seed}, turn {turn}"
+    assert writer.stop > 0
+
+
+def test_names_what_is_wrong_with_an_entry(tmp_path: Path) -> None:
+    one, other = RecordingWriter(tmp_path), RecordingWriter(tmp_path, recording_id=1, mtu=7)
+    write_catalog(tmp_path, [one, other])
+    assert recordings(tmp_path)["damage"].to_pylist() == [None, "mtuLength 7, expected 33 to 65504"]
+    with pytest.raises(ArchiveError, match="recording 1 cannot be read: mtuLength 7"):
+        read_recording(tmp_path, 1)
+    with pytest.raises(ArchiveError, match="has no recording 2; recordings"):
+        read_recording(tmp_path, 2)
+    with pytest.raises(ArchiveError, match="expected the directory of an Archive"):
+        recordings(tmp_path / "nowhere")
+    with pytest.raises(ArchiveError, match="no column is called nothing"):
+        read_recording(tmp_path, 0, columns=["nothing"])
+
+
+def test_positions_that_were_purged_are_told(tmp_path: Path, seed: int) -> None:
+    writer = recorded(tmp_path, seed, start=2 * TERM)
+    read = read_recording(tmp_path, 0, from_position=TERM)
+    assert read.to_table().num_rows == len(writer.rows)
+    assert (read.report.lost_bytes, read.report.damage_count) == (TERM, 1)
+    with pytest.raises(ArchiveError, match="its segments were purged"):
+        read_recording(tmp_path, 0, from_position=TERM, fail_fast=True)
