@@ -72,7 +72,7 @@ def test_reads_every_frame_and_every_message_that_was_published(archives: Path, 
     for recording_id in set(range(16)) - {7}:
         found = published.get(recording_id)
         start = 200704 if recording_id == 12 else 0
-        first, last = LEFT[name.split("-")[0]].get(recording_id, (start, int(found[5]) if found else 0))
+        first, last = LEFT[name.split("-", maxsplit=1)[0]].get(recording_id, (start, int(found[5]) if found else 0))
         read = read_recording(directory, recording_id)
         frames = read.to_table()
         assert read.report.damages == []
