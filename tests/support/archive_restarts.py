@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.support.recordings import RecordingWriter, write_catalog
 
-COLUMNS = ["recording_id", "position", "flags", "payload"]
+COLUMNS = ("recording_id", "position", "flags", "payload")
 
 
 def start(spark: Any, folder: Path, out: Path, *, once: bool, **options: str) -> Any:
@@ -45,10 +45,9 @@ def check_restarts(spark: Any, folder: Path, seed: int, *, size: int, content: s
         query.awaitTermination(None if once else rng.uniform(0.1, 4))
         assert query.exception() is None, f"seed {seed}, turn {turn}"
         query.stop()
-    if content == "messages":
-        expected = [(writer.recording_id, *row) for writer in writers for row in writer.messages]
-        found = rows(spark, out, "recording_id", "position", "payload")
-    else:
-        expected = [(writer.recording_id, *row) for writer in writers for row in writer.rows]
-        found = rows(spark, out, *COLUMNS)
+    columns = ("recording_id", "position", "payload") if content == "messages" else COLUMNS
+    found = rows(spark, out, *columns)
+    expected: list[tuple[Any, ...]] = []
+    for writer in writers:
+        expected += [(writer.recording_id, *row) for row in (writer.messages if content == "messages" else writer.rows)]
     assert found == sorted(expected), f"seed {seed}: {len(found)} rows, expected {len(expected)}"
