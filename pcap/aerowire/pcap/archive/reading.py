@@ -119,9 +119,9 @@ def read_part(part: Part, schema: pa.Schema, report: Report, *, messages: bool, 
 
 
 def cut(part: Part, length: int) -> list[Part]:
-    """Return a part in pieces of about `length` bytes, cut where terms begin: the only places known without reading."""
+    """Return a part in pieces of at most `length` bytes, or of a term, cut where terms begin: the only places known without reading."""
     recording = part.recording
-    step = -(-length // recording.term_buffer_length) * recording.term_buffer_length
+    step = max(length // recording.term_buffer_length, 1) * recording.term_buffer_length
     base = recording.base_position
     first = base + ((part.start - base) // step + 1) * step
     bounds = [part.start, *range(first, part.end, step), part.end]
