@@ -19,6 +19,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 
 from aerowire.codecs.flyweights.transport import FRAME_ALIGNMENT, TERM_LENGTH_MIN, DataFlags, DataHeaderDecoder
 from aerowire.pcap.blocks import Integers, Mask
+from aerowire.pcap.measures import measure
 
 # What the analysis needs of a frame.
 COLUMNS = (
@@ -34,6 +35,11 @@ COLUMNS = (
     "active_term_id",
     "term_length",
     "mtu",
+    "consumption_term_id",
+    "consumption_term_offset",
+    "receiver_window",
+    "receiver_id",
+    "echo_timestamp_ns",
     "packet_index",
     "frame_index",
     "ts_ns",
@@ -165,7 +171,9 @@ def analyse(table: pa.Table) -> dict[str, Any]:
     initial_term_id, term_length, mtu = _setup(frames)
     base = initial_term_id if initial_term_id is not None else _first(frames["term_id"][is_data])
     unit = term_length or _term_length(frames, is_data)
-    positions = _wrapped(frames["term_id"] - base) * unit + frames["term_offset"]
+    is_status = frames.of_type("SM")
+    term_ids = np.where(is_status, frames["consumption_term_id"], frames["term_id"])
+    positions = _wrapped(term_ids - base) * unit + np.where(is_status, frames["consumption_term_offset"], frames["term_offset"])
     aligned = (frames["frame_length"] + (FRAME_ALIGNMENT - 1)) & -FRAME_ALIGNMENT
     is_nak = frames.of_type("NAK")
     nak_rows = np.flatnonzero(is_nak & ~frames.dropped)
@@ -205,6 +213,7 @@ def analyse(table: pa.Table) -> dict[str, Any]:
         "nak_ranges": merged[:RANGES_MAX],
         **sums,
         "nak_to_retransmission_ns": _quantiles(latencies),
+        **measure(frames, is_data, positions, aligned),
         "dropped": int(frames.dropped.sum()),
         "first_ts_ns": int(frames["ts_ns"].min()),
         "last_ts_ns": int(frames["ts_ns"].max()),

@@ -136,7 +136,37 @@ def _stream_table(stream: dict[str, Any]) -> Table:
     after = f", after the NAK: median {latency['p50'] / 1e6:.3f} ms, worst {latency['max'] / 1e6:.3f} ms" if latency else ""
     table.add_row("retransmissions", f"{stream['retransmissions']:,} ({stream['retransmitted_bytes']:,} bytes){after}")
     table.add_row("duplicates", f"{stream['duplicates']:,}, reordered {stream['reordered']:,}")
+    for name, text in _measures(stream):
+        table.add_row(name, text)
     return table
+
+
+def _measures(stream: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Say what was measured, as far as the capture has it."""
+    if stream["setup_to_first_data_ns"] is not None:
+        yield "start", f"first data {_ms(stream['setup_to_first_data_ns'])} after the first SETUP"
+    for receiver in stream["receivers"]:
+        every = f", every {_ms(receiver['interval_ns']['p50'])} (median)" if receiver["interval_ns"] else ""
+        window = f"window {receiver['window_min']:,} to {receiver['window_max']:,}"
+        yield "receiver", f"{receiver['source']}: {receiver['status_messages']:,} status messages{every}, {window}"
+    if window := stream["window"]:
+        used = window["used_percent"]
+        stalled = f", {window['stalls']:,} stalls of {_ms(window['stalled_ns'])} in all, longest {_ms(window['longest_stall_ns'])}"
+        over = f", overrun {window['overruns']:,} times" if window["overruns"] else ""
+        yield "window used", f"median {used['p50']} %, most {used['max']} %{stalled if window['stalls'] else ', no stall'}{over}"
+    if rtt := stream["rtt_ns"]:
+        yield "round trips", f"{rtt['count']:,}: median {_ms(rtt['p50'])}, worst {_ms(rtt['max'])}"
+    if lengths := stream["message_length"]:
+        sizes = f"{lengths['min']:,} to {lengths['max']:,} bytes" if lengths["count"] else "none whole"
+        yield "message lengths", f"{sizes}, {lengths['incomplete']:,} incomplete"
+    if rate := stream["throughput"]:
+        mean = f"{rate['bytes_per_s'] / 1e6:,.3f} MB/s" if rate["bytes_per_s"] is not None else "one instant"
+        bursts = ", ".join(f"{peak['bytes']:,} bytes in {width}" for width, peak in rate["peaks"].items())
+        yield "throughput", f"{mean}; at most {bursts}"
+
+
+def _ms(ns: int) -> str:
+    return f"{ns / 1e6:,.3f} ms"
 
 
 def _end(stream: dict[str, Any]) -> str:

@@ -1,0 +1,192 @@
+"""Measures of one stream in a capture: its start, heartbeats, receivers and their windows, stalls, round trips, messages, bursts.
+
+Pure functions over a stream's frames in capture order (see `streams`).  Where a stream was sent to several destinations, or seen at several
+interfaces, data is measured on the path with most of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from aerowire.codecs.flyweights.transport import DataFlags, DataHeaderDecoder, RttmFlags, SmFlags
+from aerowire.pcap.blocks import Integers, Mask
+
+if TYPE_CHECKING:
+    from aerowire.pcap.streams import Columns
+
+# Widths of the bins that bursts are looked for in.
+BURST_WIDTHS_NS = {"1ms": 1_000_000, "10ms": 10_000_000, "100ms": 100_000_000, "1s": 1_000_000_000}
+NS_PER_S = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """The DATA and PAD frames of one path. Invariant: rows ascend; starts <= ends, equal for heartbeats."""
+
+    frames: Columns
+    rows: Integers
+    starts: Integers
+    ends: Integers
+
+    @classmethod
+    def of(cls, frames: Columns, is_data: Mask, positions: Integers, aligned: Integers) -> Track:
+        """Return the path with most frames; the first of several."""
+        rows = np.flatnonzero(is_data)
+        if rows.size:
+            rows = rows[frames.paths[rows] == np.bincount(frames.paths[rows]).argmax()]
+        return cls(frames, rows, positions[rows], positions[rows] + aligned[rows])
+
+    @property
+    def has_length(self) -> Mask:
+        return self.ends > self.starts
+
+    @property
+    def is_new(self) -> Mask:
+        """Frames that begin where the stream had come to, or behind it."""
+        reached = np.concatenate([self.starts[:1], np.maximum.accumulate(self.ends)[:-1]])
+        return self.has_length & (self.starts >= reached)
+
+
+def measure(frames: Columns, is_data: Mask, positions: Integers, aligned: Integers) -> dict[str, Any]:
+    """Return the measures of a stream: plain values for JSON, times in nanoseconds.
+
+    positions: of each frame, of a status message the one that was consumed; aligned: length of each in the stream.
+    """
+    track = Track.of(frames, is_data, positions, aligned)
+    return {
+        "setup_to_first_data_ns": _setup_to_first_data(frames, track),
+        "heartbeat_interval_ns": quantiles(np.diff(frames["ts_ns"][track.rows[~track.has_length]])),
+        "receivers": _receivers(frames, positions),
+        "window": _window(frames, positions, track),
+        "rtt_ns": _round_trips(frames),
+        "message_length": _messages(track),
+        "throughput": _throughput(track),
+    }
+
+
+def quantiles(values: Integers) -> dict[str, int] | None:
+    """Return count, least, median, 99th percentile and greatest of some values; None of none."""
+    if not values.size:
+        return None
+    ordered = np.sort(values)
+    last = ordered.size - 1
+    places = {"min": 0, "p50": last // 2, "p99": last * 99 // 100, "max": last}
+    return {"count": int(values.size), **{name: int(ordered[place]) for name, place in places.items()}}
+
+
+def _setup_to_first_data(frames: Columns, track: Track) -> int | None:
+    setups = np.flatnonzero(frames.of_type("SETUP"))
+    firsts = track.rows[track.has_length]
+    return int(frames["ts_ns"][firsts[0]] - frames["ts_ns"][setups[0]]) if setups.size and firsts.size and setups[0] < firsts[0] else None
+
+
+def _receivers(frames: Columns, positions: Integers) -> list[dict[str, Any]]:
+    """Of each receiver, and each path that its status messages took: how many, how often, how large a window."""
+    rows = np.flatnonzero(frames.of_type("SM") & (frames["flags"] & SmFlags.SEND_SETUP == 0) & ~frames.dropped)
+    found = []
+    keys = np.stack([frames["receiver_id"][rows], frames.paths[rows]])
+    distinct, which = np.unique(keys, axis=1, return_inverse=True) if rows.size else (keys, rows)
+    for number, (receiver_id, path) in enumerate(distinct.T.tolist()):
+        mine = rows[which.reshape(-1) == number]
+        windows = frames["receiver_window"][mine]
+        source, destination, interface = frames.path_names[path]
+        found.append(
+            {
+                "receiver_id": receiver_id,
+                "source": source,
+                "destination": destination,
+                "interface": interface,
+                "status_messages": int(mine.size),
+                "interval_ns": quantiles(np.diff(frames["ts_ns"][mine])),
+                "window_min": int(windows.min()),
+                "window_max": int(windows.max()),
+                "last_position": int(positions[mine].max()),
+                "end_of_stream": bool((frames["flags"][mine] & SmFlags.EOS != 0).any()),
+            }
+        )
+    return found
+
+
+def _window(frames: Columns, positions: Integers, track: Track) -> dict[str, Any] | None:
+    """How much of the window the sender used, and how long it waited for more, by the most generous of the receivers.
+
+    A stall is the time between two new frames of which the second did not fit into the window that was known when the first was sent.
+    """
+    status = np.flatnonzero(frames.of_type("SM") & (frames["flags"] & SmFlags.SEND_SETUP == 0) & ~frames.dropped)
+    rows = track.rows[track.is_new]
+    if not status.size or not rows.size:
+        return None
+    ends = track.ends[track.is_new]
+    limits = positions[status] + frames["receiver_window"][status]
+    raised = np.concatenate([[True], limits[1:] > np.maximum.accumulate(limits)[:-1]])
+    leading = np.maximum.accumulate(np.where(raised, np.arange(limits.size), 0))
+    known = np.searchsorted(status, rows) - 1  # the last status message before each frame
+    told = known >= 0
+    if not told.any():
+        return None
+    by = leading[known[told]]
+    windows = np.maximum(frames["receiver_window"][status[by]], 1)
+    used = (ends[told] - positions[status[by]]) * 100 // windows
+    waited = np.flatnonzero(told[:-1] & (ends[1:] > limits[leading[np.maximum(known[:-1], 0)]]))
+    stalls = (frames["ts_ns"][rows[1:]] - frames["ts_ns"][rows[:-1]])[waited]
+    return {
+        "used_percent": quantiles(used),
+        "overruns": int((ends[told] > limits[by]).sum()),
+        "stalls": int(stalls.size),
+        "stalled_ns": int(stalls.sum()),
+        "longest_stall_ns": int(stalls.max()) if stalls.size else 0,
+    }
+
+
+def _round_trips(frames: Columns) -> dict[str, int] | None:
+    """Times from questions of the round-trip measurement to their answers, which repeat receiver and time stamp."""
+    rows = np.flatnonzero(frames.of_type("RTTM") & ~frames.dropped)
+    asked: dict[tuple[int, int], int] = {}
+    found = []
+    columns = (frames[name][rows].tolist() for name in ("receiver_id", "echo_timestamp_ns", "flags", "ts_ns"))
+    for receiver_id, echo, flags, at in zip(*columns, strict=True):
+        if flags & RttmFlags.REPLY:
+            asked.setdefault((receiver_id, echo), at)
+        elif (receiver_id, echo) in asked:
+            found.append(at - asked.pop((receiver_id, echo)))
+    return quantiles(np.array(found, dtype=np.int64))
+
+
+def _messages(track: Track) -> dict[str, Any] | None:
+    """Lengths of messages, put together from their fragments, each position once; those of which a fragment is missing are counted."""
+    frames, rows = track.frames, track.rows
+    chosen = np.flatnonzero(track.has_length & frames.of_type("DATA")[rows])
+    _, first = np.unique(track.starts[chosen], return_index=True)
+    chosen = chosen[first]
+    if not chosen.size:
+        return None
+    flags = frames["flags"][rows[chosen]]
+    lengths = frames["frame_length"][rows[chosen]] - DataHeaderDecoder.ENCODED_LENGTH
+    begins, ends = flags & DataFlags.BEGIN != 0, flags & DataFlags.END != 0
+    follows = np.concatenate([[False], track.starts[chosen][1:] == track.ends[chosen][:-1]])
+    opens = begins | ~follows | np.concatenate([[True], ends[:-1]])  # no fragment goes on over what is missing
+    firsts = np.flatnonzero(opens)
+    whole = begins[firsts] & ends[np.append(firsts[1:], chosen.size) - 1]
+    return {**(quantiles(np.add.reduceat(lengths, firsts)[whole]) or {"count": 0}), "incomplete": int((~whole).sum())}
+
+
+def _throughput(track: Track) -> dict[str, Any] | None:
+    """Bytes of frames a second, and the fullest bin of some widths: how many bytes, and when it began."""
+    frames, rows = track.frames, track.rows[track.has_length]
+    if not rows.size:
+        return None
+    order = np.argsort(frames["ts_ns"][rows], kind="stable")
+    times, lengths = frames["ts_ns"][rows][order], frames["frame_length"][rows][order]
+    elapsed = int(times[-1] - times[0])
+    peaks = {}
+    for name, width in BURST_WIDTHS_NS.items():
+        bins = times // width
+        firsts = np.flatnonzero(np.concatenate([[True], bins[1:] != bins[:-1]]))
+        sums = np.add.reduceat(lengths, firsts)
+        fullest = int(sums.argmax())
+        peaks[name] = {"bytes": int(sums[fullest]), "from_ts_ns": int(bins[firsts[fullest]]) * width}
+    total = int(lengths.sum())
+    return {"bytes": total, "bytes_per_s": total * NS_PER_S // elapsed if elapsed else None, "peaks": peaks}
