@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from aerowire.pcap import Capture, fragments, read_frames
-from aerowire.pcap.splits import split_by_resync, split_exactly
+from tests.support.capture_parts import by_index, by_themselves
 
 LINK_MTU = 1500
 WITHOUT = ["record_position", "packet_index", "ts_ns"]
@@ -118,12 +118,14 @@ def test_a_fragment_that_was_captured_in_part_ends_what_is_known_of_its_datagram
     assert capture.statistics.truncated_datagrams == 1
 
 
-@pytest.mark.parametrize("split", [split_exactly, split_by_resync])
+@pytest.mark.parametrize("split", [by_index, by_themselves])
 def test_fragments_on_both_sides_of_a_cut_are_put_together(
     build: SimpleNamespace, tmp_path: Path, split: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("aerowire.pcap.fragments.SPAN", 64 << 10)
     monkeypatch.setattr("aerowire.pcap.passes.SPAN", 64 << 10)
+    monkeypatch.setattr("aerowire.pcap.index.SPAN", 64 << 10)
+    monkeypatch.setattr("aerowire.pcap.index.CUT_SPACING_MIN", 10_000)
     rng = random.Random(3)
     groups = cut(large_stream(build, 400))
     waiting, order = list(groups), []
@@ -142,7 +144,7 @@ def test_fragments_on_both_sides_of_a_cut_are_put_together(
         batches += list(capture.batches(extent=extent, facts=facts))
         reassembled += capture.statistics.reassembled_datagrams
     table = pa.Table.from_batches(batches, whole.schema.remove_metadata())
-    unknown = ["packet_index"] if split is split_by_resync else []
+    unknown = ["packet_index"] if split is by_themselves else []
     assert table.drop_columns(unknown).equals(whole.replace_schema_metadata(None).drop_columns(unknown))
     assert reassembled > 200
 

@@ -13,14 +13,14 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
 
 from aerowire.pcap import Capture
-from aerowire.pcap.classic import find_boundary
+from aerowire.pcap.classic import FILE_HEADER_LENGTH, ClassicHeader, find_boundary
 from aerowire.pcap.java import packaged_java_home, system_java_home
 from aerowire.pcap.places import Extent, Place
-from aerowire.pcap.splits import read_header, split_by_resync, split_exactly
 from tests.soak.bars import Part, Size
 from tests.support.capture_corpus import build
 from tests.support.capture_damage import packets_of
 from tests.support.capture_nested import nested
+from tests.support.capture_parts import by_index, by_themselves
 
 SEED = 11
 CUTS = {Size.FULL: 100, Size.SMALL: 30}  # of each file
@@ -43,10 +43,11 @@ def cut_anywhere(size: Size, number: int, scratch: Path) -> str:
     """Find the records at random cuts; read the parts between them."""
     rng = random.Random(f"{SEED}:{number}")
     path, ports, offsets = made(rng, scratch, FILE_LENGTH)
-    length, header = offsets[-1], read_header(path)
+    length = offsets[-1]
     cuts = sorted(rng.sample(range(24, length), CUTS[size]))
     found, wrong = [], []
     with path.open("rb") as file:
+        header = ClassicHeader.parse(file.read(FILE_HEADER_LENGTH), str(path))
         for cut in cuts:
             place = find_boundary(file, cut, header, length)
             found.append(place)
@@ -58,7 +59,7 @@ def cut_anywhere(size: Size, number: int, scratch: Path) -> str:
     assert whole.num_rows
     bounds = sorted({24, *found, length})
     resynced = [Extent(Place(start, None), end) for start, end in itertools.pairwise(bounds)]
-    for extents in (resynced, split_exactly(path, length // 37), split_by_resync(path, length // 37)):
+    for extents in (resynced, by_index(path, length // 4), by_themselves(path, length // 37)):
         parts = pa.Table.from_batches([batch for extent in extents for batch in capture.batches(extent=extent)], whole.schema)
         unknown = ["packet_index"] if extents[-1].start.packet_index is None else []
         assert parts.drop_columns(unknown).equals(whole.drop_columns(unknown)), f"seed {SEED}, file {number}: {len(extents)} parts"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from aerowire.pcap import classic, index
 from aerowire.pcap.capture import Capture
@@ -56,18 +57,20 @@ def resolve(part: Part, capture: Capture) -> tuple[Extent | None, Facts | None] 
         return _by_index(part)
     with Path(part.path).open("rb") as file:
         header = classic.ClassicHeader.parse(file.read(classic.FILE_HEADER_LENGTH), part.path)
-        first = classic.find_boundaries(file, part.start, header, part.length)
-        lasts = []
-        for goal in range(part.end, part.length, part.step):
-            lasts = classic.find_boundaries(file, goal, header, part.length)
-            if lasts:
-                break
-    if len(first) > 1 or len(lasts) > 1:
-        return _by_index(part)
-    end = lasts[0] if lasts else part.length
-    if not first or first[0] >= end:
-        return None
-    return Extent(Place(first[0], None), end), None
+        start = _boundary(file, part.start, header, part)
+        # Where the chain of records is broken around a cut, the part before it goes on to the next one.
+        ends = (_boundary(file, goal, header, part) for goal in range(part.end, part.length, part.step))
+        end = next((end for end in ends if end is not None), part.length)
+    return None if start is None or start >= end else (Extent(Place(start, None), end), None)
+
+
+def _boundary(file: BinaryIO, goal: int, header: classic.ClassicHeader, part: Part) -> int | None:
+    """Return the first record from `goal` on, whoever asks; None where the chain of records is broken."""
+    found = classic.find_boundaries(file, goal, header, part.length)
+    if len(found) < 2:
+        return found[0] if found else None
+    known = index.find_or_build(part.path).place_before(goal)
+    return classic.find_boundary(file, goal, header, part.length, known.position if known else classic.FILE_HEADER_LENGTH)
 
 
 def needs_whole_file(capture: Capture) -> bool:
