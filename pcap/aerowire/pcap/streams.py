@@ -160,24 +160,43 @@ class PathReport:
     latencies_ns: list[int] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A stream's frames laid out: where in the stream each begins or points at, and how much of it each takes up."""
+
+    frames: Columns
+    is_data: Mask
+    positions: Integers
+    aligned: Integers
+    naks: Naks
+    setup: tuple[int | None, int | None, int | None]  # initial term id, term length, MTU
+
+
+def lay_out(frames: Columns) -> Stream:
+    """Return a stream's frames with their positions: by its SETUP frames, else as if the first term seen were the first."""
+    is_data = frames.of_type("DATA", "PAD")
+    setup = _setup(frames)
+    base = setup[0] if setup[0] is not None else _first(frames["term_id"][is_data])
+    unit = setup[1] or _term_length(frames, is_data)
+    is_status = frames.of_type("SM")
+    term_ids = np.where(is_status, frames["consumption_term_id"], frames["term_id"])
+    positions = _wrapped(term_ids - base) * unit + np.where(is_status, frames["consumption_term_offset"], frames["term_offset"])
+    aligned = (frames["frame_length"] + (FRAME_ALIGNMENT - 1)) & -FRAME_ALIGNMENT
+    nak_rows = np.flatnonzero(frames.of_type("NAK") & ~frames.dropped)
+    naks = Naks(nak_rows, positions[nak_rows], positions[nak_rows] + frames["length"][nak_rows])
+    return Stream(frames, is_data, positions, aligned, naks, setup)
+
+
 def analyse(table: pa.Table) -> dict[str, Any]:
     """Return the report on one stream: plain values for JSON.
 
     table: all frames that name the stream, with COLUMNS, in any order.
     """
-    frames = columns_of(table)
-    is_data = frames.of_type("DATA", "PAD")
+    stream = lay_out(columns_of(table))
+    frames, is_data, positions, aligned, naks = stream.frames, stream.is_data, stream.positions, stream.aligned, stream.naks
+    initial_term_id, term_length, mtu = stream.setup
     is_heartbeat = frames.of_type("DATA") & (frames["frame_length"] == 0)
-    initial_term_id, term_length, mtu = _setup(frames)
-    base = initial_term_id if initial_term_id is not None else _first(frames["term_id"][is_data])
-    unit = term_length or _term_length(frames, is_data)
-    is_status = frames.of_type("SM")
-    term_ids = np.where(is_status, frames["consumption_term_id"], frames["term_id"])
-    positions = _wrapped(term_ids - base) * unit + np.where(is_status, frames["consumption_term_offset"], frames["term_offset"])
-    aligned = (frames["frame_length"] + (FRAME_ALIGNMENT - 1)) & -FRAME_ALIGNMENT
     is_nak = frames.of_type("NAK")
-    nak_rows = np.flatnonzero(is_nak & ~frames.dropped)
-    naks = Naks(nak_rows, positions[nak_rows], positions[nak_rows] + frames["length"][nak_rows])
     paths = []
     for number, path_name in enumerate(frames.path_names):
         rows = np.flatnonzero(is_data & (frames.paths == number))

@@ -16,6 +16,7 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]
 
 from aerowire.pcap import streams
 from aerowire.pcap.capture import Capture
+from aerowire.pcap.losses import Loss, losses
 from aerowire.pcap.statistics import ADDED, Statistics
 from aerowire.pcap.table import SCHEMA
 
@@ -38,6 +39,17 @@ def summarise(path: str | os.PathLike[str], ports: Iterable[int] | None = None) 
     capture = Capture(path, ports=ports, columns=streams.COLUMNS)
     table = capture.read()
     return _report_on(os.fspath(path), capture.statistics, table)
+
+
+def losses_of(path: str | os.PathLike[str], ports: Iterable[int] | None = None) -> tuple[list[Loss], Statistics]:
+    """Return each loss in a capture, in the order in which they showed, and what was left out.
+
+    Raises CaptureError for what is no capture.
+    """
+    capture = Capture(path, ports=ports, columns=streams.COLUMNS)
+    table = capture.read()
+    found = [loss for part in _stream_tables(table) for loss in losses(streams.lay_out(streams.columns_of(part)))]
+    return sorted(found, key=lambda loss: loss.packet_index), capture.statistics
 
 
 def _report_on(path: str, statistics: Statistics, table: pa.Table) -> dict[str, Any]:
