@@ -48,12 +48,12 @@ def losses_of(path: str | os.PathLike[str], ports: Iterable[int] | None = None) 
     """
     capture = Capture(path, ports=ports, columns=streams.COLUMNS)
     table = capture.read()
-    found = [loss for part in _stream_tables(table) for loss in losses(streams.lay_out(streams.columns_of(part)))]
+    found = [loss for part in stream_tables(table) for loss in losses(streams.lay_out(streams.columns_of(part)))]
     return sorted(found, key=lambda loss: loss.packet_index), capture.statistics
 
 
 def _report_on(path: str, statistics: Statistics, table: pa.Table) -> dict[str, Any]:
-    return report(path, statistics, _counts(table), [streams.analyse(part) for part in _stream_tables(table)])
+    return report(path, statistics, _counts(table), [streams.analyse(part) for part in stream_tables(table)])
 
 
 def _counts(table: pa.Table) -> Counter[tuple[str, bool]]:
@@ -62,7 +62,7 @@ def _counts(table: pa.Table) -> Counter[tuple[str, bool]]:
     return Counter({(row["type"], row["dropped"]): row["count_all"] for row in rows})
 
 
-def _stream_tables(table: pa.Table) -> Iterator[pa.Table]:
+def stream_tables(table: pa.Table) -> Iterator[pa.Table]:
     """Yield the frames of each stream that DATA, PAD or SETUP frames name, in order of appearance."""
     for key in _of_senders(table).group_by(STREAM_KEY, use_threads=False).aggregate([]).to_pylist():
         chosen = pc.and_(pc.equal(table["session_id"], key["session_id"]), pc.equal(table["stream_id"], key["stream_id"]))
@@ -100,7 +100,7 @@ def _look_at_streams(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBat
     if not parts:
         return
     table = pa.Table.from_batches(parts).sort_by([("packet_index", "ascending"), ("frame_index", "ascending")])
-    reports = [(_appearance(part), streams.analyse(part)) for part in _stream_tables(table)]
+    reports = [(_appearance(part), streams.analyse(part)) for part in stream_tables(table)]
     yield pa.RecordBatch.from_pydict({"found": [pickle.dumps((_counts(table), reports))]})
 
 

@@ -1,0 +1,53 @@
+"""`aerowire pcap report`: a page about captures, to look at."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from aerowire.pcap.commands.shared import DONE, EXIT_CODES, FINDING, add_json, add_selection, complain, working
+
+EXAMPLES = """\
+  aerowire pcap report traffic.pcapng
+  aerowire pcap report captures/*.pcap --output night.html
+"""
+
+
+def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the subcommand."""
+    parser = subparsers.add_parser(
+        "report",
+        help="a page with drawings of each stream",
+        description="Write one HTML page, which needs nothing but itself: of each stream its numbers, and drawings of its position over\n"
+        "time with what was missing and asked for, its throughput, how much of the window it used, and how long losses lasted.",
+        epilog="Examples:\n" + EXAMPLES + EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("inputs", metavar="FILE", nargs="+", help="captures: files, patterns, folders")
+    parser.add_argument("--output", metavar="PAGE", default="report.html", help="file to write (default: %(default)s)")
+    add_selection(parser)
+    add_json(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the page and say where it is."""
+    from aerowire.pcap.errors import CaptureError
+    from aerowire.pcap.report import report
+    from aerowire.pcap.scanning import expand
+
+    try:
+        paths = list(expand(arguments.inputs))
+        with working(f"reading {len(paths)} captures" if len(paths) > 1 else f"reading {paths[0]}"):
+            page, statistics = report(paths, arguments.ports)
+        Path(arguments.output).write_text(page, encoding="utf-8")
+    except CaptureError as error:
+        return complain(error)
+    except OSError as error:
+        return complain(CaptureError(f"{arguments.output}: cannot be written: {error.strerror or error}"))
+    if arguments.json:
+        print(json.dumps({"page": arguments.output, **statistics.to_dict()}))
+    else:
+        print(f"{arguments.output}: {statistics.frames:,} frames of {len(paths):,} captures; open it in a browser")
+    return FINDING if statistics.is_damaged else DONE
