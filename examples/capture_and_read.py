@@ -51,9 +51,9 @@ def main(count: int) -> None:
         path = Path(scratch) / "traffic.pcapng"
         record(path, count)
         frames = read_frames(str(path))
-    for row in frames.group_by(["type", "interface"]).aggregate([([], "count_all")]).sort_by("type").to_pylist():
+    for row in frames.group_by(["type", "interface"], use_threads=False).aggregate([([], "count_all")]).sort_by("type").to_pylist():
         print(f"{row['type']:>6} {row['interface']:>16} {row['count_all']:>8}")
-    asked = frames.filter((pc.field("type") == "NAK") & (pc.field("interface") == "sent"))
+    asked = frames.filter(pc.and_(pc.equal(frames["type"], "NAK"), pc.equal(frames["interface"], "sent")))
     print(f"{len(asked)} NAKs, {pc.sum(frames['dropped']).as_py()} frames lost on purpose")
 
 

@@ -58,7 +58,7 @@ def _report_on(path: str, statistics: Statistics, table: pa.Table) -> dict[str, 
 
 def _counts(table: pa.Table) -> Counter[tuple[str, bool]]:
     """Return the number of frames of each (type, dropped)."""
-    rows = table.group_by(["type", "dropped"]).aggregate([([], "count_all")]).to_pylist()
+    rows = table.group_by(["type", "dropped"], use_threads=False).aggregate([([], "count_all")]).to_pylist()
     return Counter({(row["type"], row["dropped"]): row["count_all"] for row in rows})
 
 
