@@ -76,3 +76,12 @@ def maps_of(pid: int) -> str:
         return Path(f"/proc/{pid}/maps").read_text()
     except OSError:
         return ""
+
+
+def peak_resident_of(pid: int) -> int:
+    """Return the largest resident set that a process had so far, in bytes; 0 when it has ended."""
+    try:
+        found = re.search(r"^VmHWM:\s*(\d+) kB$", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
+    except OSError:
+        return 0
+    return int(found[1]) << 10 if found else 0
