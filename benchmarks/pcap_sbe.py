@@ -2,8 +2,8 @@
 
 Columns of messages of examples/schemas/market.xml: trades alone (a block of fixed length), books alone (a group and text), both mixed, and
 trades of which one in a hundred is cut.  Each is decoded by `aerowire.pcap.sbe.decode`, encoded by `encode`, and decoded row by row by the
-generated data classes; with `--spark` also by `sbe_decode` in a local[2] session, to a sink that keeps nothing.  Warm, best of three; what
-counts are the ratios to the data classes of the same run.
+generated data classes; with `--spark` also by `sbe_decode` and `sbe_columns` in a local[2] session, with all members and with some, to a
+sink that keeps nothing.  Warm, best of three; what counts are the ratios to the data classes of the same run.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -32,6 +33,13 @@ SEED = 1
 SCHEMA = Path(__file__).parents[1] / "examples" / "schemas" / "market.xml"
 RUNS = 3
 TEMPLATE_ROWS = 1000
+CORES = 2
+# What a query that needs some members asks for, by message.
+SOME: dict[str | None, list[str]] = {
+    "Trade": ["price.mantissa", "quantity"],
+    "Book": ["levels.quantity"],
+    None: ["Trade.price.mantissa", "Trade.quantity", "Book.levels.quantity"],
+}
 # Rows that the data classes decode: they take so long that fewer tell their speed.
 TWIN_ROWS = 50_000
 
@@ -98,28 +106,43 @@ def by_data_classes(market: Any, messages: list[bytes]) -> list[Any]:
     return found
 
 
-def by_spark(session: Any, column: pa.Array, message: str | None, folder: Path, name: str) -> Callable[[], object]:
-    """A query over a Parquet file of the messages, to a sink that keeps nothing."""
+def by_spark(session: Any, column: pa.Array, message: str | None, folder: Path) -> dict[str, Callable[[], object]]:
+    """Queries over Parquet files of the messages, one for each core, to a sink that keeps nothing."""
     from pyarrow import parquet
 
-    from aerowire.pcap.sbe import sbe_decode
+    from aerowire.pcap.sbe import sbe_columns, sbe_decode
 
-    path = folder / f"{name.replace(' ', '_')}.parquet"
-    parquet.write_table(pa.table({"payload": column}), path, row_group_size=max(1, len(column) // 8))
-    frame = session.read.parquet(str(path)).select(sbe_decode("payload", SCHEMA, message).alias("m"))
-    return lambda: frame.write.format("noop").mode("overwrite").save()
+    folder.mkdir()
+    for number in range(CORES):
+        share = -(-len(column) // CORES)
+        parquet.write_table(pa.table({"payload": column.slice(number * share, share)}), folder / f"{number}.parquet")
+    frame = session.read.parquet(str(folder))
+    some = SOME[message]
+
+    def to_nothing(made: Any) -> Callable[[], object]:
+        return lambda: made.write.format("noop").mode("overwrite").save()
+
+    return {
+        "read alone": to_nothing(frame),
+        "sbe_decode": to_nothing(frame.select(sbe_decode("payload", SCHEMA, message).alias("m"))),
+        "sbe_decode, some": to_nothing(frame.select(sbe_decode("payload", SCHEMA, message, members=some).alias("m"))),
+        "sbe_columns": to_nothing(sbe_columns(frame, "payload", SCHEMA, message)),
+        "sbe_columns, some": to_nothing(sbe_columns(frame, "payload", SCHEMA, message, members=some)),
+    }
 
 
 def measure(market: Any, rows: int, session: Any, folder: Path) -> dict[str, dict[str, float]]:
     found: dict[str, dict[str, float]] = {}
     for name, (message, column) in columns(market, rows).items():
         messages = column.slice(0, TWIN_ROWS).to_pylist()
-        rates = {"data classes": rate(len(messages), lambda messages=messages: by_data_classes(market, messages))}  # type: ignore[misc]
-        rates["decode"] = rate(len(column), lambda column=column, message=message: decode(column, SCHEMA, message=message))  # type: ignore[misc]
+        rates = {"data classes": rate(len(messages), partial(by_data_classes, market, messages))}
+        rates["decode"] = rate(len(column), partial(decode, column, SCHEMA, message=message))
         structs = decode(column, SCHEMA, message=message)
-        rates["encode"] = rate(len(column), lambda structs=structs, message=message: encode(structs, SCHEMA, message=message))  # type: ignore[misc]
+        rates["encode"] = rate(len(column), partial(encode, structs, SCHEMA, message=message))
+        rates["decode, some"] = rate(len(column), partial(decode, column, SCHEMA, message=message, members=SOME[message]))
         if session is not None:
-            rates["sbe_decode, local[2]"] = rate(len(column), by_spark(session, column, message, folder, name))
+            for how, run in by_spark(session, column, message, folder / name.replace(" ", "_")).items():
+                rates[f"{how}, local[{CORES}]"] = rate(len(column), run)
         found[name] = rates
     return found
 
@@ -136,7 +159,7 @@ def main() -> None:
         if arguments.spark:
             from aerowire.pcap.spark import session as open_session
 
-            session = open_session("aerowire benchmark", master="local[2]")
+            session = open_session("aerowire benchmark", master=f"local[{CORES}]")
         found = measure(market, arguments.rows, session, Path(folder))
         if session is not None:
             session.stop()
@@ -146,7 +169,7 @@ def main() -> None:
     for name, rates in found.items():
         print(f"{name} ({arguments.rows:,} rows)")
         for how, each in rates.items():
-            print(f"    {how:22} {each / 1e6:8.3f} M rows/s {each / rates['data classes']:8.1f} x")
+            print(f"    {how:28} {each / 1e6:8.3f} M rows/s {each / rates['data classes']:8.1f} x")
 
 
 if __name__ == "__main__":

@@ -97,6 +97,31 @@ def test_failfast_fails_the_query_and_names_the_reason(spark: Any) -> None:
         wrong.select(sbe_encode("book", MARKET, "Book")).collect()
 
 
+def test_members_as_columns_are_those_of_whole_messages(spark: Any) -> None:
+    from aerowire.pcap.sbe import sbe_columns, sbe_decode
+
+    frame = frame_of(spark, [TRADE, TRADE[:20], None] * 70)
+    members = ["price.mantissa", "quantity", "time"]
+    found = sbe_columns(frame, "payload", MARKET, "Trade", keep=["number", "payload"], members=members)
+    assert found.columns == ["number", "payload", "time", "price", "quantity", "_corrupt_record"]
+    inside = frame.select("number", "payload", sbe_decode("payload", MARKET, "Trade", members=members).alias("m"))
+    assert found.schema == inside.select("number", "payload", "m.*").schema
+    assert found.toArrow().sort_by("number") == inside.select("number", "payload", "m.*").toArrow().sort_by("number")
+    assert found.selectExpr("sum(quantity)", "count(_corrupt_record)", "max(price.mantissa)").collect() == [(700, 70, 1234500)]
+    mixed = sbe_columns(frame, "payload", MARKET, members=["Trade.time"], mode="PERMISSIVE", corrupt_record="why")
+    assert mixed.columns == ["template_id", "Trade", "why"]
+    assert mixed.where("why IS NULL").selectExpr("count(template_id)", "max(Trade.time)").collect() == [(70, 1_700_000_000_000_000_000)]
+
+
+def test_columns_of_one_name_are_refused(spark: Any) -> None:
+    from aerowire.pcap.sbe import sbe_columns
+
+    frame = frame_of(spark, [TRADE]).withColumnRenamed("number", "quantity")
+    with pytest.raises(SbeSchemaError, match="keep: 'quantity' is also a member of Trade: rename it, or choose members without it"):
+        sbe_columns(frame, "payload", MARKET, "Trade", keep=["quantity"])
+    assert sbe_columns(frame, "payload", MARKET, "Trade", keep=["quantity"], members=["time"]).count() == 1
+
+
 def test_wrong_schemas_are_refused_before_any_job_starts(spark: Any, tmp_path: Path) -> None:
     from aerowire.pcap.sbe import sbe_decode, sbe_encode
 

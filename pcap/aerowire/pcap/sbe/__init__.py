@@ -3,8 +3,8 @@
     from aerowire.pcap.sbe import decode, encode
     structs = decode(table["payload"].combine_chunks(), "market.xml", message="Trade")
 
-`decode` and `encode` are Arrow's, `sbe_decode` and `sbe_encode` Spark's.  A schema is the path of an XML file, "archive" or "cluster", a
-MessageSchema, or what `load_schema` returns.  Names are loaded when they are first used.
+`decode` and `encode` are Arrow's; `sbe_decode`, `sbe_columns` and `sbe_encode` Spark's.  A schema is the path of an XML file, "archive" or
+"cluster", a MessageSchema, or what `load_schema` returns.  Names are loaded when they are first used.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from aerowire.pcap.sbe.encoding import encode
     from aerowire.pcap.sbe.errors import SbeColumnError, SbeSchemaError
     from aerowire.pcap.sbe.schemas import Schema, load_schema
-    from aerowire.pcap.sbe.spark import sbe_decode, sbe_encode
+    from aerowire.pcap.sbe.spark import sbe_columns, sbe_decode, sbe_encode
 
-__all__ = ["SbeColumnError", "SbeSchemaError", "Schema", "decode", "encode", "load_schema", "sbe_decode", "sbe_encode"]
+__all__ = ["SbeColumnError", "SbeSchemaError", "Schema", "decode", "encode", "load_schema", "sbe_columns", "sbe_decode", "sbe_encode"]
 
 HOMES = {
     "SbeColumnError": "errors",
@@ -28,6 +28,7 @@ HOMES = {
     "decode": "decoding",
     "encode": "encoding",
     "load_schema": "schemas",
+    "sbe_columns": "spark",
     "sbe_decode": "spark",
     "sbe_encode": "spark",
 }

@@ -5,6 +5,7 @@ Rows that are no messages are looked for only where decoding has failed.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from aerowire.pcap.sbe.damage import Ints, Reasons, damaged_messages, damaged_texts, reason_of
 from aerowire.pcap.sbe.errors import SbeColumnError, SbeSchemaError
+from aerowire.pcap.sbe.members import as_paths, tables_of
 from aerowire.pcap.sbe.schemas import Schema, SchemaLike, load_schema
 
 TEMPLATE_ID: Final = "template_id"
@@ -29,6 +31,7 @@ def decode(
     mode: str = "PERMISSIVE",
     corrupt_record: str = CORRUPT_RECORD,
     for_spark: bool = False,
+    members: Iterable[str] | None = None,
 ) -> Any:
     """Decode messages, each with its header, one a row, to structs.
 
@@ -41,9 +44,13 @@ def decode(
     null, and there is no such member).  In the mode FAILFAST it raises SbeColumnError, and there is no such member.  `for_spark` widens
     unsigned numbers, of which Spark has none.
 
-    Raises SbeSchemaError for a schema that cannot be read or does not have the message.
+    With `members` structs have these alone, in the schema's order: paths such as `price`, `price.mantissa`, `levels.quantity`, and
+    without a `message` `Trade.price`.  What is not asked for is not built, and its text not checked; of messages that are not asked for,
+    nothing is.
+
+    Raises SbeSchemaError for a schema that cannot be read or does not have the message or a member.
     """
-    plan = Plan.of(load_schema(schema), message, mode, corrupt_record, for_spark=for_spark)
+    plan = Plan.of(load_schema(schema), message, mode, corrupt_record, for_spark=for_spark, members=members)
     if not isinstance(array, pa.ChunkedArray):
         return plan.decode(array)
     chunks, first = [], 0
@@ -65,14 +72,24 @@ class Plan:
     fail_fast: bool
     corrupt_record: str
     for_spark: bool = False
+    members: tuple[str, ...] | None = None
 
     @classmethod
-    def of(cls, schema: Schema, message: str | None, mode: str, corrupt_record: str, *, for_spark: bool) -> Plan:
+    def of(
+        cls,
+        schema: Schema,
+        message: str | None,
+        mode: str,
+        corrupt_record: str,
+        *,
+        for_spark: bool,
+        members: Iterable[str] | None = None,
+    ) -> Plan:
         """Check arguments.  Raises SbeSchemaError."""
         if mode.upper() not in MODES:
             raise SbeSchemaError(f"mode: expected one of {', '.join(MODES)}, found {mode!r}")
         fail_fast = mode.upper() == "FAILFAST"
-        plan = cls(schema, message, fail_fast, "" if fail_fast else corrupt_record, for_spark)
+        plan = cls(schema, message, fail_fast, "" if fail_fast else corrupt_record, for_spark, as_paths(members))
         names = [one.name for one in plan.type]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice and message is None and TEMPLATE_ID in twice:
@@ -85,11 +102,15 @@ class Plan:
     def type(self) -> Any:
         """The type of the structs."""
         if self.message is None:
-            tables = self.schema.module.MESSAGES
-            fields = [pa.field(TEMPLATE_ID, pa.int64()), *(pa.field(name, self._type_of(table)) for name, table in tables.items())]
+            fields = [pa.field(TEMPLATE_ID, pa.int64()), *(pa.field(name, self._type_of(table)) for name, table in self.tables.items())]
         else:
-            fields = list(self._type_of(self.schema.table(self.message)))
+            fields = list(self._type_of(self.tables[self.message]))
         return pa.struct([*fields, *([pa.field(self.corrupt_record, pa.string())] if self.corrupt_record else [])])
+
+    @property
+    def tables(self) -> dict[str, Any]:
+        """The tables of the messages that are asked for, with the members that are."""
+        return tables_of(self.schema, self.message, self.members)
 
     def _type_of(self, table: Any) -> Any:
         return pa.struct(list(table.spark_schema if self.for_spark else table.schema))
@@ -111,7 +132,7 @@ class Plan:
         return struct_of(arrays, self.type, mask)
 
     def _one_kind(self, rows: Rows) -> tuple[list[Any], Reasons]:
-        table = self.schema.table(str(self.message))
+        table = self.tables[str(self.message)]
         found = self._of_kind(table, rows, np.flatnonzero(rows.is_valid))
         return _placed(found, len(rows.is_valid)).flatten(), found.reasons
 
@@ -133,7 +154,7 @@ class Plan:
         templates, has_template = np.zeros(count, np.int64), np.zeros(count, np.bool_)
         templates[whole], has_template[whole] = layout.header.template_id.read(rows.data, rows.starts[whole]), True
         arrays = [pa.array(templates, mask=~has_template)]
-        for table in module.MESSAGES.values():
+        for table in self.tables.values():
             mine = whole[templates[whole] == table.layout.template_id]
             if len(mine):
                 found = self._of_kind(table, rows, mine)

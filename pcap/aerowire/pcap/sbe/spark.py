@@ -1,4 +1,4 @@
-"""`sbe_decode` and `sbe_encode`: what `decode` and `encode` do, as expressions over columns of Spark.
+"""`sbe_decode` and `sbe_encode`: what `decode` and `encode` do, as expressions over columns of Spark; `sbe_columns`, over a DataFrame.
 
 Executors get the text of generated tables inside the expression, never the path of a schema; they need aerowire, NumPy and pyarrow.
 """
@@ -19,13 +19,19 @@ from aerowire.pcap.sbe.errors import SbeSchemaError
 from aerowire.pcap.sbe.schemas import SchemaLike, load_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
-    from pyspark.sql import Column
+    from pyspark.sql import Column, DataFrame
 
 
 def sbe_decode(
-    column: Column | str, schema: SchemaLike, message: str | None = None, *, mode: str = "PERMISSIVE", corrupt_record: str = CORRUPT_RECORD
+    column: Column | str,
+    schema: SchemaLike,
+    message: str | None = None,
+    *,
+    mode: str = "PERMISSIVE",
+    corrupt_record: str = CORRUPT_RECORD,
+    members: Iterable[str] | None = None,
 ) -> Column:
     """Return a column of structs for a binary column of messages, each with its header.
 
@@ -33,12 +39,45 @@ def sbe_decode(
     columns with several kinds of messages.  In the mode FAILFAST a damaged row fails the query, with its number within the batch that Spark
     handed over.  Raises SbeSchemaError at once, on the driver.
     """
-    plan = Plan.of(load_schema(schema), message, mode, corrupt_record, for_spark=True)
+    plan = Plan.of(load_schema(schema), message, mode, corrupt_record, for_spark=True, members=members)
 
     def decoded(array: pa.Array) -> pa.Array:
         return plan.decode(array)
 
     return _arrow_udf(decoded, spark_type(plan), f"sbe_decode_{message or 'any'}")(_column(column))
+
+
+def sbe_columns(
+    frame: DataFrame,
+    column: str,
+    schema: SchemaLike,
+    message: str | None = None,
+    *,
+    keep: Iterable[str] = (),
+    mode: str = "PERMISSIVE",
+    corrupt_record: str = CORRUPT_RECORD,
+    members: Iterable[str] | None = None,
+) -> DataFrame:
+    """Return a DataFrame of what is in a binary column of messages: the members themselves as columns, behind those to `keep`.
+
+    The arguments are those of `sbe_decode`, the rows the same: one a message, its members null where it is null or damaged.  Whole batches
+    go to Python and come back, where a function of columns has Spark put its result beside each row; that costs more than decoding.
+    """
+    plan = Plan.of(load_schema(schema), message, mode, corrupt_record, for_spark=True, members=members)
+    kept = list(keep)
+    made = spark_type(plan)
+    twice = sorted(set(kept) & set(made.fieldNames()))
+    if twice:
+        raise SbeSchemaError(f"keep: {twice[0]!r} is also a member of {message or 'the result'}: rename it, or choose members without it")
+    chosen = frame.select(*kept, frame[column].alias("message") if column in kept else column)
+
+    def decoded(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            *others, messages = batch.columns
+            structs = plan.decode(messages)
+            yield pa.RecordBatch.from_arrays([*others, *structs.flatten()], names=[*kept, *made.fieldNames()])
+
+    return chosen.mapInArrow(decoded, StructType([*chosen.schema.fields[: len(kept)], *made.fields]))
 
 
 def sbe_encode(column: Column | str, schema: SchemaLike, message: str | None = None, *, version: int | None = None) -> Column:
