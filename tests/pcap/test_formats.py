@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 from aerowire.pcap import Capture, CaptureError, Statistics, chain, chain_fallback, classic, gather, gather_fallback, read_frames
+from aerowire.pcap.passes import Choice, open_blocks
 from tests.support.capture_parts import by_index, by_themselves
 
 FOUR, SIX = ("10.0.0.1", "10.0.0.2"), ("fd00::1", "fd00::2")
@@ -276,6 +277,20 @@ def test_records_that_straddle_chunks_are_read_once(build: SimpleNamespace, tmp_
     columns = [name for name in expected.column_names if name not in ("interface", "comment", "record_position")]
     assert table.select(columns).equals(expected.select(columns))
     assert data
+
+
+def test_blocks_that_are_kept_stay_as_they_are_while_others_are_read(tmp_path: Path, build: SimpleNamespace) -> None:
+    rng = random.Random(11)
+    packets = [rng.randbytes(rng.randrange(2000)) for _ in range(2000)]
+    path = tmp_path / "kept.pcap"
+    path.write_bytes(build.classic(packets))
+    choice = Choice(str(path), chunk_length=100_000)
+    kept = list(open_blocks(choice, Statistics()))
+    assert len(kept) > 10
+    found = [block.buffer[start:end].tobytes() for block in kept for start, end in zip(block.starts, block.ends, strict=True)]
+    assert found == packets
+    every_other = [block for index, block in enumerate(open_blocks(choice, Statistics())) if index % 2]
+    assert [block.buffer.tobytes() for block in every_other] == [block.buffer.tobytes() for block in kept[1::2]]
 
 
 @pytest.mark.parametrize("walker", ["walk_records", "walk_blocks"])

@@ -12,11 +12,13 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from aerowire.pcap.blocks import Integers
 from aerowire.pcap.errors import CaptureError
 from aerowire.pcap.flows import Link
+from aerowire.pcap.frame_columns import FramePlaces
 from aerowire.pcap.passes import Choice, Facts, Pass
 from aerowire.pcap.places import Extent
+from aerowire.pcap.selection import Selection
 from aerowire.pcap.source import CHUNK_LENGTH
 from aerowire.pcap.statistics import Statistics
-from aerowire.pcap.table import PAYLOAD, POSITION, SCHEMA, FramePlaces, Selection, build, places
+from aerowire.pcap.table import PAYLOAD, POSITION, SCHEMA, build, places
 from aerowire.pcap.terms import Terms
 from aerowire.pcap.where import Where
 

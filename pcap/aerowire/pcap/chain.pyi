@@ -1,4 +1,10 @@
+import numpy as np
+import numpy.typing as npt
+
 from aerowire.pcap.blocks import Bytes, Integers
+
+Headers = npt.NDArray[np.uint32]
 
 def walk_records(buffer: Bytes, start: int, end: int, little_endian: bool, length_max: int) -> tuple[Integers, int, bool]: ...
 def walk_blocks(buffer: Bytes, start: int, end: int, little_endian: bool, length_max: int) -> tuple[Integers, int, bool]: ...
+def read_records(buffer: Bytes, start: int, end: int, little_endian: bool, length_max: int) -> tuple[Integers, Headers, int, bool]: ...

@@ -15,6 +15,14 @@ cdef enum:
     BLOCK_LENGTH_MIN = 12       # type and both lengths
     SECTION_BLOCK = 0x0A0D0D0A
 
+    HEADER_FIELDS = 4           # seconds, fraction, captured length, original length
+    LINE_LENGTH = 64
+    AHEAD_LENGTH = 2048         # bytes on their way from memory while the walk goes on
+    SHORT_LENGTH = 512          # packets of which it is worth to ask for every line
+
+cdef extern from *:
+    void prefetch_read "__builtin_prefetch"(const uint8_t* address) noexcept nogil
+
 ctypedef int64_t (*Follow)(const uint8_t* data, int64_t* position, int64_t end, bint little_endian, int64_t length_max, int64_t* found,
                            bint* implausible) noexcept nogil
 
@@ -46,10 +54,45 @@ cdef int64_t follow_records(const uint8_t* data, int64_t* position, int64_t end,
     return count
 
 
+cdef inline int64_t ask_ahead(const uint8_t* data, int64_t at, int64_t end, int64_t length, int64_t asked) noexcept nogil:
+    """Ask for the lines behind a short record or block that ends at `at`, from where it has been done already; return up to where now.
+
+    Where the next one is, is known only when this one's length has come from memory.
+    """
+    if length > SHORT_LENGTH or asked < at:
+        asked = at
+    while length <= SHORT_LENGTH and asked < at + AHEAD_LENGTH and asked < end:
+        prefetch_read(data + asked)
+        asked += LINE_LENGTH
+    return asked
+
+
+cdef int64_t read_headers(const uint8_t* data, int64_t* position, int64_t end, bint little_endian, int64_t length_max,
+                          int64_t* found, uint32_t* headers, bint* implausible) noexcept nogil:
+    """Follow records as `follow_records` does, and copy their headers."""
+    cdef int64_t count = 0, at = position[0], asked = at, length
+    cdef int field
+    while at <= end - RECORD_LENGTH_MIN:
+        length = read_u32(data + at + 8, little_endian)
+        if length > length_max:
+            implausible[0] = True
+            break
+        if at + RECORD_LENGTH_MIN + length > end:
+            break
+        found[count] = at
+        for field in range(HEADER_FIELDS):
+            headers[count * HEADER_FIELDS + field] = read_u32(data + at + 4 * field, little_endian)
+        count += 1
+        at += RECORD_LENGTH_MIN + length
+        asked = ask_ahead(data, at, end, length, asked)
+    position[0] = at
+    return count
+
+
 cdef int64_t follow_blocks(const uint8_t* data, int64_t* position, int64_t end, bint little_endian, int64_t length_max,
                            int64_t* found, bint* implausible) noexcept nogil:
     cdef int64_t count = 0
-    cdef int64_t at = position[0]
+    cdef int64_t at = position[0], asked = position[0]
     cdef int64_t length
     while at <= end - BLOCK_LENGTH_MIN:
         if read_u32(data + at, little_endian) == SECTION_BLOCK:
@@ -66,6 +109,7 @@ cdef int64_t follow_blocks(const uint8_t* data, int64_t* position, int64_t end, 
         found[count] = at
         count += 1
         at += length
+        asked = ask_ahead(data, at, end, length, asked)
     position[0] = at
     return count
 
@@ -73,6 +117,26 @@ cdef int64_t follow_blocks(const uint8_t* data, int64_t* position, int64_t end, 
 def walk_records(buffer, int64_t start, int64_t end, bint little_endian, int64_t length_max):
     """Follow classic records from `start`; return (offsets of whole records, where the walk stopped, whether a length above `length_max` stopped it)."""
     return walk(follow_records, RECORD_LENGTH_MIN, buffer, start, end, little_endian, length_max)
+
+
+def read_records(const uint8_t[::1] buffer, int64_t start, int64_t end, bint little_endian, int64_t length_max):
+    """Follow classic records from `start`; return as `walk_records` does, with their headers (n, 4) behind the offsets.
+
+    A header is the record's seconds, fraction, captured length and original length.
+    """
+    cdef bint implausible = False
+    cdef int64_t position = start, count = 0
+    cdef int64_t[::1] found_
+    cdef uint32_t[:, ::1] headers_
+    if end > buffer.shape[0] or start < 0:
+        raise ValueError(f"walk of [{start}, {end}) leaves a buffer of {buffer.shape[0]} bytes")
+    room = max(0, end - start) // RECORD_LENGTH_MIN + 1
+    found, headers = np.empty(room, dtype=np.int64), np.empty((room, HEADER_FIELDS), dtype=np.uint32)
+    if start < end:
+        found_, headers_ = found, headers
+        with nogil:
+            count = read_headers(&buffer[0], &position, end, little_endian, length_max, &found_[0], &headers_[0, 0], &implausible)
+    return found[:count].copy(), headers[:count].copy(), position, bool(implausible)
 
 
 def walk_blocks(buffer, int64_t start, int64_t end, bint little_endian, int64_t length_max):

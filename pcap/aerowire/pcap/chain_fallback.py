@@ -8,8 +8,12 @@ from __future__ import annotations
 import struct
 
 import numpy as np
+import numpy.typing as npt
 
 from aerowire.pcap.blocks import Bytes, Integers
+from aerowire.pcap.gather_fallback import gather
+
+Headers = npt.NDArray[np.uint32]
 
 
 def walk_records(buffer: Bytes, start: int, end: int, little_endian: bool, length_max: int) -> tuple[Integers, int, bool]:
@@ -32,6 +36,16 @@ def walk_records(buffer: Bytes, start: int, end: int, little_endian: bool, lengt
         append(position)
         position = following
     return np.array(found, dtype=np.int64), position, False
+
+
+def read_records(buffer: Bytes, start: int, end: int, little_endian: bool, length_max: int) -> tuple[Integers, Headers, int, bool]:
+    """Follow classic records from `start`; return as `walk_records` does, with their headers (n, 4) behind the offsets.
+
+    A header is the record's seconds, fraction, captured length and original length.
+    """
+    offsets, position, is_broken = walk_records(buffer, start, end, little_endian, length_max)
+    headers = gather(buffer, offsets, 16).view("<u4" if little_endian else ">u4").reshape(-1, 4)
+    return offsets, headers.astype(np.uint32), position, is_broken
 
 
 def walk_blocks(buffer: Bytes, start: int, end: int, little_endian: bool, length_max: int) -> tuple[Integers, int, bool]:

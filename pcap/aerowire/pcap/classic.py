@@ -30,9 +30,10 @@ from aerowire.pcap.recovery import (
 )
 from aerowire.pcap.source import CHUNK_LENGTH, CLASSIC_MAGICS, ChunkReader
 from aerowire.pcap.statistics import Statistics
-from aerowire.pcap.walk import walk_records
+from aerowire.pcap.walk import Headers, read_records, walk_records
 
 FILE_HEADER_LENGTH = 24
+SECONDS, FRACTION, CAPTURED, ORIGINAL = range(4)  # of a record's header
 SNAP_LENGTH_MAX = 4 << 20  # a header that claims more is not believed
 SUSPECTS_MAX = 64  # wrong steps behind a damaged length: zeros, as in the headers of packets, lead on in short ones
 JUMPS_MAX = 1000  # of time in a file; one with more has no clock that tells anything
@@ -60,8 +61,12 @@ class ClassicHeader:
 
     @property
     def record_dtype(self) -> np.dtype[np.void]:
-        kind = "<u4" if self.little_endian else ">u4"
-        return np.dtype([("seconds", kind), ("fraction", kind), ("captured", kind), ("original", kind)])
+        return np.dtype([(name, self.integer) for name in ("seconds", "fraction", "captured", "original")])
+
+    @property
+    def integer(self) -> str:
+        """NumPy's name for the integers of record headers."""
+        return "<u4" if self.little_endian else ">u4"
 
 
 def read_blocks(
@@ -87,8 +92,8 @@ def read_blocks(
         file.seek(start)
     reader = ChunkReader(file, position=start, length=length, chunk_length=chunk_length)
     chain = _Chain(reader, header, statistics, fail_fast=fail_fast, name=name)
-    for offsets in chain.records():
-        yield _block(reader.buffer, offsets, header, first_index, reader.buffer_offset)
+    for offsets, headers in chain.records():
+        yield _block(reader.buffer, offsets, headers, header, first_index, reader.buffer_offset)
         first_index = None if first_index is None else first_index + int(offsets.size)
     chain.finish()
 
@@ -109,8 +114,8 @@ class _Chain:
         self._jumps_left = JUMPS_MAX
         self._jump = -1  # where in the file the time jumps, and nothing is wrong
 
-    def records(self) -> Iterator[Integers]:
-        """Yield the offsets of whole records in the reader's current buffer."""
+    def records(self) -> Iterator[tuple[Integers, Headers]]:
+        """Yield the offsets of whole records in the reader's current buffer, and their headers."""
         more = True
         while more:
             more = self._reader.refill(self._position)
@@ -125,13 +130,15 @@ class _Chain:
                 raise CaptureError(f"{self._name}: cut short: {left} bytes of an incomplete record at its end, at byte {at}")
             self._statistics.truncated_bytes += max(left, 1)
 
-    def _in_buffer(self) -> Iterator[Integers]:
+    def _in_buffer(self) -> Iterator[tuple[Integers, Headers]]:
         header, reader = self._header, self._reader
         goes_on = True
         while goes_on and (not self._is_searching or self._search()):
             buffer = reader.buffer
-            offsets, stopped, is_broken = walk_records(buffer, self._position, buffer.size, header.little_endian, header.record_length_max)
-            self._position, jump = stopped, self._first_jump(offsets)
+            offsets, headers, stopped, is_broken = read_records(
+                buffer, self._position, buffer.size, header.little_endian, header.record_length_max
+            )
+            self._position, jump = stopped, self._first_jump(offsets, headers)
             if jump < offsets.size:
                 offsets, goes_on = self._behind_jump(offsets, jump)
             elif is_broken or (reader.at_end and stopped < buffer.size):
@@ -142,8 +149,10 @@ class _Chain:
                     # Whether the last record's length was right, its neighbour will show.
                     self._position, offsets = int(offsets[-1]), offsets[:-1]
             if offsets.size:
-                self._seconds = self._field(int(offsets[-1]), 0)
-                yield offsets
+                if offsets.size > headers.shape[0]:  # what was doubted at first stands
+                    headers = Gather(buffer).structs(header.record_dtype, offsets).view(header.integer).reshape(-1, 4).astype(np.uint32)
+                self._seconds = int(headers[offsets.size - 1, SECONDS])
+                yield offsets, headers[: offsets.size]
 
     def _search(self) -> bool:
         """Go on to where a chain begins; return whether one does for sure, as far as this buffer tells."""
@@ -153,14 +162,13 @@ class _Chain:
         self._position, self._is_searching = found, not is_sure
         return is_sure
 
-    def _first_jump(self, offsets: Integers) -> int:
+    def _first_jump(self, offsets: Integers, headers: Headers) -> int:
         """Return the index of the first record with an odd length or a time that does not follow the one before; their number without."""
         if not offsets.size or not self._jumps_left:
             return int(offsets.size)
-        records = Gather(self._reader.buffer).structs(self._header.record_dtype, offsets)
-        seconds = records["seconds"].astype(np.int64)
+        seconds = headers[:, SECONDS].astype(np.int64)
         odd = np.abs(np.diff(seconds, prepend=seconds[0] if self._seconds is None else self._seconds)) > TIME_STEP_MAX_S
-        odd |= (records["fraction"] >= 1_000_000_000 // self._header.tick_ns) | (records["captured"] > records["original"])
+        odd |= (headers[:, FRACTION] >= 1_000_000_000 // self._header.tick_ns) | (headers[:, CAPTURED] > headers[:, ORIGINAL])
         odd &= offsets + self._reader.buffer_offset != self._jump
         return int(odd.argmax()) if odd.any() else int(offsets.size)
 
@@ -259,19 +267,20 @@ class _Chain:
         return int(struct.unpack_from("<I" if self._header.little_endian else ">I", data, at + offset)[0])
 
 
-def _block(buffer: Bytes, offsets: Integers, header: ClassicHeader, first_index: int | None, buffer_offset: int) -> PacketBlock:
-    records = Gather(buffer).structs(header.record_dtype, offsets)
+def _block(
+    buffer: Bytes, offsets: Integers, headers: Headers, header: ClassicHeader, first_index: int | None, buffer_offset: int
+) -> PacketBlock:
     starts = offsets + RECORD_HEADER_LENGTH
     return PacketBlock(
         buffer=buffer,
         starts=starts,
-        ends=starts + records["captured"].astype(np.int64),
-        originals=records["original"].astype(np.int64),
-        ts_ns=records["seconds"].astype(np.int64) * 1_000_000_000 + records["fraction"].astype(np.int64) * header.tick_ns,
+        ends=starts + headers[:, CAPTURED],
+        originals=headers[:, ORIGINAL].astype(np.int64),
+        ts_ns=headers[:, SECONDS].astype(np.int64) * 1_000_000_000 + headers[:, FRACTION].astype(np.int64) * header.tick_ns,
         first_index=first_index,
         link_types=np.broadcast_to(np.int64(header.link_type), offsets.shape),
         positions=buffer_offset + offsets,
-        stop=buffer_offset + int(offsets[-1]) + RECORD_HEADER_LENGTH + int(records["captured"][-1]),
+        stop=buffer_offset + int(offsets[-1]) + RECORD_HEADER_LENGTH + int(headers[-1, CAPTURED]),
     )
 
 

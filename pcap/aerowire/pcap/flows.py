@@ -8,10 +8,14 @@ from __future__ import annotations
 import ipaddress
 
 import numpy as np
-import pyarrow as pa  # type: ignore[import-untyped]
 
 from aerowire.pcap.blocks import Bytes, Integers, Mask
-from aerowire.pcap.links import Datagrams
+from aerowire.pcap.datagrams import Datagrams
+
+try:
+    from aerowire.pcap.keys import KeyTable
+except ImportError:  # an installation that comes as a plain zip
+    from aerowire.pcap.keys_fallback import KeyTable  # type: ignore[assignment]
 
 Endpoint = tuple[str, int]
 Link = tuple[Endpoint, Endpoint]
@@ -20,13 +24,15 @@ Link = tuple[Endpoint, Endpoint]
 class FlowTable:
     """Numbers directed links and the flows that they belong to; keeps each flow's verdict.
 
-    Grows with the number of distinct links in a capture.  Invariant: links, flow_of and the dictionary have one entry per link.
+    Grows with the number of distinct links in a capture.  Invariant: keys, links and flow_of have one entry per link.
     """
 
     def __init__(self) -> None:
-        self._numbers: dict[bytes, int] = {}
+        self._tables: dict[int, KeyTable] = {}  # by the width of keys
+        self._of_table: dict[int, Integers] = {}  # link numbers of a table's keys
         self._flows: dict[bytes, int] = {}
         self._keys: list[bytes] = []
+        self._links: list[Link] = []
         self._flow_of: list[int] = []
         self._flow_array: Integers = np.empty(0, dtype=np.int64)
         self._broken: Mask = np.zeros(64, dtype=bool)
@@ -54,28 +60,28 @@ class FlowTable:
         return out
 
     def _encode(self, keys: Bytes) -> Integers:
-        count, width = keys.shape
-        if count == 0:
-            return np.empty(0, dtype=np.int64)
-        packed = np.ascontiguousarray(keys)
-        array = pa.FixedSizeBinaryArray.from_buffers(pa.binary(width), count, [None, pa.py_buffer(packed)])
-        encoded = array.dictionary_encode()
-        numbers = np.fromiter((self._add(key) for key in encoded.dictionary.to_pylist()), dtype=np.int64)
-        out: Integers = numbers[encoded.indices.to_numpy()]
+        width = keys.shape[1]
+        table = self._tables.get(width)
+        if table is None:
+            table, self._of_table[width] = self._tables.setdefault(width, KeyTable(width)), np.empty(0, dtype=np.int64)
+        numbers = table.number(keys)
+        known = self._of_table[width]
+        if known.size < len(table):
+            fresh = [self._add(key) for key in table.keys_from(known.size)]
+            known = self._of_table[width] = np.concatenate([known, np.array(fresh, dtype=np.int64)])
+        out: Integers = known[numbers]
         return out
 
     def _add(self, key: bytes) -> int:
-        number = self._numbers.get(key)
-        if number is None:
-            number = self._numbers[key] = len(self._keys)
-            self._keys.append(key)
-            ends = _endpoints(key)
-            flow = self._flows.setdefault(b"".join(sorted(ends)), len(self._flows))
-            self._flow_of.append(flow)
-            if flow >= self._broken.size:
-                self._broken = np.concatenate([self._broken, np.zeros_like(self._broken)])
-                self._proven = np.concatenate([self._proven, np.zeros_like(self._proven)])
-        return number
+        self._keys.append(key)
+        source, destination = _endpoints(key)
+        self._links.append((_endpoint(source), _endpoint(destination)))
+        flow = self._flows.setdefault(b"".join(sorted((source, destination))), len(self._flows))
+        self._flow_of.append(flow)
+        if flow >= self._broken.size:
+            self._broken = np.concatenate([self._broken, np.zeros_like(self._broken)])
+            self._proven = np.concatenate([self._proven, np.zeros_like(self._proven)])
+        return len(self._keys) - 1
 
     def judge(self, links: Integers, broken: Mask, proven: Mask) -> None:
         """Record which of some datagrams broke the frame rules and which held a frame that no other protocol would send."""
@@ -100,8 +106,7 @@ class FlowTable:
 
     def endpoints(self, link: int) -> Link:
         """Return (source, destination) of a link, each address and port."""
-        source, destination = _endpoints(self._keys[link])
-        return _endpoint(source), _endpoint(destination)
+        return self._links[link]
 
 
 def _endpoints(key: bytes) -> tuple[bytes, bytes]:

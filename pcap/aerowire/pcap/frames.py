@@ -16,7 +16,12 @@ from aerowire.codecs.dtypes import transport as layouts
 from aerowire.codecs.flyweights import transport as codecs
 from aerowire.codecs.flyweights.transport import FrameType
 from aerowire.pcap.blocks import Gather, Integers, Mask
-from aerowire.pcap.links import Datagrams
+from aerowire.pcap.datagrams import Datagrams
+
+try:
+    from aerowire.pcap.plain_frames import find_plain_frames
+except ImportError:  # an installation that comes as a plain zip
+    from aerowire.pcap.plain_frames_fallback import find_plain_frames
 
 ALIGNMENT = codecs.FRAME_ALIGNMENT
 DATA_LENGTH = layouts.DATA_HEADER.itemsize
@@ -38,6 +43,29 @@ TYPES_MAX = max(LAYOUTS) + 1
 LENGTH_MIN = np.zeros(TYPES_MAX, dtype=np.int64)
 for _type, _layout in LAYOUTS.items():
     LENGTH_MIN[_type] = codecs.RESOLUTION_FRAME_LENGTH_MIN if _type is FrameType.RES else _layout.itemsize
+
+
+# What the native search for frames is told of them, and what it says of a datagram.
+_PLACES = {name: place for name, (_, place, *_) in (layouts.DATA_HEADER.fields or {}).items()}
+PLAIN_RULES = (
+    *(_PLACES[name] for name in ("frame_length", "version", "type", "term_offset")),
+    *(layouts.FRAME_HEADER.itemsize, DATA_LENGTH, ALIGNMENT, codecs.TERM_LENGTH_MAX),
+    *(codecs.FRAME_VERSION, int(FrameType.DATA), int(FrameType.PAD)),
+    *(codecs.TERM_LENGTH_MIN, codecs.SETUP_MTU_MIN, codecs.MAX_UDP_PAYLOAD),
+)
+LEFT, GOOD = 0, 1
+_RULES: dict[FrameType, tuple[int, tuple[str, ...]]] = {  # frame type -> number of its rule, and the fields that it is about
+    FrameType.SETUP: (1, ("term_offset", "term_length", "mtu")),
+    FrameType.SM: (2, ("consumption_term_offset", "receiver_window")),
+    FrameType.NAK: (3, ("term_offset", "length")),
+    FrameType.RTTM: (0, ()),
+    FrameType.RSP_SETUP: (0, ()),
+}
+CONTROL_RULES = np.zeros((TYPES_MAX, 5), dtype=np.int64)
+for _type, (_rule, _names) in _RULES.items():
+    _at = {name: place for name, (_, place, *_) in (LAYOUTS[_type].fields or {}).items()}
+    _offsets = [*(_at[name] for name in _names), *[layouts.FRAME_HEADER.itemsize] * (3 - len(_names))]
+    CONTROL_RULES[_type] = LENGTH_MIN[_type], _rule, *_offsets
 
 
 class Verdict(IntEnum):
@@ -65,8 +93,8 @@ REASONS = {
 
 
 @dataclass(slots=True)
-class Frames:
-    """The frames of a block's good datagrams, in the order of the capture, and the verdict on every datagram."""
+class Judged:
+    """The frames of some good datagrams, in the order of the capture, and the verdict on each of all."""
 
     datagrams: Integers  # index of the datagram
     offsets: Integers  # of the frame header in the buffer
@@ -75,11 +103,36 @@ class Frames:
     verdicts: npt.NDArray[np.int8]
     broken: Mask  # datagrams that no sender of Aeron frames would send
     proven: Mask  # datagrams that are more than padding and follow every rule
-    truncated: Mask  # good ones of which not all was captured
+
+
+@dataclass(slots=True)
+class Frames(Judged):
+    """Those of a block."""
+
+    truncated: Mask  # good datagrams of which not all was captured
 
 
 def decode(gather: Gather, datagrams: Datagrams) -> Frames:
     """Apply both layers of rules to every datagram and return the frames of the good ones."""
+    owners, offsets, indexes, types, kinds = find_plain_frames(
+        gather.buffer, datagrams.starts, datagrams.lengths, datagrams.captured_ends, PLAIN_RULES, CONTROL_RULES
+    )
+    left = np.flatnonzero(kinds == LEFT)
+    verdicts = np.zeros(datagrams.count, dtype=np.int8)
+    broken, proven = np.zeros(datagrams.count, dtype=bool), kinds == GOOD
+    if left.size:
+        other = _decode(gather, datagrams.take(kinds == LEFT) if left.size < datagrams.count else datagrams)
+        verdicts[left], broken[left], proven[left] = other.verdicts, other.broken, other.proven
+        # A datagram's frames are all of one of the two, and in order there.
+        where = owners.searchsorted(left[other.datagrams])
+        owners, offsets = np.insert(owners, where, left[other.datagrams]), np.insert(offsets, where, other.offsets)
+        indexes, types = np.insert(indexes, where, other.indexes), np.insert(types, where, other.types)
+    truncated = (verdicts == Verdict.GOOD) & (datagrams.captured_ends - datagrams.starts < datagrams.lengths)
+    return Frames(owners, offsets, indexes, types, verdicts, broken, proven, truncated)
+
+
+def _decode(gather: Gather, datagrams: Datagrams) -> Judged:
+    """Do the same for datagrams of which nothing is known yet."""
     verdicts = np.zeros(datagrams.count, dtype=np.int8)
     captured = datagrams.captured_ends - datagrams.starts
     header_length = layouts.FRAME_HEADER.itemsize
@@ -122,8 +175,7 @@ def decode(gather: Gather, datagrams: Datagrams) -> Frames:
     keep = verdicts[owners] == Verdict.GOOD
     order = np.flatnonzero(keep)
     order = order[np.argsort(owners[order] << INDEX_BITS | indexes[order], kind="stable")]
-    truncated = (verdicts == Verdict.GOOD) & (captured < datagrams.lengths)
-    return Frames(owners[order], offsets[order], indexes[order], kinds[order], verdicts, broken, proven & ~broken, truncated)
+    return Judged(owners[order], offsets[order], indexes[order], kinds[order], verdicts, broken, proven & ~broken)
 
 
 def _control_rules(kind: FrameType, gather: Gather, datagrams: Datagrams, rows: Integers) -> npt.NDArray[np.int8]:

@@ -5,19 +5,24 @@ Works on whole blocks of packets.  Every packet that is no whole UDP datagram is
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
 from aerowire.pcap.blocks import Bytes, Gather, Integers, Mask, PacketBlock
+from aerowire.pcap.datagrams import Datagrams, merged
 from aerowire.pcap.fragments import Fragments, Reassembler
 from aerowire.pcap.statistics import Statistics
+
+try:
+    from aerowire.pcap.plain_datagrams import find_plain_datagrams
+except ImportError:  # an installation that comes as a plain zip
+    from aerowire.pcap.plain_datagrams_fallback import find_plain_datagrams
 
 IP4, IP6 = 0x0800, 0x86DD
 VLAN_TAGS = (0x8100, 0x88A8, 0x9100, 0x9200)
 VLAN_TAGS_MAX = 4  # stacked; more has no use on any network
 UDP = 17
+KEY4_LENGTH, KEY6_LENGTH = 12, 36  # addresses, then ports
 EXTENSION_HEADERS_MAX = 8  # as many kinds as exist; each may stand once (destination options twice)
 HOP_BY_HOP, ROUTING, FRAGMENT, AUTHENTICATION, DESTINATION_OPTIONS, MOBILITY, NO_NEXT = 0, 43, 44, 51, 60, 135, 59
 ADDRESS_FAMILIES = {2: IP4, 10: IP6, 24: IP6, 28: IP6, 30: IP6}  # AF_INET6 differs from system to system
@@ -38,40 +43,6 @@ DRIVER_ADDRESSES = np.dtype([("to", "V5"), ("direction", "u1"), ("source", "V5")
 DRIVER_DESTINATION, DRIVER_SOURCE = np.void(bytes.fromhex("0200000001")), np.void(DROPPED_SOURCE[:5])
 
 
-@dataclass(slots=True)
-class Datagrams:
-    """UDP datagrams of one block, in file order, grouped by nothing.
-
-    Invariant: starts <= captured_ends <= starts + lengths; rows index the block's packets.
-    """
-
-    rows: Integers
-    starts: Integers
-    lengths: Integers  # as sent
-    captured_ends: Integers
-    keys4: Bytes  # (n4, 12): address and port pairs of the IPv4 rows
-    keys6: Bytes  # (n6, 36)
-    is_ip6: Mask
-    dropped: Mask
-
-    @property
-    def count(self) -> int:
-        return int(self.rows.size)
-
-    def take(self, keep: Mask) -> Datagrams:
-        """Return only the datagrams marked in `keep`."""
-        return Datagrams(
-            self.rows[keep],
-            self.starts[keep],
-            self.lengths[keep],
-            self.captured_ends[keep],
-            self.keys4[keep[~self.is_ip6]],
-            self.keys6[keep[self.is_ip6]],
-            self.is_ip6[keep],
-            self.dropped[keep],
-        )
-
-
 def decode(block: PacketBlock, gather: Gather, statistics: Statistics, reassembler: Reassembler) -> Datagrams:
     """Return the block's whole UDP datagrams; count every other packet.
 
@@ -79,20 +50,51 @@ def decode(block: PacketBlock, gather: Gather, statistics: Statistics, reassembl
     """
     statistics.packets += block.count
     statistics.captured_bytes += int((block.ends - block.starts).sum())
-    rows, network, protocol = _link(block, gather, statistics)
+    plain = _plain(block)
+    left = np.ones(block.count, dtype=bool)
+    left[plain.rows] = False
+    return merged(plain, _decode(block, gather, np.flatnonzero(left), statistics, reassembler)) if plain.count < block.count else plain
+
+
+def _plain(block: PacketBlock) -> Datagrams:
+    """Return the block's simple datagrams."""
+    kind = _one_kind(block.link_types)
+    where, length = FIXED_LINKS.get(-1 if kind is None else kind, (0, 0))
+    mark = DROPPED_SOURCE if kind == ETHERNET and block.interfaces is None else b""
+    none = np.empty(0, dtype=np.int64)
+    starts, ends = (block.starts, block.ends) if length else (none, none)
+    rows, begins, lengths, captured_ends, keys4, keys6, is_ip6, dropped = find_plain_datagrams(
+        block.buffer, starts, ends, where, length, mark
+    )
+    if block.interfaces is not None:
+        dropped = _dropped(block, Gather(block.buffer), rows)
+    return Datagrams(rows, begins, lengths, captured_ends, keys4, keys6, is_ip6, dropped)
+
+
+def _one_kind(link_types: Integers) -> int | None:
+    """Return the link type of all packets, None where there are several, or no packets."""
+    if not link_types.size or (link_types.strides != (0,) and (link_types != link_types[0]).any()):
+        return None
+    return int(link_types[0])
+
+
+def _decode(block: PacketBlock, gather: Gather, rows: Integers, statistics: Statistics, reassembler: Reassembler) -> Datagrams:
+    """Return the datagrams of some packets, whatever stands in them."""
+    rows, network, protocol = _link(block, gather, rows, statistics)
     four, fragments4 = _ip4(gather, rows[protocol == IP4], network[protocol == IP4], block.ends, statistics)
     six, fragments6 = _ip6(gather, rows[protocol == IP6], network[protocol == IP6], block.ends, statistics)
     segments = [
         _with_fragments(block, gather, segment, fragments, statistics, reassembler)
         for segment, fragments in ((four, fragments4), (six, fragments6))
     ]
-    parts = [_udp(gather, segment, statistics) for segment in segments]
-    found, starts, lengths, captured_ends = (np.concatenate([part[column] for part in parts]) for column in range(4))
-    is_ip6 = np.repeat([False, True], [parts[0][0].size, parts[1][0].size])
-    if parts[0][0].size and parts[1][0].size:
-        order = np.argsort(found, kind="stable")
-        found, starts, lengths, captured_ends, is_ip6 = (column[order] for column in (found, starts, lengths, captured_ends, is_ip6))
-    return Datagrams(found, starts, lengths, captured_ends, parts[0][4], parts[1][4], is_ip6, _dropped(block, gather, found))
+    parts = []
+    for segment, is_ip6 in zip(segments, (False, True), strict=True):
+        found, starts, lengths, captured_ends, keys = _udp(gather, segment, statistics)
+        none = np.empty((0, KEY4_LENGTH if is_ip6 else KEY6_LENGTH), dtype=np.uint8)
+        keys4, keys6 = (none, keys) if is_ip6 else (keys, none)
+        dropped = _dropped(block, gather, found)
+        parts.append(Datagrams(found, starts, lengths, captured_ends, keys4, keys6, np.full(found.size, is_ip6), dropped))
+    return merged(*parts)
 
 
 def prime(block: PacketBlock, gather: Gather, reassembler: Reassembler) -> None:
@@ -127,20 +129,17 @@ def _with_fragments(
     return columns[0][order], columns[1][order], columns[2][order], columns[3][order], columns[4][order]
 
 
-def _link(block: PacketBlock, gather: Gather, statistics: Statistics) -> tuple[Integers, Integers, Integers]:
-    """Return (row, offset of the network header, its ethertype) of the IP packets."""
-    rows = np.arange(block.count, dtype=np.int64)
-    network, protocol = block.starts.copy(), np.zeros(block.count, dtype=np.int64)
-    kinds = block.link_types
-    distinct = [int(kinds[0])] if block.count and kinds.strides == (0,) else np.unique(kinds).tolist()
-    for kind in distinct:
-        chosen = rows if len(distinct) == 1 else rows[kinds == kind]
-        _link_of_kind(kind, chosen, gather, block.ends, (network, protocol))
+def _link(block: PacketBlock, gather: Gather, rows: Integers, statistics: Statistics) -> tuple[Integers, Integers, Integers]:
+    """Return (row, offset of the network header, its ethertype) of the IP packets among some."""
+    network, protocol = block.starts[rows], np.zeros(rows.size, dtype=np.int64)
+    kinds, ends = block.link_types[rows], block.ends[rows]
+    for kind in np.unique(kinds).tolist():
+        _link_of_kind(kind, np.flatnonzero(kinds == kind), gather, ends, (network, protocol))
     for _ in range(VLAN_TAGS_MAX):
         tagged = np.flatnonzero((protocol >= min(VLAN_TAGS)) & np.isin(protocol, VLAN_TAGS))
         if not tagged.size:
             break
-        short = block.ends[tagged] - network[tagged] < 4
+        short = ends[tagged] - network[tagged] < 4
         protocol[tagged[short]] = -1
         tagged = tagged[~short]
         protocol[tagged] = gather.integers(">u2", network[tagged] + 2)

@@ -14,15 +14,15 @@ import numpy as np
 from aerowire.codecs.flyweights.transport import FrameType
 from aerowire.pcap import classic, frames, links, pcapng
 from aerowire.pcap.blocks import Gather, Integers, Mask, PacketBlock
+from aerowire.pcap.datagrams import Datagrams
 from aerowire.pcap.flows import FlowTable, Link
 from aerowire.pcap.fragments import SPAN, Reassembler
 from aerowire.pcap.frames import LAYOUTS, REASONS, Frames, Verdict
-from aerowire.pcap.links import Datagrams
 from aerowire.pcap.places import Extent, Place
 from aerowire.pcap.recovery import RECORD_HEADER_LENGTH
+from aerowire.pcap.selection import Selection
 from aerowire.pcap.source import CHUNK_LENGTH, PCAPNG_MAGIC, open_source
 from aerowire.pcap.statistics import Statistics
-from aerowire.pcap.table import Selection
 from aerowire.pcap.terms import Terms
 
 NOT_AERON = "flow is not Aeron"

@@ -29,6 +29,9 @@ CLASSIC_MAGICS = {
     b"\x4d\x3c\xb2\xa1": (True, 1),
     b"\xa1\xb2\x3c\x4d": (False, 1),
 }
+BUFFERS_MAX = 3  # whoever takes chunks one after the other holds two at most
+_ALONE = [np.empty(0, dtype=np.uint8)]
+UNUSED = sys.getrefcount(_ALONE[0])  # of memory that only a list holds
 CHUNK_LENGTH = 8 << 20  # fastest of 1 to 64 MiB: larger ones fall out of the cache
 
 
@@ -103,6 +106,7 @@ class ChunkReader:
     ) -> None:
         self._file = file
         self._remaining = length
+        self._used: list[Bytes] = []
         self._chunk_length = chunk_length
         self.position = position + len(peeked)
         self.buffer_offset = position
@@ -113,8 +117,7 @@ class ChunkReader:
     def refill(self, keep_from: int) -> bool:
         """Drop the buffer's bytes before `keep_from`, read on; return whether anything was read."""
         kept = self.buffer[keep_from:]
-        capacity = max(self._chunk_length, kept.size + 65536)
-        fresh = np.empty(capacity, dtype=np.uint8)
+        fresh = self._memory(max(self._chunk_length, kept.size + 65536))
         fresh[: kept.size] = kept
         target = memoryview(fresh.data)[kept.size :]
         if self._remaining is not None:
@@ -133,6 +136,17 @@ class ChunkReader:
         self.position += filled
         self.buffer = fresh[: kept.size + filled]
         return filled > 0
+
+    def _memory(self, capacity: int) -> Bytes:
+        """Return memory that nobody looks at any more, or fresh one: clearing fresh memory costs as much as reading the file into it."""
+        self._used = [memory for memory in self._used if memory.size >= capacity]
+        for index in range(len(self._used)):
+            if sys.getrefcount(self._used[index]) == UNUSED:
+                return self._used[index]
+        fresh = np.empty(capacity, dtype=np.uint8)
+        if len(self._used) < BUFFERS_MAX:
+            self._used.append(fresh)
+        return fresh
 
     def _read(self, target: memoryview) -> int:
         try:

@@ -46,6 +46,7 @@ from aerowire.pcap.where import Condition
 
 FORMAT = "aeron_pcap"
 CHUNK_LENGTH = 2 << 20  # larger batches cost more on their way to the JVM than they save here
+UNIX_SOCKETS = "spark.python.unix.domain.socket.enabled"  # between the JVM and its Python workers: a fifth faster than TCP
 PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 STATISTICS_COLUMNS = {"path": "STRING", "name": "STRING", "count": "BIGINT"}
 
@@ -215,6 +216,7 @@ def session(app_name: str = "aerowire", *, master: str = "local[*]", config: Map
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),
         PUSHDOWN: "true",
+        UNIX_SOCKETS: str(os.name == "posix").lower(),
     }
     if not master.startswith("local"):  # executors elsewhere must find the driver, and know best how many parts suit them
         for name in ("spark.driver.host", "spark.driver.bindAddress", "spark.sql.shuffle.partitions"):

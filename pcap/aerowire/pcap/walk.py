@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-try:
-    from aerowire.pcap.chain import walk_blocks, walk_records
-except ImportError:
-    from aerowire.pcap.chain_fallback import walk_blocks, walk_records
+import numpy as np
+import numpy.typing as npt
 
-__all__ = ["walk_blocks", "walk_records"]
+try:
+    from aerowire.pcap.chain import read_records, walk_blocks, walk_records
+except ImportError:
+    from aerowire.pcap.chain_fallback import read_records, walk_blocks, walk_records
+
+Headers = npt.NDArray[np.uint32]
+
+__all__ = ["Headers", "read_records", "walk_blocks", "walk_records"]
