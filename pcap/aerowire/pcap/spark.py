@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
+from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, Filter, InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
@@ -198,16 +199,21 @@ def register(spark: SparkSession) -> None:
     spark.dataSource.register(ArchiveSource)
 
 
-def session(app_name: str = "aerowire", *, master: str = "local[*]", config: Mapping[str, str] | None = None) -> SparkSession:
+def session(app_name: str = "aerowire", *, master: str | None = None, config: Mapping[str, str] | None = None) -> SparkSession:
     """Return a session with `aeron_pcap` and `aeron_archive` registered.
 
-    Sets JAVA_HOME and the workers' Python where the environment does not.
+    Without a `master` it runs where `spark-submit` says, else in this machine's cores.  Sets JAVA_HOME and the workers' Python where the
+    environment does not, and further settings where neither `config` nor `spark-submit` does.
 
     Raises CaptureError where there is no Java that Spark can use.
     """
     ensure_java_home()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    given = _submitted()
+    if master is not None:
+        given["spark.master"] = master
+    master = given.setdefault("spark.master", "local[*]")
     defaults = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -218,12 +224,21 @@ def session(app_name: str = "aerowire", *, master: str = "local[*]", config: Map
         PUSHDOWN: "true",
         UNIX_SOCKETS: str(os.name == "posix").lower(),
     }
-    if not master.startswith("local"):  # executors elsewhere must find the driver, and know best how many parts suit them
+    if not master.startswith("local") or master.startswith("local-cluster"):
+        # Executors elsewhere must find the driver, and know best how many parts suit them.
         for name in ("spark.driver.host", "spark.driver.bindAddress", "spark.sql.shuffle.partitions"):
             del defaults[name]
-    builder = SparkSession.builder.appName(app_name).master(master)
-    for name, value in {**defaults, **(config or {})}.items():
+    builder = SparkSession.builder.appName(app_name)
+    for name, value in {**defaults, **given, **(config or {})}.items():
         builder = builder.config(name, value)
     spark = builder.getOrCreate()
     register(spark)
     return spark
+
+
+def _submitted() -> dict[str, str]:
+    """Return what `spark-submit` was told, if that is what runs this process."""
+    if "PYSPARK_GATEWAY_PORT" not in os.environ:
+        return {}
+    SparkContext._ensure_initialized()
+    return {name: value for name, value in SparkConf().getAll() if name not in ("spark.app.name", "spark.submit.pyFiles")}
