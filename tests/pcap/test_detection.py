@@ -81,16 +81,27 @@ def test_the_first_layer_alone_would_take_dns_queries_for_frames() -> None:
     assert fooled > QUERIES // 100
 
 
-def test_a_flow_is_dropped_whole_for_one_bad_datagram(build: SimpleNamespace, tmp_path: Path) -> None:
+def test_a_damaged_datagram_is_left_out_alone(build: SimpleNamespace, tmp_path: Path) -> None:
+    good = [build.ip4(*datagram) for datagram in build.conversation(random.Random(3), 50)]
+    bad = [build.ip4(b"hello", build.RECEIVER, build.SENDER), build.ip4(bytes(64), build.SENDER, build.RECEIVER)]
+    path = tmp_path / "spoiled.pcap"
+    path.write_bytes(build.classic([build.ethernet(packet) for packet in [*good[:20], bad[0], *good[20:], bad[1]]]))
+    capture, chosen = Capture(path), Capture(path, ports=[40002])
+    assert capture.read().num_rows > 50
+    assert capture.read().equals(chosen.read())
+    reasons = {"not a frame: too short": 1, "not a frame: data frames do not follow each other": 1}
+    assert capture.statistics.skipped == chosen.statistics.skipped == reasons
+    assert capture.statistics.datagrams == 50
+
+
+def test_a_flow_of_which_much_is_damaged_is_dropped_whole(build: SimpleNamespace, tmp_path: Path) -> None:
     good = [build.ip4(*datagram) for datagram in build.conversation(random.Random(3), 50)]
     path = tmp_path / "spoiled.pcap"
-    path.write_bytes(build.classic([build.ethernet(packet) for packet in [*good, build.ip4(b"hello", build.RECEIVER, build.SENDER)]]))
+    path.write_bytes(build.classic([build.ethernet(packet) for packet in good + [build.ip4(b"hello", build.RECEIVER, build.SENDER)] * 7]))
     capture = Capture(path)
     assert capture.read().num_rows == 0
-    assert capture.statistics.skipped == {"flow is not Aeron": 51}
-    chosen = Capture(path, ports=[40002])
-    assert chosen.read().num_rows > 50
-    assert chosen.statistics.skipped == {"not a frame: too short": 1}
+    assert capture.statistics.skipped == {"flow is not Aeron": 57}
+    assert Capture(path, ports=[40002]).read().num_rows > 50
 
 
 def test_padding_alone_proves_nothing(build: SimpleNamespace, tmp_path: Path) -> None:
@@ -144,7 +155,7 @@ def test_walks_batches_with_trailing_padding(build: SimpleNamespace, tmp_path: P
     batch = build.data_frame(0, b"a" * 50) + build.data_frame(96, b"b" * 33) + pad
     path = tmp_path / "batch.pcap"
     path.write_bytes(build.classic([build.ethernet(build.ip4(batch, build.SENDER, build.RECEIVER))]))
-    table = Capture(path, payload=True).read()
+    table = Capture(path, payload=True).read()  # frames that go on in one datagram are a proof
     assert table["type"].to_pylist() == ["DATA", "DATA", "PAD"]
     assert table["frame_index"].to_pylist() == [0, 1, 2]
     assert table["term_offset"].to_pylist() == [0, 96, 192]

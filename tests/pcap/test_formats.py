@@ -26,6 +26,9 @@ def frame(build: SimpleNamespace) -> bytes:
     return bytes(build.data_frame(0, b"payload"))
 
 
+PORTS = [40001]  # a frame that stands alone is no proof that its flow is Aeron
+
+
 def written(tmp_path: Path, data: bytes) -> Path:
     path = tmp_path / "capture"
     path.write_bytes(data)
@@ -36,7 +39,7 @@ def written(tmp_path: Path, data: bytes) -> Path:
 @pytest.mark.parametrize(("magic", "tick"), [(0xA1B2C3D4, 1000), (0xA1B23C4D, 1)])
 def test_reads_the_four_classic_magics(build: SimpleNamespace, tmp_path: Path, frame: bytes, order: str, magic: int, tick: int) -> None:
     packets = [build.ethernet(build.ip4(frame, build.SENDER, build.RECEIVER))] * 3
-    table = read_frames(written(tmp_path, build.classic(packets, magic=magic, order=order)))
+    table = read_frames(written(tmp_path, build.classic(packets, magic=magic, order=order)), ports=PORTS)
     assert table["ts_ns"].to_pylist() == [(1_700_000_000 + number) * 1_000_000_000 + number * tick for number in range(3)]
     assert table["packet_index"].to_pylist() == [0, 1, 2]
 
@@ -59,7 +62,7 @@ def test_reads_the_four_classic_magics(build: SimpleNamespace, tmp_path: Path, f
 )
 def test_reads_ip4_in_every_link_type(build: SimpleNamespace, tmp_path: Path, frame: bytes, link_type: int, header: bytes) -> None:
     packet = header + build.ip4(frame, build.SENDER, build.RECEIVER)
-    table = read_frames(written(tmp_path, build.classic([packet], link_type=link_type)))
+    table = read_frames(written(tmp_path, build.classic([packet], link_type=link_type)), ports=PORTS)
     assert [table[name][0].as_py() for name in ("src_address", "src_port", "dst_address", "dst_port")] == [
         "10.0.0.1",
         40001,
@@ -88,13 +91,13 @@ def test_reads_ip6_behind_extension_headers(
     build: SimpleNamespace, tmp_path: Path, frame: bytes, link_type: int, header: bytes, extensions: list[tuple[int, bytes]]
 ) -> None:
     packet = header + build.ip6(frame, (SIX[0], 1), (SIX[1], 2), extensions=extensions)
-    table = read_frames(written(tmp_path, build.classic([packet], link_type=link_type)))
+    table = read_frames(written(tmp_path, build.classic([packet], link_type=link_type)), ports=[1])
     assert [table[name][0].as_py() for name in ("src_address", "src_port", "dst_address", "dst_port")] == ["fd00::1", 1, "fd00::2", 2]
 
 
 def test_reads_ip4_options_and_ignores_link_padding(build: SimpleNamespace, tmp_path: Path, frame: bytes) -> None:
     packet = build.ethernet(build.ip4(frame, build.SENDER, build.RECEIVER, options=bytes(12))) + b"trailer"
-    assert read_frames(written(tmp_path, build.classic([packet])))["frame_length"].to_pylist() == [39]
+    assert read_frames(written(tmp_path, build.classic([packet])), ports=PORTS)["frame_length"].to_pylist() == [39]
 
 
 def test_counts_what_it_skips_by_reason(build: SimpleNamespace, tmp_path: Path, frame: bytes) -> None:
@@ -111,7 +114,7 @@ def test_counts_what_it_skips_by_reason(build: SimpleNamespace, tmp_path: Path, 
         build.ethernet(good[:24] + b"\xff\xff" + good[26:]),
         bytes(5),
     ]
-    capture = Capture(written(tmp_path, build.classic(packets)))
+    capture = Capture(written(tmp_path, build.classic(packets)), ports=PORTS)
     assert capture.read().num_rows == 1
     assert capture.statistics.skipped == {
         "IP fragment": 3,
@@ -127,7 +130,7 @@ def test_counts_what_it_skips_by_reason(build: SimpleNamespace, tmp_path: Path, 
 def test_takes_the_frames_whose_headers_were_captured(build: SimpleNamespace, tmp_path: Path) -> None:
     batch = build.data_frame(0, b"a" * 32) + build.data_frame(64, b"b" * 32) + build.data_frame(128, b"c" * 32)
     packet = build.ethernet(build.ip4(batch, build.SENDER, build.RECEIVER))
-    capture = Capture(written(tmp_path, build.classic([packet], snap=42 + 100)), payload=True)
+    capture = Capture(written(tmp_path, build.classic([packet], snap=42 + 100)), ports=PORTS, payload=True)
     table = capture.read()
     assert table["term_offset"].to_pylist() == [0, 64]
     assert table["payload"].to_pylist() == [b"a" * 32, b"b" * 4]
@@ -159,7 +162,7 @@ def test_reads_pcapng_in_every_resolution(
 ) -> None:
     packet = build.ethernet(build.ip4(frame, build.SENDER, build.RECEIVER))
     data = build.section(order) + build.interface(resolution=resolution, order=order) + build.enhanced(packet, ticks=ticks, order=order)
-    assert read_frames(written(tmp_path, data))["ts_ns"].to_pylist() == [ns]
+    assert read_frames(written(tmp_path, data), ports=PORTS)["ts_ns"].to_pylist() == [ns]
 
 
 def test_reads_interfaces_comments_and_sections_of_pcapng(build: SimpleNamespace, tmp_path: Path, frame: bytes) -> None:
@@ -175,7 +178,7 @@ def test_reads_interfaces_comments_and_sections_of_pcapng(build: SimpleNamespace
         build.section(">") + build.interface(1, name="other", order=">") + build.enhanced(build.ethernet(inner), ticks=3_000_000, order=">")
     )
     data += build.block(3, struct.pack(">I", len(inner) + 14) + build.ethernet(inner), ">")
-    rows = read_frames(written(tmp_path, data)).to_pylist()
+    rows = read_frames(written(tmp_path, data), ports=PORTS).to_pylist()
     assert [row["interface"] for row in rows] == ["eth0", "sent-dropped", "eth0", "other", "other"]
     assert [row["comment"] for row in rows] == [None, "dropped", None, None, None]
     assert [row["dropped"] for row in rows] == [False, True, False, False, False]
@@ -187,7 +190,7 @@ def test_marks_dropped_packets_of_a_classic_capture_by_their_source(build: Simpl
     inner = build.ip4(frame, build.SENDER, build.RECEIVER)
     packets = [build.ethernet(inner, source=bytes.fromhex(address)) for address in ("020000000001", "02000000000d")]
     packets += [bytes.fromhex(f"02000000010{way}") + packets[mark][6:] for way in (0, 1) for mark in (0, 1)]
-    table = read_frames(written(tmp_path, build.classic(packets)))
+    table = read_frames(written(tmp_path, build.classic(packets)), ports=PORTS)
     assert table["dropped"].to_pylist() == [False, True] * 3
     assert table["interface"].to_pylist() == [None, None, "sent", "sent-dropped", "received", "received-dropped"]
 

@@ -91,7 +91,7 @@ def test_a_datagram_is_of_the_packet_that_completed_it(build: SimpleNamespace, t
     group = pieces4(packet, 7)
     other = build.ip4(build.data_frame(0, b"x", session_id=8), build.SENDER, build.RECEIVER)
     order = [group[2], group[0], other, group[1], *group[3:], other]
-    table = read_frames(written(tmp_path / "a.pcap", build.classic([build.ethernet(piece) for piece in order])))
+    table = read_frames(written(tmp_path / "a.pcap", build.classic([build.ethernet(piece) for piece in order])), ports=[40001])
     assert table["packet_index"].to_pylist() == [2, len(order) - 2, len(order) - 1]
     assert table["session_id"].to_pylist() == [8, 7, 8]
 
@@ -111,7 +111,7 @@ def test_pieces_that_came_twice_or_never_make_no_datagram_of_their_own(build: Si
 def test_a_fragment_that_was_captured_in_part_ends_what_is_known_of_its_datagram(build: SimpleNamespace, tmp_path: Path) -> None:
     frame = build.data_frame(0, bytes(range(256)) * 10)
     group = [build.ethernet(piece) for piece in pieces4(build.ip4(frame, build.SENDER, build.RECEIVER), 1)]
-    capture = Capture(written(tmp_path / "a.pcap", build.classic(group, snap=1000)), payload=True)
+    capture = Capture(written(tmp_path / "a.pcap", build.classic(group, snap=1000)), ports=[40001], payload=True)
     table = capture.read()
     captured = 1000 - 14 - 20 - 8 - 32  # of the first fragment's payload
     assert table["payload"].to_pylist() == [(bytes(range(256)) * 10)[:captured]]

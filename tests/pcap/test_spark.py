@@ -20,7 +20,6 @@ import pytest
 
 from aerowire.pcap import CaptureError, index, read_frames
 from aerowire.pcap.java import ensure_java_home, java_version, packaged_java_home, system_java_home
-from aerowire.pcap.passes import Facts
 from aerowire.pcap.summary import summarise, summarise_with_spark
 from tests.support.old_java import put_old_java
 
@@ -56,12 +55,12 @@ def plain(table: pa.Table) -> pa.Table:
 
 
 def large(build: SimpleNamespace, path: Path) -> Path:
-    """A capture of 3 MB: Aeron, and beside it a flow that looks like it but for one datagram near the end."""
+    """A capture of 3 MB: Aeron, and beside it a flow that looks like it but for datagrams near the end."""
     rng = random.Random(10)
     packets = [build.ethernet(build.ip4(*datagram)) for datagram in build.conversation(rng, 12_000)]
     impostor = (("10.9.9.9", 1), ("10.9.9.8", 2))
-    packets[5:5] = [build.ethernet(build.ip4(build.data_frame(0, b"looks good"), *impostor))] * 20
-    packets.append(build.ethernet(build.ip4(b"but is not", *impostor)))
+    packets[5:5] = [build.ethernet(build.ip4(build.data_frame(64 * at, b"looks good", session_id=8), *impostor)) for at in range(20)]
+    packets += [build.ethernet(build.ip4(b"but is not", *impostor))] * 3
     path.write_bytes(build.classic(packets))
     return path
 
@@ -81,7 +80,7 @@ def test_splits_a_large_capture_and_detects_flows_over_all_its_parts(spark: Any,
     expected = plain(read_frames(path))
     assert plain(frame.toArrow()).equals(expected)
     assert set(expected["src_port"].to_pylist()) == {40001, 40002}
-    by_themselves = [name for name in expected.column_names if name not in ("packet_index", "position", "payload")]
+    by_themselves = [name for name in expected.column_names if name not in ("packet_index", "position", "is_retransmission", "payload")]
     resynced = load(spark, path, splitSize="1m", columns=",".join(by_themselves), ports="40001")
     order = [("record_position", "ascending"), ("frame_index", "ascending")]
     assert resynced.sort_by(order).equals(expected.select(by_themselves).sort_by(order))
@@ -106,7 +105,7 @@ def test_an_index_beside_the_file_is_used_and_one_of_another_file_is_not(
     path = tmp_path / "own.pcap"
     path.write_bytes(large_capture.read_bytes())
     found = index.build(path)
-    index.save(path, replace(found, facts=Facts(frozenset(), found.facts.terms)))
+    index.save(path, replace(found, findings=replace(found.findings, counted=frozenset())))
     assert load(spark, path, splitSize="1m").num_rows == 0
     index.save(path, replace(found, fingerprint="of another"))
     assert load(spark, path, splitSize="1m").num_rows == read_frames(path).num_rows

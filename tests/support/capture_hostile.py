@@ -1,4 +1,4 @@
-"""Traffic that is not Aeron but looks like it at a first glance: DNS, STUN, NTP, RTP, QUIC and length-prefixed protocols; and mixtures."""
+"""Traffic that is not Aeron but looks like it: DNS, STUN, NTP, RTP, QUIC, length-prefixed protocols, lone perfect frames; and mixtures."""
 
 from __future__ import annotations
 
@@ -84,6 +84,48 @@ def looks_alike(rng: random.Random) -> Talk:
         yield struct.pack("<IBBHIIIiiii", 40, 0, 0, 5, 0, 1, 2, 3, 3, 65_537, 1408) + bytes(4), True  # a term of no length
 
 
+def one_shot(rng: random.Random) -> Talk:
+    """One datagram that is a perfect data frame: of a protocol with a length before its messages, a few in a thousand are."""
+    yield _frame_alike(rng, 1, rng.randrange(1 << 25) * 32), True
+
+
+def repeated(rng: random.Random) -> Talk:
+    """A perfect data frame that nobody answers, so that it is sent again and again; or one by each of the many flows of a client."""
+    datagram = _frame_alike(rng, 1, rng.randrange(1 << 25) * 32)
+    for _ in range(rng.randint(2, 6)):
+        yield datagram, True
+
+
+def numbered(rng: random.Random) -> Talk:
+    """Messages with one magic number and a running one where a frame has its offset; every 32nd is a perfect frame."""
+    magic, first = rng.randbytes(12), rng.randrange(1 << 20)
+    for number in range(40):
+        yield _frame_alike(rng, 1, first + number, magic), True
+
+
+def requested(rng: random.Random) -> Talk:
+    """Requests that read as data and answers that read as status messages, with the same magic number in front."""
+    magic = rng.randbytes(12)
+    for _ in range(4):
+        yield _frame_alike(rng, 1, rng.randrange(1 << 25) * 32, magic), True
+        yield struct.pack("<IBBH", 64, 0, 0, 3) + magic + struct.pack("<iiq", 64, 128, 0) + rng.randbytes(20), False
+
+
+def zeroed(rng: random.Random) -> Talk:
+    """Messages full of zeros that go on where the last one ended: heartbeats and data of a stream without numbers."""
+    at = rng.randrange(1 << 20) * 64
+    for _ in range(6):
+        yield struct.pack("<IBBHI", 64, 0, 0xC0, 1, at) + bytes(52), True
+        yield struct.pack("<IBBHI", 0, 0, 0xC0, 1, at) + bytes(20), True
+        at += 64
+
+
+def _frame_alike(rng: random.Random, kind: int, number: int, magic: bytes | None = None) -> bytes:
+    length = rng.choice((32, 64, 96, 1024))
+    head = struct.pack("<IBBHI", length, 0, rng.choice((0, 0xC0)), kind, number) + (magic or rng.randbytes(12))
+    return head + rng.randbytes(length - len(head))
+
+
 PROTOCOLS: dict[int, Callable[[random.Random], Talk]] = {
     53: dns,
     3478: stun,
@@ -92,6 +134,11 @@ PROTOCOLS: dict[int, Callable[[random.Random], Talk]] = {
     443: quic,
     9000: length_prefixed,
     9001: looks_alike,
+    9002: one_shot,
+    9003: repeated,
+    9004: numbered,
+    9005: requested,
+    9006: zeroed,
 }
 
 

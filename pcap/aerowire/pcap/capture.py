@@ -11,25 +11,28 @@ import pyarrow as pa  # type: ignore[import-untyped]
 
 from aerowire.pcap.blocks import Integers
 from aerowire.pcap.errors import CaptureError
+from aerowire.pcap.facts import Facts
 from aerowire.pcap.flows import Link
 from aerowire.pcap.frame_columns import FramePlaces
-from aerowire.pcap.passes import Choice, Facts, Pass
+from aerowire.pcap.passes import Choice, Pass
 from aerowire.pcap.places import Extent
+from aerowire.pcap.retransmissions import Marks
 from aerowire.pcap.selection import Selection
 from aerowire.pcap.source import CHUNK_LENGTH
 from aerowire.pcap.statistics import Statistics
-from aerowire.pcap.table import PAYLOAD, POSITION, SCHEMA, build, places
+from aerowire.pcap.table import PAYLOAD, POSITION, RETRANSMISSION, SCHEMA, build, places
 from aerowire.pcap.terms import Terms
 from aerowire.pcap.where import Where
 
+OF_WHOLE_FILE = frozenset({POSITION, RETRANSMISSION})  # columns that only a whole capture tells
 METADATA_KEY = b"aerowire.capture"
 
 
 class Capture:
     """One capture file and what of it counts as Aeron.
 
-    `ports` selects datagrams by either port.  Without it a flow counts when every one of its datagrams obeys the frame rules, and at least
-    one is more than padding; that is known only at the end of the file.  `where` selects frames (see `where`).  `statistics` and `links`
+    `ports` selects datagrams by either port.  Without it a flow counts that is proven to be Aeron (see `evidence`); that is known only at
+    the end of the file.  `where` selects frames (see `where`).  `statistics` and `links`
     describe the last complete read, whatever `where` left of it.
 
     Raises ValueError for columns and conditions that have no meaning.
@@ -63,26 +66,32 @@ class Capture:
         return self._reading.position if self._reading else 0
 
     @property
-    def needs_terms(self) -> bool:
-        """Whether positions are asked for, which the streams' SETUP frames tell, wherever in the file they are."""
-        return POSITION in self.schema.names or (self.where is not None and POSITION in self.where.columns)
+    def named(self) -> frozenset[str]:
+        """The columns that are asked for, in the result or by a condition."""
+        return frozenset(self.schema.names) | (self.where.columns if self.where is not None else frozenset())
+
+    @property
+    def needs_survey(self) -> bool:
+        """Whether something is asked for that frames anywhere in the file tell: positions, which SETUPs do, or what NAKs asked for."""
+        return bool(OF_WHOLE_FILE & self.named)
 
     def read(self) -> pa.Table:
         """Return all frames as one table, in the order of the capture.  Raises CaptureError for what is no capture."""
-        if self.where is not None and POSITION in self.where.columns:
+        if self.where is not None and OF_WHOLE_FILE & self.where.columns:
             return self._with_metadata(pa.Table.from_batches(self.batches(), self.schema))
         reading = self._pass(None, None)
         kept: list[tuple[pa.RecordBatch, Integers, FramePlaces | None]] = []
         for selection in reading.selections():
-            batch, chosen = self._built(selection, None)
+            batch, chosen = self._built(selection, None, None)
             if batch is not None:
-                points = places(chosen) if POSITION in self.schema.names else None
+                points = places(chosen) if OF_WHOLE_FILE & frozenset(self.schema.names) else None
                 kept.append((batch, chosen.links[chosen.owners], points))
         self._finish(reading)
-        terms, counts = reading.facts().terms, reading.verdict()
+        facts, counts = reading.facts(), reading.verdict()
+        marks = _marks(facts)
         batches = []
         for batch, owners, points in kept:
-            settled = batch if points is None else _with_positions(batch, points.column(terms))
+            settled = batch if points is None else _settled(batch, points, facts.terms, marks)
             keep = counts[owners]
             batches.append(settled if keep.all() else settled.filter(pa.array(keep)))
         return self._with_metadata(pa.Table.from_batches(batches, self.schema))
@@ -99,31 +108,33 @@ class Capture:
         """Yield the frames in bounded batches, those of an extent only where one is given.
 
         What only the whole capture tells is taken from `facts`, else there is a first pass over the file when that is needed: without
-        `ports`, and for positions.
+        `ports`, and for positions and marks of retransmissions.
         """
-        if facts is None and (self.ports is None or self.needs_terms):
+        if facts is None and (self.ports is None or self.needs_survey):
             facts = self.survey()
         reading = self._pass(extent, facts)
+        marks = _marks(facts) if facts is not None and RETRANSMISSION in self.named else None
         for selection in reading.selections():
-            batch, _ = self._built(selection, facts.terms if facts else None)
+            batch, _ = self._built(selection, facts.terms if facts else None, marks)
             if batch is not None:
                 yield batch
         self._finish(reading)
 
     def _pass(self, extent: Extent | None, facts: Facts | None) -> Pass:
         keys = facts.keys if facts is not None and self.ports is None else None
-        self._reading = Pass(Choice(self.path, self.ports, keys, extent, self.fail_fast, self.chunk_length))
+        choice = Choice(self.path, self.ports, keys, extent, self.fail_fast, self.chunk_length)
+        self._reading = Pass(choice, asking=facts is None and RETRANSMISSION in self.named)
         return self._reading
 
-    def _built(self, selection: Selection, terms: Terms | None) -> tuple[pa.RecordBatch | None, Selection]:
+    def _built(self, selection: Selection, terms: Terms | None, marks: Marks | None) -> tuple[pa.RecordBatch | None, Selection]:
         """Return the columns of the frames that satisfy the conditions, and which those are; None for none."""
         if self.where is not None:
             named = pa.schema([SCHEMA.field(name) for name in sorted(self.where.columns)])
-            keep = self.where.mask(build(selection, named, payload=True, terms=terms)).to_numpy(zero_copy_only=False)
+            keep = self.where.mask(build(selection, named, payload=True, terms=terms, marks=marks)).to_numpy(zero_copy_only=False)
             if not keep.any():
                 return None, selection
             selection = selection if keep.all() else selection.take(keep)
-        return build(selection, self.schema, payload=self.payload, terms=terms), selection
+        return build(selection, self.schema, payload=self.payload, terms=terms, marks=marks), selection
 
     def _finish(self, reading: Pass) -> None:
         reading.account()
@@ -140,8 +151,16 @@ def _field(name: str) -> pa.Field:
     return SCHEMA.field(name)
 
 
-def _with_positions(batch: pa.RecordBatch, positions: pa.Array) -> pa.RecordBatch:
-    return batch.set_column(batch.schema.get_field_index(POSITION), POSITION, positions)
+def _marks(facts: Facts) -> Marks | None:
+    return None if facts.asked is None else Marks(facts.asked)
+
+
+def _settled(batch: pa.RecordBatch, points: FramePlaces, terms: Terms, marks: Marks | None) -> pa.RecordBatch:
+    """Return a batch with the columns that only the whole capture tells."""
+    for name in sorted(OF_WHOLE_FILE & frozenset(batch.schema.names)):
+        column = points.column(terms) if name == POSITION else points.marked(marks)
+        batch = batch.set_column(batch.schema.get_field_index(name), name, column)
+    return batch
 
 
 def read_frames(
@@ -155,9 +174,9 @@ def read_frames(
 ) -> pa.Table:
     """Return the Aeron frames of a capture, one row a frame, in the order of the capture.
 
-    path: a pcap (four magics) or pcapng file, plain, gzip or zstd.  ports: take datagrams from or to these; without it, flows all of whose
-    datagrams obey the frame rules.  columns: only these.  payload: fill the column of that name with the bytes of DATA frames (it is null
-    unless this is true, or `columns` names it).  where: only frames that satisfy conditions, such as `[("type", "==", "NAK")]` (see
+    path: a pcap (four magics) or pcapng file, plain, gzip or zstd.  ports: take datagrams from or to these; without it, flows that are
+    proven to be Aeron (see `evidence`).  columns: only these.  payload: fill the column of that name with the bytes of DATA frames (it is
+    null unless this is true, or `columns` names it).  where: only frames that satisfy conditions, such as `[("type", "==", "NAK")]` (see
     `aerowire.pcap.where`).  fail_fast: raise for a damaged file instead of counting.  What was left out, and why,
     stands in the schema's metadata under `aerowire.capture` as JSON.
     Raises CaptureError for what is no capture, ValueError for columns and conditions that have no meaning.

@@ -1,4 +1,4 @@
-"""Flows: which endpoints talked, and which of those pairs speak Aeron.
+"""Flows: which endpoints talked.
 
 A flow is a pair of endpoints in both directions; its two directions are links of their own here, because a stream's data goes one way.
 """
@@ -9,7 +9,7 @@ import ipaddress
 
 import numpy as np
 
-from aerowire.pcap.blocks import Bytes, Integers, Mask
+from aerowire.pcap.blocks import Bytes, Integers
 from aerowire.pcap.datagrams import Datagrams
 
 try:
@@ -22,7 +22,7 @@ Link = tuple[Endpoint, Endpoint]
 
 
 class FlowTable:
-    """Numbers directed links and the flows that they belong to; keeps each flow's verdict.
+    """Numbers directed links and the flows that they belong to.
 
     Grows with the number of distinct links in a capture.  Invariant: keys, links and flow_of have one entry per link.
     """
@@ -35,8 +35,6 @@ class FlowTable:
         self._links: list[Link] = []
         self._flow_of: list[int] = []
         self._flow_array: Integers = np.empty(0, dtype=np.int64)
-        self._broken: Mask = np.zeros(64, dtype=bool)
-        self._proven: Mask = np.zeros(64, dtype=bool)
 
     @property
     def link_count(self) -> int:
@@ -78,27 +76,7 @@ class FlowTable:
         self._links.append((_endpoint(source), _endpoint(destination)))
         flow = self._flows.setdefault(b"".join(sorted((source, destination))), len(self._flows))
         self._flow_of.append(flow)
-        if flow >= self._broken.size:
-            self._broken = np.concatenate([self._broken, np.zeros_like(self._broken)])
-            self._proven = np.concatenate([self._proven, np.zeros_like(self._proven)])
         return len(self._keys) - 1
-
-    def judge(self, links: Integers, broken: Mask, proven: Mask) -> None:
-        """Record which of some datagrams broke the frame rules and which held a frame that no other protocol would send."""
-        flows = self.flow_of[links]
-        self._broken[flows[broken]] = True
-        self._proven[flows[proven]] = True
-
-    def aeron_links(self) -> Mask:
-        """Return, per link number, whether its flow counts as Aeron: at least one proof and not one breach."""
-        flows = self.flow_of
-        verdict: Mask = self._proven[flows] & ~self._broken[flows]
-        return verdict
-
-    def broken_links(self) -> Mask:
-        """Return, per link number, whether its flow has broken the rules already."""
-        verdict: Mask = self._broken[self.flow_of]
-        return verdict
 
     def keys_from(self, first: int) -> list[bytes]:
         """Return the keys of the links numbered `first` and up."""

@@ -17,8 +17,9 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from aerowire.codecs.flyweights import transport as codecs
 from aerowire.codecs.flyweights.transport import FrameType
 from aerowire.pcap import arrow_memory
-from aerowire.pcap.blocks import Bytes, Integers
+from aerowire.pcap.blocks import Bytes, Integers, Mask
 from aerowire.pcap.frames import LAYOUTS, TYPES_MAX
+from aerowire.pcap.retransmissions import Marks
 from aerowire.pcap.selection import Selection
 from aerowire.pcap.terms import TermPlaces, Terms
 
@@ -72,11 +73,23 @@ class FramePlaces:
     streams: Integers
     places: TermPlaces
     at: Integers
+    carries: Mask  # data and padding that have a length
 
     def column(self, terms: Terms) -> pa.Array:
         """Return the frames' positions."""
         positions, known = terms.positions(self.sessions, self.streams, self.places, self.at)
         return arrow_memory.copied(positions, pa.int64(), arrow_memory.bitmap(known))
+
+    def marked(self, marks: Marks | None) -> pa.Array:
+        """Return which frames answer a NAK; null where NAKs are not known."""
+        count = self.at.size
+        if marks is None:
+            return pa.nulls(count, pa.bool_())
+        out, rows = np.zeros(count, dtype=bool), np.flatnonzero(self.carries) if marks else np.empty(0, dtype=np.int64)
+        if rows.size:
+            terms = self.places.term_ids[rows], self.places.term_offsets[rows]
+            out[rows] = marks.of(self.sessions[rows], self.streams[rows], *terms, self.at[rows])
+        return pa.Array.from_buffers(pa.bool_(), count, [None, arrow_memory.bitmap(out)])
 
 
 class FrameColumns:
@@ -89,6 +102,7 @@ class FrameColumns:
         self._kinds = [FrameType(kind) for kind in np.flatnonzero(np.bincount(self._types)).tolist()]
         self._validities: dict[tuple[FrameType, ...], pa.Buffer] = {}
         self._rows: dict[FrameType, Integers] = {}
+        self._places: FramePlaces | None = None
 
     @cached_property
     def _headers(self) -> Bytes:
@@ -134,17 +148,25 @@ class FrameColumns:
         return self._validities[having]
 
     def places(self) -> FramePlaces:
+        """Return where the frames point, made once for all columns that tell it."""
+        if self._places is None:
+            self._places = self._found_places()
+        return self._places
+
+    def _found_places(self) -> FramePlaces:
         count = self._offsets.size
         sessions, streams, term_ids, term_offsets = (np.zeros(count, dtype=np.int64) for _ in range(4))
-        present = np.zeros(count, dtype=bool)
+        present, carries = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
         for kind in self._kinds:
+            if kind in (FrameType.DATA, FrameType.PAD):
+                carries[self.rows(kind)] = self.records(kind)["frame_length"] > 0
             if kind in TERM_FIELDS:
                 rows, records = self.rows(kind), self.records(kind)
                 term, offset = TERM_FIELDS[kind]
                 sessions[rows], streams[rows] = records["session_id"], records["stream_id"]
                 term_ids[rows], term_offsets[rows], present[rows] = records[term], records[offset], True
         at = self._selection.block.positions[self._selection.packets]
-        return FramePlaces(sessions, streams, TermPlaces(term_ids, term_offsets, present), at)
+        return FramePlaces(sessions, streams, TermPlaces(term_ids, term_offsets, present), at, carries)
 
     def is_heartbeat(self, field: pa.Field) -> pa.Array:
         """DATA frames without a length, which keep a stream alive."""

@@ -21,13 +21,13 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from aerowire.pcap.errors import CaptureError
+from aerowire.pcap.facts import Facts, Findings
 from aerowire.pcap.fragments import SPAN
-from aerowire.pcap.passes import Choice, Facts, Pass
+from aerowire.pcap.passes import Choice, Pass
 from aerowire.pcap.places import Extent, Place
 from aerowire.pcap.source import CHUNK_LENGTH, is_compressed
-from aerowire.pcap.terms import Terms
 
-VERSION = 1
+VERSION = 2
 SUFFIX = ".index.json"
 CUT_SPACING_MIN = 1 << 20
 CUTS_MAX = 10_000
@@ -42,8 +42,13 @@ class Index:
     fingerprint: str
     length: int
     cuts: tuple[Place, ...]
-    facts: Facts
+    findings: Findings
     is_damaged: bool
+
+    @property
+    def facts(self) -> Facts:
+        """What counts of the findings by the flow rule."""
+        return self.findings.facts()
 
     def extents(self, split_length: int) -> list[Extent]:
         """Return the parts of the file, each about as long as asked for."""
@@ -83,8 +88,7 @@ class Index:
             "length": self.length,
             "is_damaged": self.is_damaged,
             "cuts": [[cut.position, cut.packet_index, list(cut.blocks)] for cut in self.cuts],
-            "links": sorted(key.hex() for key in self.facts.keys),
-            "terms": self.facts.terms.to_json(),
+            **self.findings.to_json(),
         }
 
     @classmethod
@@ -94,8 +98,7 @@ class Index:
             if values["version"] != VERSION:
                 raise ValueError(f"expected version {VERSION}, found {values['version']}")
             cuts = tuple(Place(position, index, tuple(blocks)) for position, index, blocks in values["cuts"])
-            facts = Facts(frozenset(map(bytes.fromhex, values["links"])), Terms.from_json(values["terms"]))
-            return cls(values["fingerprint"], values["length"], cuts, facts, values["is_damaged"])
+            return cls(values["fingerprint"], values["length"], cuts, Findings.from_json(values), values["is_damaged"])
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"no index of a capture: {error!r}") from error
 
@@ -105,12 +108,12 @@ def build(path: str | os.PathLike[str], *, chunk_length: int = CHUNK_LENGTH) -> 
     name = os.fspath(path)
     mark = fingerprint(name)
     length = Path(name).stat().st_size
-    reading = Pass(Choice(name, chunk_length=chunk_length), cut_spacing=max(CUT_SPACING_MIN, length // CUTS_MAX))
+    reading = Pass(Choice(name, chunk_length=chunk_length), cut_spacing=max(CUT_SPACING_MIN, length // CUTS_MAX), asking=True)
     for _ in reading.selections():
         pass
     reading.account()
     cuts = () if is_compressed(name) else tuple(reading.cuts)
-    return Index(mark, length, cuts, reading.facts(), reading.statistics.is_damaged)
+    return Index(mark, length, cuts, reading.findings(), reading.statistics.is_damaged)
 
 
 def fingerprint(path: str | os.PathLike[str]) -> str:

@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 from aerowire.pcap import classic, index
 from aerowire.pcap.capture import Capture
-from aerowire.pcap.passes import Facts
+from aerowire.pcap.facts import Facts
 from aerowire.pcap.places import Extent, Place
 from aerowire.pcap.source import is_classic, is_compressed
 
@@ -52,9 +52,9 @@ def resolve(part: Part, capture: Capture) -> tuple[Extent | None, Facts | None] 
     """Return what of a file a part is, and what the whole file tells, as far as `capture` needs it; None for a part without records."""
     if part.is_whole:
         found = index.find(part.path) if needs_whole_file(capture) else None
-        return None, found.facts if found else None
+        return None, found.findings.facts(capture.ports) if found else None
     if needs_whole_file(capture) or not is_classic(part.path):
-        return _by_index(part)
+        return _by_index(part, capture)
     with Path(part.path).open("rb") as file:
         header = classic.ClassicHeader.parse(file.read(classic.FILE_HEADER_LENGTH), part.path)
         start = _boundary(file, part.start, header, part)
@@ -74,12 +74,11 @@ def _boundary(file: BinaryIO, goal: int, header: classic.ClassicHeader, part: Pa
 
 
 def needs_whole_file(capture: Capture) -> bool:
-    """Whether rows of a part tell what only the whole file does: which flows count, positions, packet numbers."""
-    named = {*capture.schema.names, *(capture.where.columns if capture.where else ())}
-    return capture.ports is None or capture.needs_terms or PACKET_INDEX in named
+    """Whether rows of a part tell what only the whole file does: which flows count, positions, retransmissions, packet numbers."""
+    return capture.ports is None or capture.needs_survey or PACKET_INDEX in capture.named
 
 
-def _by_index(part: Part) -> tuple[Extent | None, Facts | None] | None:
+def _by_index(part: Part, capture: Capture) -> tuple[Extent | None, Facts | None] | None:
     found = index.find_or_build(part.path)
     extent = found.extent(part.start, part.end)
-    return None if extent is None else (extent, found.facts)
+    return None if extent is None else (extent, found.findings.facts(capture.ports))

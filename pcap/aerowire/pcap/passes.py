@@ -15,27 +15,22 @@ from aerowire.codecs.flyweights.transport import FrameType
 from aerowire.pcap import classic, frames, links, pcapng
 from aerowire.pcap.blocks import Gather, Integers, Mask, PacketBlock
 from aerowire.pcap.datagrams import Datagrams
+from aerowire.pcap.evidence import BREACH_SHARE, Evidence
+from aerowire.pcap.facts import Facts, Findings
 from aerowire.pcap.flows import FlowTable, Link
 from aerowire.pcap.fragments import SPAN, Reassembler
 from aerowire.pcap.frames import LAYOUTS, REASONS, Frames, Verdict
 from aerowire.pcap.places import Extent, Place
 from aerowire.pcap.recovery import RECORD_HEADER_LENGTH
+from aerowire.pcap.retransmissions import Asking
 from aerowire.pcap.selection import Selection
 from aerowire.pcap.source import CHUNK_LENGTH, PCAPNG_MAGIC, open_source
 from aerowire.pcap.statistics import Statistics
-from aerowire.pcap.terms import Terms
+from aerowire.pcap.terms import StreamKey, Terms
 
 NOT_AERON = "flow is not Aeron"
 OTHER_PORT = "port not selected"
 TERM_FIELDS_OF_SETUP = ("session_id", "stream_id", "initial_term_id", "term_length")
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """What only a whole capture tells: the links whose flows count as Aeron, by their keys, and the terms of the streams in them."""
-
-    keys: frozenset[bytes]
-    terms: Terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +99,8 @@ def _place_before(path: str, position: int) -> Place | None:
 class Pass:
     """One pass over a capture; counts per link, so that flows can be accounted for when their verdict is known."""
 
-    def __init__(self, choice: Choice, *, cut_spacing: int | None = None) -> None:
-        """cut_spacing: note places in the file, at least this many bytes from each other, in `cuts`."""
+    def __init__(self, choice: Choice, *, cut_spacing: int | None = None, asking: bool = False, keeps_history: bool = False) -> None:
+        """cut_spacing: note places in the file, at least this many bytes from each other, in `cuts`.  asking: note what NAKs ask for."""
         self._choice = choice
         self._cut_spacing = cut_spacing
         self.cuts: list[Place] = []
@@ -118,9 +113,13 @@ class Pass:
         self.cut: Integers = np.zeros(0, dtype=np.int64)  # of the good ones, those captured in part
         self.framed: Integers = np.zeros(0, dtype=np.int64)  # frames in them
         self._port_mask: Mask = np.zeros(0, dtype=bool)
+        self.breaches: Integers = np.zeros(0, dtype=np.int64)  # datagrams of each link that no sender sends
+        self._refused: dict[int, Integers] = {}  # of each verdict but good: datagrams of each link
+        self.evidence = Evidence(keeps_history=keeps_history)
+        self._asking = Asking() if asking else None
 
     def selections(self) -> Iterator[Selection]:
-        """Yield what each block contributes; flows that are already known not to count contribute nothing."""
+        """Yield what each block contributes; where the verdict on flows comes at the end, all that may count."""
         choice = self._choice
         reassembler = primed(choice)
         for block in open_blocks(choice, self.statistics):
@@ -136,11 +135,12 @@ class Pass:
             self._count(numbers, found)
             chosen = np.arange(found.offsets.size)
             if not self._choice.is_certain:
-                self.flows.judge(numbers, found.broken, found.proven)
-                chosen = chosen[~self.flows.broken_links()[numbers[found.datagrams]]]
+                self.evidence.note(gather, found, numbers, self.flows.flow_of)
             if chosen.size:
                 selection = Selection(block, gather, datagrams, numbers, self.flows, found, chosen, choice.path)
                 self._note_terms(selection)
+                if self._asking is not None:
+                    self._asking.note(_naks(selection))
                 yield selection
 
     def _note_cuts(self, block: PacketBlock, spacing: int) -> None:
@@ -187,20 +187,23 @@ class Pass:
         self.decoded = _added(self.decoded, numbers[good], count)
         self.cut = _added(self.cut, numbers[found.truncated], count)
         self.framed = _added(self.framed, numbers[found.datagrams], count)
-        if self._choice.is_certain:
-            for verdict, times in enumerate(np.bincount(found.verdicts).tolist()):
-                if verdict != Verdict.GOOD:
-                    self.statistics.skip(REASONS[Verdict(verdict)], times)
+        if not self._choice.is_certain:
+            self.breaches = _added(self.breaches, numbers[found.broken], count)
+        for verdict in np.flatnonzero(np.bincount(found.verdicts)).tolist():
+            if verdict != Verdict.GOOD:
+                before = self._refused.get(verdict, np.zeros(0, dtype=np.int64))
+                self._refused[verdict] = _added(before, numbers[found.verdicts == verdict], count)
+
+    def findings(self) -> Findings:
+        """Return what the whole pass tells of the capture."""
+        keys, verdict = self.flows.keys_from(0), self.verdict().tolist()
+        counted = frozenset(key for key, chosen in zip(keys, verdict, strict=True) if chosen)
+        asked = None if self._asking is None else self._asking.asked()
+        return Findings.of(counted, {keys[link]: said for link, said in self._terms.items()}, keys, asked)
 
     def facts(self) -> Facts:
-        """Return what the whole pass tells of the capture."""
-        verdict = self.verdict()
-        terms = Terms()
-        for link, said in sorted(self._terms.items()):
-            if verdict[link]:
-                terms.add(said)
-        keys = frozenset(key for key, chosen in zip(self.flows.keys_from(0), verdict.tolist(), strict=True) if chosen)
-        return Facts(keys, terms)
+        """Return what counts of it for the choice of this pass."""
+        return self.findings().facts()
 
     def links(self) -> list[Link]:
         """Return the links of which something is in the result."""
@@ -209,7 +212,10 @@ class Pass:
 
     def verdict(self) -> Mask:
         """Return, per link number, whether its datagrams are in the result."""
-        return np.ones(self.flows.link_count, dtype=bool) if self._choice.is_certain else self.flows.aeron_links()
+        if self._choice.is_certain:
+            return np.ones(self.flows.link_count, dtype=bool)
+        streams = {stream for said in self._terms.values() for stream in said.changes}
+        return counting(self.flows, self.evidence, (self.decoded, self.breaches), streams)
 
     def account(self) -> None:
         """Settle the counts once every flow's verdict is known."""
@@ -219,7 +225,39 @@ class Pass:
         self.statistics.frames = int(self.framed[verdict].sum())
         if not self._choice.is_certain:
             self.statistics.skip(NOT_AERON, int(self.seen[~verdict].sum()))
-            self.statistics.skip(REASONS[Verdict.UNJUDGED], int((self.seen - self.decoded)[verdict].sum()))
+        for kind, times in sorted(self._refused.items()):
+            self.statistics.skip(REASONS[Verdict(kind)], int(times[verdict[: times.size]].sum()))
+
+
+def counting(flows: FlowTable, evidence: Evidence, datagrams: tuple[Integers, Integers], streams: set[StreamKey]) -> Mask:
+    """Return, per link number, whether its flow counts: it is proven, and few of its datagrams break a rule.
+
+    datagrams: of each link, the good ones and those that break a rule.  streams: those that SETUPs told of.
+    """
+    flow_of = flows.flow_of
+    proven = evidence.proven(int(flow_of.max(initial=-1)) + 1, streams)
+    good_of, breaches_of = (_summed(counts, flow_of, proven.size) for counts in datagrams)
+    verdict: Mask = (proven & (breaches_of * BREACH_SHARE <= good_of))[flow_of]
+    return verdict
+
+
+def _summed(counts: Integers, flow_of: Integers, flow_count: int) -> Integers:
+    out = np.zeros(flow_count, dtype=np.int64)
+    np.add.at(out, flow_of[: counts.size], counts)
+    return out
+
+
+def _naks(selection: Selection) -> list[Integers]:
+    """Return what the NAKs among some frames ask for, but those that never were on the wire."""
+    naks = selection.chosen[selection.frames.types[selection.chosen] == FrameType.NAK]
+    owners = selection.frames.datagrams[naks]
+    sent = ~selection.datagrams.dropped[owners]
+    naks, owners = naks[sent], owners[sent]
+    records = selection.gather.structs(LAYOUTS[FrameType.NAK], selection.frames.offsets[naks])
+    starts = records["term_offset"].astype(np.int64)
+    named = [records[name].astype(np.int64) for name in ("session_id", "stream_id", "term_id")]
+    at = selection.block.positions[selection.datagrams.rows[owners]]
+    return [selection.links[owners], *named, starts, starts + records["length"], at]
 
 
 def _added(counts: Integers, numbers: Integers, length: int) -> Integers:

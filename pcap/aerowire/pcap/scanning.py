@@ -89,8 +89,9 @@ def scan(
 
     paths: files, globs and directories (of which all captures below them count).  columns: only these.  where: only frames that satisfy
     conditions, such as `[("type", "==", "NAK")]` (see `aerowire.pcap.where`); columns are built only of what satisfies them.  payload: fill
-    that column.  ports: take datagrams from or to these; without it, flows all of whose datagrams obey the frame rules; that is known after
-    a first pass over each file, as positions are.  fail_fast: raise for a damaged file instead of counting.
+    that column.  ports: take datagrams from or to these; without it, flows that are proven to be Aeron (see `evidence`), which is known
+    after a first pass over each file, as positions and marks of retransmissions are.  fail_fast: raise for a damaged file instead of
+    counting.
     Raises CaptureError for what is not there or no capture, ValueError for columns and conditions that have no meaning.
     """
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)

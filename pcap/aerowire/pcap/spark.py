@@ -4,7 +4,7 @@
     frames = session().read.format("aeron_pcap").option("ports", "40101").load("captures/*.pcap")
 
 Options:
-    ports      comma-separated; datagrams from or to these.  Without it the flows count that obey the frame rules throughout their file.
+    ports      comma-separated; datagrams from or to these.  Without it the flows count that are proven to be Aeron in their file.
     columns    comma-separated; only these are built (a schema given to the reader does the same).
     payload    true: column `payload` holds the bytes of DATA frames; else it is null, unless `columns` names it.
     mode       PERMISSIVE (default) or DROPMALFORMED: damage is left out and counted; FAILFAST: it fails the query.
@@ -14,9 +14,9 @@ Options:
     maxFilesPerTrigger, maxBytesPerTrigger  of a stream.
 
 Where the work is done.  Files that are not compressed are cut into parts of splitSize, by their length alone; the executors find the
-records at the cuts and parse (see `parts`).  Flows, positions and packet numbers are known of a whole file only: rows that tell them need
-its index, which is made once on each machine, unless one stands beside the file (`aerowire pcap index FILE`).  A query with `ports`, of
-columns without position and packet_index, needs none.
+records at the cuts and parse (see `parts`).  Flows, positions, retransmissions and packet numbers are known of a whole file only: rows
+that tell them need its index, which is made once on each machine, unless one stands beside the file (`aerowire pcap index FILE`).  A query
+with `ports`, of columns without position, is_retransmission and packet_index, needs none.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Captures that grow, in a folder to which files are added, as a stream of Spark: each frame exactly once, over restarts too.
 
 An offset says of each file up to where its whole records were read.  Planning follows the record headers of what is new; executors parse
-it.  What only a whole file tells is not known while it grows: flows must be chosen by ports, and positions are null.
+it.  What only a whole file tells is not known while it grows: flows must be chosen by ports, and positions and
+marks of retransmissions are null.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 from pyspark.sql.types import StructType
 
 from aerowire.pcap.errors import CaptureError
-from aerowire.pcap.passes import Choice, Facts, open_blocks
+from aerowire.pcap.facts import Facts
+from aerowire.pcap.passes import Choice, open_blocks
 from aerowire.pcap.places import Extent, Place
 from aerowire.pcap.source import is_capture, is_compressed
 from aerowire.pcap.spark import CHUNK_LENGTH, CaptureReader

@@ -16,15 +16,17 @@ from aerowire.pcap import arrow_memory
 from aerowire.pcap.frame_columns import FrameColumns, FramePlaces
 from aerowire.pcap.frames import LAYOUTS
 from aerowire.pcap.links import DIRECTIONS, driver_directions
+from aerowire.pcap.retransmissions import Marks
 from aerowire.pcap.selection import Selection
 from aerowire.pcap.terms import Terms
 
 # Where a frame stood.  record_position is where its packet's record begins in the capture, decompressed; ts_ns is nanoseconds since the
 # epoch; dropped is true for what the capture marks as never having been on the wire; position is the frame's place in its stream, or the
-# place that it points at, and null where no SETUP of the stream was captured.
+# place that it points at, and null where no SETUP of the stream was captured; is_retransmission is null where NAKs are not known.
 CAPTURE_FIELDS = (
     pa.field("position", pa.int64()),
     pa.field("is_heartbeat", pa.bool_()),
+    pa.field("is_retransmission", pa.bool_()),
     pa.field("path", pa.string()),
     pa.field("record_position", pa.int64()),
     pa.field("packet_index", pa.int64()),
@@ -40,13 +42,16 @@ CAPTURE_FIELDS = (
 )
 SCHEMA = pa.schema([*FRAME_SCHEMA, *CAPTURE_FIELDS])
 POSITION = "position"
+RETRANSMISSION = "is_retransmission"
 PAYLOAD = "payload"  # by far the largest column: null unless it is asked for
 
 
-def build(selection: Selection, schema: pa.Schema, *, payload: bool, terms: Terms | None = None) -> pa.RecordBatch:
+def build(
+    selection: Selection, schema: pa.Schema, *, payload: bool, terms: Terms | None = None, marks: Marks | None = None
+) -> pa.RecordBatch:
     """Return the selected frames with the columns of `schema`, a choice of those in SCHEMA.
 
-    The payload is null without `payload`, and positions are without `terms`.
+    The payload is null without `payload`, positions are without `terms`, and marks of retransmissions without `marks`.
     """
     frame_columns = FrameColumns(selection)
     columns = []
@@ -55,6 +60,8 @@ def build(selection: Selection, schema: pa.Schema, *, payload: bool, terms: Term
             columns.append(pa.nulls(selection.chosen.size, field.type))
         elif field.name == POSITION:
             columns.append(frame_columns.places().column(terms or Terms()))
+        elif field.name == RETRANSMISSION:
+            columns.append(frame_columns.places().marked(marks))
         elif field.name in CAPTURE_COLUMNS:
             columns.append(CAPTURE_COLUMNS[field.name](selection))
         else:
