@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -78,6 +79,38 @@ def test_gives_each_frame_once_over_restarts_at_any_byte(spark: Any, build: Simp
         query.awaitTermination()
         assert query.exception() is None, f"seed {seed}"
     assert rows(spark, out).equals(expected_rows(folder)), f"seed {seed}"
+
+
+def in_pieces(build: SimpleNamespace, name: str) -> bytes:
+    """A capture of datagrams of 4 KB, each in three IP fragments that are far from each other in the file; every 40th is whole."""
+    rng, packets = random.Random(3), []
+    for number in range(200):
+        packet = build.ip4(build.data_frame(number * 4128, rng.randbytes(4096), term_id=0), build.SENDER, build.RECEIVER)
+        header, body = packet[:20], packet[20:]
+        parts = [body] if number % 40 == 0 else [body[:1480], body[1480:2960], body[2960:]]
+        for at, part in enumerate(parts):
+            field = (at * 1480 // 8 | (0x2000 if at < len(parts) - 1 else 0)).to_bytes(2, "big")
+            head = header[:2] + (20 + len(part)).to_bytes(2, "big") + number.to_bytes(2, "big") + field + header[8:]
+            packets.append((number + 20 * at, build.ethernet(head + part)))
+    found = [packet for _, packet in sorted(packets, key=lambda one: one[0])]
+    if name.endswith(".pcap"):
+        return bytes(build.classic(found))
+    return bytes(build.section() + build.interface(1) + b"".join(build.enhanced(packet, ticks=at) for at, packet in enumerate(found)))
+
+
+@pytest.mark.parametrize("name", ["a.pcap", "a.pcapng"])
+def test_fragments_on_both_sides_of_a_batch_are_put_together(spark: Any, build: SimpleNamespace, tmp_path: Path, name: str) -> None:
+    folder, out = tmp_path / "captures", tmp_path / "out"
+    folder.mkdir()
+    data = in_pieces(build, name)
+    ends = [0, len(data) // 3, len(data) // 2, len(data)]
+    for start, end in pairwise(ends):
+        with (folder / name).open("ab") as file:
+            file.write(data[start:end])
+        stream(spark, folder, out).awaitTermination()
+    expected = expected_rows(folder)
+    assert expected.num_rows == 200
+    assert rows(spark, out).equals(expected)
 
 
 def test_a_limit_of_files_spreads_them_over_batches(spark: Any, build: SimpleNamespace, tmp_path: Path) -> None:

@@ -22,8 +22,9 @@ from aerowire.pcap.errors import CaptureError
 from aerowire.pcap.facts import Facts
 from aerowire.pcap.passes import Choice, open_blocks
 from aerowire.pcap.places import Extent, Place
-from aerowire.pcap.source import is_capture, is_compressed
+from aerowire.pcap.source import is_capture, is_classic, is_compressed
 from aerowire.pcap.spark import CHUNK_LENGTH, CaptureReader
+from aerowire.pcap.spark_offsets import BEGINNING, Reached
 from aerowire.pcap.statistics import Statistics
 from aerowire.pcap.terms import Terms
 
@@ -64,7 +65,7 @@ class CaptureStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802 - Spark's name
         """Return up to where there are whole records, as far as a limit lets."""
-        known = {path: _place(value) for path, value in start[FILES].items()}
+        known = {path: Reached.from_value(value) for path, value in start[FILES].items()}
         files_left = limit.max_files if isinstance(limit, ReadMaxFiles) else None
         bytes_left = limit.max_bytes if isinstance(limit, ReadMaxBytes) else None
         for path in self._files():
@@ -76,23 +77,26 @@ class CaptureStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 continue
             known[path] = after
             files_left = None if files_left is None else files_left - 1
-            bytes_left = None if bytes_left is None else bytes_left - (after.position - (before.position if before else 0))
-        return {FILES: {path: _value(place) for path, place in known.items()}}
+            bytes_left = None if bytes_left is None else bytes_left - (after.place.position - (before.place.position if before else 0))
+        return {FILES: {path: reached.to_value() for path, reached in known.items()}}
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[GrownPart]:
         """Return what lies between two offsets, cut into parts of splitSize."""
         found = []
         for path, value in end[FILES].items():
-            last = _place(value)
-            first = _place(start[FILES][path]) if path in start[FILES] else None
-            if first == last:
+            last = Reached.from_value(value)
+            first = Reached.from_value(start[FILES][path]) if path in start[FILES] else None
+            if first is not None and first.place == last.place:
                 continue
             if is_compressed(path):
                 found.append(GrownPart(path, None))
                 continue
-            begin = first or Place(0, 0)
-            cuts = [begin, *_cuts(path, begin, last.position, self._settings.split_length), last]
-            found += [GrownPart(path, Extent(one, other.position)) for one, other in pairwise(cuts)]
+            begin = first or Reached(BEGINNING)
+            cuts = [begin, *_cuts(path, begin, last.place.position, self._settings.split_length), last]
+            # In a classic file, whoever reads a part finds a place before it.
+            is_found = is_classic(path)
+            extents = (Extent(one.place, other.place.position, None if is_found else one.before) for one, other in pairwise(cuts))
+            found += [GrownPart(path, extent) for extent in extents]
         return found
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -104,49 +108,44 @@ class CaptureStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _files(self) -> list[str]:
         return [path for path in self._settings.files() if is_capture(path)]
 
-    def _advanced(self, path: str, known: Place | None, bytes_left: int | None) -> Place | None:
-        """Return the place behind the last whole record of a file."""
+    def _advanced(self, path: str, known: Reached | None, bytes_left: int | None) -> Reached | None:
+        """Return what is reached behind the last whole record of a file."""
         length = Path(path).stat().st_size
         if self._ends is not None:
             length = min(length, self._ends.get(path, 0))
-        if known is not None and length < known.position and self._ends is None:
-            raise CaptureError(f"{path}: is shorter than what was read of it: {length} bytes, expected {known.position} at least")
+        start = known.place.position if known else 0
+        if length < start and self._ends is None:
+            raise CaptureError(f"{path}: is shorter than what was read of it: {length} bytes, expected {start} at least")
         if is_compressed(path):
-            if known is not None and known.position < length:
+            if known is not None and start < length:
                 raise CaptureError(f"{path}: has grown since it was read; move compressed captures into the folder when they are whole")
-            return Place(length, None) if length else None
-        place = known or Place(0, 0)
-        if length <= place.position:
+            return Reached(Place(length, None)) if length else None
+        if length <= start:
             return known
-        choice = Choice(path, extent=Extent(place, length) if known else None, chunk_length=CHUNK_LENGTH)
-        for block in open_blocks(choice, Statistics()):
-            if block.stop > length:
+        reached = known or Reached(BEGINNING)
+        for on in _walk(path, reached, length):
+            reached = on
+            if bytes_left is not None and reached.place.position - start >= bytes_left:
                 break
-            index = None if block.first_index is None else block.first_index + block.count
-            place = Place(block.stop, index, block.described)
-            if bytes_left is not None and place.position - (known.position if known else 0) >= bytes_left:
-                break
-        return place if place.position else None
+        return reached if reached.place.position else None
 
 
-def _cuts(path: str, start: Place, end: int, spacing: int) -> Iterator[Place]:
-    """Yield places between two, at least `spacing` bytes from each other."""
-    last = start.position
-    for block in open_blocks(Choice(path, extent=Extent(start, end) if start.position else None, chunk_length=CHUNK_LENGTH), Statistics()):
-        if block.stop >= end:
+def _walk(path: str, start: Reached, end: int) -> Iterator[Reached]:
+    """Yield what is reached behind each block of a file from a place on, up to an end."""
+    extent = Extent(start.place, end) if start.place.position else None
+    reached = start
+    for block in open_blocks(Choice(path, extent=extent, chunk_length=CHUNK_LENGTH), Statistics()):
+        if block.stop > end:
             return
-        if block.stop - last >= spacing:
-            index = None if block.first_index is None else block.first_index + block.count
-            yield Place(block.stop, index, block.described)
-            last = block.stop
+        index = None if block.first_index is None else block.first_index + block.count
+        reached = reached.on(Place(block.stop, index, block.described))
+        yield reached
 
 
-def _value(place: Place) -> dict[str, Any]:
-    """Return a place as Spark keeps offsets: numbers and texts."""
-    found: dict[str, Any] = {"position": place.position, "blocks": ",".join(map(str, place.blocks))}
-    return found if place.packet_index is None else {**found, "packets": place.packet_index}
-
-
-def _place(value: dict[str, Any]) -> Place:
-    blocks = tuple(int(block) for block in value["blocks"].split(",") if block)
-    return Place(value["position"], value.get("packets"), blocks)
+def _cuts(path: str, start: Reached, end: int, spacing: int) -> Iterator[Reached]:
+    """Yield places between two, at least `spacing` bytes from each other."""
+    last = start.place.position
+    for reached in _walk(path, start, end - 1):
+        if reached.place.position - last >= spacing:
+            yield reached
+            last = reached.place.position
