@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -22,10 +23,10 @@ def await_subscriber(publication: ExclusivePublication, limit_s: float | None) -
     return wait_for(is_connected, None if limit_s is None else int(limit_s * 1e9), sleep_max_s=SLEEP_MAX_S)
 
 
-def drain(aeron: Aeron, publication: ExclusivePublication) -> bool:
+def drain(aeron: Aeron, publication: ExclusivePublication, stall_s: float | None = None) -> bool:
     """Wait until every position that follows the stream has reached its end; False when the subscriber left before.
 
-    Raises once the driver is gone.
+    stall_s: False too when the last of the followers does not move for so long (None: wait on).  Raises once the driver is gone.
     """
     from aerowire.client import wait_for
     from aerowire.codecs.flyweights.cnc import StreamCounterKeyDecoder
@@ -33,18 +34,21 @@ def drain(aeron: Aeron, publication: ExclusivePublication) -> bool:
 
     end = publication.position
     followers = {CounterType.SUB_POS, CounterType.SND_POS}
-    is_behind = True
+    last, moved_s = end, time.monotonic()
 
-    def is_drained() -> bool:
-        nonlocal is_behind
+    def is_over() -> bool:
+        nonlocal last, moved_s
         publication.offer_many(())
-        is_behind = False
+        before, last = last, end
         for counter in aeron.counters_reader.for_each():
             if counter.type_id in followers:
                 key = StreamCounterKeyDecoder(counter.key)
-                if key.session_id == publication.session_id and key.stream_id == publication.stream_id and counter.value < end:
-                    is_behind = True
-        return not is_behind or not publication.is_connected
+                if key.session_id == publication.session_id and key.stream_id == publication.stream_id:
+                    last = min(last, counter.value)
+        if last != before:
+            moved_s = time.monotonic()
+        is_stalled = stall_s is not None and time.monotonic() - moved_s >= stall_s
+        return last >= end or is_stalled or not publication.is_connected
 
-    wait_for(is_drained, None, sleep_max_s=SLEEP_MAX_S)
-    return not is_behind
+    wait_for(is_over, None, sleep_max_s=SLEEP_MAX_S)
+    return last >= end
