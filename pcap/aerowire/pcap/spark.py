@@ -188,15 +188,17 @@ def _column(batch: pa.RecordBatch, field: pa.Field) -> pa.Array:
 
 
 def register(spark: SparkSession) -> None:
-    """Make the formats `aeron_pcap` and `aeron_archive` known to a session.
+    """Make the formats `aeron_pcap` and `aeron_archive`, and the sink `aeron`, known to a session.
 
     Call it again after changing whether Spark hands filters to data sources.
     """
     from aerowire.pcap.archive.spark import ArchiveSource
+    from aerowire.pcap.sink import PublishingSource
 
     filtering = str(spark.conf.get(PUSHDOWN, "false")).lower() == "true"
     spark.dataSource.register(FilteringCaptureSource if filtering else CaptureSource)
     spark.dataSource.register(ArchiveSource)
+    spark.dataSource.register(PublishingSource)
 
 
 def session(app_name: str = "aerowire", *, master: str | None = None, config: Mapping[str, str] | None = None) -> SparkSession:
