@@ -292,7 +292,7 @@ def find_boundary(file: BinaryIO, cut: int, header: ClassicHeader, file_length: 
     if cut <= known:
         return known
     found = find_boundaries(file, cut, header, file_length)
-    walked = _walk_to(file, known, cut, header, file_length) if len(found) > 1 else None
+    walked = walk_to(file, known, cut, header, file_length) if len(found) > 1 else None
     return walked if walked is not None else found[0] if found else file_length
 
 
@@ -341,7 +341,7 @@ def _landings(data: Bytes, goal: int, header: ClassicHeader, *, is_start: bool, 
     return origins[reached], landings[reached]
 
 
-def _walk_to(file: BinaryIO, known: int, cut: int, header: ClassicHeader, file_length: int) -> int | None:
+def walk_to(file: BinaryIO, known: int, cut: int, header: ClassicHeader, file_length: int) -> int | None:
     """Return the first record at or behind `cut` by walking from `known`; None where the chain is broken."""
     file.seek(known)
     reader = ChunkReader(file, position=known, length=file_length - known)

@@ -6,6 +6,7 @@ A flow is a pair of endpoints in both directions; its two directions are links o
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -55,6 +56,16 @@ class FlowTable:
         else:
             out[~datagrams.is_ip6] = self._encode(datagrams.keys4)
             out[datagrams.is_ip6] = self._encode(datagrams.keys6)
+        return out
+
+    def number_keys(self, keys: Sequence[bytes]) -> Integers:
+        """Return the link numbers of keys of another table."""
+        out = np.empty(len(keys), dtype=np.int64)
+        widths = np.array([len(key) for key in keys], dtype=np.int64)
+        for width in np.unique(widths).tolist():
+            rows = np.flatnonzero(widths == width)
+            joined = b"".join(keys[row] for row in rows.tolist())
+            out[rows] = self._encode(np.frombuffer(joined, dtype=np.uint8).reshape(-1, width))
         return out
 
     def _encode(self, keys: Bytes) -> Integers:

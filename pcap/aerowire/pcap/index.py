@@ -25,6 +25,7 @@ from aerowire.pcap.facts import Facts, Findings
 from aerowire.pcap.fragments import SPAN
 from aerowire.pcap.passes import Choice, Pass
 from aerowire.pcap.places import Extent, Place
+from aerowire.pcap.slices import Workshop
 from aerowire.pcap.source import CHUNK_LENGTH, is_compressed
 
 VERSION = 2
@@ -108,12 +109,16 @@ def build(path: str | os.PathLike[str], *, chunk_length: int = CHUNK_LENGTH) -> 
     name = os.fspath(path)
     mark = fingerprint(name)
     length = Path(name).stat().st_size
-    reading = Pass(Choice(name, chunk_length=chunk_length), cut_spacing=max(CUT_SPACING_MIN, length // CUTS_MAX), asking=True)
+    reading = Pass(Choice(name, chunk_length=chunk_length), cut_spacing=_cut_spacing(length), asking=True)
     for _ in reading.selections():
         pass
     reading.account()
     cuts = () if is_compressed(name) else tuple(reading.cuts)
     return Index(mark, length, cuts, reading.findings(), reading.statistics.is_damaged)
+
+
+def _cut_spacing(length: int) -> int:
+    return max(CUT_SPACING_MIN, length // CUTS_MAX)
 
 
 def fingerprint(path: str | os.PathLike[str]) -> str:
@@ -152,7 +157,7 @@ def save(path: str | os.PathLike[str], index: Index) -> Path:
 def find_or_build(path: str | os.PathLike[str]) -> Index:
     """Return the index of a capture: the one beside it, else the one that this machine keeps; made where there is none.
 
-    Of several processes that need the same one, one makes it, and the others wait.
+    Several processes that need the same one make it together (see `slices`).
     """
     mark = fingerprint(path)
     found = _read(beside(path), mark)
@@ -163,12 +168,24 @@ def find_or_build(path: str | os.PathLike[str]) -> Index:
     if folder.stat().st_uid != os.getuid():
         return build(path)  # somebody else's, who could tell us anything
     target = folder / f"{mark}{SUFFIX}"
-    with _locked(folder / f"{mark}.lock"):
+    found = _read(target, mark)
+    return _made_together(os.fspath(path), mark, target) if found is None else found
+
+
+def _made_together(path: str, mark: str, target: Path) -> Index:
+    """Return a file's index, of which all who wait for it make slices and one the whole; else one makes all of it."""
+    length = Path(path).stat().st_size
+    workshop = Workshop(target.parent, mark, path, _cut_spacing(length))
+    if workshop.is_useful:
+        workshop.help(target)
+    with _locked(target.parent / f"{mark}.lock"):
         found = _read(target, mark)
         if found is None:
-            found = build(path)
-            _forget_old(folder)
+            made = workshop.result() if workshop.is_useful else None
+            found = build(path) if made is None else Index(mark, length, *made, is_damaged=False)
+            _forget_old(target.parent)
             _write(target, found)
+            workshop.clear()
     return found
 
 
