@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import argparse
+import logging
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 DONE, FINDING, UNUSABLE = 0, 1, 2
 EXIT_CODES = """
 Exit codes: 0 done; 1 the capture is damaged (cut short or corrupt): what could be read is shown, the damage is counted; or interrupted;
 2 usage, or a file that cannot be read or is no capture.
 """
+# One job and then the end: half of a default session's processor time goes into compiling and collecting for longer lives.
+SHORT_SESSION = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 
 
 def add_selection(parser: argparse.ArgumentParser) -> None:
@@ -27,6 +35,43 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
 def add_json(parser: argparse.ArgumentParser) -> None:
     """Add the argument for programs."""
     parser.add_argument("--json", action="store_true", help="JSON, for programs")
+
+
+def add_spark(parser: argparse.ArgumentParser) -> None:
+    """Add the argument that has the work done by Spark."""
+    parser.add_argument(
+        "--spark",
+        metavar="MASTER",
+        help="let Spark's executors do the work, such as local[4] or spark://host:7077; they must see the files under the same paths",
+    )
+
+
+@contextmanager
+def spark_session(master: str) -> Iterator[SparkSession]:
+    """Open a Spark session for one command and stop it; an interruption ends what it started.
+
+    Raises CaptureError where pyspark or Java is missing, or no cluster answers to `master`.
+    """
+    from aerowire.pcap.children import children_ended_on_interruption
+    from aerowire.pcap.errors import CaptureError
+
+    try:
+        from pyspark.errors import PySparkException
+
+        from aerowire.pcap.spark import session
+    except ImportError as error:
+        raise CaptureError(f"--spark needs the package pyspark ({error}): pip install aerowire[spark]") from error
+    # The bridge to Java tells of an interruption with its whole stack, on the root logger.
+    logging.getLogger().addHandler(logging.NullHandler())
+    on_interrupt = signal.getsignal(signal.SIGINT)
+    with children_ended_on_interruption():
+        try:
+            spark = session(master=master, config=SHORT_SESSION)
+        except PySparkException as error:
+            raise CaptureError(f"--spark {master}: no session: {str(error).splitlines()[0]}") from error
+        signal.signal(signal.SIGINT, on_interrupt)  # Spark's own would first ask Java to cancel its jobs
+        yield spark
+        spark.stop()
 
 
 def complain(error: Exception) -> int:

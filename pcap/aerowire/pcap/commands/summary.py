@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import logging
-import signal
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from aerowire.pcap.commands.shared import DONE, EXIT_CODES, FINDING, add_json, add_selection, complain, working
+from aerowire.pcap.commands.shared import DONE, EXIT_CODES, FINDING, add_json, add_selection, add_spark, complain, spark_session, working
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -19,8 +17,6 @@ EXAMPLES = """\
   aerowire pcap summary traffic.pcapng
   tcpdump -w - udp | aerowire pcap summary - --json
 """
-# One job and then the end: half of a default session's processor time goes into compiling and collecting for longer lives.
-SHORT_SESSION = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 
 
 def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -34,6 +30,7 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     )
     parser.add_argument("file", metavar="FILE", help="pcap or pcapng file, plain, gzip or zstd; - for standard input")
     parser.add_argument("--engine", choices=("arrow", "spark"), default="arrow", help="where the work is done (default: %(default)s)")
+    add_spark(parser)
     add_selection(parser)
     add_json(parser)
     parser.set_defaults(run=run)
@@ -46,7 +43,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     try:
         with working(f"reading {arguments.file}"):
-            report = _with_spark(arguments) if arguments.engine == "spark" else summarise(arguments.file, arguments.ports)
+            master = arguments.spark or ("local[*]" if arguments.engine == "spark" else None)
+            report = _with_spark(arguments, master) if master else summarise(arguments.file, arguments.ports)
     except CaptureError as error:
         return complain(error)
     if arguments.json:
@@ -57,27 +55,14 @@ def run(arguments: argparse.Namespace) -> int:
     return FINDING if report["corrupt_records"] or report["truncated_bytes"] else DONE
 
 
-def _with_spark(arguments: argparse.Namespace) -> dict[str, Any]:
-    from aerowire.pcap.errors import CaptureError
-
-    try:
-        from aerowire.pcap.spark import session
-    except ImportError as error:
-        raise CaptureError(f"engine spark needs the package pyspark ({error}): install aerowire[spark]") from error
-    from aerowire.pcap.children import children_ended_on_interruption
+def _with_spark(arguments: argparse.Namespace, master: str) -> dict[str, Any]:
     from aerowire.pcap.source import check_readable
-    from aerowire.pcap.summary import summarise_with_spark
 
     check_readable(arguments.file)
-    # The bridge to Java tells of an interruption with its whole stack, on the root logger.
-    logging.getLogger().addHandler(logging.NullHandler())
-    on_interrupt = signal.getsignal(signal.SIGINT)
-    with children_ended_on_interruption():
-        spark = session(config=SHORT_SESSION)
-        signal.signal(signal.SIGINT, on_interrupt)  # Spark's own would first ask Java to cancel its jobs
-        report = summarise_with_spark(spark, arguments.file, arguments.ports)
-        spark.stop()
-    return report
+    with spark_session(master) as spark:
+        from aerowire.pcap.summary import summarise_with_spark
+
+        return summarise_with_spark(spark, arguments.file, arguments.ports)
 
 
 def _print_summary(report: dict[str, Any]) -> None:
