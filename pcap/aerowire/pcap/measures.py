@@ -6,19 +6,24 @@ interfaces, data is measured on the path with most of it.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from aerowire.codecs.flyweights.transport import DataFlags, DataHeaderDecoder, RttmFlags, SmFlags
+from aerowire.pcap.analysis.partial import Sums
 from aerowire.pcap.blocks import Integers, Mask
 
 if TYPE_CHECKING:
-    from aerowire.pcap.streams import Columns
+    from aerowire.pcap.analysis.columns import Columns
+    from aerowire.pcap.streams import Stream
 
 # Widths of the bins that bursts are looked for in.
 BURST_WIDTHS_NS = {"1ms": 1_000_000, "10ms": 10_000_000, "100ms": 100_000_000, "1s": 1_000_000_000}
+BIN_NS = min(BURST_WIDTHS_NS.values())  # all others are multiples of it
 NS_PER_S = 1_000_000_000
 
 
@@ -30,14 +35,20 @@ class Track:
     rows: Integers
     starts: Integers
     ends: Integers
+    is_run: Mask  # which stand for many frames, of which `sums` tells
+    sums: Sums
 
     @classmethod
-    def of(cls, frames: Columns, is_data: Mask, positions: Integers, aligned: Integers) -> Track:
+    def of(cls, stream: Stream) -> Track:
         """Return the path with most frames; the first of several."""
-        rows = np.flatnonzero(is_data)
+        rows, number = np.flatnonzero(stream.is_data), -1
         if rows.size:
-            rows = rows[frames.paths[rows] == np.bincount(frames.paths[rows]).argmax()]
-        return cls(frames, rows, positions[rows], positions[rows] + aligned[rows])
+            counts = np.bincount(stream.frames.paths[rows[~stream.is_run[rows]]], minlength=len(stream.sums))
+            number = int((counts + [one.frames for one in stream.sums]).argmax())
+            rows = rows[stream.frames.paths[rows] == number]
+        starts = stream.positions[rows]
+        sums = stream.sums[number] if rows.size else Sums()
+        return cls(stream.frames, rows, starts, starts + stream.aligned[rows], stream.is_run[rows], sums)
 
     @property
     def has_length(self) -> Mask:
@@ -50,12 +61,9 @@ class Track:
         return self.has_length & (self.starts >= reached)
 
 
-def measure(frames: Columns, is_data: Mask, positions: Integers, aligned: Integers) -> dict[str, Any]:
-    """Return the measures of a stream: plain values for JSON, times in nanoseconds.
-
-    positions: of each frame, of a status message the one that was consumed; aligned: length of each in the stream.
-    """
-    track = Track.of(frames, is_data, positions, aligned)
+def measure(stream: Stream) -> dict[str, Any]:
+    """Return the measures of a stream: plain values for JSON, times in nanoseconds."""
+    frames, positions, track = stream.frames, stream.positions, Track.of(stream)
     return {
         "setup_to_first_data_ns": _setup_to_first_data(frames, track),
         "heartbeat_interval_ns": quantiles(np.diff(frames["ts_ns"][track.rows[~track.has_length]])),
@@ -67,14 +75,23 @@ def measure(frames: Columns, is_data: Mask, positions: Integers, aligned: Intege
     }
 
 
-def quantiles(values: Integers) -> dict[str, int] | None:
-    """Return count, least, median, 99th percentile and greatest of some values; None of none."""
-    if not values.size:
+def quantiles(values: Integers, counted: Mapping[int, int] | None = None) -> dict[str, int] | None:
+    """Return count, least, median, 99th percentile and greatest of some values; None of none.
+
+    counted: more values, and how often each is there.
+    """
+    distinct, counts = np.unique(values, return_counts=True)
+    if counted:
+        more = Counter(dict(zip(distinct.tolist(), counts.tolist(), strict=True)))
+        more.update(counted)
+        distinct = np.array(sorted(more), dtype=np.int64)
+        counts = np.array([more[value] for value in distinct.tolist()], dtype=np.int64)
+    if not distinct.size:
         return None
-    ordered = np.sort(values)
-    last = ordered.size - 1
+    behind = np.cumsum(counts)
+    last = int(behind[-1]) - 1
     places = {"min": 0, "p50": last // 2, "p99": last * 99 // 100, "max": last}
-    return {"count": int(values.size), **{name: int(ordered[place]) for name, place in places.items()}}
+    return {"count": last + 1} | {name: int(distinct[behind.searchsorted(place, "right")]) for name, place in places.items()}
 
 
 def _setup_to_first_data(frames: Columns, track: Track) -> int | None:
@@ -85,7 +102,7 @@ def _setup_to_first_data(frames: Columns, track: Track) -> int | None:
 
 def _receivers(frames: Columns, positions: Integers) -> list[dict[str, Any]]:
     """Of each receiver, and each path that its status messages took: how many, how often, how large a window."""
-    rows = np.flatnonzero(frames.of_type("SM") & (frames["flags"] & SmFlags.SEND_SETUP == 0) & ~frames.dropped)
+    rows = window_updates(frames)
     found = []
     keys = np.stack([frames["receiver_id"][rows], frames.paths[rows]])
     distinct, which = np.unique(keys, axis=1, return_inverse=True) if rows.size else (keys, rows)
@@ -115,30 +132,44 @@ def _window(frames: Columns, positions: Integers, track: Track) -> dict[str, Any
 
     A stall is the time between two new frames of which the second did not fit into the window that was known when the first was sent.
     """
-    status = np.flatnonzero(frames.of_type("SM") & (frames["flags"] & SmFlags.SEND_SETUP == 0) & ~frames.dropped)
+    status = window_updates(frames)
     rows = track.rows[track.is_new]
     if not status.size or not rows.size:
         return None
-    ends = track.ends[track.is_new]
-    limits = positions[status] + frames["receiver_window"][status]
-    raised = np.concatenate([[True], limits[1:] > np.maximum.accumulate(limits)[:-1]])
-    leading = np.maximum.accumulate(np.where(raised, np.arange(limits.size), 0))
+    ends, in_run = track.ends[track.is_new], track.is_run[track.is_new]
+    limits, leading = leaders(frames, positions, status)
     known = np.searchsorted(status, rows) - 1  # the last status message before each frame
     told = known >= 0
     if not told.any():
         return None
     by = leading[known[told]]
     windows = np.maximum(frames["receiver_window"][status[by]], 1)
-    used = (ends[told] - positions[status[by]]) * 100 // windows
-    waited = np.flatnonzero(told[:-1] & (ends[1:] > limits[leading[np.maximum(known[:-1], 0)]]))
+    used = ((ends[told] - positions[status[by]]) * 100 // windows)[~in_run[told]]
+    # Of a run, it is the first frame that may have waited; where it did, no run was made.
+    firsts = np.where(in_run, positions[rows] + frames["length"][rows], ends)
+    waited = np.flatnonzero(told[:-1] & (firsts[1:] > limits[leading[np.maximum(known[:-1], 0)]]))
     stalls = (frames["ts_ns"][rows[1:]] - frames["ts_ns"][rows[:-1]])[waited]
     return {
-        "used_percent": quantiles(used),
+        "used_percent": quantiles(used, track.sums.used_percent),
         "overruns": int((ends[told] > limits[by]).sum()),
         "stalls": int(stalls.size),
         "stalled_ns": int(stalls.sum()),
         "longest_stall_ns": int(stalls.max()) if stalls.size else 0,
     }
+
+
+def window_updates(frames: Columns) -> Integers:
+    """Return the rows of the status messages that tell a window."""
+    return np.flatnonzero(frames.of_type("SM") & (frames["flags"] & SmFlags.SEND_SETUP == 0) & ~frames.dropped)
+
+
+def leaders(frames: Columns, positions: Integers, status: Integers) -> tuple[Integers, Integers]:
+    """Return up to where each of some status messages, of which there is one at least, lets the sender go, and for each the index of that
+    among those up to it that lets it go furthest.
+    """
+    limits = positions[status] + frames["receiver_window"][status]
+    raised = np.concatenate([[True], limits[1:] > np.maximum.accumulate(limits)[:-1]])
+    return limits, np.maximum.accumulate(np.where(raised, np.arange(limits.size), 0))
 
 
 def _round_trips(frames: Columns) -> dict[str, int] | None:
@@ -170,23 +201,29 @@ def _messages(track: Track) -> dict[str, Any] | None:
     opens = begins | ~follows | np.concatenate([[True], ends[:-1]])  # no fragment goes on over what is missing
     firsts = np.flatnonzero(opens)
     whole = begins[firsts] & ends[np.append(firsts[1:], chosen.size) - 1]
-    return {**(quantiles(np.add.reduceat(lengths, firsts)[whole]) or {"count": 0}), "incomplete": int((~whole).sum())}
+    whole_lengths = np.add.reduceat(lengths, firsts)[whole & ~track.is_run[chosen[firsts]]]
+    told = quantiles(whole_lengths, track.sums.message_lengths) or {"count": 0}
+    return {**told, "incomplete": track.sums.incomplete + int((~whole).sum())}
 
 
 def _throughput(track: Track) -> dict[str, Any] | None:
     """Bytes of frames a second, and the fullest bin of some widths: how many bytes, and when it began."""
-    frames, rows = track.frames, track.rows[track.has_length]
-    if not rows.size:
+    rows, summed = track.rows[track.has_length & ~track.is_run], track.sums
+    if not rows.size:  # the first frame of a path is in no run
         return None
-    order = np.argsort(frames["ts_ns"][rows], kind="stable")
-    times, lengths = frames["ts_ns"][rows][order], frames["frame_length"][rows][order]
-    elapsed = int(times[-1] - times[0])
+    times, lengths = track.frames["ts_ns"][rows], track.frames["frame_length"][rows]
+    ends = [int(times.min()), int(times.max()), *((summed.first_ts_ns, summed.last_ts_ns) if summed.frames else ())]
+    elapsed = max(ends) - min(ends)
+    bins = np.concatenate([times // BIN_NS, np.fromiter(summed.octets_in_bins.keys(), np.int64)])
+    lengths = np.concatenate([lengths, np.fromiter(summed.octets_in_bins.values(), np.int64)])
+    order = np.argsort(bins, kind="stable")
+    bins, lengths = bins[order], lengths[order]
     peaks = {}
     for name, width in BURST_WIDTHS_NS.items():
-        bins = times // width
-        firsts = np.flatnonzero(np.concatenate([[True], bins[1:] != bins[:-1]]))
+        wide = bins * BIN_NS // width
+        firsts = np.flatnonzero(np.concatenate([[True], wide[1:] != wide[:-1]]))
         sums = np.add.reduceat(lengths, firsts)
         fullest = int(sums.argmax())
-        peaks[name] = {"bytes": int(sums[fullest]), "from_ts_ns": int(bins[firsts[fullest]]) * width}
+        peaks[name] = {"bytes": int(sums[fullest]), "from_ts_ns": int(wide[firsts[fullest]]) * width}
     total = int(lengths.sum())
     return {"bytes": total, "bytes_per_s": total * NS_PER_S // elapsed if elapsed else None, "peaks": peaks}

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from aerowire.pcap import streams
+from aerowire.pcap.analysis.columns import COLUMNS
 from aerowire.pcap.blocks import Integers
-from aerowire.pcap.capture import Capture
 from aerowire.pcap.losses import Loss, losses
 from aerowire.pcap.measures import Track
 from aerowire.pcap.plots import Axis, Numbers, Plot, octets, seconds
 from aerowire.pcap.statistics import Statistics
 from aerowire.pcap.streams import Stream
-from aerowire.pcap.summary import stream_tables
+from aerowire.pcap.summary import read, streams_of
 
 STREAMS_MAX = 24  # with drawings, those with most frames; of more than that, nobody looks at each
 MARKS_MAX = 2000  # rectangles in a drawing
@@ -31,12 +31,11 @@ def report(paths: Sequence[str], ports: Iterable[int] | None = None) -> tuple[st
     chosen = None if ports is None else frozenset(ports)
     sections, total = [], Statistics()
     for path in paths:
-        capture = Capture(path, ports=chosen, columns=streams.COLUMNS)
-        table = capture.read()
-        total.add([capture.statistics])
-        found = sorted(stream_tables(table), key=lambda part: -part.num_rows)
-        sections.append(_file_section(path, capture.statistics, len(found)))
-        sections += [_stream_section(streams.analyse(part), streams.lay_out(streams.columns_of(part))) for part in found[:STREAMS_MAX]]
+        table, statistics = read(path, COLUMNS, chosen)
+        total.add([statistics])
+        found = sorted(streams_of(table), key=lambda stream: -len(stream.frames))
+        sections.append(_file_section(path, statistics, len(found)))
+        sections += [_stream_section(streams.analyse(stream), stream) for stream in found[:STREAMS_MAX]]
         if len(found) > STREAMS_MAX:
             sections.append(
                 f"<p>{len(found) - STREAMS_MAX:,} smaller streams are not drawn; <code>aerowire pcap summary</code> lists them.</p>"
@@ -97,7 +96,7 @@ def _facts(told: dict[str, Any], found: list[Loss]) -> Iterator[tuple[str, str]]
 
 def _plots(stream: Stream, found: list[Loss]) -> Iterator[Plot]:
     frames = stream.frames
-    track = Track.of(frames, stream.is_data, stream.positions, stream.aligned)
+    track = Track.of(stream)
     if not track.rows.size:
         return
     begin = int(frames["ts_ns"].min())

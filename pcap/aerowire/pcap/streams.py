@@ -1,6 +1,7 @@
 """What happened to one stream in a capture: gaps, NAKs, retransmissions, messages, its end.
 
-Pure functions over columns of frames in capture order; it knows neither files nor Spark, and both engines of the summary use it.
+Pure functions over columns of frames in capture order, some of which may stand for runs of others (see `analysis.condensing`); it knows
+neither files nor Spark, and both engines of the summary use it.
 
 A frame is late when it starts below the highest position seen before it on its path (source, destination, interface).  A late frame in a
 range that a NAK named before, and that nothing has answered, is a retransmission; another one is a duplicate when its position was seen
@@ -10,46 +11,19 @@ on the path, else it was overtaken (reordered).
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import pyarrow as pa  # type: ignore[import-untyped]
 
 from aerowire.codecs.flyweights.transport import FRAME_ALIGNMENT, TERM_LENGTH_MIN, DataFlags, DataHeaderDecoder
+from aerowire.pcap.analysis.columns import SENT, Columns
+from aerowire.pcap.analysis.partial import Partial, Sums
 from aerowire.pcap.blocks import Integers, Mask
 from aerowire.pcap.measures import measure
 
-# What the analysis needs of a frame.
-COLUMNS = (
-    "type",
-    "frame_length",
-    "flags",
-    "session_id",
-    "stream_id",
-    "term_id",
-    "term_offset",
-    "length",
-    "initial_term_id",
-    "active_term_id",
-    "term_length",
-    "mtu",
-    "consumption_term_id",
-    "consumption_term_offset",
-    "receiver_window",
-    "receiver_id",
-    "echo_timestamp_ns",
-    "packet_index",
-    "frame_index",
-    "ts_ns",
-    "src_address",
-    "src_port",
-    "dst_address",
-    "dst_port",
-    "dropped",
-    "interface",
-)
 # Counts of a PathReport that a stream's report adds up.
 SUMMED_OF_PATHS = (
     "retransmissions",
@@ -63,61 +37,6 @@ SUMMED_OF_PATHS = (
     "unrecovered_bytes",
 )
 RANGES_MAX = 1000  # of each list of ranges in a report; the counts beside it are always whole
-
-
-@dataclass(slots=True)
-class Columns:
-    """A stream's frames, in capture order, as arrays; nulls are zero."""
-
-    type_names: list[str]
-    type_codes: Integers  # index into type_names
-    values: dict[str, Integers]
-    dropped: Mask
-    paths: Integers  # index into path_names
-    path_names: list[tuple[str, str, str | None]]
-
-    def __getitem__(self, name: str) -> Integers:
-        return self.values[name]
-
-    def of_type(self, *names: str) -> Mask:
-        """Return which frames are of one of some types."""
-        return np.isin(self.type_codes, [code for code, name in enumerate(self.type_names) if name in names])
-
-
-def columns_of(table: pa.Table) -> Columns:
-    """Return the columns of a stream's frames, sorted into capture order."""
-    table = table.sort_by([("packet_index", "ascending"), ("frame_index", "ascending")])
-    numbers = {
-        name: table[name].fill_null(0).to_numpy().astype(np.int64)
-        for name in COLUMNS
-        if name not in ("type", "src_address", "dst_address", "dropped", "interface")
-    }
-    type_names, type_codes = _encoded(table["type"])
-    sources, source_codes = _encoded(table["src_address"])
-    destinations, destination_codes = _encoded(table["dst_address"])
-    interfaces, interface_codes = _encoded(table["interface"].fill_null(""))
-    # What induced loss dropped would have gone the way of the rest.
-    seen_at = [name.removesuffix("-dropped") for name in interfaces]
-    interface_codes = np.array([seen_at.index(name) for name in seen_at], dtype=np.int64)[interface_codes]
-    ends = np.stack([source_codes, numbers["src_port"], destination_codes, numbers["dst_port"], interface_codes])
-    # One number for a path, so that telling paths apart is one sort of integers; codes and ports are small.
-    keys = (((ends[0] << 16 | ends[1]) * max(1, len(destinations)) + ends[2]) << 16 | ends[3]) * max(1, len(seen_at)) + ends[4]
-    _, first, paths = np.unique(keys, return_index=True, return_inverse=True)
-    path_names = [
-        (_endpoint(sources[source], source_port), _endpoint(destinations[destination], destination_port), seen_at[interface] or None)
-        for source, source_port, destination, destination_port, interface in ends[:, first].T.tolist()
-    ]
-    return Columns(type_names, type_codes, numbers, table["dropped"].fill_null(False).to_numpy().astype(bool), paths, path_names)
-
-
-def _encoded(column: pa.ChunkedArray) -> tuple[list[str], Integers]:
-    """Return a column's distinct values, and each row's index among them."""
-    encoded = pa.concat_arrays(column.chunks or [pa.array([], type=pa.string())]).dictionary_encode()
-    return encoded.dictionary.to_pylist(), encoded.indices.to_numpy().astype(np.int64)
-
-
-def _endpoint(address: str, port: int) -> str:
-    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
 @dataclass(slots=True)
@@ -162,7 +81,11 @@ class PathReport:
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """A stream's frames laid out: where in the stream each begins or points at, and how much of it each takes up."""
+    """A stream's frames laid out: where in the stream each begins or points at, and how much of it each takes up.
+
+    is_run: what stands for many frames, of which `sums` tells, by number of the path, what they add up to; `messages` and `payload_bytes`
+    tell it of all paths together, each position once.
+    """
 
     frames: Columns
     is_data: Mask
@@ -170,10 +93,22 @@ class Stream:
     aligned: Integers
     naks: Naks
     setup: tuple[int | None, int | None, int | None]  # initial term id, term length, MTU
+    unit: int  # the same term length, or what it must be at least
+    is_run: Mask
+    sums: list[Sums]
+    messages: int
+    payload_bytes: int
+
+    @property
+    def appearance(self) -> tuple[int, int]:
+        """The place, in the capture, of the first frame that its sender sent."""
+        row = int(self.frames.of_type(*SENT).argmax())
+        return int(self.frames["record_position"][row]), int(self.frames["frame_index"][row])
 
 
-def lay_out(frames: Columns) -> Stream:
+def lay_out(partial: Partial) -> Stream:
     """Return a stream's frames with their positions: by its SETUP frames, else as if the first term seen were the first."""
+    frames = partial.frames
     is_data = frames.of_type("DATA", "PAD")
     setup = _setup(frames)
     base = setup[0] if setup[0] is not None else _first(frames["term_id"][is_data])
@@ -184,16 +119,14 @@ def lay_out(frames: Columns) -> Stream:
     aligned = (frames["frame_length"] + (FRAME_ALIGNMENT - 1)) & -FRAME_ALIGNMENT
     nak_rows = np.flatnonzero(frames.of_type("NAK") & ~frames.dropped)
     naks = Naks(nak_rows, positions[nak_rows], positions[nak_rows] + frames["length"][nak_rows])
-    return Stream(frames, is_data, positions, aligned, naks, setup)
+    sums = [partial.sums.get(name, Sums()) for name in frames.path_names]
+    return Stream(frames, is_data, positions, aligned, naks, setup, unit, partial.is_run, sums, partial.messages, partial.payload_bytes)
 
 
-def analyse(table: pa.Table) -> dict[str, Any]:
-    """Return the report on one stream: plain values for JSON.
-
-    table: all frames that name the stream, with COLUMNS, in any order.
-    """
-    stream = lay_out(columns_of(table))
-    frames, is_data, positions, aligned, naks = stream.frames, stream.is_data, stream.positions, stream.aligned, stream.naks
+def analyse(stream: Stream) -> dict[str, Any]:
+    """Return the report on one stream: plain values for JSON."""
+    frames, is_data, positions, aligned = stream.frames, stream.is_data, stream.positions, stream.aligned
+    naks, summed = stream.naks, [one for one in stream.sums if one.frames]
     initial_term_id, term_length, mtu = stream.setup
     is_heartbeat = frames.of_type("DATA") & (frames["frame_length"] == 0)
     is_nak = frames.of_type("NAK")
@@ -201,24 +134,29 @@ def analyse(table: pa.Table) -> dict[str, Any]:
     for number, path_name in enumerate(frames.path_names):
         rows = np.flatnonzero(is_data & (frames.paths == number))
         if rows.size:
-            paths.append(_path(PathReport(*path_name), frames, rows, (positions, aligned), naks))
+            path = _path(PathReport(*path_name), frames, rows, (positions, aligned), naks)
+            path.data_frames += stream.sums[number].frames - int(stream.is_run[rows].sum())
+            paths.append(path)
     setups = frames.of_type("SETUP")
     if not paths and setups.any():
         paths = [PathReport(*frames.path_names[number]) for number in np.unique(frames.paths[setups]).tolist()]
     ends = is_heartbeat & (frames["flags"] & (DataFlags.EOS | DataFlags.REVOKED) != 0)
-    counts = np.bincount(frames.type_codes, minlength=len(frames.type_names)).tolist()
+    in_runs = sum(one.frames for one in summed)
+    counts = Counter({name: int(frames.of_type(name).sum()) for name in frames.type_names}) + Counter(
+        {"DATA": in_runs - int(stream.is_run.sum())}
+    )
     merged = merge_ranges(zip(naks.starts.tolist(), naks.ends.tolist(), strict=True))
     latencies = sorted(latency for path in paths for latency in path.latencies_ns)
-    sums = {name: sum(getattr(path, name) for path in paths) for name in SUMMED_OF_PATHS}
+    of_paths = {name: sum(getattr(path, name) for path in paths) for name in SUMMED_OF_PATHS}
     return {
         "session_id": int(frames["session_id"][0]),
         "stream_id": int(frames["stream_id"][0]),
         "initial_term_id": initial_term_id,
         "term_length": term_length,
         "mtu": mtu,
-        "frames": table.num_rows,
-        "frames_by_type": dict(sorted(zip(frames.type_names, counts, strict=True))),
-        **_messages(frames, positions, is_data & ~is_heartbeat),
+        "frames": sum(counts.values()),
+        "frames_by_type": dict(sorted(counts.items())),
+        **_messages(stream, is_data & ~is_heartbeat),
         "first_position": int(positions[is_data].min()) if is_data.any() else None,
         "last_position": int((positions + aligned)[is_data].max()) if is_data.any() else None,
         "heartbeats": int(is_heartbeat.sum()),
@@ -230,12 +168,12 @@ def analyse(table: pa.Table) -> dict[str, Any]:
         "nak_bytes": int(frames["length"][is_nak].sum()),
         "nak_range_count": len(merged),
         "nak_ranges": merged[:RANGES_MAX],
-        **sums,
+        **of_paths,
         "nak_to_retransmission_ns": _quantiles(latencies),
-        **measure(frames, is_data, positions, aligned),
+        **measure(stream),
         "dropped": int(frames.dropped.sum()),
-        "first_ts_ns": int(frames["ts_ns"].min()),
-        "last_ts_ns": int(frames["ts_ns"].max()),
+        "first_ts_ns": min([int(frames["ts_ns"].min()), *(one.first_ts_ns for one in summed)]),
+        "last_ts_ns": max([int(frames["ts_ns"].max()), *(one.last_ts_ns for one in summed)]),
         "paths": [_path_report(path) for path in paths],
     }
 
@@ -334,14 +272,15 @@ def _gaps(report: PathReport, starts: Integers, ends: Integers) -> None:
     report.unrecovered_bytes = sum(end - start for start, end in report.unrecovered)
 
 
-def _messages(frames: Columns, positions: Integers, is_payload: Mask) -> dict[str, int]:
+def _messages(stream: Stream, is_payload: Mask) -> dict[str, int]:
     """Count messages (by their last fragment) and payload bytes, each position once."""
-    rows = np.flatnonzero(is_payload & frames.of_type("DATA"))
-    _, first = np.unique(positions[rows], return_index=True)
+    frames = stream.frames
+    rows = np.flatnonzero(is_payload & frames.of_type("DATA") & ~stream.is_run)
+    _, first = np.unique(stream.positions[rows], return_index=True)
     rows = rows[first]
     return {
-        "messages": int((frames["flags"][rows] & DataFlags.END != 0).sum()),
-        "payload_bytes": int((frames["frame_length"][rows] - DataHeaderDecoder.ENCODED_LENGTH).sum()),
+        "messages": stream.messages + int((frames["flags"][rows] & DataFlags.END != 0).sum()),
+        "payload_bytes": stream.payload_bytes + int((frames["frame_length"][rows] - DataHeaderDecoder.ENCODED_LENGTH).sum()),
     }
 
 

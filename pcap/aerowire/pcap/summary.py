@@ -6,24 +6,22 @@ Both give the same report: counts over all frames, and a report on each stream (
 from __future__ import annotations
 
 import os
-import pickle
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
-import pyarrow.compute as pc  # type: ignore[import-untyped]
 
 from aerowire.pcap import streams
+from aerowire.pcap.analysis.columns import COLUMNS, SENT, by_stream
+from aerowire.pcap.analysis.partial import Partial
 from aerowire.pcap.capture import Capture
 from aerowire.pcap.losses import Loss, losses
-from aerowire.pcap.statistics import ADDED, Statistics
-from aerowire.pcap.table import SCHEMA
+from aerowire.pcap.statistics import Statistics
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-STREAM_KEY = ["session_id", "stream_id"]
 SUMMED = (
     "naks",
     "naks_dropped",
@@ -36,9 +34,8 @@ SUMMED = (
 
 def summarise(path: str | os.PathLike[str], ports: Iterable[int] | None = None) -> dict[str, Any]:
     """Return the summary of a capture.  Raises CaptureError for what is no capture."""
-    capture = Capture(path, ports=ports, columns=streams.COLUMNS)
-    table = capture.read()
-    return _report_on(os.fspath(path), capture.statistics, table)
+    table, statistics = read(path, [name for name in COLUMNS if name != "packet_index"], ports)
+    return report(os.fspath(path), statistics, counts_of(table), [streams.analyse(stream) for stream in streams_of(table)])
 
 
 def losses_of(path: str | os.PathLike[str], ports: Iterable[int] | None = None) -> tuple[list[Loss], Statistics]:
@@ -46,82 +43,49 @@ def losses_of(path: str | os.PathLike[str], ports: Iterable[int] | None = None) 
 
     Raises CaptureError for what is no capture.
     """
-    capture = Capture(path, ports=ports, columns=streams.COLUMNS)
-    table = capture.read()
-    found = [loss for part in stream_tables(table) for loss in losses(streams.lay_out(streams.columns_of(part)))]
-    return sorted(found, key=lambda loss: loss.packet_index), capture.statistics
+    table, statistics = read(path, COLUMNS, ports)
+    found = [loss for stream in streams_of(table) for loss in losses(stream)]
+    return sorted(found, key=lambda loss: loss.packet_index), statistics
 
 
-def _report_on(path: str, statistics: Statistics, table: pa.Table) -> dict[str, Any]:
-    return report(path, statistics, _counts(table), [streams.analyse(part) for part in stream_tables(table)])
+def read(path: str | os.PathLike[str], columns: Iterable[str], ports: Iterable[int] | None) -> tuple[pa.Table, Statistics]:
+    """Return the frames of a capture, and what was left out."""
+    capture = Capture(path, ports=ports, columns=columns)
+    return capture.read(), capture.statistics
 
 
-def _counts(table: pa.Table) -> Counter[tuple[str, bool]]:
+def streams_of(table: pa.Table) -> Iterator[streams.Stream]:
+    """Yield each stream that DATA, PAD or SETUP frames name, in order of the first of these."""
+    found = [streams.lay_out(Partial.whole(part)) for part in by_stream(table) if part.of_type(*SENT).any()]
+    yield from sorted(found, key=lambda stream: stream.appearance)
+
+
+def counts_of(table: pa.Table) -> Counter[tuple[str, bool]]:
     """Return the number of frames of each (type, dropped)."""
     rows = table.group_by(["type", "dropped"], use_threads=False).aggregate([([], "count_all")]).to_pylist()
     return Counter({(row["type"], row["dropped"]): row["count_all"] for row in rows})
 
 
-def stream_tables(table: pa.Table) -> Iterator[pa.Table]:
-    """Yield the frames of each stream that DATA, PAD or SETUP frames name, in order of appearance."""
-    for key in _of_senders(table).group_by(STREAM_KEY, use_threads=False).aggregate([]).to_pylist():
-        chosen = pc.and_(pc.equal(table["session_id"], key["session_id"]), pc.equal(table["stream_id"], key["stream_id"]))
-        yield table.filter(chosen)
-
-
 def summarise_with_spark(spark: SparkSession, path: str | os.PathLike[str], ports: Iterable[int] | None = None) -> dict[str, Any]:
-    """Return the same summary through the data source `aeron_pcap`.
+    """Return the same summary; executors parse and summarise, and what comes back are counts and reports."""
+    from aerowire.pcap.analysis.spark import collect
 
-    Executors parse, bring the frames of each stream together and look at them; what comes back are counts and reports.
-    """
-    from aerowire.pcap.spark import FORMAT
-    from aerowire.pcap.spark_schema import schema_ddl
-
-    options = {"ports": ",".join(str(port) for port in sorted(ports))} if ports else {}
-    # Spark does not tell a source which columns a query uses; a schema does, and what is not in it is never built.
-    wanted = schema_ddl(pa.schema([SCHEMA.field(name) for name in streams.COLUMNS]))
-    frames = spark.read.format(FORMAT).options(**options).schema(wanted).load(os.fspath(path))
-    found = frames.repartition(*STREAM_KEY).mapInArrow(_look_at_streams, "found BINARY").collect()
-    counted = spark.read.format(FORMAT).options(**options, content="statistics").load(os.fspath(path))
-    parts = counted.groupBy("name").sum("count").collect()
-    counts: Counter[tuple[str, bool]] = Counter()
-    reports: list[tuple[tuple[int, int], dict[str, Any]]] = []
-    for row in found:
-        some_counts, some_reports = pickle.loads(row["found"])  # what our own executors made
-        counts.update(some_counts)
-        reports.extend(some_reports)
-    in_order = [one for _, one in sorted(reports, key=lambda item: item[0])]
-    return report(os.fspath(path), _statistics({row["name"]: row["sum(count)"] for row in parts}), counts, in_order)
+    found, totals = collect(spark, os.fspath(path), ports, streams.analyse)
+    return report(os.fspath(path), totals.statistics, totals.counts, found)
 
 
-def _look_at_streams(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """In an executor: yield one row, the counts and [(first appearance, report)] of the streams in a partition."""
-    parts = list(batches)
-    if not parts:
-        return
-    table = pa.Table.from_batches(parts).sort_by([("packet_index", "ascending"), ("frame_index", "ascending")])
-    reports = [(_appearance(part), streams.analyse(part)) for part in stream_tables(table)]
-    yield pa.RecordBatch.from_pydict({"found": [pickle.dumps((_counts(table), reports))]})
+def losses_with_spark(
+    spark: SparkSession, path: str | os.PathLike[str], ports: Iterable[int] | None = None
+) -> tuple[list[Loss], Statistics]:
+    """Return the same losses, found in executors."""
+    from aerowire.pcap.analysis.spark import collect
+
+    found, totals = collect(spark, os.fspath(path), ports, _losses_in, packet_index=True)
+    return sorted((loss for some in found for loss in some), key=lambda loss: loss.packet_index), totals.statistics
 
 
-def _appearance(table: pa.Table) -> tuple[int, int]:
-    """Return the place, in the capture, of the first frame that a stream's sender sent."""
-    sending = _of_senders(table)
-    return sending["packet_index"][0].as_py(), sending["frame_index"][0].as_py()
-
-
-def _of_senders(table: pa.Table) -> pa.Table:
-    return table.filter(pc.is_in(table["type"], pa.array(["DATA", "PAD", "SETUP"])))
-
-
-def _statistics(counts: Mapping[str, int]) -> Statistics:
-    statistics = Statistics()
-    for name in ADDED:
-        setattr(statistics, name, int(counts.get(name, 0)))
-    for name, count in counts.items():
-        if name.startswith("skipped: "):
-            statistics.skip(name.removeprefix("skipped: "), int(count))
-    return statistics
+def _losses_in(stream: streams.Stream) -> list[Loss]:
+    return list(losses(stream))
 
 
 def report(path: str, statistics: Statistics, counts: Mapping[tuple[str, bool], int], reports: list[dict[str, Any]]) -> dict[str, Any]:

@@ -1,0 +1,188 @@
+"""A part of a stream made small: frames that came as they should become runs and sums, all others stay.
+
+A run stands for frames that followed each other on their path without a hole, fitted into the window that was known, and hold whole
+messages.  It is kept as one long frame, at the place of its last, with the receiver's fields of the status message that the frames obeyed
+and the length of its first.  It knows nothing of the stream outside its part: what depends on that, `settling` checks.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+from aerowire.codecs.flyweights.transport import FRAME_ALIGNMENT, DataFlags, DataHeaderDecoder, SmFlags
+from aerowire.pcap.analysis.columns import Columns
+from aerowire.pcap.analysis.partial import Partial, Sums, pack
+from aerowire.pcap.blocks import Integers, Mask
+from aerowire.pcap.measures import BIN_NS
+
+MARGIN = 128 << 10  # bytes at both ends of a part that stay as they are: frames of its neighbours may lie among them
+TERM_BITS = 32  # a part may not know the length of its terms: they are laid out this far from each other
+ROUNDS_MAX = 8  # of leaving frames out until those that are left agree; then none become runs
+NEVER, ALWAYS = -(1 << 62), 1 << 62
+HEADER_LENGTH = DataHeaderDecoder.ENCODED_LENGTH
+
+
+@dataclass(slots=True)
+class _Part:
+    """The DATA and PAD frames of a part, path after path, each path's in capture order."""
+
+    frames: Columns
+    rows: Integers
+    starts: Integers
+    ends: Integers
+    paths: Integers
+    by: Integers  # row of the status message with the furthest limit before the frame, -1 before the first one
+    limits: Integers  # that limit
+
+    def of(self, name: str) -> Integers:
+        return self.frames[name][self.rows]
+
+
+def condense(frames: Columns, margin: int = MARGIN) -> Partial:
+    """Return a summary of the frames of one stream in one part of a capture, in order. margin: see MARGIN."""
+    out = Partial.whole(frames)
+    part = _lay_out(frames)
+    inner = _plain(part, margin)
+    for _ in range(ROUNDS_MAX):
+        chosen = _in_whole_messages(part, inner)
+        # A position is in runs on all paths, or on none: messages are counted once for all of them.
+        disturbed = part.starts[~chosen & (part.ends > part.starts)]
+        chosen &= ~np.isin(part.starts, disturbed)
+        if (chosen == inner).all():
+            return _condensed(out, part, inner) if inner.any() else out
+        inner = chosen
+    return out
+
+
+def _lay_out(frames: Columns) -> _Part:
+    rows = np.flatnonzero(frames.of_type("DATA", "PAD"))
+    rows = rows[np.argsort(frames.paths[rows], kind="stable")]
+    base = int(frames["term_id"][rows[0]]) if rows.size else 0
+    starts = _place(frames["term_id"][rows] - base, frames["term_offset"][rows])
+    ends = starts + ((frames["frame_length"][rows] + (FRAME_ALIGNMENT - 1)) & -FRAME_ALIGNMENT)
+    by, limits = np.full(rows.size, -1, dtype=np.int64), np.full(rows.size, ALWAYS, dtype=np.int64)
+    status = np.flatnonzero(frames.of_type("SM") & (frames["flags"] & SmFlags.SEND_SETUP == 0) & ~frames.dropped)
+    if status.size:
+        consumed = _place(frames["consumption_term_id"][status] - base, frames["consumption_term_offset"][status])
+        furthest = consumed + frames["receiver_window"][status]
+        raised = np.concatenate([[True], furthest[1:] > np.maximum.accumulate(furthest)[:-1]])
+        leading = np.maximum.accumulate(np.where(raised, np.arange(status.size), 0))
+        known = np.searchsorted(status, rows) - 1
+        leader = leading[np.maximum(known, 0)]
+        by, limits = np.where(known >= 0, status[leader], -1), furthest[leader]
+    return _Part(frames, rows, starts, ends, frames.paths[rows], by, limits)
+
+
+def _place(terms: Integers, offsets: Integers) -> Integers:
+    return terms.astype(np.int32).astype(np.int64) * (1 << TERM_BITS) + offsets
+
+
+def _plain(part: _Part, margin: int) -> Mask:
+    """Return the frames that came as they should, away from the ends of the part."""
+    frames, rows, dropped = part.frames, part.rows, part.frames.dropped[part.rows]
+    expected, arrived, limits = (np.full(rows.size, NEVER, dtype=np.int64) for _ in range(3))  # arrived: of what was not dropped
+    opening = np.zeros(rows.size, dtype=bool)
+    low, high = NEVER, ALWAYS
+    for number in np.unique(part.paths).tolist():
+        first, last = np.searchsorted(part.paths, [number, number + 1]).tolist()
+        mine, later = slice(first, last), slice(first + 1, last)
+        starts, ends = part.starts[mine], part.ends[mine]
+        # The first frame that has a length stays, whatever heartbeats came before it: a stream's beginning is told from it.
+        opening[first + int((ends > starts).argmax())] = True
+        expected[later] = np.maximum.accumulate(ends)[:-1]
+        arrived[later] = np.maximum.accumulate(np.where(dropped[mine], NEVER, ends))[:-1]
+        is_new = (starts >= expected[mine]) & (ends > starts)
+        newest = np.maximum.accumulate(np.where(is_new, np.arange(starts.size), 0))
+        limits[later] = part.limits[mine][newest][:-1]
+        low, high = max(low, int(starts[0]) + margin), min(high, int(ends.max()) - margin)
+    good = frames.of_type("DATA")[rows] & ~dropped & ~opening & (part.of("frame_length") >= HEADER_LENGTH) & (part.of("term_offset") >= 0)
+    good &= (part.starts == expected) & (part.starts == arrived) & (part.starts >= low) & (part.ends <= high)
+    if (part.by >= 0).any():  # elsewhere windows were never known, or are unknown to this part
+        good &= (part.by >= 0) & (part.ends <= limits) & (frames["consumption_term_id"][part.by] == part.of("term_id"))
+    return good
+
+
+def _runs(part: _Part, inner: Mask) -> Integers:
+    """Return a number for each frame that is the same for those of one run."""
+    goes_on = inner[1:] & inner[:-1] & (part.paths[1:] == part.paths[:-1]) & (part.by[1:] == part.by[:-1])
+    return np.concatenate([np.zeros(min(1, inner.size), dtype=np.int64), np.cumsum(~goes_on)])
+
+
+def _in_whole_messages(part: _Part, inner: Mask) -> Mask:
+    """Return which frames lie between the first beginning and the last end of a message in their run."""
+    flags, runs, places = part.of("flags"), _runs(part, inner), np.arange(inner.size)
+    begins: Mask = inner & (flags & DataFlags.BEGIN != 0)
+    ends: Mask = inner & (flags & DataFlags.END != 0)
+    if not begins.any():
+        return begins
+    first, last = np.full(int(runs[-1]) + 1, inner.size), np.full(int(runs[-1]) + 1, -1)
+    np.minimum.at(first, runs[begins], places[begins])
+    np.maximum.at(last, runs[ends], places[ends])
+    return inner & (places >= first[runs]) & (places <= last[runs])
+
+
+def _condensed(out: Partial, part: _Part, inner: Mask) -> Partial:
+    frames, chosen = part.frames, np.flatnonzero(inner)
+    rows, numbers, by = part.rows[chosen], _runs(part, inner)[chosen], part.by[chosen]
+    first = np.flatnonzero(np.concatenate([[True], numbers[1:] != numbers[:-1]]))
+    last = np.append(first[1:], numbers.size) - 1
+    for number in np.unique(part.paths[chosen]).tolist():
+        mine = part.paths[chosen] == number
+        out.sums[frames.path_names[number]] = _sums(part, chosen[mine])
+    _, distinct = np.unique(part.starts[chosen], return_index=True)
+    out.messages = int((frames["flags"][rows[distinct]] & DataFlags.END != 0).sum())
+    out.payload_bytes = int((frames["frame_length"][rows[distinct]] - HEADER_LENGTH).sum())
+    out.packed = [pack(frames, np.sort(rows))]
+    keep, is_run = np.ones(len(frames), dtype=bool), np.zeros(len(frames), dtype=bool)
+    keep[rows] = False
+    keep[rows[last]] = is_run[rows[last]] = True
+    told = by[first] >= 0
+    replaced = {
+        "term_offset": frames["term_offset"][rows[first]],
+        "frame_length": (frames["term_offset"] + frames["frame_length"])[rows[last]] - frames["term_offset"][rows[first]],
+        "flags": np.full(first.size, DataFlags.BEGIN | DataFlags.END, dtype=np.int64),
+        "length": (part.ends - part.starts)[chosen[first]],
+        "receiver_id": told.astype(np.int64),
+    } | {name: np.where(told, frames[name][by[first]], 0) for name in ("consumption_term_id", "consumption_term_offset", "receiver_window")}
+    values = {name: column[keep] for name, column in frames.values.items()}
+    places = np.cumsum(keep)[rows[last]] - 1
+    for name, column in replaced.items():
+        values[name][places] = column
+    out.frames = Columns(frames.type_names, frames.type_codes[keep], values, frames.dropped[keep], frames.paths[keep], frames.path_names)
+    out.is_run = is_run[keep]
+    return out
+
+
+def _sums(part: _Part, chosen: Integers) -> Sums:
+    """Return the sums of a path's frames in runs: each run holds whole messages, and no frame twice."""
+    rows, by = part.rows[chosen], part.by[chosen]
+    times, lengths, flags, windows = (part.frames[name] for name in ("ts_ns", "frame_length", "flags", "receiver_window"))
+    begins, ends = flags[rows] & DataFlags.BEGIN != 0, flags[rows] & DataFlags.END != 0
+    apart = part.starts[chosen][1:] != part.ends[chosen][:-1]
+    firsts = np.flatnonzero(begins | np.concatenate([[True], apart | ends[:-1]]))
+    whole = begins[firsts] & ends[np.append(firsts[1:], rows.size) - 1]
+    used: Counter[int] = Counter()
+    if (by >= 0).all():  # the message and the frame are of one term
+        reached = part.frames["term_offset"][rows] + (part.ends - part.starts)[chosen]
+        used = _counted((reached - part.frames["consumption_term_offset"][by]) * 100 // np.maximum(windows[by], 1))
+    bins, which = np.unique(times[rows] // BIN_NS, return_inverse=True)
+    in_bins = np.zeros(bins.size, dtype=np.int64)
+    np.add.at(in_bins, which.reshape(-1), lengths[rows])
+    return Sums(
+        int(rows.size),
+        int(lengths[rows].sum()),
+        int(times[rows].min()),
+        int(times[rows].max()),
+        Counter(dict(zip(bins.tolist(), in_bins.tolist(), strict=True))),
+        _counted(np.add.reduceat(lengths[rows] - HEADER_LENGTH, firsts)[whole]),
+        int((~whole).sum()),
+        used,
+    )
+
+
+def _counted(values: Integers) -> Counter[int]:
+    distinct, counts = np.unique(values, return_counts=True)
+    return Counter(dict(zip(distinct.tolist(), counts.tolist(), strict=True)))

@@ -1,0 +1,88 @@
+"""Batches of frames, of any files and streams, as summaries of the streams' parts; and those as bytes, to be sent where they are joined."""
+
+from __future__ import annotations
+
+import pickle
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.compute as pc  # type: ignore[import-untyped]
+
+from aerowire.pcap.analysis.columns import COLUMNS, SENT, Columns, by_stream
+from aerowire.pcap.analysis.condensing import condense
+from aerowire.pcap.analysis.partial import Partial
+from aerowire.pcap.analysis.settling import settle
+from aerowire.pcap.statistics import Statistics
+from aerowire.pcap.streams import Stream
+
+PATH = "path"
+# Without packet_index, which only names frames, and which a part of a file does not know by itself.
+NEEDED = tuple(name for name in COLUMNS if name != "packet_index")
+ROWS_MAX = 1 << 18  # of a part: its frames are in memory at once
+SCHEMA = pa.schema([(PATH, pa.string()), ("session_id", pa.int32()), ("stream_id", pa.int32()), ("partial", pa.binary())])
+
+
+@dataclass(slots=True)
+class Totals:
+    """What frames of all streams, and of none, add up to; and what a reader left out."""
+
+    counts: Counter[tuple[str, bool]]  # frames of each (type, dropped)
+    statistics: Statistics
+
+    def add(self, other: Totals) -> None:
+        """Add another's counts to these."""
+        self.counts.update(other.counts)
+        self.statistics.add([other.statistics])
+
+
+def condensed(batches: Iterable[pa.RecordBatch], path: str | None = None) -> Iterator[pa.RecordBatch]:
+    """Yield rows of SCHEMA, a part of a stream in each. batches: with NEEDED, and the column `path` unless all are of one."""
+    for table in _gathered(batches):
+        for name in [path] if path is not None else pc.unique(table[PATH]).to_pylist():
+            chosen = table if path is not None else table.filter(pc.equal(table[PATH], name))
+            yield from (_row(name, condense(frames)) for frames in by_stream(chosen) if len(frames))
+
+
+def counted(batches: Iterable[pa.RecordBatch], totals: Totals) -> Iterator[pa.RecordBatch]:
+    """Pass batches on and count their frames."""
+    for batch in batches:
+        rows = pa.Table.from_batches([batch]).group_by(["type", "dropped"], use_threads=False).aggregate([([], "count_all")])
+        totals.counts.update({(row["type"], row["dropped"]): row["count_all"] for row in rows.to_pylist()})
+        yield batch
+
+
+def totals_row(path: str, totals: Totals) -> pa.RecordBatch:
+    """Return a row of SCHEMA that is of no stream."""
+    return pa.RecordBatch.from_pylist([{PATH: path, "partial": pickle.dumps(totals)}], schema=SCHEMA)
+
+
+def settled(rows: pa.Table) -> Stream | None:
+    """Return the stream whose parts are in some rows; None where its sender sent nothing."""
+    joined = Partial.joined([pickle.loads(value) for value in rows["partial"].to_pylist()])  # what our own executors made
+    return settle(joined) if joined.frames.of_type(*SENT).any() else None
+
+
+def _gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    pending: list[pa.RecordBatch] = []
+    rows = 0
+    for batch in batches:
+        pending.append(batch)
+        rows += batch.num_rows
+        if rows >= ROWS_MAX:
+            yield pa.Table.from_batches(pending)
+            pending, rows = [], 0
+    if rows:
+        yield pa.Table.from_batches(pending)
+
+
+def _row(path: str, partial: Partial) -> pa.RecordBatch:
+    frames: Columns = partial.frames
+    row = {
+        PATH: path,
+        "session_id": int(frames["session_id"][0]),
+        "stream_id": int(frames["stream_id"][0]),
+        "partial": pickle.dumps(partial, protocol=5),
+    }
+    return pa.RecordBatch.from_pylist([row], schema=SCHEMA)
