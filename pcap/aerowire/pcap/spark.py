@@ -10,7 +10,8 @@ Options:
     mode       PERMISSIVE (default) or DROPMALFORMED: damage is left out and counted; FAILFAST: it fails the query.
     splitSize  bytes of a part (default 128 MiB; k, m, g understood).
     pathGlobFilter  only files whose names match.
-    content    frames (default) or statistics: per part of a file, what was read and what was left out and why.
+    content    frames (default) or statistics: per part of a file, what was read and what was left out and why; or partials: what the
+               analysis makes of each part (see `analysis.spark`).
     maxFilesPerTrigger, maxBytesPerTrigger  of a stream.
 
 Where the work is done.  Files that are not compressed are cut into parts of splitSize, by their length alone; the executors find the
@@ -23,6 +24,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any
@@ -34,6 +36,8 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
+from aerowire.pcap.analysis import columns as analysis_columns
+from aerowire.pcap.analysis import parts
 from aerowire.pcap.capture import Capture
 from aerowire.pcap.errors import CaptureError
 from aerowire.pcap.java import ensure_java_home
@@ -70,6 +74,8 @@ class CaptureSource(DataSource):
         settings = Settings.parse(self.options)
         if settings.statistics:
             return ", ".join(f"{name} {kind}" for name, kind in STATISTICS_COLUMNS.items())
+        if settings.partials:
+            return schema_ddl(parts.SCHEMA)
         return schema_ddl(pa.schema([SCHEMA.field(name) for name in settings.columns]))
 
     def reader(self, schema: StructType) -> DataSourceReader:
@@ -97,7 +103,7 @@ class CaptureReader(DataSourceReader):
         self._conditions: list[Condition] = []
         # A schema of the user's own that names the payload asks for it.
         self._fills_payload = self.settings.payload or (PAYLOAD in schema.fieldNames() and len(schema) < len(self.settings.columns))
-        known = STATISTICS_COLUMNS if self.settings.statistics else SCHEMA.names
+        known = STATISTICS_COLUMNS if self.settings.statistics else parts.SCHEMA.names if self.settings.partials else SCHEMA.names
         unknown = [name for name in schema.fieldNames() if name not in known]
         if unknown:
             raise CaptureError(f"the schema names columns that captures do not have: {', '.join(unknown)}")
@@ -106,6 +112,8 @@ class CaptureReader(DataSourceReader):
         """Return the reader of one file, with what is asked for."""
         settings = self.settings
         columns = [] if settings.statistics else self._schema.fieldNames()
+        if settings.partials:
+            columns = list(analysis_columns.COLUMNS if settings.columns == ("packet_index",) else parts.NEEDED)
         if not self._fills_payload:
             columns = [name for name in columns if name != PAYLOAD]
         return Capture(
@@ -130,7 +138,9 @@ class CaptureReader(DataSourceReader):
         if resolved is None:
             return
         extent, facts = resolved
-        yield from self.as_asked(capture.batches(extent=extent, facts=facts))
+        batches = capture.batches(extent=extent, facts=facts)
+        totals = parts.Totals(Counter(), capture.statistics)
+        yield from parts.condensed(parts.counted(batches, totals), part.path) if self.settings.partials else self.as_asked(batches)
         damage = capture.statistics
         by_itself = extent is not None and extent.start.packet_index is None
         if by_itself and extent is not None and extent.end < part.length and damage.truncated_bytes:
@@ -140,6 +150,8 @@ class CaptureReader(DataSourceReader):
             )
         if self.settings.statistics:
             yield statistics_batch(part.path, damage, self.target())
+        if self.settings.partials:
+            yield parts.totals_row(part.path, parts.Totals(totals.counts, damage))
 
     def as_asked(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield batches with exactly the columns and types that Spark expects."""
@@ -160,7 +172,7 @@ class FilteringCaptureReader(CaptureReader):
         """Take the filters that are conditions on columns; return those that are left to Spark."""
         left = []
         for one, condition in conditions(filters, SCHEMA):
-            if condition is None or self.settings.statistics:
+            if condition is None or self.settings.statistics or self.settings.partials:
                 left.append(one)
             else:
                 self._conditions.append(condition)

@@ -16,6 +16,7 @@ from aerowire.pcap.table import PAYLOAD, SCHEMA
 
 SPLIT_LENGTH = 128 << 20  # as Spark's own file sources
 SPLIT_LENGTH_MIN = 1 << 20  # the surroundings of a cut that are looked at are half of this
+CONTENTS = ("frames", "statistics", "partials")
 OPTIONS = {
     "path",
     "paths",
@@ -45,6 +46,7 @@ class Settings:
     fail_fast: bool
     split_length: int
     statistics: bool
+    partials: bool
     files_per_trigger: int | None
     bytes_per_trigger: int | None
 
@@ -64,7 +66,8 @@ class Settings:
             payload=_choice(given, "payload", ("false", "true")) == "true" or PAYLOAD in columns,
             fail_fast=_choice(given, "mode", MODES) == "failfast",
             split_length=max(SPLIT_LENGTH_MIN, _size("splitSize", given.get("splitsize", str(SPLIT_LENGTH)))),
-            statistics=_choice(given, "content", ("frames", "statistics")) == "statistics",
+            statistics=_choice(given, "content", CONTENTS) == "statistics",
+            partials=_choice(given, "content", CONTENTS) == "partials",
             files_per_trigger=_size("maxFilesPerTrigger", given["maxfilespertrigger"]) if "maxfilespertrigger" in given else None,
             bytes_per_trigger=_size("maxBytesPerTrigger", given["maxbytespertrigger"]) if "maxbytespertrigger" in given else None,
         )
