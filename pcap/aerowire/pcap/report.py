@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Iterator, Sequence
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from aerowire.pcap.statistics import Statistics
 from aerowire.pcap.streams import Stream
 from aerowire.pcap.summary import read, streams_of
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 STREAMS_MAX = 24  # with drawings, those with most frames; of more than that, nobody looks at each
 MARKS_MAX = 2000  # rectangles in a drawing
 RATE_BINS = 240
@@ -26,22 +29,42 @@ LATENCY_BINS = 40
 NS = 1e-9
 
 
-def report(paths: Sequence[str], ports: Iterable[int] | None = None) -> tuple[str, Statistics]:
-    """Return a page about some captures, and what was left out of them.  Raises CaptureError for what is no capture."""
+def report(paths: Sequence[str], ports: Iterable[int] | None = None, spark: SparkSession | None = None) -> tuple[str, Statistics]:
+    """Return a page about some captures, and what was left out of them.  Raises CaptureError for what is no capture.
+
+    spark: let its executors read and draw.
+    """
     chosen = None if ports is None else frozenset(ports)
     sections, total = [], Statistics()
     for path in paths:
-        table, statistics = read(path, COLUMNS, chosen)
+        found, statistics = _drawn(path, chosen) if spark is None else _drawn_with_spark(spark, path, chosen)
         total.add([statistics])
-        found = sorted(streams_of(table), key=lambda stream: -len(stream.frames))
         sections.append(_file_section(path, statistics, len(found)))
-        sections += [_stream_section(streams.analyse(stream), stream) for stream in found[:STREAMS_MAX]]
+        sections += [section for _, section in found[:STREAMS_MAX]]
         if len(found) > STREAMS_MAX:
             sections.append(
                 f"<p>{len(found) - STREAMS_MAX:,} smaller streams are not drawn; <code>aerowire pcap summary</code> lists them.</p>"
             )
     template = (files("aerowire.pcap") / "report.html").read_text(encoding="utf-8")
     return template.replace("<!--SECTIONS-->", "\n".join(sections)), total
+
+
+def _drawn(path: str, ports: frozenset[int] | None) -> tuple[list[tuple[int, str]], Statistics]:
+    """Return of each stream, those with most frames first, the frames and the section, empty for those that are not drawn."""
+    table, statistics = read(path, COLUMNS, ports)
+    found = sorted(streams_of(table), key=lambda stream: -len(stream.frames))
+    return [(len(one.frames), _stream_section(one) if at < STREAMS_MAX else "") for at, one in enumerate(found)], statistics
+
+
+def _drawn_with_spark(spark: SparkSession, path: str, ports: frozenset[int] | None) -> tuple[list[tuple[int, str]], Statistics]:
+    from aerowire.pcap.analysis.spark import collect
+
+    found, totals = collect(spark, path, ports, _counted_section, packet_index=True, whole=True)
+    return sorted(found, key=lambda item: -item[0]), totals.statistics
+
+
+def _counted_section(stream: Stream) -> tuple[int, str]:
+    return len(stream.frames), _stream_section(stream)
 
 
 def _file_section(path: str, statistics: Statistics, streams_count: int) -> str:
@@ -59,7 +82,8 @@ def _file_section(path: str, statistics: Statistics, streams_count: int) -> str:
     )
 
 
-def _stream_section(told: dict[str, Any], stream: Stream) -> str:
+def _stream_section(stream: Stream) -> str:
+    told = streams.analyse(stream)
     found = list(losses(stream))
     plots = [*_plots(stream, found)]
     facts = "".join(f"<div><dt>{html.escape(name)}</dt><dd>{html.escape(text)}</dd></div>" for name, text in _facts(told, found))

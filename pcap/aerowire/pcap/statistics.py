@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 
@@ -30,6 +30,17 @@ class Statistics:
         """Count packets left out for `reason`."""
         if count:
             self.skipped[reason] += int(count)
+
+    @classmethod
+    def of(cls, counts: Mapping[str, int]) -> Statistics:
+        """Return statistics from counts by name, as Spark's source gives them: those of `skipped` begin with that word."""
+        statistics = cls()
+        for name, count in counts.items():
+            if name.startswith(SKIPPED):
+                statistics.skip(name.removeprefix(SKIPPED), count)
+            elif name in ADDED:
+                setattr(statistics, name, count)
+        return statistics
 
     @property
     def is_damaged(self) -> bool:
@@ -61,3 +72,4 @@ ADDED = (
     "corrupt_bytes",
     "truncated_bytes",
 )
+SKIPPED = "skipped: "

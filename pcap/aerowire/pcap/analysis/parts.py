@@ -15,7 +15,7 @@ from aerowire.pcap.analysis.condensing import condense
 from aerowire.pcap.analysis.partial import Partial
 from aerowire.pcap.analysis.settling import settle
 from aerowire.pcap.statistics import Statistics
-from aerowire.pcap.streams import Stream
+from aerowire.pcap.streams import Stream, lay_out
 
 PATH = "path"
 # Without packet_index, which only names frames, and which a part of a file does not know by itself.
@@ -58,10 +58,12 @@ def totals_row(path: str, totals: Totals) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist([{PATH: path, "partial": pickle.dumps(totals)}], schema=SCHEMA)
 
 
-def settled(rows: pa.Table) -> Stream | None:
-    """Return the stream whose parts are in some rows; None where its sender sent nothing."""
+def settled(rows: pa.Table, *, whole: bool = False) -> Stream | None:
+    """Return the stream whose parts are in some rows; None where its sender sent nothing. whole: with all its frames."""
     joined = Partial.joined([pickle.loads(value) for value in rows["partial"].to_pylist()])  # what our own executors made
-    return settle(joined) if joined.frames.of_type(*SENT).any() else None
+    if not joined.frames.of_type(*SENT).any():
+        return None
+    return lay_out(Partial.whole(joined.expanded())) if whole else settle(joined)
 
 
 def _gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:

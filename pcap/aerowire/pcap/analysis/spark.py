@@ -72,11 +72,17 @@ def _tell_losses(path: str, stream: Stream) -> list[dict[str, Any]]:
 
 
 def collect(
-    spark: SparkSession, path: str, ports: Iterable[int] | None, tell: Callable[[Stream], Any], *, packet_index: bool = False
+    spark: SparkSession,
+    path: str,
+    ports: Iterable[int] | None,
+    tell: Callable[[Stream], Any],
+    *,
+    packet_index: bool = False,
+    whole: bool = False,
 ) -> tuple[list[Any], Totals]:
     """Read a file once; return what `tell` says of each stream, in executors, and what all frames add up to.
 
-    packet_index: the streams' frames need to tell theirs.  In order of the senders' first frames.
+    packet_index: the streams' frames need to tell theirs.  whole: they need all of their frames.  In order of the senders' first frames.
     """
     options = {"content": "partials"} | ({"ports": ",".join(map(str, sorted(ports)))} if ports else {})
     if packet_index:
@@ -89,7 +95,7 @@ def collect(
             for value in rows["partial"].to_pylist():
                 totals.add(pickle.loads(value))  # what our own executors made
             return pa.Table.from_pylist([{"found": pickle.dumps(totals)}], schema=FOUND)
-        stream = settled(rows)
+        stream = settled(rows, whole=whole)
         found = [] if stream is None else [{"found": pickle.dumps((stream.appearance, tell(stream)))}]
         return pa.Table.from_pylist(found, schema=FOUND)
 

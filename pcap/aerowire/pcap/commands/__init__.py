@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from aerowire.pcap.commands import export, frames, index, loss, replay, report, summary
+from aerowire.pcap.commands import export, frames, index, loss, replay, report, streams, summary
 from aerowire.pcap.commands.shared import EXIT_CODES
 
-SUBCOMMANDS = (summary, frames, loss, report, export, index, replay)
+SUBCOMMANDS = (summary, streams, frames, loss, report, export, index, replay)
 
 
 def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

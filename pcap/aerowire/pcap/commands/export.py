@@ -5,17 +5,19 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
-from aerowire.pcap.commands.shared import DONE, EXIT_CODES, FINDING, add_json, add_selection, complain
+from aerowire.pcap.commands.shared import DONE, EXIT_CODES, FINDING, add_json, add_selection, add_spark, complain, spark_or_none
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
+    from pyspark.sql import SparkSession
 
     from aerowire.pcap.scanning import Scan
+    from aerowire.pcap.spark_frames import SparkScan
 
 EXAMPLES = """\
   aerowire pcap export traffic.pcap frames.parquet
@@ -53,6 +55,7 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
         "repeated, all must hold",
     )
     parser.add_argument("--payload", action="store_true", help="with the bytes of DATA frames")
+    add_spark(parser)
     add_selection(parser)
     add_json(parser)
     parser.set_defaults(run=run)
@@ -65,7 +68,7 @@ def _names(text: str) -> list[str]:
 def run(arguments: argparse.Namespace) -> int:
     """Write the frames and say how many."""
     from aerowire.pcap.errors import CaptureError
-    from aerowire.pcap.scanning import scan
+    from aerowire.pcap.scanning import expand, scan
     from aerowire.pcap.table import SCHEMA
     from aerowire.pcap.where import parse_texts
 
@@ -73,15 +76,17 @@ def run(arguments: argparse.Namespace) -> int:
         kind = arguments.format or FORMATS.get(Path(arguments.output).suffix)
         if kind is None:
             raise ValueError(f"{arguments.output}: no format has this ending; give --format, or one of {', '.join(FORMATS)}")
-        found = scan(
-            arguments.inputs,
-            columns=arguments.columns,
-            where=parse_texts(arguments.where, SCHEMA),
-            payload=arguments.payload,
-            ports=arguments.ports,
-        )
-        with _output(arguments.output) as file:
-            rows = _write(found, kind, file)
+        chosen = {
+            "columns": arguments.columns,
+            "where": parse_texts(arguments.where, SCHEMA),
+            "payload": arguments.payload,
+            "ports": arguments.ports,
+        }
+        paths = list(expand(arguments.inputs)) if arguments.spark else []
+        with spark_or_none(arguments, paths) as spark:
+            found = scan(arguments.inputs, **chosen) if spark is None else _scan_with_spark(spark, paths, chosen)
+            with _output(arguments.output) as file:
+                rows = _write(found, kind, file)
     except (CaptureError, ValueError) as error:
         return complain(error)
     except OSError as error:
@@ -90,7 +95,13 @@ def run(arguments: argparse.Namespace) -> int:
     return FINDING if found.statistics.is_damaged else DONE
 
 
-def _tell(arguments: argparse.Namespace, rows: int, found: Scan) -> None:
+def _scan_with_spark(spark: SparkSession, paths: Sequence[str], chosen: dict[str, Any]) -> SparkScan:
+    from aerowire.pcap.spark_frames import SparkScan
+
+    return SparkScan(spark, paths, **chosen)
+
+
+def _tell(arguments: argparse.Namespace, rows: int, found: Scan | SparkScan) -> None:
     if arguments.json:
         print(json.dumps({"output": arguments.output, "rows": rows, **found.statistics.to_dict()}), file=_report_stream(arguments))
         return
@@ -124,7 +135,7 @@ def _output(path: str) -> Iterator[BinaryIO]:
         raise
 
 
-def _write(found: Scan, kind: str, file: BinaryIO) -> int:
+def _write(found: Scan | SparkScan, kind: str, file: BinaryIO) -> int:
     rows = 0
     with _shown_progress(found) as batches, WRITERS[kind](file, found.schema) as writer:
         for batch in batches:
@@ -134,7 +145,7 @@ def _write(found: Scan, kind: str, file: BinaryIO) -> int:
 
 
 @contextmanager
-def _shown_progress(found: Scan) -> Iterator[Iterable[pa.RecordBatch]]:
+def _shown_progress(found: Scan | SparkScan) -> Iterator[Iterable[pa.RecordBatch]]:
     """Draw a bar of the bytes read on standard error, where that is a terminal."""
     if not sys.stderr.isatty():
         yield found

@@ -7,9 +7,23 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from aerowire.pcap.commands.shared import DONE, EXIT_CODES, FINDING, add_json, add_selection, complain, parse_count, working
+from aerowire.pcap.commands.shared import (
+    DONE,
+    EXIT_CODES,
+    FINDING,
+    add_json,
+    add_selection,
+    add_spark,
+    complain,
+    parse_count,
+    spark_or_none,
+    working,
+)
 
 if TYPE_CHECKING:
+    import pyarrow as pa  # type: ignore[import-untyped]
+    from pyspark.sql import SparkSession
+
     from aerowire.pcap.statistics import Statistics
 
 LIMIT = 100
@@ -34,6 +48,7 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     )
     parser.add_argument("file", metavar="FILE", help="pcap or pcapng file, plain, gzip or zstd; - for standard input")
     parser.add_argument("--limit", metavar="N", type=parse_count, default=LIMIT, help="frames to show, 0 for all (default: %(default)s)")
+    add_spark(parser)
     add_selection(parser)
     add_json(parser)
     parser.set_defaults(run=run)
@@ -41,25 +56,43 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 
 def run(arguments: argparse.Namespace) -> int:
     """Print frames, each on a line."""
-    from aerowire.pcap.capture import Capture
     from aerowire.pcap.errors import CaptureError
 
-    capture = Capture(arguments.file, ports=arguments.ports)
     try:
-        with working(f"reading {arguments.file}"):
-            table = capture.read()
+        with working(f"reading {arguments.file}"), spark_or_none(arguments, [arguments.file]) as spark:
+            table, total, statistics = _read(arguments) if spark is None else _read_with_spark(spark, arguments)
     except CaptureError as error:
         return complain(error)
-    shown = table.slice(0, arguments.limit) if arguments.limit else table
     if not arguments.json:
         print(LINE.format("packet", "ts_ns", "source", "destination", "type", "flags", "length", "session", "stream", "more"))
-    for batch in shown.to_batches(max_chunksize=1000):
+    for batch in table.to_batches(max_chunksize=1000):
         for frame in batch.to_pylist():
             print(json.dumps(_json_frame(frame), default=_plain) if arguments.json else _line(frame))
-    if shown.num_rows < table.num_rows and not arguments.json:
-        print(f"... {table.num_rows - shown.num_rows:,} more (--limit 0 shows all)")
-    _warn(capture.statistics)
-    return FINDING if capture.statistics.is_damaged else DONE
+    if table.num_rows < total and not arguments.json:
+        print(f"... {total - table.num_rows:,} more (--limit 0 shows all)")
+    _warn(statistics)
+    return FINDING if statistics.is_damaged else DONE
+
+
+def _read(arguments: argparse.Namespace) -> tuple[pa.Table, int, Statistics]:
+    """Return the frames to show, how many there are, and what was left out."""
+    from aerowire.pcap.capture import Capture
+
+    capture = Capture(arguments.file, ports=arguments.ports)
+    table = capture.read()
+    return (table.slice(0, arguments.limit) if arguments.limit else table), table.num_rows, capture.statistics
+
+
+def _read_with_spark(spark: SparkSession, arguments: argparse.Namespace) -> tuple[pa.Table, int, Statistics]:
+    """Do the same in executors; only the frames to show come here."""
+    import pyarrow as pa
+
+    from aerowire.pcap.spark_frames import SparkScan
+
+    scan = SparkScan(spark, [arguments.file], ports=arguments.ports)
+    table = pa.Table.from_batches(scan.head(arguments.limit), scan.schema)
+    statistics = scan.count()
+    return table, statistics.frames, statistics
 
 
 def _json_frame(frame: dict[str, Any]) -> dict[str, Any]:

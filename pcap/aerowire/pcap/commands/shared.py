@@ -6,7 +6,7 @@ import argparse
 import logging
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -72,6 +72,23 @@ def spark_session(master: str) -> Iterator[SparkSession]:
         signal.signal(signal.SIGINT, on_interrupt)  # Spark's own would first ask Java to cancel its jobs
         yield spark
         spark.stop()
+
+
+@contextmanager
+def spark_or_none(arguments: argparse.Namespace, paths: Sequence[str]) -> Iterator[SparkSession | None]:
+    """Open the session that the arguments ask for, once it is clear that there are captures to read; None where they ask for none."""
+    from aerowire.pcap.errors import CaptureError
+    from aerowire.pcap.source import check_readable
+
+    if arguments.spark is None:
+        yield None
+        return
+    if "-" in paths:
+        raise CaptureError("--spark reads files, and standard input is none: write it to a file first")
+    for path in paths:
+        check_readable(path)
+    with spark_session(arguments.spark) as spark:
+        yield spark
 
 
 def complain(error: Exception) -> int:

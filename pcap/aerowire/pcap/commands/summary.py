@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from aerowire.pcap.commands.shared import DONE, EXIT_CODES, FINDING, add_json, add_selection, add_spark, complain, spark_session, working
+from aerowire.pcap.commands.shared import DONE, EXIT_CODES, FINDING, add_json, add_selection, add_spark, complain, spark_or_none, working
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -29,7 +29,9 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("file", metavar="FILE", help="pcap or pcapng file, plain, gzip or zstd; - for standard input")
-    parser.add_argument("--engine", choices=("arrow", "spark"), default="arrow", help="where the work is done (default: %(default)s)")
+    parser.add_argument(
+        "--engine", choices=("arrow", "spark"), default="arrow", help="spark: the same as --spark local[*] (default: %(default)s)"
+    )
     add_spark(parser)
     add_selection(parser)
     add_json(parser)
@@ -39,12 +41,14 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 def run(arguments: argparse.Namespace) -> int:
     """Print the summary of a capture."""
     from aerowire.pcap.errors import CaptureError
-    from aerowire.pcap.summary import summarise
+    from aerowire.pcap.summary import summarise, summarise_with_spark
 
+    if arguments.engine == "spark":
+        arguments.spark = arguments.spark or "local[*]"
+    path, ports = arguments.file, arguments.ports
     try:
-        with working(f"reading {arguments.file}"):
-            master = arguments.spark or ("local[*]" if arguments.engine == "spark" else None)
-            report = _with_spark(arguments, master) if master else summarise(arguments.file, arguments.ports)
+        with working(f"reading {path}"), spark_or_none(arguments, [path]) as spark:
+            report = summarise(path, ports) if spark is None else summarise_with_spark(spark, path, ports)
     except CaptureError as error:
         return complain(error)
     if arguments.json:
@@ -53,16 +57,6 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         _print_summary(report)
     return FINDING if report["corrupt_records"] or report["truncated_bytes"] else DONE
-
-
-def _with_spark(arguments: argparse.Namespace, master: str) -> dict[str, Any]:
-    from aerowire.pcap.source import check_readable
-
-    check_readable(arguments.file)
-    with spark_session(master) as spark:
-        from aerowire.pcap.summary import summarise_with_spark
-
-        return summarise_with_spark(spark, arguments.file, arguments.ports)
 
 
 def _print_summary(report: dict[str, Any]) -> None:
