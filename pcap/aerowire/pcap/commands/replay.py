@@ -173,6 +173,7 @@ def _shown_progress(recorded: Recorded, publisher: Publisher) -> Iterator[Callab
 
 def _properties(arguments: argparse.Namespace) -> dict[str, str]:
     """Return a client's properties: those of -D, and --dir, which is stronger."""
+    from aerowire.codecs.tables.options import OPTIONS
     from aerowire.pcap.errors import CaptureError
 
     properties = {}
@@ -181,7 +182,7 @@ def _properties(arguments: argparse.Namespace) -> dict[str, str]:
         if not separator or not name:
             raise CaptureError(f"-D: expected NAME=VALUE, found {definition!r}")
         properties[name] = value
-    return properties | ({"aeron.dir": arguments.dir} if arguments.dir is not None else {})
+    return properties | ({OPTIONS["dir"].property: arguments.dir} if arguments.dir is not None else {})
 
 
 def _int32(text: str) -> int:
