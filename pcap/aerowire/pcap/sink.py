@@ -6,6 +6,8 @@ The same with `writeStream`.  Options, of any case:
     reservedValueColumn of integers, for the frames' headers (default: `reserved_value` where there is one).
     connectTimeout      how long a task waits for a subscriber, such as 5s, 500ms or 2m (default: 5s).
     offerTimeout        how long it waits for room while subscribers do not keep up (default: 5s).
+    speed               1x, 0.5x ...: keep the time between a part's rows, divided by this (default: max, as fast as there is room).
+    timestampColumn     of nanoseconds, which says that time (default: ts_ns).
     aeron.dir and other aeron.* properties of a client.
 
 A task that succeeds has sent all its rows in order, and every position that follows the stream at its driver has reached their end.  A row
@@ -25,12 +27,15 @@ from pyspark import TaskContext
 from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
 from pyspark.sql.types import BinaryType, ByteType, IntegerType, LongType, ShortType, StringType, StructType
 
+from aerowire.pcap.pacing import MAX, due_batches, parse_speed
 from aerowire.pcap.publishing import TIMEOUT_S, Publisher, PublishError, Target, open_publisher
+from aerowire.pcap.replaying import Message
 
 FORMAT = "aeron"
 COLUMNS = ("payload", "value")  # that are taken where no option names one
 RESERVED_COLUMN = "reserved_value"
-OPTIONS = ("channel", "stream", "column", "reservedValueColumn", "connectTimeout", "offerTimeout")
+TIME_COLUMN = "ts_ns"
+OPTIONS = ("channel", "stream", "column", "reservedValueColumn", "connectTimeout", "offerTimeout", "speed", "timestampColumn")
 INT32_MIN, INT32_MAX = -(1 << 31), (1 << 31) - 1
 UNITS_S = {"ms": 1e-3, "s": 1.0, "m": 60.0, "": 1.0}
 SPARKS_OWN = {"path", "checkpointlocation", "querycheckpointlocation"}  # that it hands to every sink
@@ -43,6 +48,8 @@ class Settings:
     target: Target
     column: str
     reserved_column: str | None
+    speed: float = MAX
+    time_column: str | None = None  # of a write that is paced
 
     @classmethod
     def parse(cls, options: Mapping[str, str], schema: StructType) -> Settings:
@@ -62,7 +69,17 @@ class Settings:
             _duration_s("connectTimeout", given.get("connecttimeout")),
             _duration_s("offerTimeout", given.get("offertimeout")),
         )
-        return cls(target, _payload_column(given.get("column"), schema), _reserved_column(given.get("reservedvaluecolumn"), schema))
+        try:
+            speed = parse_speed(given.get("speed", "max"))
+        except ValueError as error:
+            raise PublishError(f"option {error}") from error
+        return cls(
+            target,
+            _payload_column(given.get("column"), schema),
+            _reserved_column(given.get("reservedvaluecolumn"), schema),
+            speed,
+            _integers(given.get("timestampcolumn", TIME_COLUMN), "timestampColumn", schema) if speed != MAX else None,
+        )
 
 
 @dataclass
@@ -139,7 +156,7 @@ def publish_part(settings: Settings, batches: Iterable[pa.RecordBatch]) -> Publi
         length = 0
         try:
             publisher.await_subscriber()
-            for batch in _with_first(first, filled):
+            for batch in _paced(settings, publisher, _with_first(first, filled)):
                 length += _publish_batch(settings, publisher, batch)
             publisher.drain()
         except publisher.failures as error:
@@ -170,6 +187,29 @@ def publish(frame: Any, channel: str, stream_id: int, **options: str) -> list[Pu
 def _with_first(first: pa.RecordBatch, rest: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     yield first
     yield from rest
+
+
+def _paced(settings: Settings, publisher: Publisher, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield rows as they fall due: those of a batch that are due together as one."""
+    if settings.time_column is None:
+        yield from batches
+        return
+    for rows in due_batches(_stamped(settings, batches), settings.speed, idle=publisher.check):
+        columns = {settings.column: pa.array([row.payload for row in rows], pa.binary())}
+        if settings.reserved_column is not None:
+            columns[settings.reserved_column] = pa.array([row.reserved_value for row in rows], pa.int64())
+        yield pa.RecordBatch.from_pydict(columns)
+
+
+def _stamped(settings: Settings, batches: Iterator[pa.RecordBatch]) -> Iterator[Message]:
+    for batch in batches:
+        reserved = batch.column(settings.reserved_column).to_pylist() if settings.reserved_column is not None else [0] * batch.num_rows
+        payloads = batch.column(settings.column).cast(pa.binary()).to_pylist()
+        for ts_ns, payload, value in zip(batch.column(settings.time_column).to_pylist(), payloads, reserved, strict=True):
+            if ts_ns is None or payload is None:
+                missing = settings.time_column if ts_ns is None else settings.column
+                raise PublishError(f"{settings.target}: column {missing}: expected a value in every row of a paced write, found null")
+            yield Message(ts_ns, payload, value)
 
 
 def _publish_batch(settings: Settings, publisher: Publisher, batch: pa.RecordBatch) -> int:
@@ -205,11 +245,14 @@ def _payload_column(named: str | None, schema: StructType) -> str:
 
 
 def _reserved_column(named: str | None, schema: StructType) -> str | None:
-    name = named or RESERVED_COLUMN
-    if name not in schema.fieldNames():
-        if named:
-            raise PublishError(f"option reservedValueColumn: no column is called {named}; there are {', '.join(schema.fieldNames())}")
+    if not named and RESERVED_COLUMN not in schema.fieldNames():
         return None
+    return _integers(named or RESERVED_COLUMN, "reservedValueColumn", schema)
+
+
+def _integers(name: str, option: str, schema: StructType) -> str:
+    if name not in schema.fieldNames():
+        raise PublishError(f"option {option}: no column is called {name}; there are {', '.join(schema.fieldNames())}")
     kind = schema[name].dataType
     if not isinstance(kind, ByteType | ShortType | IntegerType | LongType):
         raise PublishError(f"column {name}: expected integers of 64 bits, found {kind.simpleString()}")

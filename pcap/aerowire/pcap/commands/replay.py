@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -12,11 +13,11 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from aerowire.pcap.commands.shared import DONE, FINDING, add_json, add_selection, complain
+from aerowire.pcap.commands.shared import DONE, FINDING, add_json, add_selection, add_spark, complain, spark_session, working
 
 if TYPE_CHECKING:
     from aerowire.pcap.publishing import Publisher, Target
-    from aerowire.pcap.replaying import Recorded
+    from aerowire.pcap.replaying import Counts, Course, Recorded
 
 EXAMPLES = """\
   aerowire pcap replay traffic.pcap aeron:ipc 10
@@ -35,12 +36,22 @@ INT32_MIN, INT32_MAX = -(1 << 31), (1 << 31) - 1
 class Outcome:
     """How far a replay came."""
 
-    sent: int = 0
+    sent: int | None = 0  # None where nobody can tell
     blocked_ns: int = 0
     elapsed_s: float = 0.0
     session_id: int | None = None
     problem: str | None = None
     interrupted: bool = False
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was replayed, and of what."""
+
+    courses: list[Course]
+    counts: Counts
+    is_damaged: bool | None  # None where nobody looked
+    outcome: Outcome
 
 
 def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -78,6 +89,7 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
         "-D", dest="definitions", metavar="NAME=VALUE", action="append", default=[], help="set an option by its aeron.* property"
     )
     add_selection(parser)
+    add_spark(parser)
     add_json(parser)
     parser.set_defaults(run=run)
 
@@ -86,27 +98,58 @@ def run(arguments: argparse.Namespace) -> int:
     """Publish and tell what was published."""
     from aerowire.pcap.errors import CaptureError
     from aerowire.pcap.publishing import Target, open_publisher
-    from aerowire.pcap.replaying import Recorded, choose, find_courses
+    from aerowire.pcap.replaying import Recorded, find_courses
     from aerowire.pcap.scanning import expand
 
     try:
         target = Target(arguments.channel, arguments.stream, _properties(arguments), arguments.wait, arguments.offer_timeout)
         paths = list(expand(arguments.files))
-        courses = choose(
-            find_courses(paths, arguments.ports),
-            session_id=arguments.session,
-            stream_id=arguments.stream_id,
-            every=arguments.all,
-            where=", ".join(arguments.files),
-        )
-        recorded = Recorded(paths, courses, arguments.ports)
-        with open_publisher(target, "aerowire pcap replay") as publisher:
-            outcome = _replay(recorded, publisher, arguments.speed, arguments.linger)
+        if arguments.spark is not None:
+            if arguments.linger:
+                raise CaptureError(
+                    "--linger: not with --spark, whose task closes the publication when all was taken; leave one of them out"
+                )
+            found = _with_spark(arguments, paths, target)
+        else:
+            courses = _chosen(find_courses(paths, arguments.ports), arguments)
+            recorded = Recorded(paths, courses, arguments.ports)
+            with open_publisher(target, "aerowire pcap replay") as publisher:
+                outcome = _replay(recorded, publisher, arguments.speed, arguments.linger)
+            found = Found(courses, recorded.counts, recorded.scan.statistics.is_damaged, outcome)
     except CaptureError as error:
         return complain(error)
-    _tell(arguments, target, recorded, outcome)
-    is_whole = not recorded.counts.skipped and not recorded.scan.statistics.is_damaged
-    return DONE if is_whole and outcome.problem is None and not outcome.interrupted else FINDING
+    _tell(arguments, target, found)
+    is_whole = not found.counts.skipped and not found.is_damaged
+    return DONE if is_whole and found.outcome.problem is None and not found.outcome.interrupted else FINDING
+
+
+def _chosen(courses: list[Course], arguments: argparse.Namespace) -> list[Course]:
+    from aerowire.pcap.replaying import choose
+
+    where = ", ".join(arguments.files)
+    return choose(courses, session_id=arguments.session, stream_id=arguments.stream_id, every=arguments.all, where=where)
+
+
+def _with_spark(arguments: argparse.Namespace, paths: list[str], target: Target) -> Found:
+    """Let executors read and one of them publish.  A failed job tells only its reason, in which is how far it came."""
+    from aerowire.pcap.replaying import Counts
+
+    with working("replaying"), spark_session(arguments.spark) as spark:
+        from pyspark.errors import PySparkException
+
+        from aerowire.pcap import replaying_spark
+
+        frames = replaying_spark.read_frames(spark, paths, arguments.ports)
+        courses = _chosen(replaying_spark.find_courses(frames, paths), arguments)
+        began_s = time.monotonic()
+        try:
+            published, counts = replaying_spark.replay(frames, paths, courses, target, arguments.speed)
+        except PySparkException as error:
+            reason = re.search(r"(?:PublishError|AerowireError|\w+Error): (.*)", str(error))
+            outcome = Outcome(sent=None, elapsed_s=time.monotonic() - began_s, problem=reason[1] if reason else str(error))
+            return Found(courses, Counts(), None, outcome)
+        elapsed_s = time.monotonic() - began_s
+    return Found(courses, counts, None, Outcome(published.messages, published.blocked_ns, elapsed_s, published.session_id))
 
 
 def _replay(recorded: Recorded, publisher: Publisher, speed: float, linger_s: float) -> Outcome:
@@ -133,22 +176,23 @@ def _replay(recorded: Recorded, publisher: Publisher, speed: float, linger_s: fl
     return outcome
 
 
-def _tell(arguments: argparse.Namespace, target: Target, recorded: Recorded, outcome: Outcome) -> None:
-    counts, damage = recorded.counts, recorded.scan.statistics
+def _tell(arguments: argparse.Namespace, target: Target, found: Found) -> None:
+    counts, outcome = found.counts, found.outcome
     if arguments.json:
-        streams = [course.key._asdict() for course in recorded.courses]
+        streams = [course.key._asdict() for course in found.courses]
         told = {"channel": target.channel, "stream_id": target.stream_id, **asdict(outcome), "streams": streams, **counts.to_dict()}
-        print(json.dumps(told | {"damaged": damage.is_damaged}))
+        print(json.dumps(told | {"damaged": found.is_damaged}))
         return
     rate = f" in {outcome.elapsed_s:.3f} s" if outcome.sent else ""
-    print(f"{target}: {outcome.sent:,} messages sent{rate}, session {outcome.session_id}, waited {outcome.blocked_ns / 1e9:.3f} s for room")
+    sent = "unknown how many" if outcome.sent is None else f"{outcome.sent:,}"
+    print(f"{target}: {sent} messages sent{rate}, session {outcome.session_id}, waited {outcome.blocked_ns / 1e9:.3f} s for room")
     if counts.skipped or counts.lost_bytes:
         print(
             f"aerowire pcap: left out: {counts.incomplete_messages:,} messages of which a part is missing, {counts.truncated_messages:,} "
             f"captured in part; {counts.lost_bytes:,} bytes of the streams are not in the capture",
             file=sys.stderr,
         )
-    if damage.is_damaged:
+    if found.is_damaged:
         print("aerowire pcap: the capture is damaged; `aerowire pcap summary` counts where", file=sys.stderr)
     if outcome.problem is not None:
         print(f"aerowire pcap: {outcome.problem}", file=sys.stderr)
