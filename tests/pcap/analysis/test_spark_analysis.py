@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from aerowire.pcap import analysis
-from aerowire.pcap.analysis.parts import NEEDED, SCHEMA
+from aerowire.pcap.analysis.parts import NEEDED, SCHEMA, from_bytes
 from aerowire.pcap.analysis.tables import LOSSES, STREAMS, loss_row, stream_row
 from aerowire.pcap.java import packaged_java_home, system_java_home
 from aerowire.pcap.summary import losses_of, summarise
@@ -81,8 +80,9 @@ def test_each_task_sends_a_summary_and_not_its_frames(spark: Any, corpus: Corpus
     read = spark.read.format("aeron_pcap").option("splitSize", "4m").option("ports", ports).option("content", "partials")
     rows = read.load(str(corpus.path)).toArrow()
     assert rows.schema.names == SCHEMA.names
-    parts = [pickle.loads(row["partial"]) for row in rows.to_pylist() if row["stream_id"] is not None]
+    parts = [from_bytes(row["partial"]) for row in rows.to_pylist() if row["stream_id"] is not None]
     hot = [part for part in parts if int(part.frames["session_id"][0]) == 7]
     assert len(hot) >= 4
     count = sum(int((~part.is_run).sum()) + sum(sums.frames for sums in part.sums.values()) for part in hot)
     assert sum(len(part.frames) for part in hot) < count / 2
+    assert sum(len(row["partial"]) for row in rows.to_pylist()) < corpus.size / 15

@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame
 
 from aerowire.pcap import losses as losses_of_stream
 from aerowire.pcap import streams as stream_reports
-from aerowire.pcap.analysis.parts import NEEDED, PATH, SCHEMA, Totals, condensed, settled
+from aerowire.pcap.analysis.parts import NEEDED, PATH, SCHEMA, Totals, condensed, from_bytes, settled
 from aerowire.pcap.analysis.tables import LOSSES, STREAMS, loss_row, stream_row
 from aerowire.pcap.spark_schema import schema_ddl
 from aerowire.pcap.statistics import Statistics
@@ -93,7 +93,7 @@ def collect(
         if rows["stream_id"].null_count:
             totals = Totals(Counter(), Statistics())
             for value in rows["partial"].to_pylist():
-                totals.add(pickle.loads(value))  # what our own executors made
+                totals.add(from_bytes(value))
             return pa.Table.from_pylist([{"found": pickle.dumps(totals)}], schema=FOUND)
         stream = settled(rows, whole=whole)
         found = [] if stream is None else [{"found": pickle.dumps((stream.appearance, tell(stream)))}]
