@@ -188,7 +188,7 @@ def test_the_examples_of_the_documentation_run(spark: Any, monkeypatch: pytest.M
     root = Path(__file__).parent.parent.parent
     monkeypatch.chdir(root)
     blocks = re.findall(r"```python\n(.*?)```", (root / "docs" / "spark.md").read_text(encoding="utf-8"), flags=re.DOTALL)
-    assert len(blocks) == 3
+    assert len(blocks) == 4
     names: dict[str, Any] = {}
     for block in blocks:
         exec(block, names)
