@@ -23,7 +23,6 @@ COLUMNS = (
     "term_offset",
     "length",
     "initial_term_id",
-    "active_term_id",
     "term_length",
     "mtu",
     "consumption_term_id",
