@@ -8,7 +8,7 @@ Options:
     columns    comma-separated; only these are built (a schema given to the reader does the same).
     payload    true: column `payload` holds the bytes of DATA frames; else it is null, unless `columns` names it.
     mode       PERMISSIVE (default) or DROPMALFORMED: damage is left out and counted; FAILFAST: it fails the query.
-    splitSize  bytes of a part (default 128 MiB; k, m, g understood).
+    splitSize  bytes of a part (default 32 MiB; k, m, g understood).
     pathGlobFilter  only files whose names match.
     content    frames (default) or statistics: per part of a file, what was read and what was left out and why; or partials: what the
                analysis makes of each part (see `analysis.spark`).
@@ -158,7 +158,8 @@ class CaptureReader(DataSourceReader):
         target = self.target()
         for batch in batches:
             if not self.settings.statistics:
-                yield pa.RecordBatch.from_arrays([_column(batch, field) for field in target], schema=target)
+                places = {name: place for place, name in enumerate(batch.schema.names)}
+                yield pa.RecordBatch.from_arrays([_column(batch, places.get(field.name), field) for field in target], schema=target)
 
     def target(self) -> pa.Schema:
         """Return the Arrow schema that Spark expects."""
@@ -193,10 +194,11 @@ def statistics_batch(path: str, statistics: Statistics, target: pa.Schema) -> pa
     return pa.RecordBatch.from_arrays([pa.array(columns[field.name], type=field.type) for field in target], schema=target)
 
 
-def _column(batch: pa.RecordBatch, field: pa.Field) -> pa.Array:
-    if field.name not in batch.schema.names:
+def _column(batch: pa.RecordBatch, place: int | None, field: pa.Field) -> pa.Array:
+    if place is None:
         return pa.nulls(batch.num_rows, field.type)
-    return batch.column(field.name).cast(field.type)
+    column = batch.column(place)
+    return column if column.type == field.type else column.cast(field.type)
 
 
 def register(spark: SparkSession) -> None:

@@ -1,0 +1,24 @@
+"""How files are cut into parts, by their lengths alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from aerowire.pcap.parts import cut
+from aerowire.pcap.spark_options import SPLIT_LENGTH
+
+HEADER = bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000")
+
+
+@pytest.mark.parametrize(("length", "least"), [(24, 1), (64_000_001, 2), (5 << 30, 100)])
+def test_a_capture_over_64_mb_has_more_than_one_part(tmp_path: Path, length: int, least: int) -> None:
+    path = tmp_path / "long.pcap"
+    with path.open("wb") as file:
+        file.write(HEADER)
+        file.truncate(length)  # nothing is read of it
+    parts = list(cut(str(path), SPLIT_LENGTH))
+    assert len(parts) >= least
+    assert [part.start for part in parts] == [0, *(part.end for part in parts[:-1])]
+    assert parts[-1].end == length
