@@ -12,7 +12,7 @@ from aerowire.pcap.spark_options import SPLIT_LENGTH
 HEADER = bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000")
 
 
-@pytest.mark.parametrize(("length", "least"), [(24, 1), (64_000_001, 2), (5 << 30, 100)])
+@pytest.mark.parametrize(("length", "least"), [(24, 1), (64_000_001, 2), (128 << 20, 2), (5 << 30, 40)])
 def test_a_capture_over_64_mb_has_more_than_one_part(tmp_path: Path, length: int, least: int) -> None:
     path = tmp_path / "long.pcap"
     with path.open("wb") as file:

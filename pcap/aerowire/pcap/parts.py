@@ -18,6 +18,7 @@ from aerowire.pcap.places import Extent, Place
 from aerowire.pcap.source import is_classic, is_compressed
 
 PACKET_INDEX = "packet_index"
+WHOLE_MAX = 64_000_000  # bytes that one task may read while others have nothing to do
 PARTS_MAX = 100_000  # of one file: beyond it the list of parts costs more than the parts
 
 
@@ -37,9 +38,14 @@ class Part:
 
 
 def cut(path: str, split_length: int) -> Iterator[Part]:
-    """Yield the parts of a file: one where it is short or compressed.  Raises CaptureError for a file that cannot be opened."""
+    """Yield the parts of a file: one where it is short or compressed, two at least where it is longer than WHOLE_MAX.
+
+    Raises CaptureError for a file that cannot be opened.
+    """
     compressed = is_compressed(path)
     length = Path(path).stat().st_size
+    if WHOLE_MAX < length <= split_length:
+        split_length = -(-length // 2)
     step = max(split_length, -(-length // PARTS_MAX))
     if length <= split_length or compressed:
         yield Part(path, 0, length, max(length, 1), length)
