@@ -7,9 +7,10 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from aerowire.pcap.blocks import Integers
+from aerowire.pcap.blocks import Integers, Mask
 from aerowire.pcap.errors import CaptureError
 from aerowire.pcap.facts import Facts
 from aerowire.pcap.flows import Link
@@ -32,8 +33,9 @@ class Capture:
     """One capture file and what of it counts as Aeron.
 
     `ports` selects datagrams by either port.  Without it a flow counts that is proven to be Aeron (see `evidence`); that is known only at
-    the end of the file.  `where` selects frames (see `where`).  `statistics` and `links`
-    describe the last complete read, whatever `where` left of it.
+    the end of the file.  `where` selects frames (see `where`).  `statistics`, `links` and `counted`
+    describe the last complete read, whatever `where` left of it: counts, the links of what is in the result, and which of all links, by
+    number, count.
 
     Raises ValueError for columns and conditions that have no meaning.
     """
@@ -58,6 +60,7 @@ class Capture:
         self.chunk_length = chunk_length
         self.statistics = Statistics()
         self.links: list[Link] = []
+        self.counted: Mask = np.zeros(0, dtype=bool)
         self._reading: Pass | None = None
 
     @property
@@ -112,12 +115,19 @@ class Capture:
         """
         if facts is None and (self.ports is None or self.needs_survey):
             facts = self.survey()
-        reading = self._pass(extent, facts)
         marks = _marks(facts) if facts is not None and RETRANSMISSION in self.named else None
-        for selection in reading.selections():
+        for selection in self.selections(extent=extent, facts=facts):
             batch, _ = self._built(selection, facts.terms if facts else None, marks)
             if batch is not None:
                 yield batch
+
+    def selections(self, *, extent: Extent | None = None, facts: Facts | None = None) -> Iterator[Selection]:
+        """Yield the frames of each block, whatever `where` says of them, before columns are built.
+
+        Without `ports` and `facts` those are all that may count; `counted` tells at the end which do.
+        """
+        reading = self._pass(extent, facts)
+        yield from reading.selections()
         self._finish(reading)
 
     def _pass(self, extent: Extent | None, facts: Facts | None) -> Pass:
@@ -140,6 +150,7 @@ class Capture:
         reading.account()
         self.statistics = reading.statistics
         self.links = reading.links()
+        self.counted = reading.verdict()
 
     def _with_metadata(self, table: pa.Table) -> pa.Table:
         return table.replace_schema_metadata({METADATA_KEY: json.dumps(self.statistics.to_dict()).encode()})

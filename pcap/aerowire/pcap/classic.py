@@ -321,24 +321,22 @@ def find_boundaries(file: BinaryIO, cut: int, header: ClassicHeader, file_length
 def _landings(data: Bytes, goal: int, header: ClassicHeader, *, is_start: bool, is_whole: bool) -> tuple[Integers, Integers]:
     """Return where the chains begin that lead over `goal`, in order, and the first record at or behind it on each."""
     plausible, following = candidates(data, 0, data.size, header)
-    origins = np.zeros(1, dtype=np.int64) if is_start else np.flatnonzero(plausible[: max(0, min(goal, plausible.size))])
-    heads, landings = origins.copy(), np.full(origins.size, -1, dtype=np.int64)
-    active = np.arange(origins.size)
-    while active.size:
-        at = heads[active]
-        inside = at < plausible.size
-        stands = np.zeros(active.size, dtype=bool)
-        stands[inside] = plausible[at[inside]]
-        ends = (at == data.size) if is_whole else np.zeros(active.size, dtype=bool)
-        landed = (at >= goal) & (stands | ends)
-        landings[active[landed]] = at[landed]
-        active = active[stands & ~landed]
-        heads[active] = following[heads[active]]
-        if active.size > 1:  # chains that met go on as one: keep the earliest of each place
-            _, first = np.unique(heads[active], return_index=True)
-            active = active[np.sort(first)]
-    reached = landings >= 0
-    return origins[reached], landings[reached]
+    rows = np.flatnonzero(plausible)
+    dead, end = rows.size, rows.size + 1  # where chains go on that break, and those that end with the file
+    numbers = np.full(data.size + 2, dead, dtype=np.int64)
+    numbers[rows] = np.arange(rows.size)
+    if is_whole:
+        numbers[data.size] = end
+    # Of each place the one to which its chain leads: the next record, then the one behind as many again as were passed so far.
+    leads = np.concatenate([numbers[np.minimum(following[rows], data.size + 1)], [dead, end]])
+    leads[np.flatnonzero(rows >= goal)] = np.flatnonzero(rows >= goal)
+    while not np.array_equal(further := leads[leads], leads):
+        leads = further
+    origins = numbers[:1] if is_start else np.arange(int(rows.searchsorted(goal)))
+    landed = leads[origins]
+    reached = landed != dead
+    places = np.concatenate([rows, [-1, data.size]])
+    return places[origins[reached]], places[landed[reached]]
 
 
 def walk_to(file: BinaryIO, known: int, cut: int, header: ClassicHeader, file_length: int) -> int | None:

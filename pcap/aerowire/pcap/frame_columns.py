@@ -62,7 +62,21 @@ def _place(name: str) -> Place:
     return Place(dtypes.pop(), offsets)
 
 
+def _spread(headers: Bytes, types: Integers, place: Place, out: npt.NDArray[Any]) -> None:
+    spread_field(headers, types, place.offsets, place.dtype.itemsize, out.view(np.uint8))
+
+
 PLACES = {name: _place(name) for name in sorted({name for layout in LAYOUTS.values() for name in layout.names or ()})}
+
+
+def header_field(headers: Bytes, types: Integers, name: str) -> npt.NDArray[Any]:
+    """Return a field of each header in its own type; zero in those of types that do not have it.
+
+    headers: rows of HEADER_LENGTH_MAX bytes.
+    """
+    out = np.empty(types.size, dtype=PLACES[name].dtype)
+    _spread(headers, types, PLACES[name], out)
+    return out
 
 
 @dataclass(slots=True)
@@ -119,7 +133,7 @@ class FrameColumns:
         if place is None or not having or field.type not in arrow_memory.FILLED:
             return pa.nulls(count, field.type)
         buffer, values = arrow_memory.room(place.dtype, count)
-        spread_field(self._headers, self._types, place.offsets, place.dtype.itemsize, values.view(np.uint8))
+        _spread(self._headers, self._types, place, values)
         validity = self._validity(tuple(having))
         if place.dtype.itemsize == np.dtype(arrow_memory.FILLED[field.type]).itemsize:
             return pa.Array.from_buffers(field.type, count, [validity, buffer])

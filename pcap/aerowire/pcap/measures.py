@@ -104,10 +104,10 @@ def _receivers(frames: Columns, positions: Integers) -> list[dict[str, Any]]:
     """Of each receiver, and each path that its status messages took: how many, how often, how large a window."""
     rows = window_updates(frames)
     found = []
-    keys = np.stack([frames["receiver_id"][rows], frames.paths[rows]])
-    distinct, which = np.unique(keys, axis=1, return_inverse=True) if rows.size else (keys, rows)
-    for number, (receiver_id, path) in enumerate(distinct.T.tolist()):
-        mine = rows[which.reshape(-1) == number]
+    rows = rows[np.lexsort((frames.paths[rows], frames["receiver_id"][rows]))]  # stable
+    apart = (np.diff(frames["receiver_id"][rows]) != 0) | (np.diff(frames.paths[rows]) != 0)
+    for mine in np.split(rows, np.flatnonzero(apart) + 1) if rows.size else []:
+        receiver_id, path = int(frames["receiver_id"][mine[0]]), int(frames.paths[mine[0]])
         windows = frames["receiver_window"][mine]
         source, destination, interface = frames.path_names[path]
         found.append(

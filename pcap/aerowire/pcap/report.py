@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from aerowire.pcap import streams
-from aerowire.pcap.analysis.columns import COLUMNS
+from aerowire.pcap.analysis.captures import CaptureStreams
 from aerowire.pcap.blocks import Integers
+from aerowire.pcap.capture import Capture
 from aerowire.pcap.losses import Loss, losses
 from aerowire.pcap.measures import Track
 from aerowire.pcap.plots import Axis, Numbers, Plot, octets, seconds
 from aerowire.pcap.statistics import Statistics
 from aerowire.pcap.streams import Stream
-from aerowire.pcap.summary import read, streams_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -51,9 +51,11 @@ def report(paths: Sequence[str], ports: Iterable[int] | None = None, spark: Spar
 
 def _drawn(path: str, ports: frozenset[int] | None) -> tuple[list[tuple[int, str]], Statistics]:
     """Return of each stream, those with most frames first, the frames and the section, empty for those that are not drawn."""
-    table, statistics = read(path, COLUMNS, ports)
-    found = sorted(streams_of(table), key=lambda stream: -len(stream.frames))
-    return [(len(one.frames), _stream_section(one) if at < STREAMS_MAX else "") for at, one in enumerate(found)], statistics
+    capture = Capture(path, ports=ports, columns=())
+    found = CaptureStreams(capture, packet_index=True)
+    ranked = sorted(enumerate(found.frame_counts), key=lambda item: -item[1])
+    drawn = [(count, _stream_section(found.whole(number))) for number, count in ranked[:STREAMS_MAX]]
+    return drawn + [(count, "") for _, count in ranked[STREAMS_MAX:]], capture.statistics
 
 
 def _drawn_with_spark(spark: SparkSession, path: str, ports: frozenset[int] | None) -> tuple[list[tuple[int, str]], Statistics]:

@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any
@@ -36,12 +35,13 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from aerowire.pcap.analysis import columns as analysis_columns
+from aerowire.pcap import source
 from aerowire.pcap.analysis import parts
+from aerowire.pcap.analysis.gathering import Gathering
 from aerowire.pcap.capture import Capture
 from aerowire.pcap.errors import CaptureError
 from aerowire.pcap.java import ensure_java_home
-from aerowire.pcap.parts import Part, cut, resolve
+from aerowire.pcap.parts import PACKET_INDEX, Part, cut, resolve
 from aerowire.pcap.spark_filters import conditions
 from aerowire.pcap.spark_options import Settings
 from aerowire.pcap.spark_schema import schema_ddl
@@ -112,8 +112,8 @@ class CaptureReader(DataSourceReader):
         """Return the reader of one file, with what is asked for."""
         settings = self.settings
         columns = [] if settings.statistics else self._schema.fieldNames()
-        if settings.partials:
-            columns = list(analysis_columns.COLUMNS if settings.columns == ("packet_index",) else parts.NEEDED)
+        if settings.partials:  # which are made of no columns
+            columns = [PACKET_INDEX] if settings.columns == (PACKET_INDEX,) else []
         if not self._fills_payload:
             columns = [name for name in columns if name != PAYLOAD]
         return Capture(
@@ -122,7 +122,7 @@ class CaptureReader(DataSourceReader):
             columns=columns,
             where=self._conditions,
             fail_fast=settings.fail_fast,
-            chunk_length=CHUNK_LENGTH,
+            chunk_length=source.CHUNK_LENGTH if settings.partials else CHUNK_LENGTH,
         )
 
     def partitions(self) -> list[FilePart]:
@@ -138,9 +138,11 @@ class CaptureReader(DataSourceReader):
         if resolved is None:
             return
         extent, facts = resolved
-        batches = capture.batches(extent=extent, facts=facts)
-        totals = parts.Totals(Counter(), capture.statistics)
-        yield from parts.condensed(parts.counted(batches, totals), part.path) if self.settings.partials else self.as_asked(batches)
+        gathering = Gathering(packet_index=PACKET_INDEX in capture.named)
+        if self.settings.partials:
+            yield from parts.rows_of(part.path, gathering.frames(capture.selections(extent=extent, facts=facts)))
+        else:
+            yield from self.as_asked(capture.batches(extent=extent, facts=facts))
         damage = capture.statistics
         by_itself = extent is not None and extent.start.packet_index is None
         if by_itself and extent is not None and extent.end < part.length and damage.truncated_bytes:
@@ -151,7 +153,7 @@ class CaptureReader(DataSourceReader):
         if self.settings.statistics:
             yield statistics_batch(part.path, damage, self.target())
         if self.settings.partials:
-            yield parts.totals_row(part.path, parts.Totals(totals.counts, damage))
+            yield parts.totals_row(part.path, parts.Totals(gathering.counts(), damage))
 
     def as_asked(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield batches with exactly the columns and types that Spark expects."""

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from aerowire.codecs.flyweights.transport import FRAME_ALIGNMENT, TERM_LENGTH_MIN, DataFlags, DataHeaderDecoder
-from aerowire.pcap.analysis.columns import SENT, Columns
+from aerowire.pcap.analysis.columns import Columns
 from aerowire.pcap.analysis.partial import Partial, Sums
 from aerowire.pcap.blocks import Integers, Mask
 from aerowire.pcap.measures import measure
@@ -98,12 +98,6 @@ class Stream:
     sums: list[Sums]
     messages: int
     payload_bytes: int
-
-    @property
-    def appearance(self) -> tuple[int, int]:
-        """The place, in the capture, of the first frame that its sender sent."""
-        row = int(self.frames.of_type(*SENT).argmax())
-        return int(self.frames["record_position"][row]), int(self.frames["frame_index"][row])
 
 
 def lay_out(partial: Partial) -> Stream:
@@ -217,10 +211,13 @@ def _path(report: PathReport, frames: Columns, rows: Integers, spans: tuple[Inte
     report.data_frames = int((aligned[rows] > 0).sum())
     previous = _previous(starts, aligned[rows])
     open_naks = naks.before(starts[late])
-    for index in late.tolist():
+    asked = np.isin(starts[late], np.fromiter(open_naks, np.int64))
+    reordered = int((previous[late[~asked]] < 0).sum())
+    report.reordered, report.duplicates = reordered, int((~asked).sum()) - reordered
+    for index in late[asked].tolist():
         row, length, dropped = int(rows[index]), int(aligned[rows[index]]), bool(frames.dropped[rows[index]])
         earlier = int(rows[previous[index]]) if previous[index] >= 0 else -1
-        cause = _take_cause(open_naks.get(int(starts[index]), []), earlier, row)
+        cause = _take_cause(open_naks[int(starts[index])], earlier, row)
         if cause is not None:
             report.retransmissions += 1
             report.retransmitted_bytes += length

@@ -6,17 +6,14 @@ Both give the same report: counts over all frames, and a report on each stream (
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa  # type: ignore[import-untyped]
-
 from aerowire.pcap import streams
-from aerowire.pcap.analysis.columns import COLUMNS, SENT, by_stream
-from aerowire.pcap.analysis.partial import Partial
+from aerowire.pcap.analysis.captures import CaptureStreams
 from aerowire.pcap.capture import Capture
-from aerowire.pcap.losses import Loss, losses
+from aerowire.pcap.losses import Loss
+from aerowire.pcap.losses import losses as losses_in
 from aerowire.pcap.statistics import Statistics
 
 if TYPE_CHECKING:
@@ -34,8 +31,9 @@ SUMMED = (
 
 def summarise(path: str | os.PathLike[str], ports: Iterable[int] | None = None) -> dict[str, Any]:
     """Return the summary of a capture.  Raises CaptureError for what is no capture."""
-    table, statistics = read(path, [name for name in COLUMNS if name != "packet_index"], ports)
-    return report(os.fspath(path), statistics, counts_of(table), [streams.analyse(stream) for stream in streams_of(table)])
+    capture = Capture(path, ports=ports, columns=())
+    found = CaptureStreams(capture)
+    return report(os.fspath(path), capture.statistics, found.counts, [streams.analyse(stream) for stream in found.streams()])
 
 
 def losses_of(path: str | os.PathLike[str], ports: Iterable[int] | None = None) -> tuple[list[Loss], Statistics]:
@@ -43,27 +41,9 @@ def losses_of(path: str | os.PathLike[str], ports: Iterable[int] | None = None) 
 
     Raises CaptureError for what is no capture.
     """
-    table, statistics = read(path, COLUMNS, ports)
-    found = [loss for stream in streams_of(table) for loss in losses(stream)]
-    return sorted(found, key=lambda loss: loss.packet_index), statistics
-
-
-def read(path: str | os.PathLike[str], columns: Iterable[str], ports: Iterable[int] | None) -> tuple[pa.Table, Statistics]:
-    """Return the frames of a capture, and what was left out."""
-    capture = Capture(path, ports=ports, columns=columns)
-    return capture.read(), capture.statistics
-
-
-def streams_of(table: pa.Table) -> Iterator[streams.Stream]:
-    """Yield each stream that DATA, PAD or SETUP frames name, in order of the first of these."""
-    found = [streams.lay_out(Partial.whole(part)) for part in by_stream(table) if part.of_type(*SENT).any()]
-    yield from sorted(found, key=lambda stream: stream.appearance)
-
-
-def counts_of(table: pa.Table) -> Counter[tuple[str, bool]]:
-    """Return the number of frames of each (type, dropped)."""
-    rows = table.group_by(["type", "dropped"], use_threads=False).aggregate([([], "count_all")]).to_pylist()
-    return Counter({(row["type"], row["dropped"]): row["count_all"] for row in rows})
+    capture = Capture(path, ports=ports, columns=())
+    losses = [loss for stream in CaptureStreams(capture, packet_index=True).streams() for loss in losses_in(stream)]
+    return sorted(losses, key=lambda loss: loss.packet_index), capture.statistics
 
 
 def summarise_with_spark(spark: SparkSession, path: str | os.PathLike[str], ports: Iterable[int] | None = None) -> dict[str, Any]:
@@ -85,7 +65,7 @@ def losses_with_spark(
 
 
 def _losses_in(stream: streams.Stream) -> list[Loss]:
-    return list(losses(stream))
+    return list(losses_in(stream))
 
 
 def report(path: str, statistics: Statistics, counts: Mapping[tuple[str, bool], int], reports: list[dict[str, Any]]) -> dict[str, Any]:

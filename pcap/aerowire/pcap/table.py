@@ -13,6 +13,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from aerowire.codecs.arrow.transport import FRAME_SCHEMA
 from aerowire.codecs.flyweights.transport import FrameType
 from aerowire.pcap import arrow_memory
+from aerowire.pcap.blocks import Integers
 from aerowire.pcap.frame_columns import FrameColumns, FramePlaces
 from aerowire.pcap.frames import LAYOUTS
 from aerowire.pcap.links import DIRECTIONS, driver_directions
@@ -108,14 +109,21 @@ def _dropped(selection: Selection) -> pa.Array:
     return pa.Array.from_buffers(pa.bool_(), selection.chosen.size, [None, dropped])
 
 
-def _interface(selection: Selection) -> pa.Array:
+def interfaces_of(selection: Selection) -> tuple[list[str | None], Integers] | None:
+    """Return names, and for each frame the index of that of the interface where it was seen; None where the capture tells of none."""
     block = selection.block
-    if block.interfaces is None:
-        directions, own = driver_directions(block, selection.gather, selection.packets)
-        if not own.any():
-            return pa.nulls(selection.chosen.size, pa.string())
-        return pa.array(DIRECTIONS, type=pa.string()).take(pa.array(directions, mask=~own))
-    return pa.array([name or None for name in block.interface_names], type=pa.string()).take(pa.array(block.interfaces[selection.packets]))
+    if block.interfaces is not None:
+        return [name or None for name in block.interface_names], block.interfaces[selection.packets]
+    directions, own = driver_directions(block, selection.gather, selection.packets)
+    return ([*DIRECTIONS, None], np.where(own, directions, len(DIRECTIONS))) if own.any() else None
+
+
+def _interface(selection: Selection) -> pa.Array:
+    found = interfaces_of(selection)
+    if found is None:
+        return pa.nulls(selection.chosen.size, pa.string())
+    names, numbers = found
+    return pa.array(names, type=pa.string()).take(pa.array(numbers))
 
 
 def _comment(selection: Selection) -> pa.Array:

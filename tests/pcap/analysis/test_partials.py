@@ -12,13 +12,12 @@ import pytest
 
 from aerowire.codecs.flyweights.transport import DataFlags, DataHeaderEncoder, NakEncoder, SetupEncoder, StatusMessageEncoder
 from aerowire.pcap import read_frames
-from aerowire.pcap.analysis.columns import COLUMNS, by_stream
+from aerowire.pcap.analysis.columns import COLUMNS, SENT, by_stream
 from aerowire.pcap.analysis.condensing import condense
 from aerowire.pcap.analysis.partial import Partial
 from aerowire.pcap.analysis.settling import settle
 from aerowire.pcap.losses import losses
-from aerowire.pcap.streams import Stream, analyse
-from aerowire.pcap.summary import streams_of
+from aerowire.pcap.streams import Stream, analyse, lay_out
 from tests.support.capture_corpus import build as build_corpus
 
 CAPTURES = Path(__file__).parent.parent.parent / "data" / "captures"
@@ -29,6 +28,11 @@ Parts = dict[tuple[int, int], list[Partial]]
 
 def key(stream: Stream) -> tuple[int, int]:
     return int(stream.frames["session_id"][0]), int(stream.frames["stream_id"][0])
+
+
+def streams_of(table: pa.Table) -> list[Stream]:
+    """Return the streams that senders named, laid out with all their frames."""
+    return [lay_out(Partial.whole(frames)) for frames in by_stream(table) if frames.of_type(*SENT).any()]
 
 
 def told(stream: Stream) -> tuple[dict[str, Any], list[Any]]:

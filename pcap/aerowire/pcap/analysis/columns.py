@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
+from aerowire.pcap.analysis.packing import Packed
 from aerowire.pcap.blocks import Integers, Mask
 
 # What the analysis needs of a frame; packet_index only names it.
@@ -44,9 +45,11 @@ COLUMNS = (
 OF_PATHS = ("src_address", "src_port", "dst_address", "dst_port", "interface")
 NUMBERS = tuple(name for name in COLUMNS if name not in (*OF_PATHS, "type", "dropped"))
 ORDER = ("record_position", "frame_index")  # of the capture
+FEW = 16  # paths of a stream
 SENT = ("DATA", "PAD", "SETUP")  # what makes a stream: frames of its sender
 
 PathName = tuple[str, str, str | None]  # source, destination, interface
+Place = tuple[int, int]  # of a frame in the capture: its record, and which of the datagram's frames
 
 
 @dataclass(slots=True)
@@ -71,9 +74,20 @@ class Columns:
         chosen = np.array([name in names for name in self.type_names], dtype=bool)
         return chosen[self.type_codes] if chosen.size else np.zeros(0, dtype=bool)
 
+    @property
+    def appearance(self) -> Place:
+        """The place of the first frame that the stream's sender sent."""
+        row = int(self.of_type(*SENT).argmax())
+        return int(self["record_position"][row]), int(self["frame_index"][row])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Executors send few bytes: most columns of most frames are zero."""
+        columns = [self.type_codes, self.dropped.astype(np.int64), self.paths, *self.values.values()]
+        return _unpacked, (self.type_names, list(self.values), self.path_names, Packed.of(columns))
+
     def take(self, rows: Integers | Mask) -> Columns:
         """Return some of the frames, in the order of `rows`."""
-        paths, path_names = _renumbered(self.paths[rows], self.path_names)
+        paths, path_names = renumbered(self.paths[rows], self.path_names)
         values = {name: column[rows] for name, column in self.values.items()}
         return Columns(self.type_names, self.type_codes[rows], values, self.dropped[rows], paths, path_names)
 
@@ -88,17 +102,28 @@ class Columns:
         paths = [_translated(part.paths, part.path_names, path_names) for part in parts]
         values = {name: np.concatenate([part.values[name] for part in parts]) for name in parts[0].values}
         dropped = np.concatenate([part.dropped for part in parts])
-        numbered, path_names = _renumbered(np.concatenate(paths), path_names)
+        numbered, path_names = renumbered(np.concatenate(paths), path_names)
         return Columns(type_names, np.concatenate(type_codes), values, dropped, numbered, path_names)
 
 
+def _unpacked(type_names: list[str], names: list[str], path_names: list[PathName], packed: Packed) -> Columns:
+    type_codes, dropped, paths, *values = packed.columns()
+    return Columns(type_names, type_codes, dict(zip(names, values, strict=True)), dropped != 0, paths, path_names)
+
+
 def _translated(codes: Integers, names: Sequence[Any], among: Sequence[Any]) -> Integers:
+    if names == among:
+        return codes
     return np.array([among.index(name) for name in names] or [0], dtype=np.int64)[codes]
 
 
-def _renumbered(paths: Integers, names: list[PathName]) -> tuple[Integers, list[PathName]]:
+def renumbered(paths: Integers, names: list[PathName]) -> tuple[Integers, list[PathName]]:
     """Return path numbers in order of appearance, without those that do not appear."""
-    present, first = np.unique(paths, return_index=True)
+    present = np.flatnonzero(np.bincount(paths))
+    if present.size <= FEW:
+        first = np.array([(paths == number).argmax() for number in present.tolist()], dtype=np.int64)
+    else:
+        present, first = np.unique(paths, return_index=True)
     order = present[np.argsort(first)].tolist()
     if order == list(range(len(names))):
         return paths, names
@@ -114,8 +139,7 @@ def columns_of(table: pa.Table) -> Columns:
     sources, source_codes = _encoded(table["src_address"])
     destinations, destination_codes = _encoded(table["dst_address"])
     interfaces, interface_codes = _encoded(table["interface"].fill_null(""))
-    # What induced loss dropped would have gone the way of the rest.
-    seen_at = [name.removesuffix("-dropped") for name in interfaces]
+    seen_at = [undropped(name) for name in interfaces]
     interface_codes = np.array([seen_at.index(name) for name in seen_at] or [0], dtype=np.int64)[interface_codes]
     source_ports, destination_ports = _numbers(table, "src_port"), _numbers(table, "dst_port")
     # One number for a path; codes and ports are small.
@@ -125,14 +149,19 @@ def columns_of(table: pa.Table) -> Columns:
     first[paths[::-1]] = np.arange(paths.size)[::-1]
     path_names = [
         (
-            _endpoint(sources[source_codes[row]], int(source_ports[row])),
-            _endpoint(destinations[destination_codes[row]], int(destination_ports[row])),
+            endpoint(sources[source_codes[row]], int(source_ports[row])),
+            endpoint(destinations[destination_codes[row]], int(destination_ports[row])),
             seen_at[interface_codes[row]] or None,
         )
         for row in first.tolist()
     ]
     dropped = table["dropped"].fill_null(False).to_numpy().astype(bool)
     return in_order(Columns(type_names, type_codes, numbers, dropped, paths, path_names))
+
+
+def undropped(interface: str) -> str:
+    """Return the interface that a frame would have been seen at without induced loss: it would have gone the way of the rest."""
+    return interface.removesuffix("-dropped")
 
 
 def in_order(frames: Columns) -> Columns:
@@ -172,5 +201,6 @@ def _encoded(column: pa.ChunkedArray) -> tuple[list[Any], Integers]:
     return encoded.dictionary.to_pylist(), encoded.indices.to_numpy().astype(np.int64)
 
 
-def _endpoint(address: str, port: int) -> str:
+def endpoint(address: str, port: int) -> str:
+    """Return an address and a port as people write them."""
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"

@@ -1,25 +1,33 @@
 """A part of a stream made small: frames that came as they should become runs and sums, all others stay.
 
-A run stands for frames that followed each other on their path without a hole, fitted into the window that was known, and hold whole
-messages.  It is kept as one long frame, at the place of its last, with the receiver's fields of the status message that the frames obeyed
-and the length of its first.  It knows nothing of the stream outside its part: what depends on that, `settling` checks.
+A run stands for frames that followed each other on their path without a hole, fitted into the windows that were known, and hold whole
+messages.  It is kept as one long frame, at the place of its last, with the receiver's fields of the status message that its first frame
+obeyed, and that frame's length.  It knows nothing of the stream outside its part: what depends on that, `settling` checks.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from aerowire.codecs.flyweights.transport import FRAME_ALIGNMENT, DataFlags, DataHeaderDecoder, SmFlags
 from aerowire.pcap.analysis.columns import Columns
-from aerowire.pcap.analysis.partial import Partial, Sums, pack
+from aerowire.pcap.analysis.partial import NO_RUN, Partial, Sums, pack, place_keys
 from aerowire.pcap.blocks import Integers, Mask
 from aerowire.pcap.measures import BIN_NS
 
+try:
+    from aerowire.pcap.analysis.messages import whole_messages
+except ImportError:  # an installation that comes as a plain zip
+    from aerowire.pcap.analysis.messages_fallback import whole_messages
+
 MARGIN = 128 << 10  # bytes at both ends of a part that stay as they are: frames of its neighbours may lie among them
 TERM_BITS = 32  # a part may not know the length of its terms: they are laid out this far from each other
+DENSE_MAX = 1 << 16  # values below are counted without sorting them
 ROUNDS_MAX = 8  # of leaving frames out until those that are left agree; then none become runs
 NEVER, ALWAYS = -(1 << 62), 1 << 62
 HEADER_LENGTH = DataHeaderDecoder.ENCODED_LENGTH
@@ -40,17 +48,20 @@ class _Part:
     def of(self, name: str) -> Integers:
         return self.frames[name][self.rows]
 
+    def paths_apart(self) -> Iterator[tuple[int, int]]:
+        """Yield where each path's frames begin and end."""
+        borders = [0, *(np.flatnonzero(np.diff(self.paths)) + 1).tolist(), self.paths.size] if self.paths.size else []
+        yield from pairwise(borders)
+
 
 def condense(frames: Columns, margin: int = MARGIN) -> Partial:
     """Return a summary of the frames of one stream in one part of a capture, in order. margin: see MARGIN."""
     out = Partial.whole(frames)
     part = _lay_out(frames)
-    inner = _plain(part, margin)
+    inner, flags = _plain(part, margin), part.of("flags")
     for _ in range(ROUNDS_MAX):
-        chosen = _in_whole_messages(part, inner)
-        # A position is in runs on all paths, or on none: messages are counted once for all of them.
-        disturbed = part.starts[~chosen & (part.ends > part.starts)]
-        chosen &= ~np.isin(part.starts, disturbed)
+        chosen = whole_messages(inner.view(np.uint8), part.paths, flags, DataFlags.BEGIN, DataFlags.END).view(np.bool_)
+        chosen = _undisturbed(part, chosen)
         if (chosen == inner).all():
             return _condensed(out, part, inner) if inner.any() else out
         inner = chosen
@@ -59,21 +70,24 @@ def condense(frames: Columns, margin: int = MARGIN) -> Partial:
 
 def _lay_out(frames: Columns) -> _Part:
     rows = np.flatnonzero(frames.of_type("DATA", "PAD"))
-    rows = rows[np.argsort(frames.paths[rows], kind="stable")]
+    paths = frames.paths[rows]
+    if paths.size and (paths != paths[0]).any():
+        order = np.argsort(paths, kind="stable")
+        rows, paths = rows[order], paths[order]
     base = int(frames["term_id"][rows[0]]) if rows.size else 0
     starts = _place(frames["term_id"][rows] - base, frames["term_offset"][rows])
     ends = starts + ((frames["frame_length"][rows] + (FRAME_ALIGNMENT - 1)) & -FRAME_ALIGNMENT)
     by, limits = np.full(rows.size, -1, dtype=np.int64), np.full(rows.size, ALWAYS, dtype=np.int64)
-    status = np.flatnonzero(frames.of_type("SM") & (frames["flags"] & SmFlags.SEND_SETUP == 0) & ~frames.dropped)
+    tells = frames.of_type("SM") & (frames["flags"] & SmFlags.SEND_SETUP == 0) & ~frames.dropped
+    status = np.flatnonzero(tells)
     if status.size:
         consumed = _place(frames["consumption_term_id"][status] - base, frames["consumption_term_offset"][status])
         furthest = consumed + frames["receiver_window"][status]
         raised = np.concatenate([[True], furthest[1:] > np.maximum.accumulate(furthest)[:-1]])
         leading = np.maximum.accumulate(np.where(raised, np.arange(status.size), 0))
-        known = np.searchsorted(status, rows) - 1
-        leader = leading[np.maximum(known, 0)]
-        by, limits = np.where(known >= 0, status[leader], -1), furthest[leader]
-    return _Part(frames, rows, starts, ends, frames.paths[rows], by, limits)
+        known = np.cumsum(tells)[rows]
+        by, limits = np.concatenate([[-1], status[leading]])[known], furthest[leading][np.maximum(known - 1, 0)]
+    return _Part(frames, rows, starts, ends, paths, by, limits)
 
 
 def _place(terms: Integers, offsets: Integers) -> Integers:
@@ -86,8 +100,7 @@ def _plain(part: _Part, margin: int) -> Mask:
     expected, arrived, limits = (np.full(rows.size, NEVER, dtype=np.int64) for _ in range(3))  # arrived: of what was not dropped
     opening = np.zeros(rows.size, dtype=bool)
     low, high = NEVER, ALWAYS
-    for number in np.unique(part.paths).tolist():
-        first, last = np.searchsorted(part.paths, [number, number + 1]).tolist()
+    for first, last in part.paths_apart():
         mine, later = slice(first, last), slice(first + 1, last)
         starts, ends = part.starts[mine], part.ends[mine]
         # The first frame that has a length stays, whatever heartbeats came before it: a stream's beginning is told from it.
@@ -107,21 +120,23 @@ def _plain(part: _Part, margin: int) -> Mask:
 
 def _runs(part: _Part, inner: Mask) -> Integers:
     """Return a number for each frame that is the same for those of one run."""
-    goes_on = inner[1:] & inner[:-1] & (part.paths[1:] == part.paths[:-1]) & (part.by[1:] == part.by[:-1])
+    goes_on = inner[1:] & inner[:-1] & (part.paths[1:] == part.paths[:-1])
     return np.concatenate([np.zeros(min(1, inner.size), dtype=np.int64), np.cumsum(~goes_on)])
 
 
-def _in_whole_messages(part: _Part, inner: Mask) -> Mask:
-    """Return which frames lie between the first beginning and the last end of a message in their run."""
-    flags, runs, places = part.of("flags"), _runs(part, inner), np.arange(inner.size)
-    begins: Mask = inner & (flags & DataFlags.BEGIN != 0)
-    ends: Mask = inner & (flags & DataFlags.END != 0)
-    if not begins.any():
-        return begins
-    first, last = np.full(int(runs[-1]) + 1, inner.size), np.full(int(runs[-1]) + 1, -1)
-    np.minimum.at(first, runs[begins], places[begins])
-    np.maximum.at(last, runs[ends], places[ends])
-    return inner & (places >= first[runs]) & (places <= last[runs])
+def _undisturbed(part: _Part, chosen: Mask) -> Mask:
+    """Return those of some chosen frames at whose position no other frame begins that is not chosen.
+
+    A position is in runs on all paths, or on none: messages are counted once for all of them.
+    """
+    disturbed = part.starts[~chosen & (part.ends > part.starts)]
+    for first, last in part.paths_apart():
+        rows = first + np.flatnonzero(chosen[first:last])
+        if rows.size:
+            starts = part.starts[rows]  # ascending, each once
+            at = np.minimum(np.searchsorted(starts, disturbed), rows.size - 1)
+            chosen[rows[at[starts[at] == disturbed]]] = False
+    return chosen
 
 
 def _condensed(out: Partial, part: _Part, inner: Mask) -> Partial:
@@ -129,16 +144,20 @@ def _condensed(out: Partial, part: _Part, inner: Mask) -> Partial:
     rows, numbers, by = part.rows[chosen], _runs(part, inner)[chosen], part.by[chosen]
     first = np.flatnonzero(np.concatenate([[True], numbers[1:] != numbers[:-1]]))
     last = np.append(first[1:], numbers.size) - 1
-    for number in np.unique(part.paths[chosen]).tolist():
-        mine = part.paths[chosen] == number
-        out.sums[frames.path_names[number]] = _sums(part, chosen[mine])
-    _, distinct = np.unique(part.starts[chosen], return_index=True)
-    out.messages = int((frames["flags"][rows[distinct]] & DataFlags.END != 0).sum())
-    out.payload_bytes = int((frames["frame_length"][rows[distinct]] - HEADER_LENGTH).sum())
-    out.packed = [pack(frames, np.sort(rows))]
-    keep, is_run = np.ones(len(frames), dtype=bool), np.zeros(len(frames), dtype=bool)
+    apart = [chosen[slice(*np.searchsorted(chosen, borders))] for borders in part.paths_apart()]
+    apart = [mine for mine in apart if mine.size]
+    for mine in apart:
+        out.sums[frames.path_names[int(part.paths[mine[0]])]] = _sums(part, mine)
+    distinct = rows if len(apart) == 1 else rows[np.unique(part.starts[chosen], return_index=True)[1]]
+    out.messages = int((frames["flags"][distinct] & DataFlags.END != 0).sum())
+    out.payload_bytes = int((frames["frame_length"][distinct] - HEADER_LENGTH).sum())
+    keep = np.ones(len(frames), dtype=bool)
     keep[rows] = False
-    keep[rows[last]] = is_run[rows[last]] = True
+    out.packed = [pack(frames, np.flatnonzero(~keep))]
+    keep[rows[last]] = True
+    kept, places = np.flatnonzero(keep), (np.cumsum(keep) - 1)[rows[last]]
+    out.begins = np.full(kept.size, NO_RUN, dtype=np.int64)
+    out.begins[places] = place_keys(frames, rows[first])
     told = by[first] >= 0
     replaced = {
         "term_offset": frames["term_offset"][rows[first]],
@@ -147,12 +166,10 @@ def _condensed(out: Partial, part: _Part, inner: Mask) -> Partial:
         "length": (part.ends - part.starts)[chosen[first]],
         "receiver_id": told.astype(np.int64),
     } | {name: np.where(told, frames[name][by[first]], 0) for name in ("consumption_term_id", "consumption_term_offset", "receiver_window")}
-    values = {name: column[keep] for name, column in frames.values.items()}
-    places = np.cumsum(keep)[rows[last]] - 1
+    values = {name: column[kept] for name, column in frames.values.items()}
     for name, column in replaced.items():
         values[name][places] = column
-    out.frames = Columns(frames.type_names, frames.type_codes[keep], values, frames.dropped[keep], frames.paths[keep], frames.path_names)
-    out.is_run = is_run[keep]
+    out.frames = Columns(frames.type_names, frames.type_codes[kept], values, frames.dropped[kept], frames.paths[kept], frames.path_names)
     return out
 
 
@@ -168,21 +185,34 @@ def _sums(part: _Part, chosen: Integers) -> Sums:
     if (by >= 0).all():  # the message and the frame are of one term
         reached = part.frames["term_offset"][rows] + (part.ends - part.starts)[chosen]
         used = _counted((reached - part.frames["consumption_term_offset"][by]) * 100 // np.maximum(windows[by], 1))
-    bins, which = np.unique(times[rows] // BIN_NS, return_inverse=True)
-    in_bins = np.zeros(bins.size, dtype=np.int64)
-    np.add.at(in_bins, which.reshape(-1), lengths[rows])
+    times, octets = times[rows], lengths[rows]
     return Sums(
         int(rows.size),
-        int(lengths[rows].sum()),
-        int(times[rows].min()),
-        int(times[rows].max()),
-        Counter(dict(zip(bins.tolist(), in_bins.tolist(), strict=True))),
-        _counted(np.add.reduceat(lengths[rows] - HEADER_LENGTH, firsts)[whole]),
+        int(octets.sum()),
+        int(times.min()),
+        int(times.max()),
+        _summed(times // BIN_NS, octets),
+        _counted(np.add.reduceat(octets - HEADER_LENGTH, firsts)[whole]),
         int((~whole).sum()),
         used,
     )
 
 
 def _counted(values: Integers) -> Counter[int]:
-    distinct, counts = np.unique(values, return_counts=True)
+    """Return how often each value is there."""
+    if values.size and int(values.min()) >= 0 and int(values.max()) < DENSE_MAX:
+        counts = np.bincount(values)
+        distinct = np.flatnonzero(counts)
+        counts = counts[distinct]
+    else:
+        distinct, counts = np.unique(values, return_counts=True)
     return Counter(dict(zip(distinct.tolist(), counts.tolist(), strict=True)))
+
+
+def _summed(bins: Integers, values: Integers) -> Counter[int]:
+    """Return the sum of the values of each bin. Fast where neighbours are of the same bin, as they nearly always are."""
+    firsts = np.flatnonzero(np.concatenate([[True], bins[1:] != bins[:-1]]))
+    out: Counter[int] = Counter()
+    for number, value in zip(bins[firsts].tolist(), np.add.reduceat(values, firsts).tolist(), strict=True):
+        out[number] += value
+    return out

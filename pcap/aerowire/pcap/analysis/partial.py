@@ -7,14 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import pyarrow as pa  # type: ignore[import-untyped]
 
-from aerowire.pcap.analysis.columns import ORDER, Columns, PathName, in_order
+from aerowire.pcap.analysis.columns import ORDER, Columns, PathName, Place, in_order
+from aerowire.pcap.analysis.packing import Packed
 from aerowire.pcap.blocks import Integers, Mask
 
 # What is packed of a DATA frame in a run; it has nothing else but its stream and its path.
 PACKED = ("record_position", "packet_index", "frame_index", "term_id", "term_offset", "frame_length", "flags", "ts_ns")
-Place = tuple[int, int]  # of a frame in the capture: its record, and which of the datagram's frames
+
+
+NO_RUN = -1
+FRAME_BITS = 16  # a datagram has fewer frames
 
 
 @dataclass(slots=True)
@@ -48,23 +51,33 @@ class Sums:
 class Partial:
     """A summary of one or more parts of a stream.
 
-    frames: those that stayed, and runs; is_run: which are runs.  sums: of the frames in runs, by path.  messages, payload_bytes: of these,
+    frames: those that stayed, and runs; begins: of runs the `place_key` of their first frames, NO_RUN of others.  sums: of the frames in runs, by path.  messages, payload_bytes: of these,
     each position once.  packed: the frames in runs.  spans: first and last place in the capture of each part.
     """
 
     frames: Columns
-    is_run: Mask
+    begins: Integers
     sums: dict[PathName, Sums] = field(default_factory=dict)
     messages: int = 0
     payload_bytes: int = 0
-    packed: list[tuple[bytes, list[PathName]]] = field(default_factory=list)
+    packed: list[tuple[Packed, list[PathName]]] = field(default_factory=list)
     spans: list[tuple[Place, Place]] = field(default_factory=list)
+
+    @property
+    def is_run(self) -> Mask:
+        found: Mask = self.begins != NO_RUN
+        return found
+
+    @property
+    def frame_count(self) -> int:
+        """Of all frames, those in runs among them."""
+        return len(self.frames) - int(self.is_run.sum()) + sum(one.frames for one in self.sums.values())
 
     @classmethod
     def whole(cls, frames: Columns) -> Partial:
         """Return a summary that keeps all frames of a part, in capture order."""
         first, last = (tuple(int(frames[name][row]) for name in ORDER) for row in (0, -1))
-        return cls(frames, np.zeros(len(frames), dtype=bool), spans=[((first[0], first[1]), (last[0], last[1]))])
+        return cls(frames, np.full(len(frames), NO_RUN, dtype=np.int64), spans=[((first[0], first[1]), (last[0], last[1]))])
 
     @staticmethod
     def joined(parts: Sequence[Partial]) -> Partial:
@@ -78,7 +91,7 @@ class Partial:
                 sums.setdefault(name, Sums()).add(some)
         return Partial(
             Columns.joined([part.frames for part in ordered]),
-            np.concatenate([part.is_run for part in ordered]),
+            np.concatenate([part.begins for part in ordered]),
             sums,
             sum(part.messages for part in ordered),
             sum(part.payload_bytes for part in ordered),
@@ -92,21 +105,22 @@ class Partial:
         return in_order(Columns.joined([kept, *(_unpacked(kept, *one) for one in self.packed)]))
 
 
-def pack(frames: Columns, rows: Integers) -> tuple[bytes, list[PathName]]:
-    """Return what there is to know of some DATA frames; differences, which are small, and pack well."""
-    columns = [pa.array(np.diff(column[rows], prepend=0)) for column in (*(frames[name] for name in PACKED), frames.paths)]
-    batch = pa.record_batch(columns, names=[*PACKED, "path"])
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, batch.schema, options=pa.ipc.IpcWriteOptions(compression=pa.Codec("zstd", 1))) as writer:
-        writer.write_batch(batch)
-    return sink.getvalue().to_pybytes(), frames.path_names
+def place_keys(frames: Columns, rows: Integers) -> Integers:
+    """Return the places of some frames, in numbers that ascend with them."""
+    keys: Integers = frames["record_position"][rows] << FRAME_BITS | frames["frame_index"][rows]
+    return keys
 
 
-def _unpacked(like: Columns, packed: bytes, path_names: list[PathName]) -> Columns:
-    table = pa.ipc.open_stream(packed).read_all()
-    known = {name: np.cumsum(table[name].to_numpy()) for name in (*PACKED, "path")}
-    none = np.zeros(table.num_rows, dtype=np.int64)
+def pack(frames: Columns, rows: Integers) -> tuple[Packed, list[PathName]]:
+    """Return what there is to know of some DATA frames."""
+    return Packed.of([*(frames[name][rows] for name in PACKED), frames.paths[rows]]), frames.path_names
+
+
+def _unpacked(like: Columns, packed: Packed, path_names: list[PathName]) -> Columns:
+    *columns, paths = packed.columns()
+    known = dict(zip(PACKED, columns, strict=True))
+    none = np.zeros(packed.count, dtype=np.int64)
     values = {name: known.get(name, none) for name in like.values}
     for name in ("session_id", "stream_id"):
-        values[name] = np.full(table.num_rows, like[name][0])
-    return Columns(["DATA"], none, values, none.astype(bool), known["path"], path_names)
+        values[name] = np.full(packed.count, like[name][0])
+    return Columns(["DATA"], none, values, none.astype(bool), paths, path_names)

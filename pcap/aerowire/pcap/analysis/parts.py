@@ -21,7 +21,6 @@ from aerowire.pcap.streams import Stream, lay_out
 PATH = "path"
 # Without packet_index, which only names frames, and which a part of a file does not know by itself.
 NEEDED = tuple(name for name in COLUMNS if name != "packet_index")
-LENGTH_BYTES = 8  # before what is compressed: how long it was
 ROWS_MAX = 1 << 18  # of a part: its frames are in memory at once
 SCHEMA = pa.schema([(PATH, pa.string()), ("session_id", pa.int32()), ("stream_id", pa.int32()), ("partial", pa.binary())])
 
@@ -39,20 +38,16 @@ class Totals:
         self.statistics.add([other.statistics])
 
 
-def condensed(batches: Iterable[pa.RecordBatch], path: str | None = None) -> Iterator[pa.RecordBatch]:
-    """Yield rows of SCHEMA, a part of a stream in each. batches: with NEEDED, and the column `path` unless all are of one."""
+def condensed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield rows of SCHEMA, a part of a stream in each. batches: with NEEDED and the column `path`."""
     for table in _gathered(batches):
-        for name in [path] if path is not None else pc.unique(table[PATH]).to_pylist():
-            chosen = table if path is not None else table.filter(pc.equal(table[PATH], name))
-            yield from (_row(name, condense(frames)) for frames in by_stream(chosen) if len(frames))
+        for name in pc.unique(table[PATH]).to_pylist():
+            yield from rows_of(name, by_stream(table.filter(pc.equal(table[PATH], name))))
 
 
-def counted(batches: Iterable[pa.RecordBatch], totals: Totals) -> Iterator[pa.RecordBatch]:
-    """Pass batches on and count their frames."""
-    for batch in batches:
-        rows = pa.Table.from_batches([batch]).group_by(["type", "dropped"], use_threads=False).aggregate([([], "count_all")])
-        totals.counts.update({(row["type"], row["dropped"]): row["count_all"] for row in rows.to_pylist()})
-        yield batch
+def rows_of(path: str, frames: Iterable[Columns]) -> Iterator[pa.RecordBatch]:
+    """Yield rows of SCHEMA, for each stream's frames one."""
+    yield from (_row(path, condense(some)) for some in frames if len(some))
 
 
 def totals_row(path: str, totals: Totals) -> pa.RecordBatch:
@@ -69,15 +64,13 @@ def settled(rows: pa.Table, *, whole: bool = False) -> Stream | None:
 
 
 def to_bytes(found: Partial | Totals) -> bytes:
-    """Return what an executor sends: most columns of most frames are zero, and shrink to a tenth."""
-    plain = pickle.dumps(found, protocol=5)
-    return len(plain).to_bytes(LENGTH_BYTES, "little") + bytes(pa.compress(plain, codec="zstd", asbytes=True))
+    """Return what an executor sends."""
+    return pickle.dumps(found, protocol=5)
 
 
 def from_bytes(sent: bytes) -> Any:
     """Return what an executor of our own has sent."""
-    length = int.from_bytes(sent[:LENGTH_BYTES], "little")
-    return pickle.loads(pa.decompress(sent[LENGTH_BYTES:], length, codec="zstd"))
+    return pickle.loads(sent)
 
 
 def _gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:

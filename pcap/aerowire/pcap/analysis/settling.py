@@ -11,12 +11,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from aerowire.pcap.analysis.partial import Partial
+from aerowire.pcap.analysis.partial import FRAME_BITS, Partial, place_keys
 from aerowire.pcap.blocks import Integers
 from aerowire.pcap.measures import leaders, window_updates
 from aerowire.pcap.streams import Stream, lay_out
-
-FRAME_BITS = 16  # a datagram has fewer frames
 
 
 def settle(partial: Partial) -> Stream:
@@ -31,7 +29,7 @@ def settle(partial: Partial) -> Stream:
 
 def _stands(stream: Stream, partial: Partial) -> bool:
     ends = (stream.frames["term_offset"] + stream.frames["frame_length"])[stream.is_run]
-    return bool((ends <= stream.unit).all()) and _are_in_order(stream) and _are_alone(stream, partial) and _obeyed(stream)
+    return bool((ends <= stream.unit).all()) and _are_in_order(stream) and _are_alone(stream, partial) and _obeyed(stream, partial)
 
 
 def _are_in_order(stream: Stream) -> bool:
@@ -51,10 +49,10 @@ def _paths(stream: Stream) -> list[Integers]:
 
 def _are_alone(stream: Stream, partial: Partial) -> bool:
     """Whether no frame that stayed begins within a run, on any path, and the runs of different parts lie apart."""
-    firsts = np.array([place[0] << FRAME_BITS | place[1] for place, _ in partial.spans])
+    firsts = np.array([place[0] << FRAME_BITS | place[1] for place, _ in partial.spans], dtype=np.int64)
     rows = np.flatnonzero(stream.is_run)
     starts, ends = stream.positions[rows], (stream.positions + stream.aligned)[rows]
-    parts = np.searchsorted(firsts, stream.frames["record_position"][rows] << FRAME_BITS | stream.frames["frame_index"][rows], "right")
+    parts = np.searchsorted(firsts, place_keys(stream.frames, rows), "right")
     order = np.argsort(starts, kind="stable")
     starts, ends, parts = starts[order], ends[order], parts[order]
     highest = np.maximum.accumulate(ends)
@@ -67,15 +65,18 @@ def _are_alone(stream: Stream, partial: Partial) -> bool:
     return not bool(((before >= 0) & (others < highest[np.maximum(before, 0)])).any())
 
 
-def _obeyed(stream: Stream) -> bool:
-    """Whether the status message that the frames of each run obeyed is the one that counted, and the first frame did not wait for it."""
+def _obeyed(stream: Stream, partial: Partial) -> bool:
+    """Whether the status message that the first frame of each run obeyed is the one that counted, and the frame did not wait for it.
+
+    Then those that let the sender go further are the same for the rest of the run, wherever one looks from.
+    """
     frames, status = stream.frames, window_updates(stream.frames)
     runs = np.flatnonzero(stream.is_run)
     told = frames["receiver_id"][runs] != 0
     if not status.size:
         return not told.any()
     limits, leading = leaders(frames, stream.positions, status)
-    known = np.searchsorted(status, runs) - 1
+    known = np.searchsorted(place_keys(frames, status), partial.begins[runs]) - 1
     if (told != (known >= 0)).any():
         return False
     by = status[leading[known[told]]]

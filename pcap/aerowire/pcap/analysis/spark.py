@@ -96,7 +96,7 @@ def collect(
                 totals.add(from_bytes(value))
             return pa.Table.from_pylist([{"found": pickle.dumps(totals)}], schema=FOUND)
         stream = settled(rows, whole=whole)
-        found = [] if stream is None else [{"found": pickle.dumps((stream.appearance, tell(stream)))}]
+        found = [] if stream is None else [{"found": pickle.dumps((stream.frames.appearance, tell(stream)))}]
         return pa.Table.from_pylist(found, schema=FOUND)
 
     totals, told = Totals(Counter(), Statistics()), []
