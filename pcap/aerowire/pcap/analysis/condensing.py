@@ -58,6 +58,8 @@ def condense(frames: Columns, margin: int = MARGIN) -> Partial:
     """Return a summary of the frames of one stream in one part of a capture, in order. margin: see MARGIN."""
     out = Partial.whole(frames)
     part = _lay_out(frames)
+    if not part.rows.size or int(part.ends.max()) - int(part.starts.min()) <= 2 * margin:
+        return out
     inner, flags = _plain(part, margin), part.of("flags")
     for _ in range(ROUNDS_MAX):
         chosen = whole_messages(inner.view(np.uint8), part.paths, flags, DataFlags.BEGIN, DataFlags.END).view(np.bool_)

@@ -3,6 +3,4 @@ import numpy.typing as npt
 
 from aerowire.pcap.blocks import Integers
 
-def whole_messages(
-    inner: npt.NDArray[np.uint8], paths: Integers, flags: Integers, begin: int, end: int
-) -> npt.NDArray[np.uint8]: ...
+def whole_messages(inner: npt.NDArray[np.uint8], paths: Integers, flags: Integers, begin: int, end: int) -> npt.NDArray[np.uint8]: ...

@@ -26,4 +26,5 @@ def whole_messages(inner: npt.NDArray[np.uint8], paths: Integers, flags: Integer
     begins, ends = chosen & (flags & begin != 0), chosen & (flags & end != 0)
     np.minimum.at(first, runs[begins], places[begins])
     np.maximum.at(last, runs[ends], places[ends])
-    return (chosen & (places >= first[runs]) & (places <= last[runs])).astype(np.uint8)
+    out: npt.NDArray[np.uint8] = (chosen & (places >= first[runs]) & (places <= last[runs])).view(np.uint8)
+    return out

@@ -51,8 +51,9 @@ class Sums:
 class Partial:
     """A summary of one or more parts of a stream.
 
-    frames: those that stayed, and runs; begins: of runs the `place_key` of their first frames, NO_RUN of others.  sums: of the frames in runs, by path.  messages, payload_bytes: of these,
-    each position once.  packed: the frames in runs.  spans: first and last place in the capture of each part.
+    frames: those that stayed, and runs.  begins: of runs the `place_keys` of their first frames, NO_RUN of others.  sums: of the frames in
+    runs, by path.  messages, payload_bytes: of these, each position once.  packed: the frames in runs.  spans: first and last place in the
+    capture of each part.
     """
 
     frames: Columns

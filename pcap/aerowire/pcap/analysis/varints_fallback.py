@@ -35,7 +35,8 @@ def unpack(data: Bytes, first: int, count: int) -> Integers:
     lasts = np.flatnonzero(data < 0x80)
     starts = np.concatenate([[0], lasts[:-1] + 1]) if lasts.size else lasts
     lengths = lasts + 1 - starts
-    if data.size and (lasts.size != count - 1 or lasts[-1] != data.size - 1 or lengths.max() > LENGTH_MAX):
+    is_whole = lasts.size == count - 1 > 0 and lasts[-1] == data.size - 1 and lengths.max() <= LENGTH_MAX
+    if data.size and not is_whole:
         raise ValueError(f"{data.size} bytes of differences for {count} values: they are of {lasts.size + 1}")
     values = np.full(count, first, dtype=np.int64)
     if data.size:
