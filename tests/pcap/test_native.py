@@ -91,7 +91,7 @@ def same(one: Any, other: Any, names: tuple[str, ...]) -> None:
 
 
 DATAGRAM_COLUMNS = ("rows", "starts", "lengths", "captured_ends", "keys4", "keys6", "is_ip6", "dropped")
-FRAME_COLUMNS = ("datagrams", "offsets", "indexes", "types", "verdicts", "broken", "proven", "truncated")
+FRAME_COLUMNS = ("datagrams", "offsets", "indexes", "types", "verdicts", "broken", "truncated")
 
 
 @pytest.mark.parametrize("link_type", [1, 113, 276])

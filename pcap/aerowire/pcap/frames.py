@@ -45,7 +45,7 @@ for _type, _layout in LAYOUTS.items():
     LENGTH_MIN[_type] = codecs.RESOLUTION_FRAME_LENGTH_MIN if _type is FrameType.RES else _layout.itemsize
 
 
-# What the native search for frames is told of them, and what it says of a datagram.
+# What the native search for frames is told of them.
 _PLACES = {name: place for name, (_, place, *_) in (layouts.DATA_HEADER.fields or {}).items()}
 PLAIN_RULES = (
     *(_PLACES[name] for name in ("frame_length", "version", "type", "term_offset")),
@@ -53,7 +53,6 @@ PLAIN_RULES = (
     *(codecs.FRAME_VERSION, int(FrameType.DATA), int(FrameType.PAD)),
     *(codecs.TERM_LENGTH_MIN, codecs.SETUP_MTU_MIN, codecs.MAX_UDP_PAYLOAD),
 )
-LEFT, GOOD = 0, 1
 _RULES: dict[FrameType, tuple[int, tuple[str, ...]]] = {  # frame type -> number of its rule, and the fields that it is about
     FrameType.SETUP: (1, ("term_offset", "term_length", "mtu")),
     FrameType.SM: (2, ("consumption_term_offset", "receiver_window")),
@@ -102,7 +101,6 @@ class Judged:
     types: Integers
     verdicts: npt.NDArray[np.int8]
     broken: Mask  # datagrams that no sender of Aeron frames would send
-    proven: Mask  # datagrams that are more than padding and follow every rule
 
 
 @dataclass(slots=True)
@@ -114,21 +112,21 @@ class Frames(Judged):
 
 def decode(gather: Gather, datagrams: Datagrams) -> Frames:
     """Apply both layers of rules to every datagram and return the frames of the good ones."""
-    owners, offsets, indexes, types, kinds = find_plain_frames(
+    owners, offsets, indexes, types, is_plain = find_plain_frames(
         gather.buffer, datagrams.starts, datagrams.lengths, datagrams.captured_ends, PLAIN_RULES, CONTROL_RULES
     )
-    left = np.flatnonzero(kinds == LEFT)
+    left = np.flatnonzero(~is_plain)
     verdicts = np.zeros(datagrams.count, dtype=np.int8)
-    broken, proven = np.zeros(datagrams.count, dtype=bool), kinds == GOOD
+    broken = np.zeros(datagrams.count, dtype=bool)
     if left.size:
-        other = _decode(gather, datagrams.take(kinds == LEFT) if left.size < datagrams.count else datagrams)
-        verdicts[left], broken[left], proven[left] = other.verdicts, other.broken, other.proven
+        other = _decode(gather, datagrams.take(~is_plain) if left.size < datagrams.count else datagrams)
+        verdicts[left], broken[left] = other.verdicts, other.broken
         # A datagram's frames are all of one of the two, and in order there.
         where = owners.searchsorted(left[other.datagrams])
         owners, offsets = np.insert(owners, where, left[other.datagrams]), np.insert(offsets, where, other.offsets)
         indexes, types = np.insert(indexes, where, other.indexes), np.insert(types, where, other.types)
     truncated = (verdicts == Verdict.GOOD) & (datagrams.captured_ends - datagrams.starts < datagrams.lengths)
-    return Frames(owners, offsets, indexes, types, verdicts, broken, proven, truncated)
+    return Frames(owners, offsets, indexes, types, verdicts, broken, truncated)
 
 
 def _decode(gather: Gather, datagrams: Datagrams) -> Judged:
@@ -166,8 +164,6 @@ def _decode(gather: Gather, datagrams: Datagrams) -> Judged:
     broken = (verdicts != Verdict.GOOD) & (verdicts != Verdict.UNJUDGED)
     broken[rows[odd]] = True
     broken[walked.odd] = True
-    proven = np.zeros(datagrams.count, dtype=bool)
-    proven[rows[(verdicts[rows] == Verdict.GOOD) & (types != FrameType.PAD)]] = True
     owners = np.concatenate([walked.datagrams, rows[control]])
     offsets = np.concatenate([walked.offsets, datagrams.starts[rows[control]]])
     indexes = np.concatenate([walked.indexes, np.zeros(control.size, dtype=np.int64)])
@@ -175,7 +171,7 @@ def _decode(gather: Gather, datagrams: Datagrams) -> Judged:
     keep = verdicts[owners] == Verdict.GOOD
     order = np.flatnonzero(keep)
     order = order[np.argsort(owners[order] << INDEX_BITS | indexes[order], kind="stable")]
-    return Judged(owners[order], offsets[order], indexes[order], kinds[order], verdicts, broken, proven & ~broken)
+    return Judged(owners[order], offsets[order], indexes[order], kinds[order], verdicts, broken)
 
 
 def _control_rules(kind: FrameType, gather: Gather, datagrams: Datagrams, rows: Integers) -> npt.NDArray[np.int8]:

@@ -15,9 +15,6 @@ cdef extern from *:
 
 cdef enum:
     AHEAD = 12                  # datagrams whose headers are on their way from memory
-    LEFT = 0
-    GOOD = 1
-    GOOD_PAD = 2
     NO_RULE = 0                 # what the fields of a kind of control frame must obey
     SETUP_RULE = 1
     SM_RULE = 2
@@ -96,23 +93,23 @@ cdef inline bint is_control(const uint8_t* data, int64_t start, int64_t sent, in
     return obeys(data + start, control, layout)
 
 
-cdef inline uint8_t walk(const uint8_t* data, int64_t owner, int64_t start, int64_t sent, int64_t captured_end, const Layout* layout,
-                         Frames* out) noexcept nogil:
-    """Append a datagram's frames; return what it is, LEFT without frames where a rule is broken or doubtful."""
+cdef inline bint walk(const uint8_t* data, int64_t owner, int64_t start, int64_t sent, int64_t captured_end, const Layout* layout,
+                      Frames* out) noexcept nogil:
+    """Append a datagram's frames; return False, without frames, where a rule is broken or doubtful."""
     cdef int64_t at = start, end = start + sent, index = 0, first = out.count
     cdef int64_t length, kind, offset, aligned, expected = -1
     cdef bint is_heartbeat
     if captured_end - start < layout.header_min or data[start + layout.version_at] != layout.version:
-        return LEFT
+        return False
     kind = read_i16(data + start + layout.type_at)
     if kind != layout.data_type and kind != layout.pad_type:
         if not is_control(data, start, sent, captured_end, kind, layout):
-            return LEFT
+            return False
         out.owners[first], out.offsets[first], out.indexes[first], out.types[first] = owner, start, 0, kind
         out.count += 1
-        return GOOD
+        return True
     if captured_end - start < layout.header_length or sent & (layout.alignment - 1):
-        return LEFT
+        return False
     while True:
         length, kind, offset = read_i32(data + at + layout.length_at), read_i16(data + at + layout.type_at), read_i32(data + at + layout.offset_at)
         if kind != layout.data_type and kind != layout.pad_type:
@@ -134,21 +131,21 @@ cdef inline uint8_t walk(const uint8_t* data, int64_t owner, int64_t start, int6
         out.owners[out.count], out.offsets[out.count], out.indexes[out.count], out.types[out.count] = owner, at, index, kind
         out.count += 1
         if at + aligned >= end or at + aligned + layout.header_length > captured_end:
-            return GOOD_PAD if out.types[first] == layout.pad_type else GOOD
+            return True
         at += aligned
         index += 1
         expected = offset + aligned
     out.count = first
-    return LEFT
+    return False
 
 
 cdef void walk_all(const uint8_t* data, const int64_t* starts, const int64_t* lengths, const int64_t* captured_ends, int64_t count,
-                   const Layout* layout, Frames* out, uint8_t* kinds) noexcept nogil:
+                   const Layout* layout, Frames* out, uint8_t* is_plain) noexcept nogil:
     cdef int64_t row
     for row in range(count):
         if row + AHEAD < count:
             prefetch_read(data + starts[row + AHEAD])
-        kinds[row] = walk(data, row, starts[row], lengths[row], captured_ends[row], layout, out)
+        is_plain[row] = walk(data, row, starts[row], lengths[row], captured_ends[row], layout, out)
 
 
 def find_plain_frames(const uint8_t[::1] buffer, const int64_t[::1] starts, const int64_t[::1] lengths, const int64_t[::1] captured_ends,
@@ -159,8 +156,8 @@ def find_plain_frames(const uint8_t[::1] buffer, const int64_t[::1] starts, cons
     longest term, the values of version, DATA and PAD, the shortest term, the least and the largest MTU.  controls: for each frame type the
     least length (0 for none), the rule (0 none, 1 SETUP, 2 SM, 3 NAK, 4 left to others) and where its fields stand: term offset; then term
     length and MTU, window, or length.
-    Return (datagram of each frame, its offset in the buffer, its index in the datagram, its type; and for each datagram 0 where it is left
-    to others, 1 where it is good, 2 where its first frame is PAD).  Raises ValueError where a datagram leaves the buffer.
+    Return (datagram of each frame, its offset in the buffer, its index in the datagram, its type; and for each datagram whether its frames
+    are among them: else it is left to others).  Raises ValueError where a datagram leaves the buffer.
     """
     cdef int64_t count = starts.shape[0], row, room = 0
     cdef Layout rules
@@ -179,14 +176,15 @@ def find_plain_frames(const uint8_t[::1] buffer, const int64_t[::1] starts, cons
             raise ValueError(f"datagram [{starts[row]}, {captured_ends[row]}) leaves a buffer of {buffer.shape[0]} bytes")
         room += (captured_ends[row] - starts[row]) // rules.header_length + 1
     owners, offsets, indexes, types = (np.empty(room, dtype=np.int64) for _ in range(4))
-    kinds = np.zeros(count, dtype=np.uint8)
+    is_plain = np.zeros(count, dtype=bool)
     cdef int64_t[::1] owners_, offsets_, indexes_, types_
-    cdef uint8_t[::1] kinds_
+    cdef uint8_t[::1] is_plain_
     cdef Frames out
     out.count = 0
     if count:
-        owners_, offsets_, indexes_, types_, kinds_ = owners, offsets, indexes, types, kinds
+        owners_, offsets_, indexes_, types_, is_plain_ = owners, offsets, indexes, types, is_plain.view(np.uint8)
         out.owners, out.offsets, out.indexes, out.types = &owners_[0], &offsets_[0], &indexes_[0], &types_[0]
         with nogil:
-            walk_all(&buffer[0] if buffer.shape[0] else NULL, &starts[0], &lengths[0], &captured_ends[0], count, &rules, &out, &kinds_[0])
-    return owners[: out.count], offsets[: out.count], indexes[: out.count], types[: out.count], kinds
+            walk_all(&buffer[0] if buffer.shape[0] else NULL, &starts[0], &lengths[0], &captured_ends[0], count, &rules, &out,
+                     &is_plain_[0])
+    return owners[: out.count], offsets[: out.count], indexes[: out.count], types[: out.count], is_plain

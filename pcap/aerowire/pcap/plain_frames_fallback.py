@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from aerowire.pcap.blocks import Bytes, Integers
+from aerowire.pcap.blocks import Bytes, Integers, Mask
 
 
 def find_plain_frames(
     buffer: Bytes, starts: Integers, lengths: Integers, captured_ends: Integers, layout: tuple[int, ...], controls: Integers
-) -> tuple[Integers, Integers, Integers, Integers, npt.NDArray[np.uint8]]:
+) -> tuple[Integers, Integers, Integers, Integers, Mask]:
     """Return no frames, in the form of the native function."""
     del buffer, lengths, captured_ends, layout, controls
     nothing = np.empty(0, dtype=np.int64)
-    return nothing, nothing, nothing, nothing, np.zeros(starts.size, dtype=np.uint8)
+    return nothing, nothing, nothing, nothing, np.zeros(starts.size, dtype=bool)
