@@ -101,8 +101,8 @@ def main() -> None:
         buffer = np.fromfile(path, dtype=np.uint8)
         few = ["type", "session_id", "stream_id", "term_id", "term_offset", "frame_length", "ts_ns"]
         readers: dict[str, Callable[[], int]] = {
-            "chain walk alone": lambda: int(walk.walk_records(buffer, 24, buffer.size, True, 262144)[0].size),
-            "chain walk alone, in Python": lambda: int(chain_fallback.walk_records(buffer, 24, buffer.size, True, 262144)[0].size),
+            "chain walk alone": lambda: int(walk.read_records(buffer, 24, buffer.size, True, 262144)[0].size),
+            "chain walk alone, in Python": lambda: int(chain_fallback.read_records(buffer, 24, buffer.size, True, 262144)[0].size),
             "frames, ports given": lambda: int(Capture(path, ports=[RECEIVER[1]]).read().num_rows),
             "frames, flows detected": lambda: int(Capture(path).read().num_rows),
             "frames, 7 columns": lambda: int(Capture(path, columns=few).read().num_rows),

@@ -296,19 +296,19 @@ def test_blocks_that_are_kept_stay_as_they_are_while_others_are_read(tmp_path: P
     assert [block.buffer.tobytes() for block in every_other] == [block.buffer.tobytes() for block in kept[1::2]]
 
 
-@pytest.mark.parametrize("walker", ["walk_records", "walk_blocks"])
+@pytest.mark.parametrize("walker", ["read_records", "walk_blocks"])
 def test_native_and_python_walks_agree(build: SimpleNamespace, walker: str) -> None:
     rng = random.Random(7)
     records = build.classic([rng.randbytes(rng.randrange(100)) for _ in range(50)])[24:]
     blocks = build.interface() + b"".join(build.enhanced(rng.randbytes(rng.randrange(100))) for _ in range(50)) + build.section()
-    for data in (records if walker == "walk_records" else blocks, rng.randbytes(500), b"", bytes(64)):
+    for data in (records if walker == "read_records" else blocks, rng.randbytes(500), b"", bytes(64)):
         buffer = np.frombuffer(data, dtype=np.uint8)
         for little in (True, False):
             for end in (len(data), max(0, len(data) - 7)):
                 native = getattr(chain, walker)(buffer, 0, end, little, 1000)
                 python = getattr(chain_fallback, walker)(buffer, 0, end, little, 1000)
-                assert native[0].tolist() == python[0].tolist()
-                assert native[1:] == python[1:]
+                assert [part.tolist() for part in native[:-2]] == [part.tolist() for part in python[:-2]]
+                assert native[-2:] == python[-2:]
 
 
 @pytest.mark.parametrize("copy", [gather.gather, gather_fallback.gather])

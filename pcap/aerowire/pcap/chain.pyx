@@ -5,7 +5,6 @@ It knows record headers only.  `chain_fallback` is the same in Python.
 
 import numpy as np
 
-from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy
 
@@ -23,9 +22,6 @@ cdef enum:
 cdef extern from *:
     void prefetch_read "__builtin_prefetch"(const uint8_t* address) noexcept nogil
 
-ctypedef int64_t (*Follow)(const uint8_t* data, int64_t* position, int64_t end, bint little_endian, int64_t length_max, int64_t* found,
-                           bint* implausible) noexcept nogil
-
 
 cdef inline uint32_t read_u32(const uint8_t* at, bint little_endian) noexcept nogil:
     cdef uint32_t value
@@ -33,25 +29,6 @@ cdef inline uint32_t read_u32(const uint8_t* at, bint little_endian) noexcept no
     if not little_endian:
         value = (value >> 24) | ((value >> 8) & 0xFF00) | ((value << 8) & 0xFF0000) | (value << 24)
     return value
-
-
-cdef int64_t follow_records(const uint8_t* data, int64_t* position, int64_t end, bint little_endian, int64_t length_max,
-                            int64_t* found, bint* implausible) noexcept nogil:
-    cdef int64_t count = 0
-    cdef int64_t at = position[0]
-    cdef int64_t length
-    while at <= end - RECORD_LENGTH_MIN:
-        length = read_u32(data + at + 8, little_endian)
-        if length > length_max:
-            implausible[0] = True
-            break
-        if at + RECORD_LENGTH_MIN + length > end:
-            break
-        found[count] = at
-        count += 1
-        at += RECORD_LENGTH_MIN + length
-    position[0] = at
-    return count
 
 
 cdef inline int64_t ask_ahead(const uint8_t* data, int64_t at, int64_t end, int64_t length, int64_t asked) noexcept nogil:
@@ -67,9 +44,8 @@ cdef inline int64_t ask_ahead(const uint8_t* data, int64_t at, int64_t end, int6
     return asked
 
 
-cdef int64_t read_headers(const uint8_t* data, int64_t* position, int64_t end, bint little_endian, int64_t length_max,
-                          int64_t* found, uint32_t* headers, bint* implausible) noexcept nogil:
-    """Follow records as `follow_records` does, and copy their headers."""
+cdef int64_t follow_records(const uint8_t* data, int64_t* position, int64_t end, bint little_endian, int64_t length_max,
+                            int64_t* found, uint32_t* headers, bint* implausible) noexcept nogil:
     cdef int64_t count = 0, at = position[0], asked = at, length
     cdef int field
     while at <= end - RECORD_LENGTH_MIN:
@@ -114,52 +90,44 @@ cdef int64_t follow_blocks(const uint8_t* data, int64_t* position, int64_t end, 
     return count
 
 
-def walk_records(buffer, int64_t start, int64_t end, bint little_endian, int64_t length_max):
-    """Follow classic records from `start`; return (offsets of whole records, where the walk stopped, whether a length above `length_max` stopped it)."""
-    return walk(follow_records, RECORD_LENGTH_MIN, buffer, start, end, little_endian, length_max)
-
-
 def read_records(const uint8_t[::1] buffer, int64_t start, int64_t end, bint little_endian, int64_t length_max):
-    """Follow classic records from `start`; return as `walk_records` does, with their headers (n, 4) behind the offsets.
+    """Follow classic records from `start`.
 
+    Return (offsets of whole records, their headers (n, 4), where the walk stopped, whether a length above `length_max` stopped it).
     A header is the record's seconds, fraction, captured length and original length.
     """
     cdef bint implausible = False
     cdef int64_t position = start, count = 0
     cdef int64_t[::1] found_
     cdef uint32_t[:, ::1] headers_
-    if end > buffer.shape[0] or start < 0:
-        raise ValueError(f"walk of [{start}, {end}) leaves a buffer of {buffer.shape[0]} bytes")
+    check(buffer, start, end)
     room = max(0, end - start) // RECORD_LENGTH_MIN + 1
     found, headers = np.empty(room, dtype=np.int64), np.empty((room, HEADER_FIELDS), dtype=np.uint32)
     if start < end:
         found_, headers_ = found, headers
         with nogil:
-            count = read_headers(&buffer[0], &position, end, little_endian, length_max, &found_[0], &headers_[0, 0], &implausible)
+            count = follow_records(&buffer[0], &position, end, little_endian, length_max, &found_[0], &headers_[0, 0], &implausible)
     return found[:count].copy(), headers[:count].copy(), position, bool(implausible)
 
 
-def walk_blocks(buffer, int64_t start, int64_t end, bint little_endian, int64_t length_max):
-    """Follow pcapng blocks from `start` to the next section header; return as `walk_records` does.
+def walk_blocks(const uint8_t[::1] buffer, int64_t start, int64_t end, bint little_endian, int64_t length_max):
+    """Follow pcapng blocks from `start` to the next section header; return as `read_records` does, without headers.
 
     A block whose two lengths differ stops the walk as a length above `length_max` does.
     """
-    return walk(follow_blocks, BLOCK_LENGTH_MIN, buffer, start, end, little_endian, length_max)
-
-
-cdef tuple walk(Follow follow, int64_t length_min, object buffer, int64_t start, int64_t end, bint little_endian, int64_t length_max):
     cdef bint implausible = False
     cdef int64_t position = start, count = 0
-    cdef Py_buffer source, offsets
-    found = np.empty(max(0, end - start) // length_min + 1, dtype=np.int64)
-    PyObject_GetBuffer(buffer, &source, PyBUF_SIMPLE)
-    try:
-        if end > source.len or start < 0:
-            raise ValueError(f"walk of [{start}, {end}) leaves a buffer of {source.len} bytes")
-        PyObject_GetBuffer(found, &offsets, PyBUF_WRITABLE)
+    cdef int64_t[::1] found_
+    check(buffer, start, end)
+    found = np.empty(max(0, end - start) // BLOCK_LENGTH_MIN + 1, dtype=np.int64)
+    if start < end:
+        found_ = found
         with nogil:
-            count = follow(<const uint8_t*>source.buf, &position, end, little_endian, length_max, <int64_t*>offsets.buf, &implausible)
-        PyBuffer_Release(&offsets)
-    finally:
-        PyBuffer_Release(&source)
+            count = follow_blocks(&buffer[0], &position, end, little_endian, length_max, &found_[0], &implausible)
     return found[:count].copy(), position, bool(implausible)
+
+
+cdef int check(const uint8_t[::1] buffer, int64_t start, int64_t end) except -1:
+    if end > buffer.shape[0] or start < 0:
+        raise ValueError(f"walk of [{start}, {end}) leaves a buffer of {buffer.shape[0]} bytes")
+    return 0

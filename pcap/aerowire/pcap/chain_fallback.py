@@ -16,40 +16,33 @@ from aerowire.pcap.gather_fallback import gather
 Headers = npt.NDArray[np.uint32]
 
 
-def walk_records(buffer: Bytes, start: int, end: int, little_endian: bool, length_max: int) -> tuple[Integers, int, bool]:
+def read_records(buffer: Bytes, start: int, end: int, little_endian: bool, length_max: int) -> tuple[Integers, Headers, int, bool]:
     """Follow classic records from `start`.
 
-    Return (offsets of whole records, where the walk stopped, whether a length above `length_max` stopped it).
+    Return (offsets of whole records, their headers (n, 4), where the walk stopped, whether a length above `length_max` stopped it).
+    A header is the record's seconds, fraction, captured length and original length.
     """
     unpack = struct.Struct("<I" if little_endian else ">I").unpack_from
     data = buffer.data
     found: list[int] = []
     append = found.append
     position, limit = start, end - 16
+    is_broken = False
     while position <= limit:
         length = unpack(data, position + 8)[0]
-        if length > length_max:
-            return np.array(found, dtype=np.int64), position, True
+        is_broken = length > length_max
         following = position + 16 + length
-        if following > end:
+        if is_broken or following > end:
             break
         append(position)
         position = following
-    return np.array(found, dtype=np.int64), position, False
-
-
-def read_records(buffer: Bytes, start: int, end: int, little_endian: bool, length_max: int) -> tuple[Integers, Headers, int, bool]:
-    """Follow classic records from `start`; return as `walk_records` does, with their headers (n, 4) behind the offsets.
-
-    A header is the record's seconds, fraction, captured length and original length.
-    """
-    offsets, position, is_broken = walk_records(buffer, start, end, little_endian, length_max)
+    offsets = np.array(found, dtype=np.int64)
     headers = gather(buffer, offsets, 16).view("<u4" if little_endian else ">u4").reshape(-1, 4)
     return offsets, headers.astype(np.uint32), position, is_broken
 
 
 def walk_blocks(buffer: Bytes, start: int, end: int, little_endian: bool, length_max: int) -> tuple[Integers, int, bool]:
-    """Follow pcapng blocks from `start` to the next section header; return as `walk_records` does.
+    """Follow pcapng blocks from `start` to the next section header; return as `read_records` does, without headers.
 
     A block whose two lengths differ stops the walk as a length above `length_max` does.
     """

@@ -30,7 +30,7 @@ from aerowire.pcap.recovery import (
 )
 from aerowire.pcap.source import CHUNK_LENGTH, CLASSIC_MAGICS, ChunkReader
 from aerowire.pcap.statistics import Statistics
-from aerowire.pcap.walk import Headers, read_records, walk_records
+from aerowire.pcap.walk import Headers, read_records
 
 FILE_HEADER_LENGTH = 24
 SECONDS, FRACTION, CAPTURED, ORIGINAL = range(4)  # of a record's header
@@ -345,7 +345,7 @@ def walk_to(file: BinaryIO, known: int, cut: int, header: ClassicHeader, file_le
     reader = ChunkReader(file, position=known, length=file_length - known)
     position = 0
     while reader.refill(position):
-        offsets, position, is_broken = walk_records(reader.buffer, 0, reader.buffer.size, header.little_endian, header.record_length_max)
+        offsets, _, position, is_broken = read_records(reader.buffer, 0, reader.buffer.size, header.little_endian, header.record_length_max)
         place = int(offsets.searchsorted(cut - reader.buffer_offset))
         if place < offsets.size:
             return reader.buffer_offset + int(offsets[place])

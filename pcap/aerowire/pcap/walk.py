@@ -6,10 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 try:
-    from aerowire.pcap.chain import read_records, walk_blocks, walk_records
+    from aerowire.pcap.chain import read_records, walk_blocks
 except ImportError:
-    from aerowire.pcap.chain_fallback import read_records, walk_blocks, walk_records
+    from aerowire.pcap.chain_fallback import read_records, walk_blocks
 
 Headers = npt.NDArray[np.uint32]
 
-__all__ = ["Headers", "read_records", "walk_blocks", "walk_records"]
+__all__ = ["Headers", "read_records", "walk_blocks"]
