@@ -164,6 +164,8 @@ def normal(value: Any) -> Any:
         ({"mode": "sloppy"}, "expected one of permissive, dropmalformed, failfast"),
         ({"splitSize": "huge"}, "expected a whole number from 1"),
         ({"columns": "types"}, "no column is called types; there are type"),
+        ({"content": "partials", "packetIndex": "yes"}, "option packetIndex: expected one of false, true, found 'yes'"),
+        ({"packetIndex": "true"}, "option packetIndex: only content partials has it, found content frames; name the column packet_index"),
     ],
 )
 def test_refuses_options_without_meaning(spark: Any, options: dict[str, str], said: str) -> None:

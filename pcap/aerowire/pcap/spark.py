@@ -12,6 +12,7 @@ Options:
     pathGlobFilter  only files whose names match.
     content    frames (default) or statistics: per part of a file, what was read and what was left out and why; or partials: what the
                analysis makes of each part (see `analysis.spark`).
+    packetIndex  true, with content partials: their frames tell the numbers of their packets, for which each file needs its index.
     maxFilesPerTrigger, maxBytesPerTrigger  of a stream.
 
 Where the work is done.  Files that are not compressed are cut into parts of splitSize, by their length alone; the executors find the
@@ -113,7 +114,7 @@ class CaptureReader(DataSourceReader):
         settings = self.settings
         columns = [] if settings.statistics else self._schema.fieldNames()
         if settings.partials:  # which are made of no columns
-            columns = [PACKET_INDEX] if settings.columns == (PACKET_INDEX,) else []
+            columns = [PACKET_INDEX] if settings.packet_index else []
         if not self._fills_payload:
             columns = [name for name in columns if name != PAYLOAD]
         return Capture(
@@ -138,7 +139,7 @@ class CaptureReader(DataSourceReader):
         if resolved is None:
             return
         extent, facts = resolved
-        gathering = Gathering(packet_index=PACKET_INDEX in capture.named)
+        gathering = Gathering(packet_index=self.settings.packet_index)
         if self.settings.partials:
             yield from parts.rows_of(part.path, gathering.frames(capture.selections(extent=extent, facts=facts)))
         else:

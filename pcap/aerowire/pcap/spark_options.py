@@ -27,6 +27,7 @@ OPTIONS = {
     "mode",
     "splitsize",
     "content",
+    "packetindex",
     "maxfilespertrigger",
     "maxbytespertrigger",
 }
@@ -47,6 +48,7 @@ class Settings:
     split_length: int
     statistics: bool
     partials: bool
+    packet_index: bool
     files_per_trigger: int | None
     bytes_per_trigger: int | None
 
@@ -58,6 +60,10 @@ class Settings:
         if unknown:
             raise CaptureError(f"unknown option {', '.join(unknown)}: expected some of {', '.join(sorted(OPTIONS))}")
         columns = _columns(given.get("columns", ""))
+        content = _choice(given, "content", CONTENTS)
+        packet_index = _choice(given, "packetIndex", ("false", "true")) == "true"
+        if packet_index and content != "partials":
+            raise CaptureError(f"option packetIndex: only content partials has it, found content {content}; name the column packet_index")
         return cls(
             paths=tuple(map(local_path, _paths(given))),
             path_filter=given.get("pathglobfilter", "*"),
@@ -66,8 +72,9 @@ class Settings:
             payload=_choice(given, "payload", ("false", "true")) == "true" or PAYLOAD in columns,
             fail_fast=_choice(given, "mode", MODES) == "failfast",
             split_length=max(SPLIT_LENGTH_MIN, _size("splitSize", given.get("splitsize", str(SPLIT_LENGTH)))),
-            statistics=_choice(given, "content", CONTENTS) == "statistics",
-            partials=_choice(given, "content", CONTENTS) == "partials",
+            statistics=content == "statistics",
+            partials=content == "partials",
+            packet_index=packet_index,
             files_per_trigger=_size("maxFilesPerTrigger", given["maxfilespertrigger"]) if "maxfilespertrigger" in given else None,
             bytes_per_trigger=_size("maxBytesPerTrigger", given["maxbytespertrigger"]) if "maxbytespertrigger" in given else None,
         )
@@ -94,9 +101,10 @@ def _columns(text: str) -> tuple[str, ...]:
 
 
 def _choice(options: Mapping[str, str], name: str, choices: tuple[str, ...]) -> str:
-    value = options.get(name, choices[0]).lower()
+    given = options.get(name.lower(), choices[0])
+    value = given.lower()
     if value not in choices:
-        raise CaptureError(f"option {name}: expected one of {', '.join(choices)}, found {options[name]!r}")
+        raise CaptureError(f"option {name}: expected one of {', '.join(choices)}, found {given!r}")
     return value
 
 

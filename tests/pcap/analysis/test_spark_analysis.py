@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from aerowire.pcap import analysis
+from aerowire.pcap import analysis, read_frames
 from aerowire.pcap.analysis.parts import NEEDED, SCHEMA, from_bytes
 from aerowire.pcap.analysis.tables import LOSSES, STREAMS, loss_row, stream_row
 from aerowire.pcap.summary import losses_of, summarise
@@ -59,6 +59,16 @@ def test_a_file_in_many_parts_is_told_as_a_whole(spark: Any, corpus: Corpus) -> 
     unnamed = {"packet_index": 0}
     expected = [{**row, **unnamed, "recovered_packet_index": None if row["recovered_ts_ns"] is None else 0} for row in losses]
     assert ordered(analysis.losses(frames).toArrow().to_pylist(), LOSSES, LOSS_ORDER) == expected
+
+
+@pytest.mark.parametrize(("said", "tells"), [({}, False), ({"packetIndex": "false"}, False), ({"packetIndex": "true"}, True)])
+def test_summaries_tell_packet_numbers_where_they_are_asked_for(spark: Any, said: dict[str, str], tells: bool) -> None:
+    path = CAPTURES / "loss_data_receiver_side.pcap"
+    rows = spark.read.format("aeron_pcap").options(content="partials", **said).load(str(path)).toArrow().to_pylist()
+    parts = [from_bytes(row["partial"]) for row in rows if row["stream_id"] is not None]
+    found = {number for part in parts for number in part.frames["packet_index"].tolist()}
+    assert found <= (set(read_frames(path)["packet_index"].to_pylist()) if tells else {0})
+    assert (len(found) > 1) == tells
 
 
 def test_each_task_sends_a_summary_and_not_its_frames(spark: Any, corpus: Corpus) -> None:

@@ -86,7 +86,7 @@ def collect(
     """
     options = {"content": "partials"} | ({"ports": ",".join(map(str, sorted(ports)))} if ports else {})
     if packet_index:
-        options["columns"] = PACKET_INDEX
+        options["packetIndex"] = "true"
     parts = spark.read.format("aeron_pcap").options(**options).load(path)
 
     def of_stream(rows: pa.Table) -> pa.Table:
