@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
-from aerowire.pcap.commands.shared import DONE, EXIT_CODES, FINDING, add_json, add_selection, add_spark, complain, spark_or_none
+from aerowire.pcap.commands.shared import DONE, EXIT_CODES, FINDING, add_reading, complain, spark_or_none
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
@@ -55,9 +55,7 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
         "repeated, all must hold",
     )
     parser.add_argument("--payload", action="store_true", help="with the bytes of DATA frames")
-    add_spark(parser)
-    add_selection(parser)
-    add_json(parser)
+    add_reading(parser)
     parser.set_defaults(run=run)
 
 

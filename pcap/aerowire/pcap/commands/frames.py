@@ -7,18 +7,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from aerowire.pcap.commands.shared import (
-    DONE,
-    EXIT_CODES,
-    FINDING,
-    add_json,
-    add_selection,
-    add_spark,
-    complain,
-    parse_count,
-    spark_or_none,
-    working,
-)
+from aerowire.pcap.commands.shared import DONE, EXIT_CODES, FINDING, add_reading, complain, parse_count, reading
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
@@ -48,9 +37,7 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     )
     parser.add_argument("file", metavar="FILE", help="pcap or pcapng file, plain, gzip or zstd; - for standard input")
     parser.add_argument("--limit", metavar="N", type=parse_count, default=LIMIT, help="frames to show, 0 for all (default: %(default)s)")
-    add_spark(parser)
-    add_selection(parser)
-    add_json(parser)
+    add_reading(parser)
     parser.set_defaults(run=run)
 
 
@@ -59,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     from aerowire.pcap.errors import CaptureError
 
     try:
-        with working(f"reading {arguments.file}"), spark_or_none(arguments, [arguments.file]) as spark:
+        with reading(arguments, [arguments.file]) as spark:
             table, total, statistics = _read(arguments) if spark is None else _read_with_spark(spark, arguments)
     except CaptureError as error:
         return complain(error)

@@ -8,18 +8,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from aerowire.pcap.commands.shared import (
-    DONE,
-    EXIT_CODES,
-    FINDING,
-    add_json,
-    add_selection,
-    add_spark,
-    complain,
-    parse_count,
-    spark_or_none,
-    working,
-)
+from aerowire.pcap.commands.shared import DONE, EXIT_CODES, FINDING, add_reading, complain, parse_count, reading
 
 if TYPE_CHECKING:
     from aerowire.pcap.losses import Loss
@@ -44,9 +33,7 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     )
     parser.add_argument("file", metavar="FILE", help="pcap or pcapng file, plain, gzip or zstd; - for standard input")
     parser.add_argument("--limit", metavar="N", type=parse_count, default=LIMIT, help="losses to show, 0 for all (default: %(default)s)")
-    add_spark(parser)
-    add_selection(parser)
-    add_json(parser)
+    add_reading(parser)
     parser.set_defaults(run=run)
 
 
@@ -57,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     path, ports = arguments.file, arguments.ports
     try:
-        with working(f"reading {path}"), spark_or_none(arguments, [path]) as spark:
+        with reading(arguments, [path]) as spark:
             found, statistics = losses_of(path, ports) if spark is None else losses_with_spark(spark, path, ports)
     except CaptureError as error:
         return complain(error)

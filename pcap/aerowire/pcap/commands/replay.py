@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from aerowire.pcap.commands.shared import DONE, FINDING, add_json, add_selection, add_spark, complain, spark_session, working
+from aerowire.pcap.commands.shared import DONE, FINDING, add_reading, complain, spark_session, working
 
 if TYPE_CHECKING:
     from aerowire.pcap.publishing import Publisher, Target
@@ -88,9 +88,7 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     parser.add_argument(
         "-D", dest="definitions", metavar="NAME=VALUE", action="append", default=[], help="set an option by its aeron.* property"
     )
-    add_selection(parser)
-    add_spark(parser)
-    add_json(parser)
+    add_reading(parser)
     parser.set_defaults(run=run)
 
 

@@ -6,7 +6,7 @@ import argparse
 import json
 from pathlib import Path
 
-from aerowire.pcap.commands.shared import DONE, EXIT_CODES, FINDING, add_json, add_selection, add_spark, complain, spark_or_none, working
+from aerowire.pcap.commands.shared import DONE, EXIT_CODES, FINDING, add_reading, complain, reading
 
 EXAMPLES = """\
   aerowire pcap report traffic.pcapng
@@ -26,9 +26,7 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     )
     parser.add_argument("inputs", metavar="FILE", nargs="+", help="captures: files, patterns, folders")
     parser.add_argument("--output", metavar="PAGE", default="report.html", help="file to write (default: %(default)s)")
-    add_spark(parser)
-    add_selection(parser)
-    add_json(parser)
+    add_reading(parser)
     parser.set_defaults(run=run)
 
 
@@ -40,10 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     try:
         paths = list(expand(arguments.inputs))
-        with (
-            working(f"reading {len(paths)} captures" if len(paths) > 1 else f"reading {paths[0]}"),
-            spark_or_none(arguments, paths) as spark,
-        ):
+        with reading(arguments, paths) as spark:
             page, statistics = report(paths, arguments.ports, spark)
         Path(arguments.output).write_text(page, encoding="utf-8")
     except CaptureError as error:

@@ -22,14 +22,20 @@ Exit codes: 0 done; 1 the capture is damaged (cut short or corrupt): what could 
 SHORT_SESSION = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 
 
-def add_selection(parser: argparse.ArgumentParser) -> None:
-    """Add the argument that chooses datagrams."""
+def add_reading(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of all that read frames: who does the work, which datagrams count, and the output for programs."""
+    parser.add_argument(
+        "--spark",
+        metavar="MASTER",
+        help="let Spark's executors do the work, such as local[4] or spark://host:7077; they must see the files under the same paths",
+    )
     parser.add_argument(
         "--ports",
         metavar="N,...",
         type=parse_ports,
         help="take UDP datagrams from or to these ports, with commas between (default: Aeron flows are detected)",
     )
+    add_json(parser)
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -37,13 +43,31 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="JSON, for programs")
 
 
-def add_spark(parser: argparse.ArgumentParser) -> None:
-    """Add the argument that has the work done by Spark."""
-    parser.add_argument(
-        "--spark",
-        metavar="MASTER",
-        help="let Spark's executors do the work, such as local[4] or spark://host:7077; they must see the files under the same paths",
-    )
+@contextmanager
+def reading(arguments: argparse.Namespace, paths: Sequence[str]) -> Iterator[SparkSession | None]:
+    """Say that captures are read for as long as they are, with the session that the arguments ask for; None where they ask for none.
+
+    Raises CaptureError as `spark_or_none` does.
+    """
+    with working(f"reading {len(paths)} captures" if len(paths) > 1 else f"reading {paths[0]}"), spark_or_none(arguments, paths) as spark:
+        yield spark
+
+
+@contextmanager
+def spark_or_none(arguments: argparse.Namespace, paths: Sequence[str]) -> Iterator[SparkSession | None]:
+    """Open the session that the arguments ask for, once it is clear that there are captures to read; None where they ask for none."""
+    from aerowire.pcap.errors import CaptureError
+    from aerowire.pcap.source import check_readable
+
+    if arguments.spark is None:
+        yield None
+        return
+    if "-" in paths:
+        raise CaptureError("--spark reads files, and standard input is none: write it to a file first")
+    for path in paths:
+        check_readable(path)
+    with spark_session(arguments.spark) as spark:
+        yield spark
 
 
 @contextmanager
@@ -72,23 +96,6 @@ def spark_session(master: str) -> Iterator[SparkSession]:
         signal.signal(signal.SIGINT, on_interrupt)  # Spark's own would first ask Java to cancel its jobs
         yield spark
         spark.stop()
-
-
-@contextmanager
-def spark_or_none(arguments: argparse.Namespace, paths: Sequence[str]) -> Iterator[SparkSession | None]:
-    """Open the session that the arguments ask for, once it is clear that there are captures to read; None where they ask for none."""
-    from aerowire.pcap.errors import CaptureError
-    from aerowire.pcap.source import check_readable
-
-    if arguments.spark is None:
-        yield None
-        return
-    if "-" in paths:
-        raise CaptureError("--spark reads files, and standard input is none: write it to a file first")
-    for path in paths:
-        check_readable(path)
-    with spark_session(arguments.spark) as spark:
-        yield spark
 
 
 def complain(error: Exception) -> int:

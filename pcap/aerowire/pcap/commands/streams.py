@@ -8,17 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from aerowire.pcap.commands.shared import (
-    DONE,
-    EXIT_CODES,
-    FINDING,
-    add_json,
-    add_selection,
-    add_spark,
-    complain,
-    spark_or_none,
-    working,
-)
+from aerowire.pcap.commands.shared import DONE, EXIT_CODES, FINDING, add_reading, complain, reading
 
 EXAMPLES = """\
   aerowire pcap streams traffic.pcapng
@@ -72,9 +62,7 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     parser.add_argument(
         "--sort", choices=tuple(SORTS), default="bytes", help="greatest first; time and stream: least (default: %(default)s)"
     )
-    add_spark(parser)
-    add_selection(parser)
-    add_json(parser)
+    add_reading(parser)
     parser.set_defaults(run=run)
 
 
@@ -86,10 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     try:
         paths = ["-"] if arguments.inputs == ["-"] else list(expand(arguments.inputs))
-        with (
-            working(f"reading {len(paths)} captures" if len(paths) > 1 else f"reading {paths[0]}"),
-            spark_or_none(arguments, paths) as spark,
-        ):
+        with reading(arguments, paths) as spark:
             reports = [
                 summarise_with_spark(spark, path, arguments.ports) if spark is not None else summarise(path, arguments.ports)
                 for path in paths

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from aerowire.pcap.commands.shared import DONE, EXIT_CODES, FINDING, add_json, add_selection, add_spark, complain, spark_or_none, working
+from aerowire.pcap.commands.shared import DONE, EXIT_CODES, FINDING, add_reading, complain, reading
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -32,9 +32,7 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     parser.add_argument(
         "--engine", choices=("arrow", "spark"), default="arrow", help="spark: the same as --spark local[*] (default: %(default)s)"
     )
-    add_spark(parser)
-    add_selection(parser)
-    add_json(parser)
+    add_reading(parser)
     parser.set_defaults(run=run)
 
 
@@ -47,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.spark = arguments.spark or "local[*]"
     path, ports = arguments.file, arguments.ports
     try:
-        with working(f"reading {path}"), spark_or_none(arguments, [path]) as spark:
+        with reading(arguments, [path]) as spark:
             report = summarise(path, ports) if spark is None else summarise_with_spark(spark, path, ports)
     except CaptureError as error:
         return complain(error)
