@@ -23,7 +23,7 @@ from aerowire.pcap.facts import Facts
 from aerowire.pcap.passes import Choice, open_blocks
 from aerowire.pcap.places import Extent, Place
 from aerowire.pcap.source import is_capture, is_classic, is_compressed
-from aerowire.pcap.spark import CHUNK_LENGTH, CaptureReader
+from aerowire.pcap.spark import CaptureReader
 from aerowire.pcap.spark_offsets import BEGINNING, Reached
 from aerowire.pcap.statistics import Statistics
 from aerowire.pcap.terms import Terms
@@ -134,7 +134,7 @@ def _walk(path: str, start: Reached, end: int) -> Iterator[Reached]:
     """Yield what is reached behind each block of a file from a place on, up to an end."""
     extent = Extent(start.place, end) if start.place.position else None
     reached = start
-    for block in open_blocks(Choice(path, extent=extent, chunk_length=CHUNK_LENGTH), Statistics()):
+    for block in open_blocks(Choice(path, extent=extent), Statistics()):
         if block.stop > end:
             return
         index = None if block.first_index is None else block.first_index + block.count
