@@ -69,6 +69,17 @@ def analyse_spark(of: dict[str, Any]) -> dict[str, Any]:
     spark = _session(of)
     found = summarise_with_spark(spark, of["path"], of["ports"])
     spark.stop()
+    return _told(found)
+
+
+def analyse_core(of: dict[str, Any]) -> dict[str, Any]:
+    """Look at the streams in this process; which flows count shows at the end of the file only."""
+    from aerowire.pcap.summary import summarise
+
+    return _told(summarise(of["path"]))
+
+
+def _told(found: dict[str, Any]) -> dict[str, Any]:
     return {
         "frames": found["frames_by_type"],
         "streams": len(found["streams"]),
@@ -76,7 +87,7 @@ def analyse_spark(of: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-JOBS = {"core": read_core, "index": build_index, "read": read_spark, "analyse": analyse_spark}
+JOBS = {"core": read_core, "index": build_index, "read": read_spark, "analyse": analyse_spark, "analyse-core": analyse_core}
 
 if __name__ == "__main__":
     print(json.dumps(JOBS[sys.argv[1]](json.loads(sys.argv[2]))), flush=True)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from aerowire.pcap import Capture, read_frames
-from aerowire.pcap.analysis import gathering
+from aerowire.pcap.analysis import captures, gathering
 from aerowire.pcap.analysis.captures import CaptureStreams
 from aerowire.pcap.analysis.columns import COLUMNS, SENT, Columns, by_stream
 from aerowire.pcap.analysis.partial import Partial
@@ -64,9 +64,10 @@ def test_a_large_lossy_capture_is_told_as_from_its_table(
     assert len(found.frame_counts) == 6
 
 
-def test_all_streams_are_given_on_when_they_are_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_streams_are_given_on_and_packed_when_they_are_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     corpus = build_corpus(tmp_path / "corpus.pcap", 30_000)
     monkeypatch.setattr(gathering, "ROWS_MAX", 9000)
+    monkeypatch.setattr(captures, "UNPACKED_MAX", 10_000)
     check(corpus.path, corpus.ports)
 
 
