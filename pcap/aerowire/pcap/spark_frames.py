@@ -14,6 +14,8 @@ from aerowire.pcap.table import SCHEMA
 from aerowire.pcap.where import Where
 
 PACKED = pa.schema([("batch", pa.binary())])
+# Spark's driver holds a part's frames several times on their way here: parts of 128 MiB fill its heap of 1 GiB.
+SPLIT_SIZE = "16m"
 
 
 class SparkScan:
@@ -71,7 +73,7 @@ class SparkScan:
         return self.statistics
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
-        packed = self._load(**self._chosen).mapInArrow(_packing(self.schema, self._where), schema_ddl(PACKED))
+        packed = self._load(**self._chosen, splitSize=SPLIT_SIZE).mapInArrow(_packing(self.schema, self._where), schema_ddl(PACKED))
         for row in packed.toLocalIterator(prefetchPartitions=True):
             yield from pa.ipc.open_stream(row["batch"])
 
