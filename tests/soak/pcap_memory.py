@@ -32,7 +32,7 @@ SPLITS = {Size.FULL: "128m", Size.SMALL: "8m"}
 # Of one process, its libraries included: those alone take a good 100 MiB.
 PEAK_MAX = {Size.FULL: 1_000_000_000, Size.SMALL: 400 * MIB}
 # At either size: the core holds some batches, whatever the file's length; its analysis a few bytes of each frame.
-CORE_PEAK_MAX = {"core": 400 * MIB, "index": 400 * MIB, "analyse-core": 700 * MIB}
+CORE_PEAK_MAX = {"core": 400 * MIB, "index": 400 * MIB, "analyse-core": 900 * MIB}
 LIMIT_S = {Size.FULL: 3600.0, Size.SMALL: 240.0}
 SAMPLE_S = 0.02
 Expected = Callable[[Flow], dict[str, Any]]
