@@ -26,7 +26,7 @@ except ImportError:  # an installation that comes as a plain zip
     from aerowire.pcap.keys_fallback import KeyTable  # type: ignore[assignment]
 
 STREAM_ROWS_MAX = 1 << 16  # of one stream, before they are given on: their columns still fit into a cache
-ROWS_MAX = 1 << 19  # of all streams
+ROWS_MAX = 1 << 19  # of all streams: what is pending of a slow one keeps whole blocks in memory
 NAMES_STREAM = PLACES["stream_id"].offsets >= 0  # by type
 KEY_LENGTH = 8  # session and stream
 OF_HEADERS = tuple(name for name in NUMBERS if name in PLACES)
@@ -42,6 +42,7 @@ class Gathering:
         self._streams = KeyTable(KEY_LENGTH)
         self._pending: dict[int, list[Piece]] = {}  # by number of the stream
         self._rows: Counter[int] = Counter()
+        self._added = 0  # rows, since nothing was pending
         self._path_numbers: dict[tuple[int, str], int] = {}  # of link and interface
         self._path_names: list[PathName] = []
         self._counts: Counter[tuple[int, int, bool]] = Counter()  # of link, type, dropped
@@ -52,8 +53,10 @@ class Gathering:
             dropped = selection.datagrams.dropped[selection.owners]
             self._count(selection, dropped)
             self._add(selection, dropped)
-            full = list(self._rows) if self._rows.total() >= ROWS_MAX else [n for n, rows in self._rows.items() if rows >= STREAM_ROWS_MAX]
-            yield from map(self._taken, full)
+            least = STREAM_ROWS_MAX
+            if self._added >= ROWS_MAX:
+                least = self._added = 0
+            yield from map(self._taken, [number for number, rows in self._rows.items() if rows >= least])
         yield from map(self._taken, list(self._rows))
 
     def counts(self, links: Mask | None = None) -> Counter[tuple[str, bool]]:
@@ -83,6 +86,7 @@ class Gathering:
         headers, kinds, rows = headers[order], kinds[order], naming[order]
         values = _values(selection, headers, kinds, rows, self._packet_index)
         dropped, paths = dropped[rows], self._paths(selection)[rows]
+        self._added += rows.size
         borders = np.concatenate([[0], np.flatnonzero(np.diff(numbers[order])) + 1, [rows.size]]).tolist()
         for low, high in pairwise(borders):
             number, mine = int(numbers[order[low]]), slice(low, high)
