@@ -6,6 +6,8 @@ import json
 import random
 import socket
 import struct
+import warnings
+import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -120,6 +122,20 @@ def conversation(rng: random.Random, count: int) -> list[tuple[bytes, Endpoint, 
 def build() -> SimpleNamespace:
     """The builders of this file, for tests that cannot import it."""
     return SimpleNamespace(**{name: value for name, value in globals().items() if callable(value) or name.isupper()})
+
+
+@pytest.fixture(scope="session")
+def plain_zip(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `--py-files` ships: the packages that read captures, in pure Python, with the directories as entries."""
+    root = Path(__file__).parent.parent.parent
+    archive = tmp_path_factory.mktemp("zip") / "aerowire.zip"
+    with zipfile.ZipFile(archive, "w") as file, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # both roots bring the entry of the namespace
+        for top, name in (("pcap", "aerowire/pcap"), ("generated", "aerowire/codecs")):
+            for path in [root / top / "aerowire", root / top / name, *sorted((root / top / name).rglob("*"))]:
+                if path.is_dir() or path.suffix == ".py":
+                    file.write(path, path.relative_to(root / top))
+    return archive
 
 
 @pytest.fixture(scope="module")
