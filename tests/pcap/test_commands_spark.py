@@ -48,6 +48,16 @@ def kept_session(spark: Any) -> Iterator[None]:
         yield
 
 
+@pytest.mark.parametrize("master", ["spark://127.0.0.1:1", "local-cluster[2,1,1024]"])
+def test_captures_on_a_cluster_are_named_by_absolute_paths(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, master: str
+) -> None:
+    monkeypatch.chdir(CAPTURES)
+    code, out, said = run(capsys, "summary", "loss_multicast.pcap", "--spark", master)
+    assert (code, out) == (UNUSABLE, "")
+    assert said == f"aerowire pcap: --spark {master}: executors run in other folders: name loss_multicast.pcap as {MULTICAST}\n"
+
+
 @pytest.mark.spark
 @pytest.mark.timeout(300)
 @pytest.mark.usefixtures("kept_session")

@@ -194,6 +194,21 @@ def test_refuses_what_is_not_there_or_damaged(spark: Any, tmp_path: Path) -> Non
         load(spark, cut, mode="FAILFAST")
 
 
+def test_an_executor_in_another_folder_asks_for_absolute_paths(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pytest.importorskip("pyspark")
+    from pyspark.sql.types import StringType, StructType
+
+    from aerowire.pcap.spark import CaptureReader
+
+    monkeypatch.chdir(CAPTURES)
+    reader = CaptureReader({"path": "unicast_simple.pcap"}, StructType().add("type", StringType()))
+    (part,) = reader.partitions()
+    assert sum(batch.num_rows for batch in reader.read(part)) == 50
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(CaptureError, match=rf"unicast_simple.pcap: no such file in {tmp_path}, .* load absolute paths"):
+        next(iter(reader.read(part)))
+
+
 def test_works_from_a_zip_without_the_native_walk(plain_zip: Path) -> None:
     code = (
         f"import sys; sys.path.insert(0, {str(plain_zip)!r});"

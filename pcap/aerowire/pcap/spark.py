@@ -27,6 +27,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -132,6 +133,8 @@ class CaptureReader(DataSourceReader):
         """Yield a part's frames."""
         assert isinstance(partition, FilePart)
         part = partition.part
+        if not Path(part.path).is_absolute() and not Path(part.path).exists():
+            raise CaptureError(f"{part.path}: no such file in {Path.cwd()}, where this executor runs: on a cluster, load absolute paths")
         capture = self.capture(part.path)
         resolved = resolve(part, capture)
         if resolved is None:

@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -66,6 +67,8 @@ def spark_or_none(arguments: argparse.Namespace, paths: Sequence[str]) -> Iterat
         raise CaptureError("--spark reads files, and standard input is none: write it to a file first")
     for path in paths:
         check_readable(path)
+        if arguments.spark.partition("[")[0] != "local" and not Path(path).is_absolute():
+            raise CaptureError(f"--spark {arguments.spark}: executors run in other folders: name {path} as {Path(path).absolute()}")
     with spark_session(arguments.spark) as spark:
         yield spark
 
