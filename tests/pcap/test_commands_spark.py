@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
-from aerowire.pcap.commands.shared import DONE, FINDING, UNUSABLE
+from aerowire.pcap.commands.shared import DONE, FINDING, UNUSABLE, reason_of, spark_session
 from aerowire.pcap.commands.streams import CELLS, SORTS, loss_percent
+from aerowire.pcap.errors import CaptureError
 from aerowire.pcap.summary import summarise
 from aerowire.tools.main import main
 
@@ -46,6 +49,37 @@ def kept_session(spark: Any) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(type(spark), "stop", lambda _: None)
         yield
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("collect", [lambda frames: frames.count(), lambda frames: list(frames.toLocalIterator(prefetchPartitions=True))])
+def test_the_reason_of_a_failed_job_is_found(spark: Any, tmp_path: Path, collect: Callable[[Any], object]) -> None:
+    """Python's and Java's stacks are around it; the two ways to results wrap it differently."""
+    whole = Path(MULTICAST).read_bytes()
+    damaged = tmp_path / "damaged.pcap"
+    damaged.write_bytes(whole[:400] + b"\xff" * 60 + whole[400:])
+    with pytest.raises(Exception, match="CaptureError") as raised:
+        collect(spark.read.format("aeron_pcap").option("mode", "FAILFAST").load(str(damaged)))
+    assert re.fullmatch(rf"{damaged}: record header at byte \d+ has an impossible length", reason_of(raised.value))
+
+
+@pytest.mark.parametrize(("module", "name"), [("pyspark.errors", "PySparkException"), ("py4j.protocol", "Py4JError")])
+def test_a_job_that_fails_ends_a_command_with_its_reason_alone(monkeypatch: pytest.MonkeyPatch, module: str, name: str) -> None:
+    kind = getattr(pytest.importorskip(module), name)
+    stopped: list[str] = []
+    monkeypatch.setattr("aerowire.pcap.spark.session", lambda **_: SimpleNamespace(stop=lambda: stopped.append("once")))
+    with pytest.raises(CaptureError, match=r"^--spark local\[2\]: a.pcap: gone$"), spark_session("local[2]"):
+        raise kind("An exception was thrown from the Python worker:\naerowire.pcap.errors.CaptureError: a.pcap: gone\n\tat org.apache")
+    assert stopped == ["once"]
+
+
+def test_a_reason_is_found_in_what_java_and_python_say() -> None:
+    stack = 'An exception was thrown from the Python worker:\nTraceback (most recent call last):\n  File "a.py", line 1, in f\n'
+    assert reason_of(Exception(f"{stack}OSError: [Errno 28] No space left on device\n")) == "OSError: [Errno 28] No space left on device"
+    java = "Job aborted due to stage failure: Task 0 in stage 3.0 failed\njava.lang.OutOfMemoryError: Java heap space\n\tat org.apache"
+    assert reason_of(Exception(java)) == "OutOfMemoryError: Java heap space"
+    assert reason_of(Exception("Answer from Java side is empty")) == "Answer from Java side is empty"
 
 
 @pytest.mark.parametrize("master", ["spark://127.0.0.1:1", "local-cluster[2,1,1024]"])

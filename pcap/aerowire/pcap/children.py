@@ -20,7 +20,7 @@ def children_ended_on_interruption() -> Iterator[None]:
 
     Spark's Java outlives a Python that is interrupted while it waits for it: nothing has told it of its end, and nobody knows its id.
     """
-    before = set(_children_of(os.getpid()))
+    before = set(_descendants_of(os.getpid()))
     try:
         yield
     except BaseException:

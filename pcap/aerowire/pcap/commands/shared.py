@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import re
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -77,12 +78,13 @@ def spark_or_none(arguments: argparse.Namespace, paths: Sequence[str]) -> Iterat
 def spark_session(master: str) -> Iterator[SparkSession]:
     """Open a Spark session for one command and stop it; an interruption ends what it started.
 
-    Raises CaptureError where pyspark or Java is missing, or no cluster answers to `master`.
+    Raises CaptureError where pyspark or Java is missing, no cluster answers to `master`, or a job fails.
     """
     from aerowire.pcap.children import children_ended_on_interruption
     from aerowire.pcap.errors import CaptureError
 
     try:
+        from py4j.protocol import Py4JError  # type: ignore[import-untyped]
         from pyspark.errors import PySparkException
 
         from aerowire.pcap.spark import session
@@ -97,8 +99,19 @@ def spark_session(master: str) -> Iterator[SparkSession]:
         except PySparkException as error:
             raise CaptureError(f"--spark {master}: no session: {str(error).splitlines()[0]}") from error
         signal.signal(signal.SIGINT, on_interrupt)  # Spark's own would first ask Java to cancel its jobs
-        yield spark
+        try:
+            yield spark
+        except (PySparkException, Py4JError) as error:
+            spark.stop()
+            raise CaptureError(f"--spark {master}: {reason_of(error)}") from error
         spark.stop()
+
+
+def reason_of(error: Exception) -> str:
+    """Return what failed in an executor, out of the stacks of Python and Java that a failed job tells it with."""
+    text = str(error)
+    found = re.search(r"CaptureError: (.+)", text) or re.search(r"^(?:\w+\.)*(\w+(?:Error|Exception): .+)", text, re.MULTILINE)
+    return found[1] if found else text.strip().partition("\n")[0]
 
 
 def complain(error: Exception) -> int:
