@@ -18,6 +18,7 @@ from aerowire.pcap.places import Extent, Place
 from aerowire.pcap.source import is_classic, is_compressed
 
 PACKET_INDEX = "packet_index"
+SPLIT_LENGTH = 128 << 20  # as Spark's own file sources; beginning a part takes some tens of milliseconds
 WHOLE_MAX = 64_000_000  # bytes that one task may read while others have nothing to do
 PARTS_MAX = 100_000  # of one file: beyond it the list of parts costs more than the parts
 
@@ -37,15 +38,16 @@ class Part:
         return self.start == 0 and self.end == self.length
 
 
-def cut(path: str, split_length: int) -> Iterator[Part]:
-    """Yield the parts of a file: one where it is short or compressed, two at least where it is longer than WHOLE_MAX.
+def cut(path: str, split_length: int | None = None) -> Iterator[Part]:
+    """Yield the parts of a file: one where it is short or compressed.
 
+    split_length: bytes of each; without it SPLIT_LENGTH, but two parts at least where the file is longer than WHOLE_MAX.
     Raises CaptureError for a file that cannot be opened.
     """
     compressed = is_compressed(path)
     length = Path(path).stat().st_size
-    if WHOLE_MAX < length <= split_length:
-        split_length = -(-length // 2)
+    if split_length is None:
+        split_length = -(-length // 2) if WHOLE_MAX < length <= SPLIT_LENGTH else SPLIT_LENGTH
     step = max(split_length, -(-length // PARTS_MAX))
     if length <= split_length or compressed:
         yield Part(path, 0, length, max(length, 1), length)

@@ -8,7 +8,7 @@ Options:
     columns    comma-separated; only these are built (a schema given to the reader does the same).
     payload    true: column `payload` holds the bytes of DATA frames; else it is null, unless `columns` names it.
     mode       PERMISSIVE (default) or DROPMALFORMED: damage is left out and counted; FAILFAST: it fails the query.
-    splitSize  bytes of a part (default 128 MiB; k, m, g understood); a file over 64 MB has two at least.
+    splitSize  bytes of a part (k, m, g understood; default 128 MiB, but two parts at least of a file over 64 MB).
     pathGlobFilter  only files whose names match.
     content    frames (default) or statistics: per part of a file, what was read and what was left out and why; or partials: what the
                analysis makes of each part (see `analysis.spark`).

@@ -14,7 +14,6 @@ from aerowire.pcap.errors import CaptureError
 from aerowire.pcap.scanning import expand
 from aerowire.pcap.table import PAYLOAD, SCHEMA
 
-SPLIT_LENGTH = 128 << 20  # as Spark's own file sources; beginning a part takes 50 ms
 SPLIT_LENGTH_MIN = 1 << 20  # the surroundings of a cut that are looked at are half of this
 CONTENTS = ("frames", "statistics", "partials")
 OPTIONS = {
@@ -45,7 +44,7 @@ class Settings:
     columns: tuple[str, ...]
     payload: bool
     fail_fast: bool
-    split_length: int
+    split_length: int | None  # None where nobody said
     statistics: bool
     partials: bool
     packet_index: bool
@@ -71,7 +70,7 @@ class Settings:
             columns=columns or tuple(SCHEMA.names),
             payload=_choice(given, "payload", ("false", "true")) == "true" or PAYLOAD in columns,
             fail_fast=_choice(given, "mode", MODES) == "failfast",
-            split_length=max(SPLIT_LENGTH_MIN, _size("splitSize", given.get("splitsize", str(SPLIT_LENGTH)))),
+            split_length=max(SPLIT_LENGTH_MIN, _size("splitSize", given["splitsize"])) if "splitsize" in given else None,
             statistics=content == "statistics",
             partials=content == "partials",
             packet_index=packet_index,

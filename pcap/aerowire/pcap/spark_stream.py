@@ -20,6 +20,7 @@ from pyspark.sql.types import StructType
 
 from aerowire.pcap.errors import CaptureError
 from aerowire.pcap.facts import Facts
+from aerowire.pcap.parts import SPLIT_LENGTH
 from aerowire.pcap.passes import Choice, open_blocks
 from aerowire.pcap.places import Extent, Place
 from aerowire.pcap.source import is_capture, is_classic, is_compressed
@@ -92,7 +93,7 @@ class CaptureStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 found.append(GrownPart(path, None))
                 continue
             begin = first or Reached(BEGINNING)
-            cuts = [begin, *_cuts(path, begin, last.place.position, self._settings.split_length), last]
+            cuts = [begin, *_cuts(path, begin, last.place.position, self._settings.split_length or SPLIT_LENGTH), last]
             # In a classic file, whoever reads a part finds a place before it.
             is_found = is_classic(path)
             extents = (Extent(one.place, other.place.position, None if is_found else one.before) for one, other in pairwise(cuts))
