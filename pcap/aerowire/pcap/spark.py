@@ -51,7 +51,7 @@ from aerowire.pcap.table import PAYLOAD, SCHEMA
 from aerowire.pcap.where import Condition
 
 FORMAT = "aeron_pcap"
-ROWS_SENT = 1 << 14  # at a time: larger batches cost more on their way to the JVM
+ROWS_SENT = 1 << 13  # at a time: larger batches cost more on their way to the JVM
 UNIX_SOCKETS = "spark.python.unix.domain.socket.enabled"  # between the JVM and its Python workers: a fifth faster than TCP
 PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 STATISTICS_COLUMNS = {"path": "STRING", "name": "STRING", "count": "BIGINT"}
