@@ -19,7 +19,7 @@ from aerowire.conformance.impairment import Impairment
 from aerowire.conformance.model import is_older
 from aerowire.conformance.network import Network, Reject, is_no_frame_of_old, rejects
 from aerowire.conformance.replay_outcome import TWO_LAYERS_SINCE, Progress, StreamOutcome
-from aerowire.conformance.rules import Endpoint, KnownStream
+from aerowire.conformance.rules import Endpoint, KnownStream, end_in_window
 from aerowire.conformance.streams import CapturedStream, Frame, join_messages, next_position, walk_frames
 
 STATUS_PERIOD_NS = 100_000_000
@@ -108,8 +108,7 @@ class PlayedReceiver:
         """Hold what the driver sent to what it was told, before the network changes it."""
         outcome, talk = self._outcome, self._talk
         for frame in self._walk(payload):
-            # Of padding the header alone is sent, and has to fit into a window (TermScanner.scanForAvailability).
-            end = frame.position + HEADER_LENGTH if frame.type == FrameType.PAD else frame.end
+            end = end_in_window(frame.type, frame.position, frame.end)
             if end > talk.limit and not outcome.finding:
                 outcome.finding = f"data up to position {end} was sent, no window allowed more than {talk.limit}"
             whole = frame_of(frame, payload)

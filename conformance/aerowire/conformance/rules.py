@@ -140,6 +140,14 @@ def is_valid_data(datagram: bytes, term_length: int) -> bool:
     return offset == len(datagram) or (offset > len(datagram) and kind == FrameType.PAD)
 
 
+def end_in_window(frame_type: int, position: int, end: int) -> int:
+    """Return up to which position a frame at a position has to fit into a window; of padding, the header alone is sent.
+
+    Aeron: TermScanner.scanForAvailability.
+    """
+    return position + DataHeaderDecoder.ENCODED_LENGTH if frame_type == FrameType.PAD else end
+
+
 def is_heartbeat(datagram: bytes) -> bool:
     """Say whether a DATA datagram is a heartbeat."""
     return len(datagram) == DataHeaderDecoder.ENCODED_LENGTH and DataHeaderDecoder(datagram).frame_length == 0

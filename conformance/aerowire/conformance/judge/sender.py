@@ -8,7 +8,7 @@ from aerowire.codecs.flyweights.transport import DataFlags, DataHeaderDecoder, F
 from aerowire.conformance.judge.court import Court
 from aerowire.conformance.judge.packets import Frame, Packet
 from aerowire.conformance.judge.state import LATE_MS, Asked, Path, Resent, StreamState, mark, ms_between
-from aerowire.conformance.rules import is_heartbeat, is_valid_data, is_valid_setup
+from aerowire.conformance.rules import end_in_window, is_heartbeat, is_valid_data, is_valid_setup
 
 SETUP_MS = 100.0
 HEARTBEAT_MS = 100.0
@@ -128,8 +128,7 @@ class SenderRules:
         if state.limit is None or state.limit_mark is None or not state.is_whole(packet):
             return
         for frame in frames:
-            # Of padding only the header has to fit.
-            end = frame.position + DataHeaderDecoder.ENCODED_LENGTH if frame.type == FrameType.PAD else frame.end
+            end = end_in_window(frame.type, frame.position, frame.end)
             packets = [state.limit_mark.number, packet.number]
             self._court.check("H01", end <= state.limit, packets, f"data up to {state.limit}", f"up to {end}")
 
