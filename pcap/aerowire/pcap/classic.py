@@ -329,10 +329,11 @@ def _landings(data: Bytes, goal: int, header: ClassicHeader, *, is_start: bool, 
         numbers[data.size] = end
     # Of each place the one to which its chain leads: the next record, then the one behind as many again as were passed so far.
     leads = np.concatenate([numbers[np.minimum(following[rows], data.size + 1)], [dead, end]])
-    leads[np.flatnonzero(rows >= goal)] = np.flatnonzero(rows >= goal)
+    goals = int(rows.searchsorted(goal))  # where those at or behind the goal begin
+    leads[goals : rows.size] = np.arange(goals, rows.size)
     while not np.array_equal(further := leads[leads], leads):
         leads = further
-    origins = numbers[:1] if is_start else np.arange(int(rows.searchsorted(goal)))
+    origins = numbers[:1] if is_start else np.arange(goals)
     landed = leads[origins]
     reached = landed != dead
     places = np.concatenate([rows, [-1, data.size]])

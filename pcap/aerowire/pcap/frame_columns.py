@@ -69,10 +69,15 @@ def _spread(headers: Bytes, types: Integers, place: Place, out: npt.NDArray[Any]
 PLACES = {name: _place(name) for name in sorted({name for layout in LAYOUTS.values() for name in layout.names or ()})}
 
 
+def headers_at(buffer: Bytes, offsets: Integers) -> Bytes:
+    """Return the headers of the frames at some offsets as rows of HEADER_LENGTH_MAX bytes.  Raises IndexError for an offset outside."""
+    return copy_headers(buffer, offsets, HEADER_LENGTH_MAX)
+
+
 def header_field(headers: Bytes, types: Integers, name: str) -> npt.NDArray[Any]:
     """Return a field of each header in its own type; zero in those of types that do not have it.
 
-    headers: rows of HEADER_LENGTH_MAX bytes.
+    headers: from `headers_at`.
     """
     out = np.empty(types.size, dtype=PLACES[name].dtype)
     _spread(headers, types, PLACES[name], out)
@@ -120,7 +125,7 @@ class FrameColumns:
 
     @cached_property
     def _headers(self) -> Bytes:
-        return copy_headers(self._selection.gather.buffer, self._offsets, HEADER_LENGTH_MAX)
+        return headers_at(self._selection.gather.buffer, self._offsets)
 
     def column(self, field: pa.Field) -> pa.Array:
         """Return the column of a field of frames."""

@@ -168,8 +168,14 @@ def leaders(frames: Columns, positions: Integers, status: Integers) -> tuple[Int
     among those up to it that lets it go furthest.
     """
     limits = positions[status] + frames["receiver_window"][status]
+    return limits, leading_of(limits)
+
+
+def leading_of(limits: Integers) -> Integers:
+    """Return, for each of some limits, of which there is one at least, the index of the first of the greatest among those up to it."""
     raised = np.concatenate([[True], limits[1:] > np.maximum.accumulate(limits)[:-1]])
-    return limits, np.maximum.accumulate(np.where(raised, np.arange(limits.size), 0))
+    out: Integers = np.maximum.accumulate(np.where(raised, np.arange(limits.size), 0))
+    return out
 
 
 def _round_trips(frames: Columns) -> dict[str, int] | None:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from aerowire.pcap import streams
 from aerowire.pcap.analysis.captures import CaptureStreams
 from aerowire.pcap.capture import Capture
-from aerowire.pcap.losses import Loss
-from aerowire.pcap.losses import losses as losses_in
+from aerowire.pcap.losses import Loss, losses
 from aerowire.pcap.statistics import Statistics
 
 if TYPE_CHECKING:
@@ -42,8 +41,8 @@ def losses_of(path: str | os.PathLike[str], ports: Iterable[int] | None = None) 
     Raises CaptureError for what is no capture.
     """
     capture = Capture(path, ports=ports, columns=())
-    losses = [loss for stream in CaptureStreams(capture, packet_index=True).streams() for loss in losses_in(stream)]
-    return sorted(losses, key=lambda loss: loss.packet_index), capture.statistics
+    found = [loss for stream in CaptureStreams(capture, packet_index=True).streams() for loss in losses(stream)]
+    return sorted(found, key=lambda loss: loss.packet_index), capture.statistics
 
 
 def summarise_with_spark(spark: SparkSession, path: str | os.PathLike[str], ports: Iterable[int] | None = None) -> dict[str, Any]:
@@ -65,7 +64,7 @@ def losses_with_spark(
 
 
 def _losses_in(stream: streams.Stream) -> list[Loss]:
-    return list(losses_in(stream))
+    return list(losses(stream))
 
 
 def report(path: str, statistics: Statistics, counts: Mapping[tuple[str, bool], int], reports: list[dict[str, Any]]) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -13,9 +12,10 @@ from aerowire.pcap.analysis.columns import SENT, PathName, Place, endpoint
 from aerowire.pcap.analysis.condensing import condense
 from aerowire.pcap.analysis.gathering import Gathering
 from aerowire.pcap.analysis.partial import Partial
-from aerowire.pcap.analysis.settling import settle
+from aerowire.pcap.analysis.parts import from_bytes, to_bytes
+from aerowire.pcap.analysis.settling import lay_out_whole, settle
 from aerowire.pcap.capture import Capture
-from aerowire.pcap.streams import Stream, lay_out
+from aerowire.pcap.streams import Stream
 
 UNPACKED_MAX = 1 << 20  # frames and runs of all streams, some 200 bytes each
 
@@ -38,11 +38,11 @@ class _Kept:
             self.appearance = partial.frames.appearance
 
     def pack(self) -> None:
-        self.packed += [pickle.dumps(part, protocol=5) for part in self.parts]
+        self.packed += map(to_bytes, self.parts)
         self.parts = []
 
     def joined(self) -> Partial:
-        return Partial.joined([*map(pickle.loads, self.packed), *self.parts])
+        return Partial.joined([*map(from_bytes, self.packed), *self.parts])
 
     def of_links(self, links: set[tuple[str, str]]) -> _Kept:
         """Return the same of what came over links that count.
@@ -94,4 +94,4 @@ class CaptureStreams:
 
     def whole(self, number: int) -> Stream:
         """Return a stream with all its frames.  number: of those that `streams` yields."""
-        return lay_out(Partial.whole(self._kept[number].joined().expanded()))
+        return lay_out_whole(self._kept[number].joined())

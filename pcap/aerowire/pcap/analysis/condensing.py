@@ -14,11 +14,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from aerowire.codecs.flyweights.transport import FRAME_ALIGNMENT, DataFlags, DataHeaderDecoder, SmFlags
+from aerowire.codecs.flyweights.transport import FRAME_ALIGNMENT, DataFlags, DataHeaderDecoder
 from aerowire.pcap.analysis.columns import Columns
 from aerowire.pcap.analysis.partial import NO_RUN, Partial, Sums, pack, place_keys
 from aerowire.pcap.blocks import Integers, Mask
-from aerowire.pcap.measures import BIN_NS
+from aerowire.pcap.measures import BIN_NS, leading_of, window_updates
 
 try:
     from aerowire.pcap.analysis.messages import whole_messages
@@ -80,14 +80,12 @@ def _lay_out(frames: Columns) -> _Part:
     starts = _place(frames["term_id"][rows] - base, frames["term_offset"][rows])
     ends = starts + ((frames["frame_length"][rows] + (FRAME_ALIGNMENT - 1)) & -FRAME_ALIGNMENT)
     by, limits = np.full(rows.size, -1, dtype=np.int64), np.full(rows.size, ALWAYS, dtype=np.int64)
-    tells = frames.of_type("SM") & (frames["flags"] & SmFlags.SEND_SETUP == 0) & ~frames.dropped
-    status = np.flatnonzero(tells)
+    status = window_updates(frames)
     if status.size:
         consumed = _place(frames["consumption_term_id"][status] - base, frames["consumption_term_offset"][status])
         furthest = consumed + frames["receiver_window"][status]
-        raised = np.concatenate([[True], furthest[1:] > np.maximum.accumulate(furthest)[:-1]])
-        leading = np.maximum.accumulate(np.where(raised, np.arange(status.size), 0))
-        known = np.cumsum(tells)[rows]
+        leading = leading_of(furthest)
+        known = np.cumsum(np.bincount(status, minlength=len(frames)))[rows]
         by, limits = np.concatenate([[-1], status[leading]])[known], furthest[leading][np.maximum(known - 1, 0)]
     return _Part(frames, rows, starts, ends, paths, by, limits)
 

@@ -14,15 +14,13 @@ import numpy as np
 from aerowire.codecs.flyweights.transport import FrameType
 from aerowire.pcap.analysis.columns import NUMBERS, Columns, PathName, endpoint, in_order, renumbered, undropped
 from aerowire.pcap.blocks import Bytes, Integers, Mask
-from aerowire.pcap.frame_columns import HEADER_LENGTH_MAX, PLACES, TYPE_NAMES, header_field
+from aerowire.pcap.frame_columns import PLACES, TYPE_NAMES, header_field, headers_at
 from aerowire.pcap.selection import Selection
 from aerowire.pcap.table import interfaces_of
 
 try:
-    from aerowire.pcap.columns import copy_headers
     from aerowire.pcap.keys import KeyTable
 except ImportError:  # an installation that comes as a plain zip
-    from aerowire.pcap.columns_fallback import copy_headers
     from aerowire.pcap.keys_fallback import KeyTable  # type: ignore[assignment]
 
 STREAM_ROWS_MAX = 1 << 16  # of one stream, before they are given on: their columns still fit into a cache
@@ -79,7 +77,7 @@ class Gathering:
         naming = np.flatnonzero(NAMES_STREAM[kinds])
         if not naming.size:
             return
-        headers = copy_headers(selection.gather.buffer, selection.frames.offsets[selection.chosen[naming]], HEADER_LENGTH_MAX)
+        headers = headers_at(selection.gather.buffer, selection.frames.offsets[selection.chosen[naming]])
         kinds = kinds[naming]
         numbers = self._numbers(headers, kinds)
         order = np.argsort(numbers.astype(np.uint16) if len(self._streams) < 1 << 16 else numbers, kind="stable")

@@ -14,9 +14,9 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]
 from aerowire.pcap.analysis.columns import COLUMNS, SENT, Columns, by_stream
 from aerowire.pcap.analysis.condensing import condense
 from aerowire.pcap.analysis.partial import Partial
-from aerowire.pcap.analysis.settling import settle
+from aerowire.pcap.analysis.settling import lay_out_whole, settle
 from aerowire.pcap.statistics import Statistics
-from aerowire.pcap.streams import Stream, lay_out
+from aerowire.pcap.streams import Stream
 
 PATH = "path"
 # Without packet_index, which only names frames, and which a part of a file does not know by itself.
@@ -60,16 +60,16 @@ def settled(rows: pa.Table, *, whole: bool = False) -> Stream | None:
     joined = Partial.joined([from_bytes(value) for value in rows["partial"].to_pylist()])
     if not joined.frames.of_type(*SENT).any():
         return None
-    return lay_out(Partial.whole(joined.expanded())) if whole else settle(joined)
+    return lay_out_whole(joined) if whole else settle(joined)
 
 
 def to_bytes(found: Partial | Totals) -> bytes:
-    """Return what an executor sends."""
+    """Return what an executor sends, and what is kept of a long capture."""
     return pickle.dumps(found, protocol=5)
 
 
 def from_bytes(sent: bytes) -> Any:
-    """Return what an executor of our own has sent."""
+    """Return what `to_bytes` gave, here or in an executor of our own."""
     return pickle.loads(sent)
 
 

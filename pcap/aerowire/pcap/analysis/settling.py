@@ -24,6 +24,11 @@ def settle(partial: Partial) -> Stream:
         stream = lay_out(partial)
         if not partial.packed or _stands(stream, partial):
             return stream
+    return lay_out_whole(partial)
+
+
+def lay_out_whole(partial: Partial) -> Stream:
+    """Return a stream, all parts of which are joined, laid out with all its frames."""
     return lay_out(Partial.whole(partial.expanded()))
 
 

@@ -18,6 +18,7 @@ from aerowire.pcap import losses as losses_of_stream
 from aerowire.pcap import streams as stream_reports
 from aerowire.pcap.analysis.parts import NEEDED, PATH, SCHEMA, Totals, condensed, from_bytes, settled
 from aerowire.pcap.analysis.tables import LOSSES, STREAMS, loss_row, stream_row
+from aerowire.pcap.parts import PACKET_INDEX
 from aerowire.pcap.spark_schema import schema_ddl
 from aerowire.pcap.statistics import Statistics
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 KEY = [PATH, "session_id", "stream_id"]
 FOUND = pa.schema([("found", pa.binary())])
-PACKET_INDEX = "packet_index"
 
 
 def streams(frames: DataFrame) -> DataFrame:
