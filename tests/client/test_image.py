@@ -332,6 +332,20 @@ def test_assembles_whole_messages(pair: tuple[Publication, Subscription]) -> Non
     assert not assembler.free_session_buffer(publication.session_id)
 
 
+def test_an_assembler_takes_a_message_whose_first_fragment_is_empty(pair: tuple[Publication, Subscription]) -> None:
+    publication, subscription = pair
+    for flags, payload in ((DataFlags.BEGIN, b""), (DataFlags(0), b"abc"), (DataFlags.END, b"de")):
+        with publication.try_claim(len(payload)) as claim:
+            claim.flags = int(flags)
+            claim.buffer[:] = payload
+    seen: list[tuple[bytes, int | None, int]] = []
+    assembler = FragmentAssembler(
+        lambda _b, _o, _l, header: seen.append((header.payload(), header.fragmented_frame_length, header.position))
+    )
+    subscription.poll(assembler, 10)
+    assert seen == [(b"abcde", 32 + 64 + 64, publication.position)]
+
+
 def test_an_assembler_can_be_called_by_another_handler(pair: tuple[Publication, Subscription]) -> None:
     publication, subscription = pair
     got: list[bytes] = []

@@ -12,7 +12,6 @@ cdef class MessageBuilder:
     cdef object _view               # a read-only memoryview of the buffer
     cdef int64_t limit
     cdef int32_t next_term_offset
-    cdef int32_t first_payload_length
     cdef bint is_open
     cdef Header header
 

@@ -9,7 +9,7 @@ from aerowire.client.header cimport Header
 from aerowire.codecs.native.transport cimport (
     DATA_FLAGS_BEGIN, DATA_FLAGS_END, DATA_FLAGS_UNFRAGMENTED, DATA_HEADER_LENGTH, data_header_flags, data_header_frame_length,
     data_header_session_id, data_header_set_flags, data_header_set_frame_length, data_header_term_offset)
-from aerowire.logbuffer.descriptor cimport align_frame, compute_framed_length
+from aerowire.logbuffer.descriptor cimport align_frame
 
 cdef enum:
     CAPACITY_MIN = 4096
@@ -22,7 +22,6 @@ cdef class MessageBuilder:
     cdef int begin(self, Header header, int64_t initial_capacity) except -1:
         self.limit = 0
         self.is_open = True
-        self.first_payload_length = header.length
         if self.header is None:
             self.header = Header.__new__(Header)
             self.header.frame = self.header._copy
@@ -72,7 +71,8 @@ cdef class MessageBuilder:
         self.is_open = False
         header.length = <int32_t>self.limit
         header.payload_address = self._buffer.address
-        header.fragmented_length = compute_framed_length(self.limit, self.first_payload_length)
+        # Fragments follow on each other in one term: what lies between the first and the end of the last is the message.
+        header.fragmented_length = self.next_term_offset - data_header_term_offset(header._copy)
         header._image = last._image
         header._hold = self._buffer
         data_header_set_frame_length(header._copy, <int32_t>(DATA_HEADER_LENGTH + self.limit))
