@@ -147,6 +147,10 @@ class BroadcastLappedError(AerowireError):
     """A receiver of a broadcast buffer fell so far behind that records were overwritten unread."""
 
 
+class DamagedBufferError(DriverError):
+    """A buffer that driver and clients share holds what none of them writes."""
+
+
 class RingBufferFullError(AerowireError):
     """A command did not fit into the to-driver buffer."""
 

@@ -17,6 +17,7 @@ from aerowire.client.refusals import endpoint_failure, refusal
 from aerowire.codecs.tables.errors import ErrorCode
 
 if TYPE_CHECKING:
+    from aerowire.base.errors import DamagedBufferError
     from aerowire.client.conductor import ClientConductor
     from aerowire.client.context import ConcludedContext
     from aerowire.client.driver_events import PublicationErrorFrame
@@ -48,6 +49,9 @@ class Answers:
         self._resources = resources
         self._logs = logs
         self._handlers = handlers
+
+    def on_malformed(self, error: DamagedBufferError) -> None:
+        self._handlers.report(error)
 
     def on_error(self, correlation_id: int, error_code: int, text: str) -> None:
         if error_code == ErrorCode.CHANNEL_ENDPOINT_ERROR:

@@ -17,6 +17,7 @@ from aerowire.base.errors import (
     AerowireError,
     BroadcastLappedError,
     ClosedError,
+    DamagedBufferError,
     DriverTimeoutError,
     RingBufferFullError,
 )
@@ -109,7 +110,8 @@ class ClientConductor:
                 self._is_behind = work == MESSAGE_LIMIT
                 self._check_liveness()
                 work += self._logs.release_due()
-            except BroadcastLappedError as error:
+            except (BroadcastLappedError, DamagedBufferError) as error:
+                # What the driver has said is lost, or cannot be told from what another process wrote.
                 self.terminate(error)
                 raise
             finally:

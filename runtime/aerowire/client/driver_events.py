@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
+from aerowire.base.errors import DamagedBufferError
 from aerowire.codecs.flyweights import commands
 from aerowire.codecs.flyweights.commands import CommandType
 
@@ -35,6 +37,7 @@ class PublicationErrorFrame:
 class DriverListener(Protocol):
     """What the conductor makes of the driver's messages."""
 
+    def on_malformed(self, error: DamagedBufferError) -> None: ...
     def on_error(self, correlation_id: int, error_code: int, text: str) -> None: ...
     def on_publication_ready(
         self,
@@ -83,7 +86,7 @@ class DriverEvents:
     def __init__(self, receiver: Receiver, listener: DriverListener) -> None:
         self._receiver = receiver
         self._listener = listener
-        self._handlers: dict[int, Callable[[bytes], None]] = {
+        self._decoders: dict[int, Callable[[bytes], Callable[[], None]]] = {
             CommandType.ON_ERROR: self._on_error,
             CommandType.ON_AVAILABLE_IMAGE: self._on_available_image,
             CommandType.ON_PUBLICATION_READY: lambda body: self._on_publication_ready(body, exclusive=False),
@@ -100,25 +103,34 @@ class DriverEvents:
         }
 
     def receive(self, limit: int = MESSAGE_LIMIT) -> int:
-        """Handle the messages that are there, at most `limit`; return how many. Types that nobody knows are skipped."""
+        """Handle the messages that are there, at most `limit`; return how many.
+
+        Unknown types are skipped, and so is a message that is not of its type's layout, of which the listener is told.
+        """
         count = 0
         while count < limit:
             message = self._receiver.receive()
             if message is None:
                 break
             count += 1
-            handler = self._handlers.get(message[0])
-            if handler is not None:
-                handler(message[1])
+            decode = self._decoders.get(message[0])
+            if decode is not None:
+                try:
+                    act = decode(message[1])
+                except ValueError as error:
+                    self._listener.on_malformed(_malformed(error, *message))
+                else:
+                    act()
         return count
 
-    def _on_error(self, body: bytes) -> None:
+    def _on_error(self, body: bytes) -> Callable[[], None]:
         decoder = commands.ErrorResponseDecoder(body)
-        self._listener.on_error(decoder.offending_correlation_id, decoder.error_code, decoder.error_message)
+        return partial(self._listener.on_error, decoder.offending_correlation_id, decoder.error_code, decoder.error_message)
 
-    def _on_publication_ready(self, body: bytes, *, exclusive: bool) -> None:
+    def _on_publication_ready(self, body: bytes, *, exclusive: bool) -> Callable[[], None]:
         decoder = commands.PublicationReadyDecoder(body)
-        self._listener.on_publication_ready(
+        return partial(
+            self._listener.on_publication_ready,
             decoder.correlation_id,
             decoder.registration_id,
             decoder.session_id,
@@ -129,13 +141,14 @@ class DriverEvents:
             exclusive=exclusive,
         )
 
-    def _on_subscription_ready(self, body: bytes) -> None:
+    def _on_subscription_ready(self, body: bytes) -> Callable[[], None]:
         decoder = commands.SubscriptionReadyDecoder(body)
-        self._listener.on_subscription_ready(decoder.correlation_id, decoder.channel_status_counter_id)
+        return partial(self._listener.on_subscription_ready, decoder.correlation_id, decoder.channel_status_counter_id)
 
-    def _on_available_image(self, body: bytes) -> None:
+    def _on_available_image(self, body: bytes) -> Callable[[], None]:
         decoder = commands.AvailableImageDecoder(body)
-        self._listener.on_available_image(
+        return partial(
+            self._listener.on_available_image,
             decoder.correlation_id,
             decoder.session_id,
             decoder.stream_id,
@@ -145,35 +158,36 @@ class DriverEvents:
             decoder.source_identity,
         )
 
-    def _on_unavailable_image(self, body: bytes) -> None:
+    def _on_unavailable_image(self, body: bytes) -> Callable[[], None]:
         decoder = commands.UnavailableImageDecoder(body)
-        self._listener.on_unavailable_image(decoder.correlation_id, decoder.subscription_registration_id)
+        return partial(self._listener.on_unavailable_image, decoder.correlation_id, decoder.subscription_registration_id)
 
-    def _on_operation_success(self, body: bytes) -> None:
-        self._listener.on_operation_success(commands.OperationSuccessDecoder(body).correlation_id)
+    def _on_operation_success(self, body: bytes) -> Callable[[], None]:
+        return partial(self._listener.on_operation_success, commands.OperationSuccessDecoder(body).correlation_id)
 
-    def _on_counter_ready(self, body: bytes) -> None:
+    def _on_counter_ready(self, body: bytes) -> Callable[[], None]:
         decoder = commands.CounterUpdateDecoder(body)
-        self._listener.on_counter_ready(decoder.correlation_id, decoder.counter_id)
+        return partial(self._listener.on_counter_ready, decoder.correlation_id, decoder.counter_id)
 
-    def _on_unavailable_counter(self, body: bytes) -> None:
+    def _on_unavailable_counter(self, body: bytes) -> Callable[[], None]:
         decoder = commands.CounterUpdateDecoder(body)
-        self._listener.on_unavailable_counter(decoder.correlation_id, decoder.counter_id)
+        return partial(self._listener.on_unavailable_counter, decoder.correlation_id, decoder.counter_id)
 
-    def _on_static_counter(self, body: bytes) -> None:
+    def _on_static_counter(self, body: bytes) -> Callable[[], None]:
         decoder = commands.StaticCounterDecoder(body)
-        self._listener.on_static_counter(decoder.correlation_id, decoder.counter_id)
+        return partial(self._listener.on_static_counter, decoder.correlation_id, decoder.counter_id)
 
-    def _on_client_timeout(self, body: bytes) -> None:
-        self._listener.on_client_timeout(commands.ClientTimeoutDecoder(body).client_id)
+    def _on_client_timeout(self, body: bytes) -> Callable[[], None]:
+        return partial(self._listener.on_client_timeout, commands.ClientTimeoutDecoder(body).client_id)
 
-    def _on_next_available_session_id(self, body: bytes) -> None:
+    def _on_next_available_session_id(self, body: bytes) -> Callable[[], None]:
         decoder = commands.NextAvailableSessionIdDecoder(body)
-        self._listener.on_next_available_session_id(decoder.correlation_id, decoder.session_id)
+        return partial(self._listener.on_next_available_session_id, decoder.correlation_id, decoder.session_id)
 
-    def _on_publication_error(self, body: bytes) -> None:
+    def _on_publication_error(self, body: bytes) -> Callable[[], None]:
         decoder = commands.PublicationErrorFrameDecoder(body)
-        self._listener.on_publication_error(
+        return partial(
+            self._listener.on_publication_error,
             PublicationErrorFrame(
                 registration_id=decoder.registration_id,
                 destination_registration_id=decoder.destination_registration_id,
@@ -184,8 +198,18 @@ class DriverEvents:
                 source_address=_address(decoder.address_type, bytes(decoder.source_address), decoder.source_port),
                 error_code=decoder.error_code,
                 error_message=decoder.error_message,
-            )
+            ),
         )
+
+
+def _malformed(error: ValueError, message_type: int, body: bytes) -> DamagedBufferError:
+    return DamagedBufferError(
+        "a message of the driver is malformed",
+        where=f"to-clients buffer, {CommandType(message_type).name}",
+        expected="a message of its declared layout",
+        actual=f"{len(body)} bytes: {error}",
+        hint="a process that may write to the driver's directory wrote it",
+    )
 
 
 def _address(address_type: int, address: bytes, port: int) -> str:

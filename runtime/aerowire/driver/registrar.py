@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from aerowire.base.channel_uri import SPY_PREFIX, ChannelUri
-from aerowire.base.errors import AerowireError, RegistrationError, StorageSpaceError
+from aerowire.base.directory import CNC_FILE_NAME
+from aerowire.base.errors import AerowireError, DamagedBufferError, RegistrationError, StorageSpaceError
 from aerowire.base.units import INT64_MAX
 from aerowire.codecs.flyweights import commands
 from aerowire.codecs.tables.errors import ErrorCode
@@ -107,6 +108,7 @@ class Registrar:
         self._pending: _Resolution | None = None
         self._is_stopping = threading.Event()
         self._flush_deadline_ns = 0
+        self._unfinished_sleep_ns = _SLEEP_NS_UNFINISHED
         self._is_capture_over = core.capture is None
 
     def run(self) -> None:
@@ -324,7 +326,23 @@ class Registrar:
             else:
                 break
             count += 1
+        self._report_damage()
         return count
+
+    def _report_damage(self) -> None:
+        damage = self.core.to_driver.take_damage()
+        if damage is None:
+            return
+        self.core.errors.record(
+            DamagedBufferError(
+                f"the to-driver buffer was damaged ({damage.field}); commands were skipped",
+                where=f"position {damage.offset} of {CNC_FILE_NAME}",
+                expected=damage.expected,
+                actual=damage.actual,
+                hint="a process that may write to the driver's directory wrote over other clients' commands",
+            ),
+            key=(DamagedBufferError, damage.field),
+        )
 
     def _execute(self, message_type: int, body: bytes) -> None:
         self.core.notes.command_in(message_type, body)
@@ -390,7 +408,11 @@ class Registrar:
 
     def _sleep_ns(self) -> int:
         if self._pending is None and self.core.to_driver.size > 0 and self.core.is_accepting_commands:
-            return _SLEEP_NS_UNFINISHED
+            # A claim whose writer has died keeps its place until the client liveness timeout: later looks are rarer.
+            sleep_ns = self._unfinished_sleep_ns
+            self._unfinished_sleep_ns = min(2 * sleep_ns, _SLEEP_NS_BUSY)
+            return sleep_ns
+        self._unfinished_sleep_ns = _SLEEP_NS_UNFINISHED
         if self.core.logs.pending or not self.core.is_accepting_commands:
             return _SLEEP_NS_BUSY
         sleep_ns = _SLEEP_NS_MAX if self._is_capture_over else _CAPTURE_FLUSH_NS

@@ -4,6 +4,9 @@
 
 A writer announces how far it will write BEFORE it writes, so that a reader who checks the intent after copying knows whether what it
 copied was overwritten.  Aeron: BroadcastTransmitter, BroadcastReceiver, CopyBroadcastReceiver.
+
+Every process that may open the file can write anything into it.  The transmitter's position is its own; a receiver reads positions, types
+and lengths once and checks them before use.  What was overwritten in order is a lap; anything else that does not fit is damage.
 """
 
 from cpython.ref cimport PyObject
@@ -11,7 +14,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
-from aerowire.base.errors import BroadcastLappedError, ForeignDirectoryError
+from aerowire.base.errors import BroadcastLappedError, DamagedBufferError, ForeignDirectoryError
 from aerowire.codecs.native.cnc cimport (
     BROADCAST_MESSAGE_CAPACITY_SHIFT, BROADCAST_PADDING_TYPE, BROADCAST_RECORD_ALIGNMENT, BROADCAST_RECORD_BODY_OFFSET,
     BROADCAST_TRAILER_LATEST_OFFSET, BROADCAST_TRAILER_LENGTH, BROADCAST_TRAILER_TAIL_INTENT_OFFSET, BROADCAST_TRAILER_TAIL_OFFSET,
@@ -19,11 +22,21 @@ from aerowire.codecs.native.cnc cimport (
 from aerowire.memory.atomics cimport acquire_fence, load_acquire_i64, load_relaxed_i64, release_fence, store_relaxed_i64, store_release_i64
 from aerowire.memory.region cimport BufferView, borrow
 
+cdef enum DamagedField:
+    DAMAGED_NONE = 0
+    DAMAGED_LENGTH = 1
+    DAMAGED_TAIL = 2
+    DAMAGED_LATEST = 3
+
 POLL_LIMIT_DEFAULT = 64     # messages per poll unless told otherwise
 
 
 cdef inline int32_t align_record(int32_t length) noexcept nogil:
     return (length + (BROADCAST_RECORD_ALIGNMENT - 1)) & ~<int32_t>(BROADCAST_RECORD_ALIGNMENT - 1)
+
+
+cdef inline bint is_position(int64_t position) noexcept nogil:
+    return position >= 0 and position & (BROADCAST_RECORD_ALIGNMENT - 1) == 0
 
 
 cdef int32_t check_capacity(int64_t length) except -1:
@@ -43,10 +56,14 @@ cdef class BroadcastTransmitter:
         self.capacity = check_capacity(view.length)
         self.address = view.address
         self.message_length_max = self.capacity >> BROADCAST_MESSAGE_CAPACITY_SHIFT
+        self._tail = load_relaxed_i64(self.address + self.capacity + BROADCAST_TRAILER_TAIL_OFFSET)
+        if not is_position(self._tail):
+            raise ForeignDirectoryError("broadcast buffer has a bad tail", expected=f"a multiple of {BROADCAST_RECORD_ALIGNMENT}, at least 0",
+                                        actual=self._tail)
 
     cdef bint transmit_message(self, int32_t message_type, const uint8_t* body, int32_t length) noexcept nogil:
         cdef uint8_t* trailer = self.address + self.capacity
-        cdef int64_t tail = load_relaxed_i64(trailer + BROADCAST_TRAILER_TAIL_OFFSET)
+        cdef int64_t tail = self._tail
         cdef int32_t offset = <int32_t>tail & (self.capacity - 1)
         cdef int32_t record_length = length + <int32_t>BROADCAST_RECORD_BODY_OFFSET
         cdef int32_t aligned = align_record(record_length)
@@ -69,7 +86,8 @@ cdef class BroadcastTransmitter:
         broadcast_record_set_type(record, message_type)
         memcpy(record + BROADCAST_RECORD_BODY_OFFSET, body, length)
         store_release_i64(trailer + BROADCAST_TRAILER_LATEST_OFFSET, tail)
-        store_release_i64(trailer + BROADCAST_TRAILER_TAIL_OFFSET, tail + aligned)
+        self._tail = tail + aligned
+        store_release_i64(trailer + BROADCAST_TRAILER_TAIL_OFFSET, self._tail)
         return True
 
     def transmit(self, int32_t message_type, body) -> None:
@@ -100,11 +118,11 @@ cdef class BroadcastReceiver:
         self._scratch = <uint8_t*>malloc(max(<int64_t>BROADCAST_RECORD_ALIGNMENT, self.capacity))
         if self._scratch == NULL:
             raise MemoryError("broadcast scratch buffer")
-        self._next = load_acquire_i64(self.address + self.capacity + BROADCAST_TRAILER_LATEST_OFFSET)
+        if not self._go_to_latest():
+            raise self._damaged_error()
         if from_start and self._is_whole(0):
             self._next = 0
         self._record = self._next
-        self._offset = <int32_t>self._next & (self.capacity - 1)
 
     def __dealloc__(self):
         free(self._scratch)
@@ -114,66 +132,87 @@ cdef class BroadcastReceiver:
         acquire_fence()
         return position + self.capacity > load_acquire_i64(self.address + self.capacity + BROADCAST_TRAILER_TAIL_INTENT_OFFSET)
 
-    cdef void _catch_up(self) noexcept nogil:
+    cdef bint _go_to_latest(self) noexcept nogil:
+        cdef int64_t latest = load_acquire_i64(self.address + self.capacity + BROADCAST_TRAILER_LATEST_OFFSET)
+        if not is_position(latest):
+            return self._note_damage(DAMAGED_LATEST, latest)
+        self._next = latest
+        return True
+
+    cdef bint _catch_up(self) noexcept nogil:
         self.lapped += 1
-        self._next = load_acquire_i64(self.address + self.capacity + BROADCAST_TRAILER_LATEST_OFFSET)
+        return self._go_to_latest()
+
+    cdef bint _note_damage(self, int field, int64_t actual) noexcept nogil:
+        self._damaged_field = field
+        self._damaged_actual = actual
+        return False
 
     cdef bint receive_next(self) noexcept nogil:
         cdef int64_t tail = load_acquire_i64(self.address + self.capacity + BROADCAST_TRAILER_TAIL_OFFSET)
-        cdef int64_t cursor = self._next
-        cdef int32_t offset
-        cdef const uint8_t* record
-        if tail <= cursor:
+        cdef int64_t aligned
+        if self._damaged_field != DAMAGED_NONE:
             return False
-        if not self._is_whole(cursor):
-            self._catch_up()
-            cursor = self._next
-        offset = <int32_t>cursor & (self.capacity - 1)
-        record = self.address + offset
-        if broadcast_record_type(record) == BROADCAST_PADDING_TYPE:
-            cursor += align_record(broadcast_record_length(record))
-            offset = 0
-            record = self.address
-        self._record = cursor
-        self._offset = offset
-        self._next = cursor + align_record(broadcast_record_length(record))
+        if tail == self._next:
+            return False
+        if tail < self._next or not is_position(tail):
+            return self._note_damage(DAMAGED_TAIL, tail)
+        if not self._is_whole(self._next) and not self._catch_up():
+            return False
+        self._record = self._next
+        aligned = self._read_header()
+        if aligned > 0 and self.message_type == BROADCAST_PADDING_TYPE:
+            self._record += aligned
+            aligned = self._read_header()
+        if aligned <= 0:
+            if not self._is_whole(self._record):        # overwritten meanwhile
+                self._lap_seen = True
+                return True
+            return self._note_damage(DAMAGED_LENGTH, self.record_length)
+        self._next = self._record + aligned
         return True
 
-    cdef int32_t message_type(self) noexcept nogil:
-        return broadcast_record_type(self.address + self._offset)
-
-    cdef const uint8_t* message_body(self) noexcept nogil:
-        return self.address + self._offset + BROADCAST_RECORD_BODY_OFFSET
-
-    cdef int32_t message_length(self) noexcept nogil:
-        return broadcast_record_length(self.address + self._offset) - <int32_t>BROADCAST_RECORD_BODY_OFFSET
+    cdef int64_t _read_header(self) noexcept nogil:
+        # type and length at _record, each read once; returns how far the next record is, 0 when the length cannot be that of a record
+        cdef int64_t aligned
+        self._offset = <int32_t>(self._record & (self.capacity - 1))
+        self.record_length = broadcast_record_length(self.address + self._offset)
+        self.message_type = broadcast_record_type(self.address + self._offset)
+        aligned = (<int64_t>self.record_length + (BROADCAST_RECORD_ALIGNMENT - 1)) & ~<int64_t>(BROADCAST_RECORD_ALIGNMENT - 1)
+        if self.record_length < BROADCAST_RECORD_BODY_OFFSET or aligned > self.capacity - self._offset:
+            return 0
+        return aligned
 
     cdef bint valid(self) noexcept nogil:
         return self._is_whole(self._record)
 
     cdef int poll_messages(self, MessageHandler handler, void* context, int limit) noexcept nogil:
         cdef int64_t lapped = self.lapped
-        cdef int32_t message_type, length
+        cdef int32_t length
         cdef int messages = 0
         while messages < limit and self.receive_next():
             if self.lapped != lapped:
                 self._next = self._record       # the newest message is delivered by the next poll
+                self._lap_seen = False
                 return -1
-            message_type = self.message_type()
-            length = self.message_length()
-            if 0 <= length <= self.capacity - self._offset - <int32_t>BROADCAST_RECORD_BODY_OFFSET:
-                memcpy(self._scratch, self.message_body(), length)
-            if not self.valid():                # also when the length was torn
+            length = self.record_length - <int32_t>BROADCAST_RECORD_BODY_OFFSET
+            if not self._lap_seen:
+                memcpy(self._scratch, self.address + self._offset + BROADCAST_RECORD_BODY_OFFSET, length)
+            if self._lap_seen or not self.valid():
+                self._lap_seen = False
                 self._catch_up()
                 return -1
             messages += 1
-            handler(context, message_type, self._scratch, length)
+            handler(context, self.message_type, self._scratch, length)
         return messages
 
     def poll(self, int limit=POLL_LIMIT_DEFAULT) -> list:
         """Return up to `limit` messages as (type, bytes). BroadcastLappedError when some were overwritten unread; the next poll
-        goes on at the newest message. Messages from before the gap are returned first, and the call after them raises."""
+        goes on at the newest message. Messages from before the gap are returned first, and the call after them raises.
+        DamagedBufferError when a position or a length is none that a transmitter writes, and then at every call."""
         cdef list messages = []
+        if self._damaged_field != DAMAGED_NONE:
+            raise self._damaged_error()
         if self._is_lap_untold:
             self._is_lap_untold = False
             raise self._lapped_error()
@@ -181,6 +220,8 @@ cdef class BroadcastReceiver:
             if not messages:
                 raise self._lapped_error()
             self._is_lap_untold = True
+        if not messages and self._damaged_field != DAMAGED_NONE:
+            raise self._damaged_error()
         return messages
 
     def receive(self):
@@ -192,6 +233,15 @@ cdef class BroadcastReceiver:
     def lapped_count(self) -> int:
         """Times that the transmitter overran this reader."""
         return self.lapped
+
+    cdef object _damaged_error(self):
+        if self._damaged_field == DAMAGED_LENGTH:
+            what, expected = f"record length at position {self._record}", f"{BROADCAST_RECORD_BODY_OFFSET} to {self.capacity - self._offset}"
+        else:
+            what = "tail position" if self._damaged_field == DAMAGED_TAIL else "latest position"
+            expected = f"a multiple of {BROADCAST_RECORD_ALIGNMENT}, at least {self._next}"
+        return DamagedBufferError("the driver's messages to its clients are damaged", where=what, expected=expected,
+                                  actual=self._damaged_actual, hint="a process that may write to the driver's directory wrote over them")
 
     cdef object _lapped_error(self):
         return BroadcastLappedError("driver messages were overwritten before they were read", actual=f"lapped {self.lapped} times",

@@ -15,6 +15,12 @@ cdef class ManyToOneRingBuffer:
     cdef uint8_t* address
     cdef int32_t capacity
     cdef int32_t message_length_max
+    cdef int64_t damages                # found by this reader; Python: damage_count
+    cdef int64_t _head                  # the reader's own position; -1 before its first read
+    cdef int _damaged_field
+    cdef int64_t _damaged_position
+    cdef int64_t _damaged_actual
+    cdef int64_t _damaged_limit
     cdef object _holder
     cdef object __weakref__
 
@@ -36,6 +42,12 @@ cdef class ManyToOneRingBuffer:
     cdef int32_t pending(self) noexcept nogil                              # bytes between head and tail; > 0: something to read
 
     cdef int _read_run(self, MessageHandler handler, void* context, int limit, bint* at_end) noexcept nogil
+    cdef int64_t _reader_position(self) noexcept nogil
+    cdef bint _is_plausible(self, int64_t tail) noexcept nogil
+    cdef int64_t _claimed(self, int64_t head, int32_t consumed) noexcept nogil
+    cdef void _check_tail(self) noexcept nogil
+    cdef void _note_damage(self, int field, int64_t position, int64_t actual, int64_t limit) noexcept nogil
+    cdef bint _unblock_empty(self, int32_t consumer, int32_t claimed, int64_t pending) noexcept nogil
     cdef void _pad(self, int32_t index, int32_t length) noexcept nogil
     cdef bint _is_zero(self, int32_t begin, int32_t end) noexcept nogil
     cdef int _check(self, int32_t message_type, int64_t length) except -1

@@ -5,6 +5,10 @@
 A record's length is negative while it is written, positive when it may be read, zero where the ring is free.  Positions only
 grow; an index is a position modulo the capacity.  Aeron: ManyToOneRingBuffer, aeron_mpsc_rb.
 Knows nothing of what the messages mean.
+
+Every process that may send a command can write anything into the memory.  The reader's position is its own; the shared copy is for writers.
+Lengths and positions are read once and checked before use.  A record that cannot be stepped over is skipped with everything that is
+claimed behind it; positions that no writer leaves are set back to the reader's.  Both are damage, which take_damage() returns.
 """
 
 from cpython.ref cimport PyObject
@@ -12,12 +16,13 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
 from aerowire.base.errors import ForeignDirectoryError, RingBufferFullError
+from aerowire.ipc.damage import Damage
 from aerowire.codecs.native.cnc cimport (
     RING_MESSAGE_CAPACITY_SHIFT, RING_PADDING_TYPE, RING_RECORD_ALIGNMENT, RING_RECORD_BODY_OFFSET, RING_RECORD_LENGTH_OFFSET,
     RING_TRAILER_CONSUMER_HEARTBEAT_OFFSET, RING_TRAILER_CORRELATION_COUNTER_OFFSET, RING_TRAILER_HEAD_CACHE_POSITION_OFFSET,
     RING_TRAILER_HEAD_POSITION_OFFSET, RING_TRAILER_LENGTH, RING_TRAILER_TAIL_POSITION_OFFSET, ring_record_set_type, ring_record_type)
 from aerowire.memory.atomics cimport (
-    cas_i64, fetch_add_i64, load_acquire_i32, load_acquire_i64, load_relaxed_i64, release_fence, store_relaxed_i32, store_release_i32,
+    cas_i32, cas_i64, fetch_add_i64, load_acquire_i32, load_acquire_i64, load_relaxed_i64, release_fence, store_relaxed_i32, store_release_i32,
     store_release_i64)
 from aerowire.memory.region cimport BufferView, borrow
 
@@ -25,8 +30,26 @@ READ_LIMIT_DEFAULT = 64     # messages per poll unless told otherwise: a registr
 INSUFFICIENT_CAPACITY = RING_FULL
 
 
+cdef enum DamagedField:
+    DAMAGED_NONE = 0
+    DAMAGED_LENGTH = 1
+    DAMAGED_HEAD = 2
+    DAMAGED_TAIL = 3
+
+FIELD_NAMES = {DAMAGED_LENGTH: "record length", DAMAGED_HEAD: "head position", DAMAGED_TAIL: "tail position"}
+
+# Times that a tail which is no writer's is set back before the next read tries again.
+cdef int RESTORE_ATTEMPTS = 8
+# Reads of two positions that are not from one moment, before they are taken as they are.
+cdef int PENDING_ATTEMPTS = 64
+
+
 cdef inline int32_t align_record(int32_t length) noexcept nogil:
     return (length + (RING_RECORD_ALIGNMENT - 1)) & ~<int32_t>(RING_RECORD_ALIGNMENT - 1)
+
+
+cdef inline bint is_aligned(int64_t position) noexcept nogil:
+    return position & (RING_RECORD_ALIGNMENT - 1) == 0
 
 
 cdef class ManyToOneRingBuffer:
@@ -46,6 +69,7 @@ cdef class ManyToOneRingBuffer:
         self.address = view.address
         self.capacity = <int32_t>capacity
         self.message_length_max = <int32_t>(capacity >> RING_MESSAGE_CAPACITY_SHIFT)
+        self._head = -1
 
     # -- writers -------------------------------------------------------------------------------------------------------------------
 
@@ -60,9 +84,15 @@ cdef class ManyToOneRingBuffer:
         cdef int32_t index, to_end, padding
         while True:
             tail = load_acquire_i64(trailer + RING_TRAILER_TAIL_POSITION_OFFSET)
-            if required > self.capacity - <int32_t>(tail - head):
+            if not is_aligned(tail):
+                return RING_FULL                    # until the reader has set it back
+            if tail - head < 0 or required > self.capacity - (tail - head):
                 head = load_acquire_i64(trailer + RING_TRAILER_HEAD_POSITION_OFFSET)
-                if required > self.capacity - <int32_t>(tail - head):
+                if tail - head < 0:
+                    if load_acquire_i64(trailer + RING_TRAILER_TAIL_POSITION_OFFSET) == tail:
+                        return RING_FULL            # as above
+                    continue                        # other writers and the reader went past the tail that was read
+                if required > self.capacity - (tail - head):
                     return RING_FULL
                 store_release_i64(head_cache, head)
             padding = 0
@@ -115,51 +145,107 @@ cdef class ManyToOneRingBuffer:
         return messages
 
     cdef int _read_run(self, MessageHandler handler, void* context, int limit, bint* at_end) noexcept nogil:
-        cdef uint8_t* trailer = self.address + self.capacity
-        cdef int64_t head = load_relaxed_i64(trailer + RING_TRAILER_HEAD_POSITION_OFFSET)
+        cdef int64_t head = self._reader_position()
         cdef int32_t begin = <int32_t>head & (self.capacity - 1)
         cdef int32_t contiguous = self.capacity - begin
         cdef int32_t consumed = 0
-        cdef int32_t length
+        cdef int32_t length = 1
+        cdef int32_t message_type
+        cdef int64_t claimed
         cdef uint8_t* record
         cdef int messages = 0
         while consumed < contiguous and messages < limit:
             record = self.address + begin + consumed
             length = load_acquire_i32(record + RING_RECORD_LENGTH_OFFSET)
-            if length <= 0:
+            if length == 0:
                 break
-            if length < RING_RECORD_BODY_OFFSET or align_record(length) > contiguous - consumed:
-                # a damaged record: nothing that is behind it now can be trusted
-                consumed = <int32_t>min(<int64_t>contiguous, load_acquire_i64(trailer + RING_TRAILER_TAIL_POSITION_OFFSET) - head)
+            claimed = self._claimed(head, consumed)
+            if not is_record(length, claimed):
+                self._note_damage(DAMAGED_LENGTH, head + consumed, length, claimed)
+                consumed += <int32_t>claimed        # where the next record begins is unknown
+                if claimed == 0:
+                    cas_i32(record + RING_RECORD_LENGTH_OFFSET, length, 0)      # bytes that no claim covers; a new claim keeps its own
                 break
+            if length < 0:
+                break
+            message_type = ring_record_type(record)
             consumed += align_record(length)
-            if ring_record_type(record) == RING_PADDING_TYPE:
+            if message_type == RING_PADDING_TYPE:
                 continue
             messages += 1
-            handler(context, ring_record_type(record), record + RING_RECORD_BODY_OFFSET, length - <int32_t>RING_RECORD_BODY_OFFSET)
+            handler(context, message_type, record + RING_RECORD_BODY_OFFSET, length - <int32_t>RING_RECORD_BODY_OFFSET)
         if consumed:
             memset(self.address + begin, 0, consumed)       # zero BEFORE the head moves: writers rely on it
-            store_release_i64(trailer + RING_TRAILER_HEAD_POSITION_OFFSET, head + consumed)
+            self._head = head + consumed
+            store_release_i64(self.address + self.capacity + RING_TRAILER_HEAD_POSITION_OFFSET, self._head)
+        if length <= 0:
+            self._check_tail()
         at_end[0] = consumed == contiguous
         return messages
 
-    cdef bint unblock_record(self) noexcept nogil:
+    cdef int64_t _reader_position(self) noexcept nogil:
         cdef uint8_t* trailer = self.address + self.capacity
-        cdef int32_t mask = self.capacity - 1
         cdef int64_t head = load_acquire_i64(trailer + RING_TRAILER_HEAD_POSITION_OFFSET)
+        if self._head < 0 and head >= 0 and is_aligned(head):
+            self._head = head                       # a reader's first look
+        elif head != self._head or self._head < 0:
+            self._note_damage(DAMAGED_HEAD, max(self._head, <int64_t>0), head, 0)
+            if self._head < 0:
+                self._head = 0
+                self._check_tail()
+            store_release_i64(trailer + RING_TRAILER_HEAD_POSITION_OFFSET, self._head)
+        if load_relaxed_i64(trailer + RING_TRAILER_HEAD_CACHE_POSITION_OFFSET) > self._head:
+            store_release_i64(trailer + RING_TRAILER_HEAD_CACHE_POSITION_OFFSET, self._head)
+        return self._head
+
+    cdef bint _is_plausible(self, int64_t tail) noexcept nogil:
+        return is_aligned(tail) and 0 <= tail - self._head <= self.capacity
+
+    cdef int64_t _claimed(self, int64_t head, int32_t consumed) noexcept nogil:
+        # bytes behind head + consumed that writers have claimed, up to the end of the memory; all of them when the tail is no writer's
+        cdef int64_t tail = load_acquire_i64(self.address + self.capacity + RING_TRAILER_TAIL_POSITION_OFFSET)
+        cdef int64_t to_end = self.capacity - (head & (self.capacity - 1)) - consumed
+        if not self._is_plausible(tail):
+            return to_end
+        return min(to_end, max(tail - head - consumed, <int64_t>0))
+
+    cdef void _check_tail(self) noexcept nogil:
+        cdef uint8_t* trailer = self.address + self.capacity
         cdef int64_t tail = load_acquire_i64(trailer + RING_TRAILER_TAIL_POSITION_OFFSET)
-        cdef int32_t consumer = <int32_t>head & mask
-        cdef int32_t producer = <int32_t>tail & mask
-        cdef int32_t length, limit, index
-        if head == tail:
-            return False
+        cdef int attempt
+        if self._is_plausible(tail):
+            return
+        self._note_damage(DAMAGED_TAIL, self._head, tail, self.capacity)
+        memset(self.address, 0, self.capacity)
+        store_release_i64(trailer + RING_TRAILER_HEAD_CACHE_POSITION_OFFSET, self._head)
+        store_release_i64(trailer + RING_TRAILER_HEAD_POSITION_OFFSET, self._head)
+        for attempt in range(RESTORE_ATTEMPTS):
+            if cas_i64(trailer + RING_TRAILER_TAIL_POSITION_OFFSET, tail, self._head):
+                return
+            tail = load_acquire_i64(trailer + RING_TRAILER_TAIL_POSITION_OFFSET)
+
+    cdef void _note_damage(self, int field, int64_t position, int64_t actual, int64_t limit) noexcept nogil:
+        self.damages += 1
+        self._damaged_field = field
+        self._damaged_position = position
+        self._damaged_actual = actual
+        self._damaged_limit = limit
+
+    cdef bint unblock_record(self) noexcept nogil:
+        cdef int64_t head = self._reader_position()
+        cdef int64_t tail = load_acquire_i64(self.address + self.capacity + RING_TRAILER_TAIL_POSITION_OFFSET)
+        cdef int64_t claimed = self._claimed(head, 0)
+        cdef int32_t consumer = <int32_t>head & (self.capacity - 1)
+        cdef int32_t limit = consumer + <int32_t>claimed
+        cdef int32_t length, index
+        if head == tail or not self._is_plausible(tail):
+            return False                            # the next read sets a tail back
         length = load_acquire_i32(self.address + consumer + RING_RECORD_LENGTH_OFFSET)
-        if length < 0:
+        if length < 0 and is_record(length, claimed):
             self._pad(consumer, -length)
             return True
-        if length > 0:
-            return False
-        limit = producer if producer > consumer else self.capacity
+        if length != 0:
+            return False                            # the next read hands it out, or skips it
         index = consumer + <int32_t>RING_RECORD_ALIGNMENT
         while index < limit:
             if load_acquire_i32(self.address + index + RING_RECORD_LENGTH_OFFSET) != 0:
@@ -168,7 +254,16 @@ cdef class ManyToOneRingBuffer:
                 self._pad(consumer, index - consumer)
                 return True
             index += RING_RECORD_ALIGNMENT
-        return False
+        return self._unblock_empty(consumer, <int32_t>claimed, tail - head)
+
+    cdef bint _unblock_empty(self, int32_t consumer, int32_t claimed, int64_t pending) noexcept nogil:
+        # Claims without a byte in them.  They may still be written, and are left alone while the longest message fits beside them.
+        if pending <= self.capacity // 2 or not self._is_zero(consumer, consumer + claimed):
+            return False
+        if pending > claimed and self._is_zero(0, <int32_t>pending - claimed):
+            self._pad(0, <int32_t>pending - claimed)
+        self._pad(consumer, claimed)
+        return True
 
     cdef void _pad(self, int32_t index, int32_t length) noexcept nogil:
         ring_record_set_type(self.address + index, RING_PADDING_TYPE)
@@ -200,14 +295,16 @@ cdef class ManyToOneRingBuffer:
     cdef int32_t pending(self) noexcept nogil:
         # the head is read on both sides of the tail, or a reader in between makes the difference negative
         cdef int64_t before
-        cdef int64_t tail
+        cdef int64_t tail = 0
         cdef int64_t head = self.consumer_position()
-        while True:
+        cdef int attempt
+        for attempt in range(PENDING_ATTEMPTS):
             before = head
             tail = self.producer_position()
             head = self.consumer_position()
             if head == before:
-                return <int32_t>(tail - head)
+                break
+        return <int32_t>max(<int64_t>0, min(tail - head, <int64_t>self.capacity))
 
     # -- Python faces --------------------------------------------------------------------------------------------------------------
 
@@ -259,6 +356,24 @@ cdef class ManyToOneRingBuffer:
         """Pad a hole that a dead writer left at the head; True when there was one."""
         return self.unblock_record()
 
+    def take_damage(self):
+        """Return the last Damage that this reader has found since the last call, or None; for a position, `offset` is the reader's own."""
+        cdef int field = self._damaged_field
+        if field == DAMAGED_NONE:
+            return None
+        self._damaged_field = DAMAGED_NONE
+        if field == DAMAGED_LENGTH:
+            expected = f"{RING_RECORD_BODY_OFFSET} to {self._damaged_limit}"
+        else:
+            expected = f"a multiple of {RING_RECORD_ALIGNMENT}"
+            expected += f" from {self._damaged_position} to {self._damaged_position + self._damaged_limit}"
+        return Damage(self._damaged_position, FIELD_NAMES[field], expected, self._damaged_actual)
+
+    @property
+    def damage_count(self) -> int:
+        """Times that this reader has found damage."""
+        return self.damages
+
     def next_correlation_id(self) -> int:
         """An id that no other client of this ring gets."""
         return self.correlation_id()
@@ -303,6 +418,12 @@ cdef class ManyToOneRingBuffer:
         if load_acquire_i32(self.address + index - RING_RECORD_BODY_OFFSET + RING_RECORD_LENGTH_OFFSET) >= 0:
             raise ValueError(f"record at index {index}: expected a claimed one, actual one that is committed or was never claimed")
         return index
+
+
+cdef inline bint is_record(int32_t length, int64_t claimed) noexcept nogil:
+    # whether a record of this length, negative while it is written, fits into what is claimed
+    cdef int64_t whole = length if length > 0 else -<int64_t>length
+    return RING_RECORD_BODY_OFFSET <= whole and (whole + (RING_RECORD_ALIGNMENT - 1)) & ~<int64_t>(RING_RECORD_ALIGNMENT - 1) <= claimed
 
 
 cdef inline void begin_record(uint8_t* record, int32_t message_type, int32_t record_length) noexcept nogil:
