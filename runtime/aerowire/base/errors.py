@@ -159,6 +159,34 @@ class ForkedProcessError(AerowireError):
     """An object opened before fork() is used in the child."""
 
 
+class MalformedFrameError(AerowireError):
+    """A frame in a stream's log is shorter than its header or reaches beyond its term, so that nothing behind it can be read.
+
+    `session_id`, `stream_id`, `position` and `frame_length` tell which frame. It ends the image or the publication of the log.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        session_id: int = 0,
+        stream_id: int = 0,
+        position: int = 0,
+        frame_length: int = 0,
+        room: int = 0,
+    ) -> None:
+        self.session_id = session_id
+        self.stream_id = stream_id
+        self.position = position
+        self.frame_length = frame_length
+        super().__init__(
+            what,
+            where=f"session {session_id}, stream {stream_id}, position {position}",
+            expected=f"a frame of 32 to {room} bytes",
+            actual=f"a frame length of {frame_length}",
+        )
+
+
 class StorageError(AerowireError, OSError):
     """A file that holds shared memory cannot be created, opened or mapped."""
 

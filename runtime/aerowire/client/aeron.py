@@ -70,6 +70,7 @@ class Aeron(AeronCommands):
             self._invoker.start()
             self._conductor.attach_invoker(self._invoker)
         else:
+            self._conductor.attach_wakeup(self._wakeup.notify)
             self._runner = AgentRunner(
                 [self._watch],
                 context.clock,

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from aerowire.client.handlers import Handlers
     from aerowire.client.mapped_logs import MappedLogs
     from aerowire.client.resources import Request, Resource, Resources
+    from aerowire.client.subscription import Subscription
     from aerowire.ipc.counters import CountersReader
 
 
@@ -149,6 +150,16 @@ class Answers:
             image._end(state.UNAVAILABLE)
             self._logs.linger(image, self._context.resource_linger_duration_ns)
             self._handlers.call(subscription.unavailable_image_handler, image)
+
+    def on_image_failed(self, subscription: Subscription, image: Image) -> None:
+        """Report an image that ended at a malformed frame, take it from its subscription, and have the driver reject it."""
+        failure = image.failure
+        if failure is None or subscription._remove_image(image.correlation_id) is None:
+            return
+        self._handlers.report(failure)
+        self._conductor.give_back(lambda: self._proxy.reject_image(image.correlation_id, failure.position, str(failure)))
+        self._logs.linger(image, self._context.resource_linger_duration_ns)
+        self._handlers.call(subscription.unavailable_image_handler, image)
 
     def on_operation_success(self, correlation_id: int) -> None:
         self._resources.note_answer(correlation_id)

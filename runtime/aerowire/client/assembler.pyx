@@ -7,8 +7,8 @@ from libc.string cimport memcpy
 from aerowire.client.buffers cimport NativeBuffer
 from aerowire.client.header cimport Header
 from aerowire.codecs.native.transport cimport (
-    DATA_FLAGS_BEGIN, DATA_FLAGS_END, DATA_FLAGS_UNFRAGMENTED, DATA_HEADER_LENGTH, data_header_flags, data_header_frame_length,
-    data_header_session_id, data_header_set_flags, data_header_set_frame_length, data_header_term_offset)
+    DATA_FLAGS_BEGIN, DATA_FLAGS_END, DATA_FLAGS_UNFRAGMENTED, DATA_HEADER_LENGTH, MAX_MESSAGE_LENGTH, data_header_flags,
+    data_header_set_flags, data_header_set_frame_length, data_header_term_offset)
 from aerowire.logbuffer.descriptor cimport align_frame
 
 cdef enum:
@@ -22,11 +22,13 @@ cdef class MessageBuilder:
     cdef int begin(self, Header header, int64_t initial_capacity) except -1:
         self.limit = 0
         self.is_open = True
+        self.framed_length = 0
         if self.header is None:
             self.header = Header.__new__(Header)
             self.header.frame = self.header._copy
         self.header.initial_term_id = header.initial_term_id
         self.header.bits = header.bits
+        self.header._builder_key = header._builder_key
         memcpy(self.header._copy, header.frame, DATA_HEADER_LENGTH)
         self.reserve(max(initial_capacity, <int64_t>CAPACITY_MIN))
         return self.append(header)
@@ -35,8 +37,9 @@ cdef class MessageBuilder:
         self.reserve(self.limit + header.length)
         memcpy(self._buffer.address + self.limit, header.payload_address, header.length)
         self.limit += header.length
+        self.framed_length += align_frame(<int64_t>header.length + DATA_HEADER_LENGTH)
         self.next_term_offset = <int32_t>align_frame(
-            <int64_t>data_header_term_offset(header.frame) + data_header_frame_length(header.frame))
+            <int64_t>data_header_term_offset(header.frame) + header.length + DATA_HEADER_LENGTH)
         return 0
 
     cdef int reserve(self, int64_t capacity) except -1:
@@ -55,14 +58,15 @@ cdef class MessageBuilder:
     cdef bint accept_next(self, Header header) except *:
         if not self.is_open:
             return False
-        if data_header_term_offset(header.frame) != self.next_term_offset:
+        if data_header_term_offset(header.frame) != self.next_term_offset or self.limit + header.length > MAX_MESSAGE_LENGTH:
             self.is_open = False
             return False
         self.append(header)
         return True
 
-    cdef void take_back(self, int64_t limit, int32_t next_term_offset) noexcept:
+    cdef void take_back(self, int64_t limit, int64_t framed_length, int32_t next_term_offset) noexcept:
         self.limit = limit
+        self.framed_length = framed_length
         self.next_term_offset = next_term_offset
         self.is_open = True
 
@@ -71,8 +75,7 @@ cdef class MessageBuilder:
         self.is_open = False
         header.length = <int32_t>self.limit
         header.payload_address = self._buffer.address
-        # Fragments follow on each other in one term: what lies between the first and the end of the last is the message.
-        header.fragmented_length = self.next_term_offset - data_header_term_offset(header._copy)
+        header.fragmented_length = self.framed_length
         header._image = last._image
         header._hold = self._buffer
         data_header_set_frame_length(header._copy, <int32_t>(DATA_HEADER_LENGTH + self.limit))
@@ -111,7 +114,7 @@ cdef class FragmentAssembler:
         self._builders.clear()
 
     cdef int accept(self, Header header) except -1:
-        cdef int32_t session_id = data_header_session_id(header.frame)
+        cdef int32_t session_id = header._builder_key
         cdef uint8_t flags = data_header_flags(header.frame)
         cdef MessageBuilder builder = self._builders.get(session_id)
         if flags & DATA_FLAGS_BEGIN:

@@ -18,9 +18,9 @@ cdef class FragmentBatch:
     cdef int grow_index(self, int32_t capacity) except -1
     # Whether nobody but the caller's one reference holds it or a view of it.
     cdef bint is_reusable(self) noexcept
-    # Copy fragments from the term at `offset`, stepping over padding, as far as they are published, `end_offset`, `count` and the room
-    # that is reserved allow. Returns the offset after the last.
-    cdef int32_t take(self, const uint8_t* term, int32_t offset, int32_t end_offset, int32_t count) noexcept nogil
+    # Copy fragments from the term at `offset`, stepping over padding, as far as they are published, `term_length`, `count`, the room
+    # that is reserved and *paddings, which counts down for each frame of padding, allow. Returns the offset after the last.
+    cdef int32_t take(self, const uint8_t* term, int32_t offset, int32_t term_length, int32_t count, int32_t* paddings) noexcept nogil
     cdef object item(self, Py_ssize_t index)
     cdef object array_of(self, int64_t start, int64_t count, str form)
 

@@ -13,8 +13,7 @@ from libc.string cimport memcpy
 from aerowire.client.buffers cimport NativeBuffer
 from aerowire.codecs.native.transport cimport (
     DATA_FLAGS_UNFRAGMENTED, DATA_HEADER_LENGTH, data_header_flags, data_header_session_id)
-from aerowire.logbuffer.descriptor cimport align_frame
-from aerowire.logbuffer.frame cimport frame_is_padding, frame_length_acquire, guessed
+from aerowire.logbuffer.frame cimport frame_is_padding, frame_length_acquire, frame_step, guessed
 from aerowire.logbuffer.frame_write cimport PREFETCH_AFTER, PREFETCH_DISTANCE, copy_bytes, prefetch_read
 
 cdef enum:
@@ -150,7 +149,7 @@ cdef class FragmentBatch:
                 and Py_REFCNT(self._data) == 1 and Py_REFCNT(self._index) == 1
                 and self._data.capacity + self._index.capacity <= REUSED_LENGTH_MAX)
 
-    cdef int32_t take(self, const uint8_t* term, int32_t offset, int32_t end_offset, int32_t count) noexcept nogil:
+    cdef int32_t take(self, const uint8_t* term, int32_t offset, int32_t term_length, int32_t count, int32_t* paddings) noexcept nogil:
         cdef int64_t* offsets = self.offsets_address() + self._count
         cdef int32_t* sessions = self.sessions_address() + self._count
         cdef uint8_t* flags = self.flags_address() + self._count
@@ -158,18 +157,24 @@ cdef class FragmentBatch:
         cdef int64_t capacity = self._data.capacity
         cdef int64_t end = offsets[0]
         cdef const uint8_t* frame
-        cdef int32_t length, stride = 0, taken = 0
+        cdef int32_t length, step, stride = 0, taken = 0
         if count > self._capacity - self._count:
             count = self._capacity - self._count
-        while taken < count and offset < end_offset:
+        while taken < count and offset < term_length:
             frame = term + offset
             if taken >= PREFETCH_AFTER:
                 prefetch_read(frame + PREFETCH_DISTANCE)
             length = frame_length_acquire(frame)
-            if length <= 0:
+            step = frame_step(length, term_length - offset)
+            if step <= 0:
                 break
-            stride = guessed(stride, <int32_t>align_frame(length))
-            if not frame_is_padding(frame):
+            stride = guessed(stride, step)
+            if frame_is_padding(frame):
+                paddings[0] -= 1
+                if paddings[0] == 0:
+                    offset += stride
+                    break
+            else:
                 length -= DATA_HEADER_LENGTH
                 if end + length > capacity:
                     break

@@ -16,6 +16,9 @@ cdef class Block:
     cdef readonly int32_t term_offset
 
     cdef object index_frames(self)
+    # Bytes from the frame at `offset` of the block to the next one, and its length. Raises MalformedFrameError.
+    cdef int32_t step_at(self, int32_t offset, int32_t* length) except -1
+    cdef object changed(self, int32_t offset, int32_t length)
 
 # The next block of an open image; an empty one when nothing is there.
 cdef Block lend(ImageBase image, int32_t length_limit)

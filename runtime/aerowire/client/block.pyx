@@ -7,16 +7,16 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from aerowire.client.buffers cimport NativeBuffer
-from aerowire.client.image_base cimport ImageBase
+from aerowire.client.image_base cimport PADDINGS_MAX, ImageBase
 from aerowire.client.state cimport STATE_OPEN
 from aerowire.codecs.native.transport cimport (
-    DATA_HEADER_LENGTH, FRAME_ALIGNMENT, data_header_flags, data_header_frame_length, data_header_term_id)
+    DATA_HEADER_LENGTH, FRAME_ALIGNMENT, data_header_flags, data_header_term_id)
 from aerowire.ipc.counters cimport counter_get, counter_set
-from aerowire.logbuffer.descriptor cimport align_frame, index_by_position
-from aerowire.logbuffer.frame cimport frame_is_padding, frame_length_acquire
+from aerowire.logbuffer.descriptor cimport align_frame, compute_frame_offset, index_by_position
+from aerowire.logbuffer.frame cimport STEP_MALFORMED, frame_is_padding, frame_length_acquire, frame_step
 from aerowire.logbuffer.scan cimport scan_block
 
-from aerowire.base.errors import ClosedError
+from aerowire.base.errors import ClosedError, MalformedFrameError
 
 
 @cython.final
@@ -101,14 +101,12 @@ cdef class Block:
 
     def _frame_at(self, int32_t offset):
         """Return the frame at `offset` of the block: payload (a view), flags, offset in its term, and where in the block the next one begins."""
-        cdef const uint8_t* frame = self._address + offset
-        cdef int32_t length, begin = self.term_offset + offset
+        cdef int32_t length, step, begin = self.term_offset + offset
         self._require_held()
-        if not 0 <= offset < self.length:
-            raise IndexError(f"offset {offset} is outside a block of {self.length} bytes")
-        length = data_header_frame_length(frame)
-        return (self._term_view[begin + DATA_HEADER_LENGTH:begin + length], data_header_flags(frame), begin,
-                offset + <int32_t>align_frame(length))
+        if not 0 <= offset < self.length or offset & (FRAME_ALIGNMENT - 1):
+            raise IndexError(f"no frame begins at {offset} of a block of {self.length} bytes")
+        step = self.step_at(offset, &length)
+        return (self._term_view[begin + DATA_HEADER_LENGTH:begin + length], data_header_flags(self._address + offset), begin, offset + step)
 
     def payloads(self):
         """Return a read-only NumPy view of bytes for each frame's payload."""
@@ -161,49 +159,73 @@ cdef class Block:
             raise ClosedError("the block is released", where=self, hint="copy() what is to be kept before the release")
 
     cdef object index_frames(self):
+        # Twice over the frames, which a publisher that is not in order may change meanwhile: the second time no more than counted.
         cdef NativeBuffer index
-        cdef int32_t offset = 0, count = 0
+        cdef int32_t offset = 0, count = 0, length = 0
         cdef int32_t* entry
         if self.length == 0:
             return b""
         self._require_held()
         while offset < self.length:
-            offset += <int32_t>align_frame(data_header_frame_length(self._address + offset))
+            offset += self.step_at(offset, &length)
             count += 1
         index = NativeBuffer(8 * <int64_t>count)
         entry = <int32_t*>index.address
         offset = 0
-        while offset < self.length:
+        while count > 0 and offset < self.length:
             entry[0] = offset
-            entry[1] = data_header_frame_length(self._address + offset) - DATA_HEADER_LENGTH
-            offset += <int32_t>align_frame(entry[1] + DATA_HEADER_LENGTH)
+            offset += self.step_at(offset, &length)
+            entry[1] = length - DATA_HEADER_LENGTH
             entry += 2
+            count -= 1
+        if count > 0 or offset < self.length:
+            raise self.changed(offset, length)
         return index
+
+    cdef int32_t step_at(self, int32_t offset, int32_t* length) except -1:
+        cdef int32_t step
+        length[0] = frame_length_acquire(self._address + offset)
+        step = frame_step(length[0], self.length - offset)
+        if step <= 0:
+            raise self.changed(offset, length[0])
+        return step
+
+    cdef object changed(self, int32_t offset, int32_t length):
+        return MalformedFrameError(
+            "the frames of a block were changed while it is out", session_id=self.session_id, stream_id=self._image.stream_id,
+            position=self._begin_position + offset, frame_length=length, room=self.length - offset)
 
 
 cdef Block lend(ImageBase image, int32_t length_limit):
     cdef Block block = Block.__new__(Block)
     cdef int64_t position
-    cdef int32_t offset, length, end
-    cdef int index
+    cdef int32_t offset, length, step, end
+    cdef int index, paddings = 0
     cdef const uint8_t* term
     image.require_idle()
     while True:
         position = counter_get(image._subscriber_position)
-        offset = <int32_t>(position & (image.term_buffer_length - 1))
+        offset = compute_frame_offset(position, image.term_buffer_length)
         index = index_by_position(position, image.position_bits_to_shift)
         term = image._terms[index]
         length = frame_length_acquire(term + offset)
-        if length <= 0:
+        step = frame_step(length, image.term_buffer_length - offset)
+        if step <= 0:
+            if step == STEP_MALFORMED:
+                image.end_malformed(position, length)
             return block
-        length = <int32_t>align_frame(length)
         if not frame_is_padding(term + offset):
             break
-        counter_set(image._subscriber_position, position + length)
-    if length_limit < length:
-        length_limit = length
+        counter_set(image._subscriber_position, position + step)
+        paddings += 1
+        if paddings == PADDINGS_MAX:
+            return block
+    if length_limit < step:
+        length_limit = step
     end = image.term_buffer_length if length_limit > image.term_buffer_length - offset else offset + length_limit
-    block.length = scan_block(term, offset, end) - offset
+    block.length = scan_block(term, image.term_buffer_length, offset, end) - offset
+    if block.length == 0:
+        return block                    # the frame is not what it was: the next poll looks again
     block._image = image
     block._term_view = image._views[index]
     block._address = term + offset
@@ -218,7 +240,7 @@ cdef Block lend(ImageBase image, int32_t length_limit):
 
 cdef int32_t poll_frames(ImageBase image, object handler, int32_t length_limit, bint is_raw) except -1:
     cdef int64_t position = counter_get(image._subscriber_position)
-    cdef int32_t offset = <int32_t>(position & (image.term_buffer_length - 1))
+    cdef int32_t offset = compute_frame_offset(position, image.term_buffer_length)
     cdef int index = index_by_position(position, image.position_bits_to_shift)
     cdef const uint8_t* term = image._terms[index]
     cdef int32_t end, length, term_id
@@ -226,8 +248,11 @@ cdef int32_t poll_frames(ImageBase image, object handler, int32_t length_limit, 
     if length_limit <= 0:
         return 0
     end = image.term_buffer_length if length_limit > image.term_buffer_length - offset else offset + length_limit
-    length = scan_block(term, offset, end) - offset
+    length = scan_block(term, image.term_buffer_length, offset, end) - offset
     if length == 0:
+        length = frame_length_acquire(term + offset)
+        if frame_step(length, image.term_buffer_length - offset) == STEP_MALFORMED:
+            image.end_malformed(position, length)
         return 0
     term_id = data_header_term_id(term + offset)
     image._is_polling = True

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from aerowire.client.context import ConcludedContext
     from aerowire.client.counter import Counter
     from aerowire.client.driver_proxy import DriverProxy
+    from aerowire.client.image import Image
     from aerowire.client.keepalive import KeepaliveAgent
     from aerowire.ipc.counters import CountersReader
 
@@ -67,7 +69,7 @@ class ClientConductor:
         self.handlers = handlers = Handlers(context)
         self._logs = logs = MappedLogs(touches=context.pre_touch_mapped_memory, now_ns=context.clock.now_ns)
         self._resources = resources = Resources(logs, handlers)
-        answers = Answers(self, context, proxy, self.counters, resources=resources, logs=logs, handlers=handlers)
+        self._answers = answers = Answers(self, context, proxy, self.counters, resources=resources, logs=logs, handlers=handlers)
         self.requests = Requests(self, proxy, resources)
         self.destinations = Destinations(self, proxy, validates=context.validate_channels)
         self._events = DriverEvents(cnc.to_clients_receiver(), answers)
@@ -76,6 +78,8 @@ class ClientConductor:
         self._is_named = False
         self._was_open = False  # when it was closed: the driver is to be told
         self._invoker: AgentInvoker | None = None
+        self._wake: Callable[[], object] | None = None
+        self._failed_images: deque[tuple[Subscription, Image]] = deque()
 
     # ---- the client's life
 
@@ -106,8 +110,10 @@ class ClientConductor:
                 return 0  # a handler asks for more while its message is being handled
             self._servicing_thread = threading.get_ident()
             try:
-                work = self._events.receive()
-                self._is_behind = work == MESSAGE_LIMIT
+                work = self._end_failed_images()
+                received = self._events.receive()
+                work += received
+                self._is_behind = received == MESSAGE_LIMIT
                 self._check_liveness()
                 work += self._logs.release_due()
             except (BroadcastLappedError, DamagedBufferError) as error:
@@ -240,6 +246,19 @@ class ClientConductor:
             self._invoker.invoke()
             self.service()
 
+    def attach_wakeup(self, wake: Callable[[], object]) -> None:
+        """The client has a thread that calls `service`: `wake` wakes it."""
+        self._wake = wake
+
+    def on_image_failed(self, subscription: Subscription, image: Image) -> None:
+        """A poll has ended an image at a frame that cannot be stepped over: tell the application and the driver, on the conductor's thread.
+
+        Any thread, without the lock: a poll must not wait for the conductor.
+        """
+        self._failed_images.append((subscription, image))
+        if self._wake is not None:
+            self._wake()
+
     def attach_invoker(self, invoker: AgentInvoker) -> None:
         """The client has no threads: what waits does the work of its keepalive too."""
         self._invoker = invoker
@@ -348,6 +367,12 @@ class ClientConductor:
         self.handlers.announce_close()
 
     # ---- below: helpers
+
+    def _end_failed_images(self) -> int:
+        count = len(self._failed_images)
+        for _ in range(count):
+            self._answers.on_image_failed(*self._failed_images.popleft())
+        return count
 
     def _end_all(self, final: int, failure: AerowireError | None) -> None:
         for counter in self._resources.end_all(final, failure):

@@ -9,7 +9,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from aerowire.client.assembler cimport MessageBuilder
 from aerowire.client.header cimport Header
 from aerowire.codecs.native.transport cimport (
-    DATA_FLAGS_BEGIN, DATA_FLAGS_END, DATA_FLAGS_UNFRAGMENTED, data_header_flags, data_header_session_id)
+    DATA_FLAGS_BEGIN, DATA_FLAGS_END, DATA_FLAGS_UNFRAGMENTED, data_header_flags)
 
 from aerowire.client.actions import Action
 from aerowire.client.assembler import check_arguments
@@ -20,18 +20,19 @@ cdef object CONTINUE = Action.CONTINUE
 
 cdef object accept_controlled(MessageBuilder builder, object delegate, Header header):
     # a fragment that is not a message's first
-    cdef int64_t limit
+    cdef int64_t limit, framed_length
     cdef int32_t next_term_offset
     if builder is None:
         return CONTINUE
     limit = builder.limit
+    framed_length = builder.framed_length
     next_term_offset = builder.next_term_offset
     if not builder.accept_next(header) or not data_header_flags(header.frame) & DATA_FLAGS_END:
         return CONTINUE
     complete = builder.complete(header)
     action = delegate(builder._view, 0, builder.limit, complete)
     if action is ABORT:
-        builder.take_back(limit, next_term_offset)
+        builder.take_back(limit, framed_length, next_term_offset)
     return action
 
 
@@ -56,7 +57,7 @@ cdef class ControlledFragmentAssembler:
         flags = data_header_flags(header.frame)
         if flags & DATA_FLAGS_UNFRAGMENTED == DATA_FLAGS_UNFRAGMENTED:
             return self.delegate(buffer, offset, length, header)
-        session_id = data_header_session_id(header.frame)
+        session_id = header._builder_key
         builder = self._builders.get(session_id)
         if not flags & DATA_FLAGS_BEGIN:
             return accept_controlled(builder, self.delegate, header)

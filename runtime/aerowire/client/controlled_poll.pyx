@@ -3,12 +3,12 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from aerowire.client.header cimport Header
-from aerowire.client.image_base cimport ImageBase
+from aerowire.client.image_base cimport PADDINGS_MAX, ImageBase
 from aerowire.client.state cimport STATE_OPEN
 from aerowire.codecs.native.transport cimport DATA_HEADER_LENGTH
 from aerowire.ipc.counters cimport counter_get, counter_set
-from aerowire.logbuffer.descriptor cimport align_frame, index_by_position
-from aerowire.logbuffer.frame cimport frame_is_padding, frame_length_acquire
+from aerowire.logbuffer.descriptor cimport compute_frame_offset, index_by_position
+from aerowire.logbuffer.frame cimport STEP_MALFORMED, STEP_NONE, frame_is_padding, frame_length_acquire, frame_step
 
 from aerowire.client.actions import Action
 
@@ -21,13 +21,13 @@ cdef object CONTINUE = Action.CONTINUE
 cdef int poll_controlled(ImageBase image, object handler, int fragment_limit, int64_t limit_position) except -1:
     cdef int64_t initial_position = counter_get(image._subscriber_position)
     cdef int index = index_by_position(initial_position, image.position_bits_to_shift)
-    cdef int32_t initial_offset = <int32_t>(initial_position & (image.term_buffer_length - 1))
+    cdef int32_t initial_offset = compute_frame_offset(initial_position, image.term_buffer_length)
     cdef int32_t offset = initial_offset
     cdef int32_t limit_offset = image.term_buffer_length
     cdef const uint8_t* term = image._terms[index]
     cdef const uint8_t* frame
-    cdef int32_t length, aligned
-    cdef int fragments = 0
+    cdef int32_t length, step = STEP_NONE
+    cdef int fragments = 0, paddings = 0
     cdef Header header = image._header
     cdef object action, view = image._views[index]
     if initial_position >= limit_position or frame_length_acquire(term + offset) <= 0:
@@ -40,11 +40,14 @@ cdef int poll_controlled(ImageBase image, object handler, int fragment_limit, in
         while fragments < fragment_limit and offset < limit_offset and image._state == STATE_OPEN:
             frame = term + offset
             length = frame_length_acquire(frame)
-            if length <= 0:
+            step = frame_step(length, image.term_buffer_length - offset)
+            if step <= 0:
                 break
-            aligned = <int32_t>align_frame(length)
-            offset += aligned
+            offset += step
             if frame_is_padding(frame):
+                paddings += 1
+                if paddings == PADDINGS_MAX:
+                    break
                 continue
             fragments += 1
             header.frame = frame
@@ -55,7 +58,7 @@ cdef int poll_controlled(ImageBase image, object handler, int fragment_limit, in
                 continue
             if action is ABORT:
                 fragments -= 1
-                offset -= aligned
+                offset -= step
                 break
             if action is BREAK:
                 break
@@ -73,4 +76,6 @@ cdef int poll_controlled(ImageBase image, object handler, int fragment_limit, in
         image._is_polling = False
         if image._state == STATE_OPEN and offset != initial_offset:
             counter_set(image._subscriber_position, initial_position + (offset - initial_offset))
+    if step == STEP_MALFORMED and fragments == 0 and offset == initial_offset and image._state == STATE_OPEN:
+        image.end_malformed(initial_position, length)
     return fragments

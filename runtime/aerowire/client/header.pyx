@@ -5,8 +5,8 @@ from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from aerowire.codecs.native.transport cimport (
-    DATA_HEADER_LENGTH, data_header_flags, data_header_frame_length, data_header_reserved_value, data_header_session_id,
-    data_header_stream_id, data_header_term_id, data_header_term_offset, data_header_type)
+    DATA_HEADER_LENGTH, data_header_flags, data_header_reserved_value, data_header_session_id, data_header_stream_id,
+    data_header_term_id, data_header_term_offset, data_header_type)
 from aerowire.logbuffer.descriptor cimport align_frame, compute_position
 
 
@@ -74,7 +74,7 @@ cdef class Header:
         self.require_frame()
         if self.fragmented_length:
             return align_frame(data_header_term_offset(self.frame) + self.fragmented_length)
-        return align_frame(data_header_term_offset(self.frame) + data_header_frame_length(self.frame))
+        return align_frame(<int64_t>data_header_term_offset(self.frame) + DATA_HEADER_LENGTH + self.length)
 
     @property
     def fragmented_frame_length(self):

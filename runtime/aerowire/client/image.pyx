@@ -14,14 +14,14 @@ from aerowire.client.batch cimport FragmentBatch
 from aerowire.client.block cimport Block, lend, poll_frames
 from aerowire.client.controlled_poll cimport poll_controlled
 from aerowire.client.header cimport Header
-from aerowire.client.image_base cimport ImageBase
+from aerowire.client.image_base cimport PADDINGS_MAX, ImageBase
 from aerowire.client.numbers cimport number_of
 from aerowire.client.rows cimport Rows, poll_rows
 from aerowire.client.state cimport STATE_OPEN
 from aerowire.codecs.native.transport cimport DATA_FLAGS_UNFRAGMENTED, DATA_HEADER_LENGTH, data_header_flags
 from aerowire.ipc.counters cimport counter_get, counter_set
-from aerowire.logbuffer.descriptor cimport align_frame, index_by_position
-from aerowire.logbuffer.frame cimport frame_is_padding, frame_length_acquire
+from aerowire.logbuffer.descriptor cimport compute_frame_offset, index_by_position
+from aerowire.logbuffer.frame cimport STEP_MALFORMED, STEP_NONE, frame_is_padding, frame_length_acquire, frame_step
 from aerowire.logbuffer.frame_write cimport PREFETCH_AFTER, PREFETCH_DISTANCE, prefetch_read
 
 cdef extern from "Python.h":
@@ -143,13 +143,13 @@ cdef class Image(ImageBase):
     cdef int poll_fragments(self, object handler, int fragment_limit, int64_t limit_position) except -1:
         cdef int64_t initial_position = counter_get(self._subscriber_position)
         cdef int index = index_by_position(initial_position, self.position_bits_to_shift)
-        cdef int32_t initial_offset = <int32_t>(initial_position & (self.term_buffer_length - 1))
+        cdef int32_t initial_offset = compute_frame_offset(initial_position, self.term_buffer_length)
         cdef int32_t offset = initial_offset
         cdef int32_t limit_offset = self.term_buffer_length
         cdef const uint8_t* term = self._terms[index]
         cdef const uint8_t* frame
-        cdef int32_t length
-        cdef int fragments = 0
+        cdef int32_t length, step = STEP_NONE
+        cdef int fragments = 0, paddings = 0
         cdef int heel = 0 if self._is_behind else PREFETCH_AFTER
         cdef Header header
         cdef FragmentAssembler assembler = None
@@ -174,10 +174,14 @@ cdef class Image(ImageBase):
             while fragments < fragment_limit and offset < limit_offset:
                 frame = term + offset
                 length = frame_length_acquire(frame)
-                if length <= 0:
+                step = frame_step(length, self.term_buffer_length - offset)
+                if step <= 0:
                     break
-                offset += <int32_t>align_frame(length)
+                offset += step
                 if frame_is_padding(frame):
+                    paddings += 1
+                    if paddings == PADDINGS_MAX:
+                        break
                     continue
                 fragments += 1
                 if fragments > heel:
@@ -209,26 +213,34 @@ cdef class Image(ImageBase):
             self._fragments_read = fragments
             if self._state == STATE_OPEN:
                 counter_set(self._subscriber_position, initial_position + (offset - initial_offset))
+        if step == STEP_MALFORMED and offset == initial_offset and self._state == STATE_OPEN:
+            self.end_malformed(initial_position, length)
         return fragments
 
     cdef int poll_batch(self, FragmentBatch batch, int fragment_limit) except -1:
         cdef int64_t position, expected
-        cdef int32_t begin, offset, length, count
+        cdef int32_t begin, offset, length, count, step
         cdef const uint8_t* term
         cdef int32_t already = batch._count
+        cdef int32_t paddings = PADDINGS_MAX
         self.require_idle()
-        while batch._count - already < fragment_limit:
+        while batch._count - already < fragment_limit and paddings > 0:
             position = counter_get(self._subscriber_position)
-            begin = <int32_t>(position & (self.term_buffer_length - 1))
+            begin = compute_frame_offset(position, self.term_buffer_length)
             term = self._terms[index_by_position(position, self.position_bits_to_shift)]
             length = frame_length_acquire(term + begin)
-            if length <= 0:
+            step = frame_step(length, self.term_buffer_length - begin)
+            if step <= 0:
+                if step == STEP_MALFORMED:
+                    self.end_malformed(position, length)
                 break
             count = fragment_limit - (batch._count - already)
             expected = <int64_t>length * (count if count < RESERVED_COUNT else RESERVED_COUNT)
             if expected > self.term_buffer_length - begin:
                 expected = self.term_buffer_length - begin
             batch.reserve(count if count < RESERVED_COUNT else RESERVED_COUNT, expected)
-            offset = batch.take(term, begin, self.term_buffer_length, count)
+            offset = batch.take(term, begin, self.term_buffer_length, count, &paddings)
+            if offset == begin:
+                break                       # the frame is not what it was: the next poll looks again
             counter_set(self._subscriber_position, position + (offset - begin))
         return batch._count - already

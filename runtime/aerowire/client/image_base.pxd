@@ -10,6 +10,10 @@ from aerowire.ipc.counters cimport CountersReader
 from aerowire.logbuffer.log cimport LogBuffers
 
 
+cdef enum:
+    PADDINGS_MAX = 4096                 # frames of padding that one poll steps over: a log may hold nothing else, and a poll must end
+
+
 cdef class ImageBase(Handle):
     cdef LogBuffers _logs
     cdef object _hold                   # the log's mapping
@@ -45,3 +49,5 @@ cdef class ImageBase(Handle):
     cdef object end_result(self)                # 0 where the stream has gone; raises what is to be raised otherwise
     cdef int require_idle(self) except -1
     cdef int64_t current_position(self) noexcept nogil
+    # End the image at a frame that cannot be stepped over: what a poll does that finds one at the image's position.
+    cdef int end_malformed(self, int64_t position, int32_t frame_length) except -1

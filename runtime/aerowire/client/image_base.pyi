@@ -2,6 +2,7 @@ from collections.abc import Callable
 
 from typing_extensions import disjoint_base
 
+from aerowire.base.errors import MalformedFrameError
 from aerowire.client.log_file import LogFile
 from aerowire.client.state import Handle
 from aerowire.client.subscription import Subscription
@@ -55,6 +56,8 @@ class ImageBase(Handle):
     def is_publication_revoked(self) -> bool: ...
     @property
     def active_transport_count(self) -> int: ...
+    @property
+    def failure(self) -> MalformedFrameError | None: ...
     @property
     def file(self) -> LogFile: ...
     def reject(self, reason: str) -> None: ...

@@ -11,12 +11,13 @@ from aerowire.client.numbers cimport numbers_clear
 from aerowire.client.state cimport STATE_FORKED, STATE_OPEN, STATE_UNAVAILABLE, Handle
 from aerowire.codecs.native.logbuffer cimport PARTITION_COUNT
 from aerowire.ipc.counters cimport CountersReader, counter_get
+from aerowire.logbuffer.descriptor cimport compute_frame_offset
 from aerowire.logbuffer.log cimport LogBuffers
 from aerowire.memory.region cimport Mapping
 
 import weakref
 
-from aerowire.base.errors import AerowireError
+from aerowire.base.errors import AerowireError, MalformedFrameError
 from aerowire.client.html import image_html
 from aerowire.client.log_file import LogFile
 
@@ -61,6 +62,7 @@ cdef class ImageBase(Handle):
         self._header.bits = logs.bits
         self._header._hold = mapping
         self._header._image = self
+        self._header._builder_key = session_id
         self._subscriber_error_handler = subscriber_error_handler
 
     def __dealloc__(self):
@@ -112,6 +114,11 @@ cdef class ImageBase(Handle):
         Handle._end(self, state, failure)
 
     @property
+    def failure(self):
+        """The MalformedFrameError that ended the image; None while it is open, and where its stream has gone for another reason."""
+        return self._failure if self._state == STATE_UNAVAILABLE else None
+
+    @property
     def file(self):
         """The log's file, open for reading, as `raw_poll` hands it out. Aeron: fileChannel."""
         if self._state != STATE_OPEN and self._file is None:
@@ -141,6 +148,16 @@ cdef class ImageBase(Handle):
 
     cdef int64_t current_position(self) noexcept nogil:
         return counter_get(self._subscriber_position) if self._state == STATE_OPEN else self._final_position
+
+    cdef int end_malformed(self, int64_t position, int32_t frame_length) except -1:
+        cdef int32_t room = self.term_buffer_length - compute_frame_offset(position, self.term_buffer_length)
+        subscription = self.subscription
+        self._end(STATE_UNAVAILABLE, MalformedFrameError(
+            "a frame cannot be stepped over: the image has ended", session_id=self.session_id, stream_id=self.stream_id,
+            position=position, frame_length=frame_length, room=room))
+        if subscription is not None:
+            subscription._on_image_failed(self)
+        return 0
 
     cdef int require_idle(self) except -1:
         if self._is_polling:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from aerowire.base import units
 from aerowire.base.errors import ClosedError
 from aerowire.client.assembler import FragmentAssembler
-from aerowire.codecs.flyweights.transport import DataFlags, DataHeaderDecoder
+from aerowire.codecs.flyweights.transport import MAX_MESSAGE_LENGTH, DataFlags, DataHeaderDecoder
 
 if TYPE_CHECKING:
     from aerowire.client.block import Block
@@ -117,7 +117,7 @@ class MessageReader:
             self._parts[session_id] = (next_offset, bytearray(payload))
             return None
         expected, message = self._parts.pop(session_id, (-1, bytearray()))
-        if expected != term_offset:
+        if expected != term_offset or len(message) + len(payload) > MAX_MESSAGE_LENGTH:
             return None
         message += payload
         if flags & _END:

@@ -4,11 +4,11 @@ cimport cython
 from cpython.buffer cimport PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from aerowire.client.image_base cimport ImageBase
+from aerowire.client.image_base cimport PADDINGS_MAX, ImageBase
 from aerowire.codecs.native.transport cimport DATA_HEADER_LENGTH
 from aerowire.ipc.counters cimport counter_get, counter_set
-from aerowire.logbuffer.descriptor cimport align_frame, index_by_position
-from aerowire.logbuffer.frame cimport frame_is_padding, frame_length_acquire, guessed
+from aerowire.logbuffer.descriptor cimport compute_frame_offset, index_by_position
+from aerowire.logbuffer.frame cimport STEP_MALFORMED, frame_is_padding, frame_length_acquire, frame_step, guessed
 from aerowire.logbuffer.frame_write cimport PREFETCH_DISTANCE, copy_bytes, prefetch_read
 from aerowire.memory.buffers cimport refuse_objects
 
@@ -33,29 +33,39 @@ cdef class Rows:
         PyBuffer_Release(&self._view)    # nothing where nothing was got
 
 
+cdef enum:
+    ROWS_NOTHING_MORE = -1
+    ROWS_MALFORMED = -2
+
+
 cdef bint poll_rows(ImageBase image, Rows rows) except *:
     cdef int64_t position
-    cdef int32_t offset, length = 0
+    cdef int32_t begin, offset, length = 0, outcome
+    cdef int32_t paddings = PADDINGS_MAX
     cdef const uint8_t* term
     image.require_idle()
     if rows.row_length > image.term_buffer_length:
         raise ValueError(f"an item of {rows.row_length} bytes is longer than a term of {image.term_buffer_length}")
     while rows.filled < rows.count:
         position = counter_get(image._subscriber_position)
-        offset = <int32_t>(position & (image.term_buffer_length - 1))
+        begin = offset = compute_frame_offset(position, image.term_buffer_length)
         term = image._terms[index_by_position(position, image.position_bits_to_shift)]
-        length = copy_rows(term, &offset, image.term_buffer_length, rows)
-        counter_set(image._subscriber_position, position + offset - <int32_t>(position & (image.term_buffer_length - 1)))
-        if length != 0:
-            if length > 0 and rows.filled == 0:
-                raise ValueError(f"the next payload has {length - DATA_HEADER_LENGTH} bytes, an item of the array {rows.row_length}")
-            return length < 0
+        outcome = copy_rows(term, &offset, image.term_buffer_length, rows, &paddings, &length)
+        counter_set(image._subscriber_position, position + (offset - begin))
+        if outcome != 0:
+            if outcome > 0 and rows.filled == 0:
+                raise ValueError(f"the next payload has {outcome - DATA_HEADER_LENGTH} bytes, an item of the array {rows.row_length}")
+            if outcome == ROWS_MALFORMED and offset == begin:
+                image.end_malformed(position, length)
+            return outcome < 0
     return False
 
 
-# Returns 0 at the end of the term or of the rows, -1 where nothing more is there, else the length of a frame that is no row.
-cdef int32_t copy_rows(const uint8_t* term, int32_t* offset, int32_t term_length, Rows rows) noexcept nogil:
-    cdef int32_t begin = offset[0], length, stride = 0
+# Returns 0 at the end of the term or of the rows, else the length of a frame that is no row, or a ROWS_ result: where nothing more is there,
+# or too much padding; or where a frame cannot be stepped over. *frame_length is the last frame's.
+cdef int32_t copy_rows(const uint8_t* term, int32_t* offset, int32_t term_length, Rows rows, int32_t* paddings,
+                       int32_t* frame_length) noexcept nogil:
+    cdef int32_t begin = offset[0], length = 0, step, stride = 0
     cdef int32_t expected = <int32_t>rows.row_length + <int32_t>DATA_HEADER_LENGTH
     cdef int64_t filled = rows.filled, count = rows.count, row_length = rows.row_length
     cdef uint8_t* row = rows.address + filled * row_length
@@ -65,11 +75,18 @@ cdef int32_t copy_rows(const uint8_t* term, int32_t* offset, int32_t term_length
         frame = term + begin
         prefetch_read(frame + PREFETCH_DISTANCE)
         length = frame_length_acquire(frame)
-        if length <= 0:
-            outcome = -1
+        step = frame_step(length, term_length - begin)
+        if step <= 0:
+            outcome = ROWS_MALFORMED if step == STEP_MALFORMED else ROWS_NOTHING_MORE
             break
-        stride = guessed(stride, <int32_t>align_frame(length))
-        if not frame_is_padding(frame):
+        stride = guessed(stride, step)
+        if frame_is_padding(frame):
+            paddings[0] -= 1
+            if paddings[0] <= 0:
+                begin += stride
+                outcome = ROWS_NOTHING_MORE
+                break
+        else:
             if length != expected:
                 outcome = length
                 break
@@ -79,4 +96,5 @@ cdef int32_t copy_rows(const uint8_t* term, int32_t* offset, int32_t term_length
         begin += stride
     rows.filled = filled
     offset[0] = begin
+    frame_length[0] = length
     return outcome

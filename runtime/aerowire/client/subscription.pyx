@@ -272,6 +272,10 @@ cdef class Subscription(StreamHandle):
         images, self._images = self._images, ()
         return images
 
+    def _on_image_failed(self, Image image not None):
+        """Image: a frame of its log cannot be stepped over; the conductor tells the application and the driver."""
+        self._conductor.on_image_failed(self, image)
+
     def _reject_image(self, int64_t correlation_id, int64_t position, str reason not None):
         """Image: have the driver reject one of the images, and wait for it."""
         self._conductor.wait(self._conductor.requests.start_rejection(correlation_id, position, reason))

@@ -30,6 +30,7 @@ cdef enum:
     EVENT_SUBSCRIBER_AVAILABLE = 22
     EVENT_SUBSCRIBER_DROPPED = 23
     EVENT_COOL_DOWN_OVER = 24
+    EVENT_MALFORMED_FRAME = 25
 
 cdef enum:
     ERROR_SEND_FAILED = 1               # a: errno

@@ -26,6 +26,7 @@ class EventType(IntEnum):
     SUBSCRIBER_AVAILABLE = 22
     SUBSCRIBER_DROPPED = 23
     COOL_DOWN_OVER = 24
+    MALFORMED_FRAME = 25
 
 class NativeErrorCode(IntEnum):
     SEND_FAILED = 1
@@ -62,6 +63,7 @@ class Event:
     error_code: int
     destination_registration_id: int
     response_session_id: int
+    frame_length: int
     code: int
     a: int
     b: int

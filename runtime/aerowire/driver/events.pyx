@@ -45,6 +45,7 @@ class EventType(IntEnum):
     SUBSCRIBER_AVAILABLE = EVENT_SUBSCRIBER_AVAILABLE
     SUBSCRIBER_DROPPED = EVENT_SUBSCRIBER_DROPPED
     COOL_DOWN_OVER = EVENT_COOL_DOWN_OVER
+    MALFORMED_FRAME = EVENT_MALFORMED_FRAME
 
 
 class NativeErrorCode(IntEnum):
@@ -71,6 +72,7 @@ FIELDS = {
     EventType.SUBSCRIBER_UNAVAILABLE: ("position_id", "registration_id"),
     EventType.SUBSCRIBER_AVAILABLE: ("position_id", "registration_id", "position"),
     EventType.SUBSCRIBER_DROPPED: ("position_id", "registration_id"),
+    EventType.MALFORMED_FRAME: ("position", "frame_length"),
 }
 NO_FIELDS = ()
 ANSWERS = frozenset({EVENT_SUBSCRIBER_LINKED, EVENT_SUBSCRIBER_UNLINKED, EVENT_RECEIVE_DESTINATION_REMOVED})

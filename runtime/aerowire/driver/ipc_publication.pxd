@@ -45,5 +45,7 @@ cdef class IpcPublication(Subscribable):
     cdef bint on_time_event(self, int64_t now_ns, EventQueue events) noexcept nogil    # True: forget it now
     cdef void on_closed(self) noexcept nogil
     cdef void on_rejected(self, int64_t now_ns) noexcept nogil
+    cdef void _free_blocked(self) noexcept nogil
+    cdef void _check_frame(self, int64_t now_ns) noexcept nogil
     cdef void _check_cool_down(self, int64_t now_ns, EventQueue events) noexcept nogil
     cdef bint _is_drained(self) noexcept nogil

@@ -8,9 +8,10 @@ from aerowire.codecs.native.counters cimport SYSTEM_COUNTER_PUBLICATIONS_REVOKED
 from aerowire.codecs.native.events cimport DRIVER_EVENT_CODE_PUBLICATION_REVOKE
 from aerowire.codecs.native.logbuffer cimport END_OF_STREAM_POSITION_UNSET
 from aerowire.driver.events cimport EVENT_COOL_DOWN_OVER, EVENT_PUBLICATION_DONE, EVENT_PUBLICATION_LINGER, EVENT_PUBLICATION_REMOVED
-from aerowire.driver.publication_support cimport clean_towards, position_address, possibly_blocked, publish_end, show_connected
+from aerowire.driver.publication_support cimport (
+    claimed_length, clean_towards, malformed_length, position_address, possibly_blocked, publish_end, publish_end_at, show_connected)
 from aerowire.ipc.counters cimport CountersReader, counter_get_relaxed, counter_increment, counter_set
-from aerowire.logbuffer.rebuild cimport unblock_log
+from aerowire.logbuffer.rebuild cimport UNBLOCK_MALFORMED, UNBLOCK_NO_ACTION, unblock_log
 from aerowire.memory.atomics cimport load_relaxed_i64, store_relaxed_i64
 from aerowire.protocol.lifecycle cimport PUBLICATION_ACTIVE, PUBLICATION_DONE, PUBLICATION_DRAINING, PUBLICATION_LINGER
 from aerowire.protocol.untethered cimport UntetheredTimes
@@ -100,18 +101,21 @@ cdef class IpcPublication(Subscribable):
                 counter_set(self._publisher_position, producer_position)
                 if not self.is_exclusive and self._unblock.poll_unblock(
                         self._consumer_position, possibly_blocked(self._log, producer_position, self._consumer_position), now_ns):
-                    if unblock_log(self._log, self._consumer_position):
-                        counter_increment(self._system.address[SYSTEM_COUNTER_UNBLOCKED_PUBLICATIONS])
+                    self._free_blocked()
+                self._check_frame(now_ns)
                 self._check_cool_down(now_ns, events)
         elif state == PUBLICATION_DRAINING:
             counter_set(self._publisher_position, self._log.producer_position())
             store_relaxed_i64(&self._consumer_position, self._subscribers.greatest(self._consumer_position))
             if self._is_drained():
                 self.lifecycle.on_drained(now_ns)
-            elif unblock_log(self._log, self._consumer_position):
-                counter_increment(self._system.address[SYSTEM_COUNTER_UNBLOCKED_PUBLICATIONS])
+            else:
+                self._free_blocked()
+                self._check_frame(now_ns)
         elif state == PUBLICATION_LINGER and self._linger_posted:
             self.lifecycle.poll_done(True, now_ns)
+        if self.is_malformed() and not self.tell_malformed(events):
+            return False
         if self.lifecycle.state() == PUBLICATION_DONE:
             if not self._done_posted:
                 self._done_posted = events.offer_or_retry(EVENT_PUBLICATION_DONE, <void*>self, 0, 0)
@@ -119,6 +123,23 @@ cdef class IpcPublication(Subscribable):
         if not self._linger_posted and self.lifecycle.state() == PUBLICATION_LINGER:
             self._linger_posted = events.offer_or_retry(EVENT_PUBLICATION_LINGER, <void*>self, self._log.is_revoked(), 0)
         return False
+
+    cdef void _free_blocked(self) noexcept nogil:
+        cdef int status = unblock_log(self._log, self._consumer_position)
+        if status == UNBLOCK_MALFORMED:
+            self.on_malformed(self._consumer_position, claimed_length(self._log, self._consumer_position))
+        elif status != UNBLOCK_NO_ACTION:
+            counter_increment(self._system.address[SYSTEM_COUNTER_UNBLOCKED_PUBLICATIONS])
+
+    cdef void _check_frame(self, int64_t now_ns) noexcept nogil:
+        # The stream ends where a frame cannot be stepped over: nobody can read what lies behind it.
+        cdef int32_t length = malformed_length(self._log, self._consumer_position)
+        if length != 0:
+            self.on_malformed(self._consumer_position, length)
+        if self.is_malformed():
+            publish_end_at(self._log, self._publisher_limit, self._consumer_position)
+            self._log.set_connected(False)
+            self.lifecycle.on_malformed(now_ns)
 
     cdef void on_closed(self) noexcept nogil:
         publish_end(self._log, self._publisher_limit)

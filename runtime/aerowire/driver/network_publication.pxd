@@ -94,4 +94,6 @@ cdef class NetworkPublication(Subscribable):
     cdef bint _has_subscribers(self) noexcept nogil
     cdef void _drain(self, int64_t now_ns) noexcept nogil
     cdef int64_t _follow_spies(self, int64_t position) noexcept nogil
+    cdef bint _free_blocked(self, int64_t position) noexcept nogil      # whether the log goes on now
+    cdef void _check_frames(self, int64_t now_ns) noexcept nogil
     cdef bint _spies_are_done(self, int64_t producer_position) noexcept nogil

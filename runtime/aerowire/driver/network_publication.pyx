@@ -19,11 +19,12 @@ from aerowire.codecs.native.transport cimport (
     DATA_FLAGS_EOS, DATA_FLAGS_REVOKED, DATA_FLAGS_UNFRAGMENTED, DATA_HEADER_LENGTH, MAX_MESSAGE_LENGTH, SETUP_FLAGS_GROUP,
     SETUP_FLAGS_SEND_RESPONSE, SETUP_LENGTH)
 from aerowire.driver.events cimport EVENT_PUBLICATION_DONE, EVENT_PUBLICATION_LINGER, EVENT_PUBLICATION_REMOVED
-from aerowire.driver.publication_support cimport clean_towards, position_address, possibly_blocked, publish_end, show_connected
+from aerowire.driver.publication_support cimport (
+    claimed_length, clean_towards, position_address, possibly_blocked, publish_end, publish_end_at, show_connected)
 from aerowire.ipc.counters cimport CountersReader, counter_add, counter_get, counter_get_relaxed, counter_increment, counter_set
-from aerowire.logbuffer.descriptor cimport compute_max_message_length, compute_term_id, compute_term_offset, index_by_position
-from aerowire.logbuffer.rebuild cimport unblock_log
-from aerowire.logbuffer.scan cimport scan_for_availability
+from aerowire.logbuffer.descriptor cimport compute_frame_offset, compute_max_message_length, compute_term_id, compute_term_offset, index_by_position
+from aerowire.logbuffer.rebuild cimport UNBLOCK_MALFORMED, UNBLOCK_NO_ACTION, unblock_log
+from aerowire.logbuffer.scan cimport AVAILABLE_MALFORMED, scan_for_availability
 from aerowire.memory.atomics cimport load_acquire_i32, load_acquire_i64, store_release_i32, store_release_i64
 from aerowire.protocol.delay cimport StaticDelay
 from aerowire.protocol.frame_build cimport build_heartbeat, build_setup
@@ -131,7 +132,7 @@ cdef class NetworkPublication(Subscribable):
         cdef int64_t window = counter_get_relaxed(self._sender_limit) - position
         cdef int64_t end = position
         cdef int64_t bytes_sent = 0
-        cdef int32_t offset = compute_term_offset(position, self.term_length)
+        cdef int32_t offset = compute_frame_offset(position, self.term_length)
         cdef int32_t available = 0
         cdef int32_t padding
         cdef int count = 0
@@ -140,6 +141,10 @@ cdef class NetworkPublication(Subscribable):
         while count < self._messages_per_send and window > 0 and offset < self.term_length:
             padding = 0
             available = scan_for_availability(term, self.term_length, offset, <int32_t>(window if window < self.mtu else self.mtu), &padding)
+            if available == AVAILABLE_MALFORMED:
+                available = 0
+                self.on_malformed(end, claimed_length(self._log, end))
+                break
             if padding > 0 and end + available + padding > self._over_run_limit and not self._endpoint.group:
                 available = -padding        # only its header is in the window: the receiver would drop it
             if available <= 0:
@@ -270,12 +275,15 @@ cdef class NetworkPublication(Subscribable):
                 if not self.is_exclusive and self._unblock.poll_unblock(
                         counter_get(self._sender_position),
                         possibly_blocked(self._log, producer_position, counter_get(self._sender_position)), now_ns):
-                    if unblock_log(self._log, counter_get(self._sender_position)):
-                        counter_increment(self._system.address[SYSTEM_COUNTER_UNBLOCKED_PUBLICATIONS])
+                    self._free_blocked(counter_get(self._sender_position))
+                self._check_frames(now_ns)
         elif state == PUBLICATION_DRAINING:
             self._drain(now_ns)
+            self._check_frames(now_ns)
         elif state == PUBLICATION_LINGER and self._linger_posted:
             self.lifecycle.poll_done(load_acquire_i32(&self._unicast_eos), now_ns)
+        if self.is_malformed() and not self.tell_malformed(events):
+            return False
         if self.lifecycle.state() == PUBLICATION_DONE:
             if not self._done_posted:
                 self._done_posted = events.offer_or_retry(EVENT_PUBLICATION_DONE, <void*>self, 0, 0)
@@ -290,8 +298,7 @@ cdef class NetworkPublication(Subscribable):
         cdef int64_t sender_position = counter_get(self._sender_position)
         counter_set(self._publisher_position, producer_position)
         if producer_position > sender_position:
-            if unblock_log(self._log, sender_position):
-                counter_increment(self._system.address[SYSTEM_COUNTER_UNBLOCKED_PUBLICATIONS])
+            if self._free_blocked(sender_position):
                 return
             if load_acquire_i32(&self._has_receivers):
                 return
@@ -299,6 +306,23 @@ cdef class NetworkPublication(Subscribable):
             store_release_i32(&self._end_of_stream, True)
         if self._spies_are_done(producer_position):
             self.lifecycle.on_drained(now_ns)
+
+    cdef bint _free_blocked(self, int64_t position) noexcept nogil:
+        cdef int status = unblock_log(self._log, position)
+        if status == UNBLOCK_MALFORMED:
+            self.on_malformed(position, claimed_length(self._log, position))
+        elif status != UNBLOCK_NO_ACTION:
+            counter_increment(self._system.address[SYSTEM_COUNTER_UNBLOCKED_PUBLICATIONS])
+            return True
+        return False
+
+    cdef void _check_frames(self, int64_t now_ns) noexcept nogil:
+        # The stream ends where a frame cannot be stepped over: what lies behind it cannot be sent.
+        if self.is_malformed():
+            publish_end_at(self._log, self._publisher_limit, counter_get(self._sender_position))
+            show_connected(self._log, False)
+            store_release_i32(&self._end_of_stream, True)
+            self.lifecycle.on_malformed(now_ns)
 
     cdef bint _spies_are_done(self, int64_t producer_position) noexcept nogil:
         if not self._subscribers.all_reached(producer_position):

@@ -17,7 +17,7 @@ from aerowire.codecs.native.counters cimport (
 from aerowire.codecs.native.events cimport DRIVER_EVENT_CODE_PUBLICATION_IMAGE_REVOKE
 from aerowire.codecs.native.logbuffer cimport END_OF_STREAM_POSITION_UNSET
 from aerowire.codecs.native.transport cimport (
-    DATA_FLAGS_EOS, DATA_FLAGS_REVOKED, data_header_flags, data_header_term_id, data_header_term_offset)
+    DATA_FLAGS_EOS, DATA_FLAGS_REVOKED, FRAME_ALIGNMENT, data_header_flags, data_header_term_id, data_header_term_offset)
 from aerowire.driver.events cimport EVENT_IMAGE_DONE, EVENT_IMAGE_LINGER, EVENT_IMAGE_REMOVED
 from aerowire.driver.image_news cimport loss_news_tell, status_news_tell
 from aerowire.driver.publication_support cimport clean_towards, position_address
@@ -27,7 +27,8 @@ from aerowire.ipc.counters cimport CountersReader, counter_atomic_add, counter_g
 from aerowire.ipc.loss_report cimport LossReport
 from aerowire.logbuffer.descriptor cimport compute_position, compute_term_id, compute_term_offset, index_by_position
 from aerowire.logbuffer.rebuild cimport rebuild_insert
-from aerowire.logbuffer.scan cimport scan_for_gap
+from aerowire.logbuffer.frame cimport frame_length_acquire
+from aerowire.logbuffer.scan cimport GAP_MALFORMED, scan_for_gap
 from aerowire.memory.atomics cimport load_acquire_i32, store_release_i32, store_release_i64
 from aerowire.protocol.delay cimport DelayGenerator, StaticDelay
 from aerowire.protocol.frames cimport PACKET_HEARTBEAT, PACKET_INVALID, data_packet_length
@@ -229,6 +230,7 @@ cdef class PublicationImage(Subscribable):
         cdef int64_t hwm, slowest, rebuild, rebuilt
         cdef int32_t offset, limit, found, window
         cdef int32_t gap_length = 0
+        cdef const uint8_t* term
         cdef bint loss_found = False
         cdef bint force = False
         if not load_acquire_i32(&self._rebuilding):
@@ -238,11 +240,16 @@ cdef class PublicationImage(Subscribable):
         rebuild = self._subscribers.greatest(counter_get_relaxed(self._rebuild_position))
         rebuilt = rebuild
         if rebuild < hwm:
+            rebuild &= -<int64_t>FRAME_ALIGNMENT
             offset = compute_term_offset(rebuild, self.term_length)
             limit = compute_term_offset(hwm, self.term_length) if rebuild >> self.bits == hwm >> self.bits else self.term_length
-            found = scan_for_gap(self._log.term_address(index_by_position(rebuild, self.bits)), offset, limit, &gap_length)
+            term = self._log.term_address(index_by_position(rebuild, self.bits))
+            found = scan_for_gap(term, self.term_length, offset, limit, &gap_length)
             rebuilt = rebuild - offset + found
-            if found < limit:
+            if gap_length == GAP_MALFORMED:
+                self.on_malformed(rebuilt, frame_length_acquire(term + found))
+                store_release_i32(&self._rebuilding, False)
+            elif found < limit:
                 loss_found = self._loss.on_gap(compute_term_id(rebuilt, self.bits, self.initial_term_id), found, gap_length, now_ns)
                 if self._loss.poll_report(now_ns):
                     loss_news_tell(&self._loss_news, self._loss.term_id, self._loss.term_offset, self._loss.length)
@@ -261,6 +268,8 @@ cdef class PublicationImage(Subscribable):
     cdef bint on_time_event(self, int64_t now_ns, EventQueue events) noexcept nogil:
         cdef int state = self.lifecycle.state()
         cdef bint revoked
+        if self.is_malformed():
+            self.tell_malformed(events)
         if state <= IMAGE_ACTIVE:
             if self._log.is_revoked():
                 self.lifecycle.drain(now_ns)

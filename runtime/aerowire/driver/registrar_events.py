@@ -6,10 +6,14 @@ import ipaddress
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from aerowire.base.errors import MalformedFrameError
 from aerowire.codecs.tables.counters import SystemCounter
+from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.driver.events import EventType
 from aerowire.driver.local_links import link_publication
 from aerowire.driver.logs import LogNotReadyError
+from aerowire.driver.rejections import report_publication_error
+from aerowire.logbuffer.descriptor import room_at
 
 if TYPE_CHECKING:
     from aerowire.driver.events import Event
@@ -140,6 +144,29 @@ def _on_native_error(registrar: Registrar, event: Event) -> None:
     registrar.core.errors.record(event.describe(), key=(event.type, event.code, event.a, getattr(event.subject, "channel", None)))
 
 
+def _on_malformed_frame(registrar: Registrar, event: Event) -> None:
+    """Record a frame that cannot be stepped over; an image's sender is told, a publication's clients are."""
+    image, publication = registrar.images.of_native(event.subject), registrar.publications.of_native(event.subject)
+    stream = image or publication
+    if stream is None:
+        return
+    error = MalformedFrameError(
+        f"a frame cannot be stepped over: the {'publication' if image is None else 'image'} has ended",
+        session_id=stream.session_id,
+        stream_id=stream.stream_id,
+        position=event.position,
+        frame_length=event.frame_length,
+        room=room_at(event.position, stream.native.log.length_of_term),
+    )
+    # A peer can make up as many sessions as it likes.
+    registrar.core.errors.record(error, key=(event.type, image is None, stream.stream_id))
+    if image is not None:
+        registrar.core.receiver.reject_image(image.native, str(error))
+        registrar.core.count(SystemCounter.IMAGES_REJECTED)
+    elif publication is not None:
+        report_publication_error(registrar, publication.native, str(error), ErrorCode.GENERIC_ERROR)
+
+
 def _on_send_name_silent(registrar: Registrar, event: Event) -> None:
     registrar.reresolution.on_silent_sender(event.subject, event.destination_registration_id)
 
@@ -189,4 +216,5 @@ EVENT_HANDLERS: Mapping[int, Callable[[Registrar, Event], None]] = {
     EventType.SUBSCRIBER_DROPPED: _on_subscriber_dropped,
     EventType.COOL_DOWN_OVER: _on_cool_down_over,
     EventType.CONTROL_NAME_SILENT: _on_control_name_silent,
+    EventType.MALFORMED_FRAME: _on_malformed_frame,
 }

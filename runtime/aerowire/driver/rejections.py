@@ -12,6 +12,7 @@ from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.driver.ipc_publication import IpcPublication
 
 if TYPE_CHECKING:
+    from aerowire.driver.network_publication import NetworkPublication
     from aerowire.driver.registrar import Registrar
 
 # Where a rejection comes from that no network brought. Aeron: IpcPublication.IPC_SRC_ADDRESS.
@@ -45,7 +46,17 @@ def _reject_ipc(registrar: Registrar, native: IpcPublication, reason: str) -> No
         f"errorCode={int(ErrorCode.IMAGE_REJECTED)}, errorMessage={reason}",
         key=(reject_image, native.registration_id),
     )
-    core.responses.publication_error(
+    report_publication_error(registrar, native, reason, ErrorCode.IMAGE_REJECTED)
+    publication = registrar.publications.of_native(native)
+    if publication is not None:
+        # The cool-down BEFORE the links go, so that nobody joins in between.
+        core.tracker.reject_publication(native)
+        registrar.subscriptions.unlink_all(publication)
+
+
+def report_publication_error(registrar: Registrar, native: IpcPublication | NetworkPublication, text: str, error_code: ErrorCode) -> None:
+    """Tell clients of an error of a publication that this driver has found itself."""
+    registrar.core.responses.publication_error(
         native.registration_id,
         destination_registration_id=commands.NULL_CORRELATION_ID,
         session_id=native.session_id,
@@ -54,11 +65,6 @@ def _reject_ipc(registrar: Registrar, native: IpcPublication, reason: str) -> No
         group_tag=commands.NULL_CORRELATION_ID,
         address=_IPC_SOURCE,
         port=0,
-        error_code=ErrorCode.IMAGE_REJECTED,
-        text=reason,
+        error_code=error_code,
+        text=text,
     )
-    publication = registrar.publications.of_native(native)
-    if publication is not None:
-        # The cool-down BEFORE the links go, so that nobody joins in between.
-        core.tracker.reject_publication(native)
-        registrar.subscriptions.unlink_all(publication)

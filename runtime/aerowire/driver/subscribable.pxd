@@ -8,6 +8,13 @@ from aerowire.ipc.counters cimport CountersReader
 from aerowire.protocol.untethered cimport UntetheredTimes
 
 
+cdef enum:
+    MALFORMED_NONE = 0
+    MALFORMED_NOTED = 1                 # being written
+    MALFORMED_FOUND = 2
+    MALFORMED_TOLD = 3
+
+
 cdef class Subscribable:
     """Changed by the tracker's thread only."""
 
@@ -15,6 +22,10 @@ cdef class Subscribable:
     cdef SubscriberPositions _subscribers
     cdef UntetheredSubscriptions _untethered
     cdef UntetheredTimes _untethered_times
+    # a frame of its log that cannot be stepped over: found by one of its agents, told by the tracker
+    cdef int32_t _malformed
+    cdef int32_t _malformed_length
+    cdef int64_t _malformed_position
 
     cdef int _set_up_subscribers(self, CountersReader counters, UntetheredTimes times) except -1
     # The position at which a subscriber joins, stored in its counter; -1 when none may join any more.
@@ -22,6 +33,11 @@ cdef class Subscribable:
     cdef bint unlink_subscriber(self, int32_t counter_id) noexcept nogil
     # Let go of untethered subscribers at or behind `window_limit`, and take back those that have rested. Once a timer interval.
     cdef void check_untethered(self, int64_t window_limit, int64_t now_ns, EventQueue events) noexcept nogil
+    # Note the first frame that cannot be stepped over. Any agent.
+    cdef void on_malformed(self, int64_t position, int32_t frame_length) noexcept nogil
+    cdef bint is_malformed(self) noexcept nogil
+    # Post the frame once; False: not told yet, because there was no room.
+    cdef bint tell_malformed(self, EventQueue events) noexcept nogil
     # what subclasses say and hear
     cdef bint _may_join(self) noexcept nogil
     cdef int64_t _join_position(self) noexcept nogil

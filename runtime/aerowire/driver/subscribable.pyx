@@ -6,10 +6,10 @@ Aeron: Subscribable, and what PublicationImage, IpcPublication and NetworkPublic
 from libc.stdint cimport int32_t, int64_t
 
 from aerowire.driver.events cimport (
-    EVENT_SUBSCRIBER_AVAILABLE, EVENT_SUBSCRIBER_DROPPED, EVENT_SUBSCRIBER_UNAVAILABLE, EventQueue, EventRecord)
+    EVENT_MALFORMED_FRAME, EVENT_SUBSCRIBER_AVAILABLE, EVENT_SUBSCRIBER_DROPPED, EVENT_SUBSCRIBER_UNAVAILABLE, EventQueue, EventRecord)
 from aerowire.driver.untethered_subscriptions cimport TETHER_TETHERED, TETHER_REJOINS
 from aerowire.ipc.counters cimport counter_set
-from aerowire.memory.atomics cimport load_acquire_i64
+from aerowire.memory.atomics cimport cas_i32, load_acquire_i32, load_acquire_i64, store_release_i32
 from aerowire.protocol.untethered cimport UNTETHERED_ACTIVE, UNTETHERED_ENDED, UNTETHERED_LINGER, UNTETHERED_RESTING
 
 cdef int[4] EVENTS = [EVENT_SUBSCRIBER_AVAILABLE, EVENT_SUBSCRIBER_UNAVAILABLE, 0, EVENT_SUBSCRIBER_DROPPED]   # by state
@@ -89,6 +89,21 @@ cdef class Subscribable:
         if record is not NULL:
             events.publish(record)                  # LAST: the counter of one that was dropped is free from here on
         return True
+
+    cdef void on_malformed(self, int64_t position, int32_t frame_length) noexcept nogil:
+        if load_acquire_i32(&self._malformed) == MALFORMED_NONE and cas_i32(&self._malformed, MALFORMED_NONE, MALFORMED_NOTED):
+            self._malformed_position = position
+            self._malformed_length = frame_length
+            store_release_i32(&self._malformed, MALFORMED_FOUND)
+
+    cdef bint is_malformed(self) noexcept nogil:
+        return load_acquire_i32(&self._malformed) >= MALFORMED_FOUND
+
+    cdef bint tell_malformed(self, EventQueue events) noexcept nogil:
+        if load_acquire_i32(&self._malformed) == MALFORMED_FOUND and events.offer_or_retry(
+                EVENT_MALFORMED_FRAME, <void*>self, self._malformed_position, self._malformed_length):
+            store_release_i32(&self._malformed, MALFORMED_TOLD)
+        return load_acquire_i32(&self._malformed) == MALFORMED_TOLD
 
     cdef bint _may_join(self) noexcept nogil:
         return False

@@ -39,11 +39,15 @@ cdef inline int32_t compute_term_id(int64_t position, int bits, int32_t initial_
 cdef inline int32_t compute_term_offset(int64_t position, int32_t term_length) noexcept nogil:
     return <int32_t>(position & (<int64_t>term_length - 1))
 
+# Where in its term the frame at a position begins. A position that shared memory gives may be no multiple of the alignment: it is rounded down.
+cdef inline int32_t compute_frame_offset(int64_t position, int32_t term_length) noexcept nogil:
+    return <int32_t>(position & (<int64_t>term_length - FRAME_ALIGNMENT))
+
 cdef inline int64_t max_possible_position(int32_t term_length) noexcept nogil:
     return <int64_t>term_length << 31
 
 cdef inline int index_by_term_count(int64_t term_count) noexcept nogil:
-    return <int>(term_count % PARTITION_COUNT)
+    return <int>(<uint64_t>term_count % PARTITION_COUNT)
 
 cdef inline int index_by_term(int32_t initial_term_id, int32_t active_term_id) noexcept nogil:
     return <int>(<uint32_t>(active_term_id - initial_term_id) % PARTITION_COUNT)

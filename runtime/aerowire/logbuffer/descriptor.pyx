@@ -26,6 +26,11 @@ def term_offset_of(int64_t position, int32_t term_length) -> int:
     return compute_term_offset(position, term_length)
 
 
+def room_at(int64_t position, int32_t term_length) -> int:
+    """Bytes from the frame at a position to the end of its term."""
+    return term_length - compute_frame_offset(position, term_length)
+
+
 def partition_of(int64_t position, int32_t term_length) -> int:
     """Partition that a position lies in."""
     return index_by_position(position, position_bits_to_shift(term_length))

@@ -3,10 +3,10 @@
 # A frame is visible when its length is positive. A writer stores the negative length FIRST, the rest of the header and the body
 # next, and the positive length LAST with release.
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from aerowire.codecs.native.transport cimport (
     DATA_FLAGS_UNFRAGMENTED, DATA_HEADER_FLAGS_OFFSET, DATA_HEADER_FRAME_LENGTH_OFFSET, DATA_HEADER_LENGTH, DATA_HEADER_TYPE_OFFSET,
-    FRAME_TYPE_DATA, FRAME_TYPE_PAD, FRAME_VERSION, data_header_set_flags, data_header_set_session_id,
+    FRAME_ALIGNMENT, FRAME_TYPE_DATA, FRAME_TYPE_PAD, FRAME_VERSION, data_header_set_flags, data_header_set_session_id,
     data_header_set_stream_id, data_header_set_term_id, data_header_set_term_offset, data_header_set_type, data_header_set_version,
     data_header_type)
 from aerowire.memory.atomics cimport load_acquire_i32, load_relaxed_i32, release_fence, store_release_i32, store_relaxed_i32
@@ -27,6 +27,18 @@ cdef extern from *:
     # one's as the guess, the cache misses of a scan overlap, where each would wait for the length in the frame before it.
     int32_t guessed "aw_guessed"(int32_t guess, int32_t actual) noexcept nogil
 
+cdef enum:                              # what stands where a walk of a log cannot go on
+    STEP_NONE = 0                       # no committed frame
+    STEP_MALFORMED = -1                 # a committed frame that is shorter than its header, or longer than the rest of the term
+
+# The bytes from one frame to the next, or a STEP_ result: the only way to step over a frame. `length` is the frame's length as it was read,
+# once, and is to be used for everything else about the frame; `room` is the bytes from the frame to the end of the term, a positive multiple
+# of the frame alignment. One comparison tells a frame that fits from all others, and nothing here can overflow.
+cdef inline int32_t frame_step(int32_t length, int32_t room) noexcept nogil:
+    if <uint32_t>length - <uint32_t>DATA_HEADER_LENGTH <= <uint32_t>room - <uint32_t>DATA_HEADER_LENGTH:
+        return (length + (FRAME_ALIGNMENT - 1)) & ~<int32_t>(FRAME_ALIGNMENT - 1)
+    return STEP_MALFORMED if length > 0 else STEP_NONE
+
 cdef inline int32_t frame_length_acquire(const uint8_t* frame) noexcept nogil:
     return load_acquire_i32(frame + DATA_HEADER_FRAME_LENGTH_OFFSET)
 
@@ -40,9 +52,6 @@ cdef inline void frame_length_release(uint8_t* frame, int32_t length) noexcept n
 
 cdef inline bint frame_is_padding(const uint8_t* frame) noexcept nogil:
     return data_header_type(frame) == FRAME_TYPE_PAD
-
-cdef inline bint frame_is_committed(const uint8_t* frame) noexcept nogil:
-    return frame_length_acquire(frame) > 0
 
 # Claim a frame: negative length, then the default data header; the reserved value stays as the cleaned term has it, 0. Publish with frame_length_release(frame, frame_length).
 cdef inline void frame_write_header(uint8_t* frame, int32_t frame_length, int32_t term_offset, int32_t session_id, int32_t stream_id,

@@ -14,13 +14,13 @@ cdef enum:
     UNBLOCK_NO_ACTION = 0
     UNBLOCKED = 1
     UNBLOCKED_TO_END = 2
+    UNBLOCK_MALFORMED = 3       # what blocks is a frame or a claim that cannot be stepped over: nothing can free the log of it
 
 # Turn an abandoned claim in [blocked_offset, tail_offset) into padding. Aeron: TermUnblocker.
 cdef int unblock_term(uint8_t* metadata, uint8_t* term, int32_t term_length, int32_t blocked_offset, int32_t tail_offset, int32_t term_id) noexcept nogil
 
-# The same for a log whose consumers stand at blocked_position; rotates when the term's end is reached. True when something was unblocked.
-# Aeron: LogBufferUnblocker.
-cdef bint unblock_log(LogBuffers logs, int64_t blocked_position) noexcept nogil
+# The same for a log whose consumers stand at blocked_position; rotates when the term's end is reached. Aeron: LogBufferUnblocker.
+cdef int unblock_log(LogBuffers logs, int64_t blocked_position) noexcept nogil
 
 # Zero [offset, offset + length) so that a reader never sees a half-zeroed first header: the tail first, the first 8 bytes LAST.
 cdef void clean_block(uint8_t* term, int32_t offset, int32_t length) noexcept nogil

@@ -11,8 +11,8 @@ from aerowire.codecs.native.transport cimport (
     DATA_HEADER_FRAME_LENGTH_OFFSET, DATA_HEADER_LENGTH, FRAME_ALIGNMENT, FRAME_TYPE_PAD, data_header_set_term_id,
     data_header_set_term_offset, data_header_set_type)
 from aerowire.logbuffer.descriptor cimport (
-    active_term_count, compute_term_offset, index_by_term_count, rotate_log, tail_address, tail_term_id, tail_term_offset)
-from aerowire.logbuffer.frame cimport frame_length_acquire, frame_length_release
+    active_term_count, compute_frame_offset, index_by_term_count, rotate_log, tail_address, tail_term_id, tail_term_offset)
+from aerowire.logbuffer.frame cimport frame_length_acquire, frame_length_release, frame_step
 from aerowire.logbuffer.log cimport LogBuffers
 from aerowire.memory.atomics cimport load_acquire_i64, load_relaxed_i32, load_relaxed_i64, release_fence, store_release_i64
 from aerowire.memory.region cimport BufferView, borrow
@@ -65,11 +65,14 @@ cdef int unblock_term(uint8_t* metadata, uint8_t* term, int32_t term_length, int
                       int32_t term_id) noexcept nogil:
     cdef int32_t length = frame_length_acquire(term + blocked_offset)
     cdef int32_t offset
+    cdef int32_t room = term_length - blocked_offset
     if length < 0:
+        if frame_step(0 - length, room) <= 0:
+            return UNBLOCK_MALFORMED
         write_padding_header(metadata, term, term_id, blocked_offset, -length)
         return UNBLOCKED
     if length > 0:
-        return UNBLOCK_NO_ACTION
+        return UNBLOCK_NO_ACTION if frame_step(length, room) > 0 else UNBLOCK_MALFORMED
     offset = blocked_offset + <int32_t>FRAME_ALIGNMENT
     while offset < tail_offset:
         if frame_length_acquire(term + offset) != 0:
@@ -84,10 +87,10 @@ cdef int unblock_term(uint8_t* metadata, uint8_t* term, int32_t term_length, int
     return UNBLOCK_NO_ACTION
 
 
-cdef bint unblock_log(LogBuffers logs, int64_t blocked_position) noexcept nogil:
+cdef int unblock_log(LogBuffers logs, int64_t blocked_position) noexcept nogil:
     cdef uint8_t* metadata = logs.metadata
     cdef int32_t blocked_count = <int32_t>(blocked_position >> logs.bits)
-    cdef int32_t blocked_offset = compute_term_offset(blocked_position, logs.term_length)
+    cdef int32_t blocked_offset = compute_frame_offset(blocked_position, logs.term_length)
     cdef int32_t active_count = active_term_count(metadata)
     cdef int64_t raw_tail
     cdef int index, status
@@ -95,14 +98,14 @@ cdef bint unblock_log(LogBuffers logs, int64_t blocked_position) noexcept nogil:
         # the term is full, and whoever filled it died before it rotated
         raw_tail = load_acquire_i64(tail_address(metadata, index_by_term_count(active_count)))
         rotate_log(metadata, active_count, tail_term_id(raw_tail))
-        return True
+        return UNBLOCKED
     index = index_by_term_count(blocked_count)
     raw_tail = load_acquire_i64(tail_address(metadata, index))
     status = unblock_term(metadata, logs.term_address(index), logs.term_length, blocked_offset,
                           tail_term_offset(raw_tail, logs.term_length), tail_term_id(raw_tail))
     if status == UNBLOCKED_TO_END:
         rotate_log(metadata, blocked_count, tail_term_id(raw_tail))
-    return status != UNBLOCK_NO_ACTION
+    return status
 
 
 cdef void clean_block(uint8_t* term, int32_t offset, int32_t length) noexcept nogil:
@@ -127,14 +130,14 @@ def fill(LogBuffers logs not None, int index, int32_t term_id, int32_t offset, i
 
 
 def unblock_in_term(LogBuffers logs not None, int index, int32_t blocked_offset, int32_t tail_offset, int32_t term_id) -> str:
-    """Release an abandoned claim; return "none", "unblocked" or "unblocked to end"."""
+    """Release an abandoned claim; return "none", "unblocked", "unblocked to end" or "malformed"."""
     cdef int status = unblock_term(logs.metadata, logs.term_address(index), logs.term_length, blocked_offset, tail_offset, term_id)
-    return ("none", "unblocked", "unblocked to end")[status]
+    return ("none", "unblocked", "unblocked to end", "malformed")[status]
 
 
 def unblock(LogBuffers logs not None, int64_t blocked_position) -> bool:
     """Release what consumers at `blocked_position` wait for; True when something was done."""
-    return unblock_log(logs, blocked_position)
+    return unblock_log(logs, blocked_position) in (UNBLOCKED, UNBLOCKED_TO_END)
 
 
 def clean(term, int32_t offset, int32_t length) -> None:

@@ -6,8 +6,7 @@ All functions read frame lengths with acquire and never write.  Aeron: TermScann
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from aerowire.codecs.native.transport cimport DATA_HEADER_LENGTH, FRAME_ALIGNMENT
-from aerowire.logbuffer.descriptor cimport align_frame
-from aerowire.logbuffer.frame cimport frame_is_padding, frame_length_acquire, guessed
+from aerowire.logbuffer.frame cimport STEP_MALFORMED, STEP_NONE, frame_is_padding, frame_length_acquire, frame_step, guessed
 from aerowire.memory.region cimport BufferView, borrow
 
 
@@ -15,56 +14,59 @@ cdef int32_t scan_for_availability(const uint8_t* term, int32_t term_length, int
                                    int32_t* padding) noexcept nogil:
     cdef int32_t limit = min(max_length, term_length - offset)
     cdef int32_t available = 0
-    cdef int32_t length
+    cdef int32_t step
     padding[0] = 0
     while available < limit:
-        length = frame_length_acquire(term + offset + available)
-        if length <= 0:
+        step = frame_step(frame_length_acquire(term + offset + available), term_length - offset - available)
+        if step <= 0:
+            if step == STEP_MALFORMED and available == 0:
+                return AVAILABLE_MALFORMED
             break
-        length = <int32_t>align_frame(length)
         if frame_is_padding(term + offset + available):
             if available + <int32_t>DATA_HEADER_LENGTH > limit:
                 return available if available else -<int32_t>DATA_HEADER_LENGTH
-            padding[0] = length - <int32_t>DATA_HEADER_LENGTH
+            padding[0] = step - <int32_t>DATA_HEADER_LENGTH
             return available + <int32_t>DATA_HEADER_LENGTH
-        if available + length > limit:
-            return available if available else -length
-        available += length
+        if step > limit - available:
+            return available if available else -step
+        available += step
     return available
 
 
-cdef int32_t scan_block(const uint8_t* term, int32_t offset, int32_t limit_offset) noexcept nogil:
+cdef int32_t scan_block(const uint8_t* term, int32_t term_length, int32_t offset, int32_t limit_offset) noexcept nogil:
     cdef int32_t position = offset
-    cdef int32_t length, stride = 0
+    cdef int32_t step, stride = 0
     while position < limit_offset:
-        length = frame_length_acquire(term + position)
-        if length <= 0:
+        step = frame_step(frame_length_acquire(term + position), term_length - position)
+        if step <= 0:
             break
-        length = <int32_t>align_frame(length)
         if frame_is_padding(term + position):
-            return position + length if position == offset else position
-        if position + length > limit_offset:
+            return position + step if position == offset else position
+        if step > limit_offset - position:
             break
-        stride = guessed(stride, length)
+        stride = guessed(stride, step)
         position += stride
     return position
 
 
-cdef int32_t scan_contiguous(const uint8_t* term, int32_t offset, int32_t limit_offset) noexcept nogil:
-    cdef int32_t length
+cdef int32_t scan_contiguous(const uint8_t* term, int32_t term_length, int32_t offset, int32_t limit_offset, int32_t* step) noexcept nogil:
     while offset < limit_offset:
-        length = frame_length_acquire(term + offset)
-        if length <= 0:
+        step[0] = frame_step(frame_length_acquire(term + offset), term_length - offset)
+        if step[0] <= 0:
             break
-        offset += <int32_t>align_frame(length)
+        offset += step[0]
     return offset
 
 
-cdef int32_t scan_for_gap(const uint8_t* term, int32_t offset, int32_t limit_offset, int32_t* gap_length) noexcept nogil:
-    cdef int32_t begin = scan_contiguous(term, offset, limit_offset)
+cdef int32_t scan_for_gap(const uint8_t* term, int32_t term_length, int32_t offset, int32_t limit_offset, int32_t* gap_length) noexcept nogil:
+    cdef int32_t step = STEP_NONE
+    cdef int32_t begin = scan_contiguous(term, term_length, offset, limit_offset, &step)
     cdef int32_t end = begin
     gap_length[0] = 0
     if begin < limit_offset:
+        if step == STEP_MALFORMED:
+            gap_length[0] = GAP_MALFORMED
+            return begin
         end += FRAME_ALIGNMENT
         while end < limit_offset and frame_length_acquire(term + end) == 0:
             end += FRAME_ALIGNMENT
@@ -77,11 +79,13 @@ cdef int32_t scan_for_gap(const uint8_t* term, int32_t offset, int32_t limit_off
 cdef int check_range(BufferView* term, int32_t offset, int32_t limit_offset) except -1:
     if not 0 <= offset <= limit_offset <= term.length:
         raise ValueError(f"[{offset}, {limit_offset}) is no part of a term of {term.length} bytes")
+    if offset % FRAME_ALIGNMENT or term.length % FRAME_ALIGNMENT:
+        raise ValueError(f"offset {offset} and term length {term.length}: expected multiples of {FRAME_ALIGNMENT}")
     return 0
 
 
 def availability(term, int32_t offset, int32_t max_length) -> tuple:
-    """Return (bytes available, bytes of padding after them) of scan_for_availability."""
+    """Return (bytes available, bytes of padding after them) of scan_for_availability; -2^31 for a frame that cannot be stepped over."""
     cdef BufferView view
     holder = borrow(term, &view, False)
     check_range(&view, offset, <int32_t>view.length)
@@ -95,7 +99,7 @@ def block_end(term, int32_t offset, int32_t limit_offset) -> int:
     cdef BufferView view
     holder = borrow(term, &view, False)
     check_range(&view, offset, limit_offset)
-    return scan_block(view.address, offset, limit_offset)
+    return scan_block(view.address, <int32_t>view.length, offset, limit_offset)
 
 
 def contiguous_end(term, int32_t offset, int32_t limit_offset) -> int:
@@ -103,16 +107,17 @@ def contiguous_end(term, int32_t offset, int32_t limit_offset) -> int:
     cdef BufferView view
     holder = borrow(term, &view, False)
     check_range(&view, offset, limit_offset)
-    return scan_contiguous(view.address, offset, limit_offset)
+    cdef int32_t step = STEP_NONE
+    return scan_contiguous(view.address, <int32_t>view.length, offset, limit_offset, &step)
 
 
 def gap(term, int32_t offset, int32_t limit_offset) -> tuple:
-    """Return (offset, length) of the first hole; the length is 0 when there is none."""
+    """Return (offset, length) of the first hole; the length is 0 when there is none, -1 for a frame that cannot be stepped over."""
     cdef BufferView view
     holder = borrow(term, &view, False)
     check_range(&view, offset, limit_offset)
     cdef int32_t length = 0
-    cdef int32_t begin = scan_for_gap(view.address, offset, limit_offset, &length)
+    cdef int32_t begin = scan_for_gap(view.address, <int32_t>view.length, offset, limit_offset, &length)
     return begin, length
 
 
@@ -121,13 +126,18 @@ def frames(term, int32_t offset, int32_t limit_offset) -> list:
     cdef BufferView view
     holder = borrow(term, &view, False)
     check_range(&view, offset, limit_offset)
-    cdef bint is_padding = False
-    cdef int32_t next_offset = offset
-    cdef const uint8_t* frame
+    cdef int32_t length, step
     out = []
-    while True:
-        frame = next_frame(view.address, offset, limit_offset, &next_offset, &is_padding)
-        if frame == NULL:
-            return out
-        out.append((offset, frame_length_acquire(frame), is_padding))
-        offset = next_offset
+    while offset < limit_offset:
+        length = frame_length_acquire(view.address + offset)
+        step = frame_step(length, <int32_t>view.length - offset)
+        if step <= 0:
+            break
+        out.append((offset, length, frame_is_padding(view.address + offset)))
+        offset += step
+    return out
+
+
+def step(int32_t length, int32_t room) -> int:
+    """Return the bytes from a frame of `length` to the next one; 0 where none is committed, -1 where it cannot be stepped over."""
+    return frame_step(length, room)

@@ -33,6 +33,7 @@ cdef class PublicationLifecycle:
     cpdef void on_closed(self, bint revoked) noexcept nogil
     cpdef void on_revoked(self, int64_t now_ns) noexcept nogil
     cpdef void on_drained(self, int64_t now_ns) noexcept nogil
+    cpdef void on_malformed(self, int64_t now_ns) noexcept nogil
     cpdef bint poll_done(self, bint end_confirmed, int64_t now_ns) noexcept nogil
 
 

@@ -57,6 +57,12 @@ cdef class PublicationLifecycle:
             self._changed_ns = now_ns
             store_release_i32(&self._state, PUBLICATION_LINGER)
 
+    cpdef void on_malformed(self, int64_t now_ns) noexcept nogil:
+        """A frame of the log cannot be stepped over: nothing behind it can be drained."""
+        if self._state <= PUBLICATION_DRAINING:
+            self._changed_ns = now_ns
+            store_release_i32(&self._state, PUBLICATION_LINGER)
+
     cpdef bint poll_done(self, bint end_confirmed, int64_t now_ns) noexcept nogil:
         """Return True once, when the linger is over or the one receiver confirmed the end."""
         if self._state != PUBLICATION_LINGER or not self.is_closed:
