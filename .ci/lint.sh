@@ -17,7 +17,7 @@ step() {
 
 step "ruff check" $bin/ruff check "${paths[@]}"
 step "ruff format" $bin/ruff format --check "${paths[@]}"
-step "mypy" $bin/mypy --strict hatch_build.py generated runtime codegen conformance pcap benchmarks examples tests/conftest.py tests/conformance tests/house tests/interop tests/soak tests/support
+step "mypy" $bin/mypy --strict hatch_build.py generated runtime codegen conformance pcap benchmarks examples tests/conftest.py tests/conformance tests/fuzz tests/house tests/interop tests/soak tests/support
 step "stubtest" $bin/python -m tests.house.stubtest
 step "import rules" $bin/lint-imports --no-cache
 exit $failed

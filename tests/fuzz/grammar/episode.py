@@ -1,0 +1,347 @@
+"""One episode: a new driver and client, some hundred to some thousand hostile datagrams, and everything that has to hold meanwhile."""
+
+from __future__ import annotations
+
+import random
+import struct
+import tempfile
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from aerowire.client import Action, FragmentAssembler, Header, Image, Publication, Subscription
+from aerowire.codecs.tables.counters import SystemCounter
+from aerowire.conformance.accepted.generator import AcceptedGenerator
+from aerowire.conformance.accepted.steps import Step
+from aerowire.ipc.cnc import CncFile
+from tests.fuzz.grammar.polls import OracleError, Reader
+from tests.fuzz.grammar.world import (
+    CONTROL,
+    HOST,
+    HOSTILE_RECEIVER,
+    MS,
+    MULTI_STREAM,
+    OTHER_STREAM,
+    OWN_STREAM,
+    PATH_A,
+    PATH_B,
+    RECEIVE,
+    RECEIVE_OTHER,
+    TERM,
+    World,
+    targets,
+)
+
+LONG_PAUSE_NS = 1_200 * MS
+DATAGRAMS_PER_CYCLE = 4
+# Virtual time in which a stream of others has to be complete after the last hostile datagram.
+PATIENCE_NS = 10_000 * MS
+ERRORS_LOGGED_MAX = 5_000
+WAYS_OF_STREAM = {
+    1001: ("poll", "assembler", "poll_many"),
+    1002: ("controlled", "poll_block", "messages"),
+    1003: ("controlled-assembler", "block_poll", "views"),
+    1004: ("images", "raw_poll", "poll_into"),
+    MULTI_STREAM: ("assembler",),
+}
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What an episode was and what came of it; `finding` is empty when everything held."""
+
+    seed: int
+    episode: int
+    datagrams: int = 0
+    invalid: int = 0
+    over_runs: int = 0
+    under_runs: int = 0
+    images: int = 0
+    fragments: int = 0
+    bystander_messages: int = 0
+    answers: int = 0
+    errors_logged: int = 0
+    longest_poll_ms: float = 0.0
+    kinds: dict[str, int] = field(default_factory=dict)
+    poll_errors: dict[str, int] = field(default_factory=dict)
+    finding: str = ""
+    traceback: str = ""
+
+    def to_dict(self) -> dict[str, object]:
+        """Return plain values for JSON."""
+        return asdict(self)
+
+
+class Bystander:
+    """A legitimate stream: messages with numbers, some of several fragments, which must arrive whole and in order."""
+
+    def __init__(self, publication: Publication, subscription: Subscription, seed: int, way: str) -> None:
+        self._publication = publication
+        self._subscription = subscription
+        self._dice = random.Random(seed)
+        self._seed = seed
+        self._assembler = FragmentAssembler(self._on_message)
+        self._way = way
+        self.sent = 0
+        self.received = 0
+
+    def work(self) -> None:
+        """Offer one message and take what has come."""
+        if self._publication.offer(self._message(self.sent)) > 0:
+            self.sent += 1
+        self.take()
+
+    def take(self) -> None:
+        """Poll once."""
+        if self._way == "controlled":
+            self._subscription.controlled_poll(self._on_controlled, 10)
+        else:
+            self._subscription.poll(self._assembler, 10)
+
+    def _message(self, number: int) -> bytes:
+        length = (number * 7919 + self._seed) % 301 + (3000 if number % 50 == 49 else 0)
+        return struct.pack("<q", number) + bytes((number & 0xFF,)) * length
+
+    def _on_controlled(self, buffer: memoryview, offset: int, length: int, header: Header) -> Action:
+        if header.session_id == self._publication.session_id:
+            self._assembler(buffer, offset, length, header)
+        return Action.CONTINUE
+
+    def _on_message(self, buffer: memoryview, offset: int, length: int, header: Header) -> None:
+        if header.session_id != self._publication.session_id:
+            return
+        expected = self._message(self.received)
+        if bytes(buffer[offset : offset + length]) != expected:
+            raise OracleError(f"message {self.received} of stream {header.stream_id} is not what was sent: {length} bytes")
+        self.received += 1
+
+
+class Episode:
+    """Driver, client, readers and bystanders of one episode."""
+
+    def __init__(self, directory: Path, seed: int) -> None:
+        self.world = World(directory, seed)
+        self.outcome = Outcome(seed, 0)
+        # Images by (number of the subscription, correlation id): those announced, and those whose end was announced.
+        self.announced: dict[tuple[int, int], Image] = {}
+        self.ended: set[tuple[int, int]] = set()
+        self._subscriptions: list[Subscription] = []
+        aeron = self.world.aeron
+        channel = f"aeron:udp?endpoint={HOST}:{RECEIVE}"
+        other = f"aeron:udp?endpoint={HOST}:{RECEIVE_OTHER}"
+        self.readers = [
+            Reader(self._subscribe(channel, stream), way, seed + number)
+            for stream, ways in WAYS_OF_STREAM.items()
+            for number, way in enumerate(ways)
+        ]
+        own, away = self._subscribe(channel, OWN_STREAM), self._subscribe(other, OTHER_STREAM)
+        self.bystanders = [
+            Bystander(aeron.add_publication(f"{channel}|session-id=7|{TERM}", OWN_STREAM), own, seed, "poll"),
+            Bystander(aeron.add_publication(f"{other}|session-id=8|{TERM}", OTHER_STREAM), away, seed, "controlled"),
+        ]
+        self.publications = [
+            aeron.add_exclusive_publication(
+                f"aeron:udp?endpoint={HOST}:{HOSTILE_RECEIVER}|session-id=21|init-term-id=0|term-id=0|term-offset=0|{TERM}", 3001
+            ),
+            aeron.add_exclusive_publication(
+                f"aeron:udp?control={HOST}:{CONTROL}|control-mode=dynamic|fc=tagged,g:4711/1,t:500ms|session-id=22"
+                f"|init-term-id={2**31 - 1}|term-id={2**31 - 1}|term-offset=0|{TERM}",
+                3002,
+            ),
+        ]
+        self._offered = [publication.position for publication in self.publications]
+        self.targets = targets()
+        for target in self.targets:
+            self.world.attach(target)
+        self.cnc = CncFile.map(directory / "cnc.dat")
+        self.counters = self.cnc.counters_reader()
+        for _ in range(40):
+            self.world.advance(5 * MS)
+            for bystander in self.bystanders:
+                bystander.work()
+
+    def close(self) -> None:
+        """End everything."""
+        self.cnc.close()
+        self.world.close()
+
+    def run(self, steps: Iterable[Step], count: int, generator: AcceptedGenerator | None = None) -> None:
+        """Send steps until `count` datagrams have gone out or there are no more; raise OracleError when something does not hold."""
+        world = self.world
+        for number, step in enumerate(steps):
+            world.send(step)
+            if number % DATAGRAMS_PER_CYCLE == 0:
+                self._cycle(number // DATAGRAMS_PER_CYCLE, generator)
+            if not step.pause_ns:
+                self.outcome.kinds[step.kind] = self.outcome.kinds.get(step.kind, 0) + 1
+            if world.sent >= count:
+                break
+        self._cycle(0, generator)
+
+    def finish(self) -> None:
+        """Let the bystanders end their streams, and check what has to hold at the end."""
+        world = self.world
+        goals = [bystander.sent + 20 for bystander in self.bystanders]
+        for _ in range(PATIENCE_NS // (5 * MS)):
+            world.advance(5 * MS)
+            for reader in self.readers:
+                reader.poll()
+            for bystander, goal in zip(self.bystanders, goals, strict=True):
+                if bystander.sent < goal:
+                    bystander.work()
+                else:
+                    bystander.take()
+            if all(bystander.received == bystander.sent >= goal for bystander, goal in zip(self.bystanders, goals, strict=True)):
+                break
+        for bystander, goal in zip(self.bystanders, goals, strict=True):
+            if bystander.sent < goal or bystander.received < bystander.sent:
+                raise OracleError(f"a stream of others: {bystander.received} messages of {bystander.sent} arrived, {goal} were to be sent")
+        # Hostile senders are silent now: their images end, and each end is announced.
+        world.advance(3 * LONG_PAUSE_NS)
+        for _ in range(200):
+            world.advance(20 * MS)
+            for reader in self.readers:
+                reader.poll()
+        self._check_ends()
+        self._check_counters()
+
+    def measure(self) -> Outcome:
+        """Return the outcome with what the driver has counted."""
+        outcome, value = self.outcome, self.counters.value
+        outcome.datagrams = self.world.sent
+        outcome.invalid = value(SystemCounter.INVALID_PACKETS)
+        outcome.over_runs = value(SystemCounter.FLOW_CONTROL_OVER_RUNS)
+        outcome.under_runs = value(SystemCounter.FLOW_CONTROL_UNDER_RUNS)
+        outcome.errors_logged = value(SystemCounter.ERRORS)
+        outcome.images = len({correlation for _, correlation in self.announced})
+        outcome.fragments = sum(reader.fragments for reader in self.readers)
+        outcome.bystander_messages = sum(bystander.received for bystander in self.bystanders)
+        outcome.longest_poll_ms = round(max(reader.longest_s for reader in self.readers) * 1e3, 3)
+        errors: Counter[str] = Counter()
+        for reader in self.readers:
+            errors.update(reader.errors)
+        outcome.poll_errors = dict(errors)
+        return outcome
+
+    # ---- what happens
+
+    def _cycle(self, number: int, generator: AcceptedGenerator | None) -> None:
+        """Let driver and client work; read every stream, in ways that take turns; let the others go on."""
+        world = self.world
+        world.work()
+        for name, payload in world.received():
+            self.outcome.answers += 1
+            if generator is not None:
+                generator.feed(name, payload)
+        turn = number % 3
+        for index, reader in enumerate(self.readers):
+            if index % 3 == turn:
+                reader.poll()
+        if number % 2 == 0:
+            for bystander in self.bystanders:
+                bystander.work()
+            self._publish()
+
+    def _publish(self) -> None:
+        """Offer to the publications whose receivers are hostile: their positions may only grow."""
+        for index, publication in enumerate(self.publications):
+            if publication.is_closed:
+                continue
+            publication.offer(b"\x11" * 700)
+            position = publication.position
+            if 0 <= position < self._offered[index]:
+                raise OracleError(f"a publication's position went from {self._offered[index]} back to {position}")
+            self._offered[index] = position
+
+    def _subscribe(self, channel: str, stream: int) -> Subscription:
+        number = len(self._subscriptions)
+
+        def on_image(image: Image) -> None:
+            self.announced[number, image.correlation_id] = image
+
+        def on_end(image: Image) -> None:
+            self.ended.add((number, image.correlation_id))
+
+        is_multi = stream == MULTI_STREAM
+        subscription = self.world.aeron.add_subscription(
+            "aeron:udp?control-mode=manual" if is_multi else channel,
+            stream,
+            available_image_handler=on_image,
+            unavailable_image_handler=on_end,
+        )
+        if is_multi:
+            for port in (PATH_A, PATH_B):
+                subscription.add_destination(f"aeron:udp?endpoint={HOST}:{port}")
+        self._subscriptions.append(subscription)
+        return subscription
+
+    # ---- what has to hold
+
+    def _check_ends(self) -> None:
+        living = {(at, image.correlation_id) for at, subscription in enumerate(self._subscriptions) for image in subscription.images}
+        silent = [self.announced[key] for key in self.announced if key not in self.ended and key not in living]
+        if silent:
+            raise OracleError(f"{len(silent)} images went without notice, the first of session {silent[0].session_id}")
+        hostile = [self.announced[key] for key in living if self.announced[key].session_id >= 10_000]
+        if hostile:
+            first = hostile[0]
+            raise OracleError(
+                f"{len(hostile)} images outlive their silent senders, the first of session {first.session_id} at {first.position}"
+            )
+        if self.world.aeron.is_closed:
+            raise OracleError("the client has ended")
+
+    def _check_counters(self) -> None:
+        value = self.counters.value
+        if value(SystemCounter.ERRORS) > ERRORS_LOGGED_MAX:
+            raise OracleError(f"{value(SystemCounter.ERRORS)} errors were logged")
+        for which in SystemCounter:
+            if value(which) < 0:
+                raise OracleError(f"counter {which.name} is {value(which)}")
+        if value(SystemCounter.CLIENT_TIMEOUTS):
+            raise OracleError(f"{value(SystemCounter.CLIENT_TIMEOUTS)} clients were given up")
+
+
+def run_episode(seed: int, number: int, count: int, record: Callable[[Step], object] | None = None) -> Outcome:
+    """Draw and run an episode; `record` is called with each step BEFORE it is done."""
+    return _run(seed, number, count, None, record)
+
+
+def replay_episode(seed: int, number: int, steps: list[Step]) -> Outcome:
+    """Run an episode with recorded steps in the place of drawn ones."""
+    return _run(seed, number, len(steps), steps, None)
+
+
+def _run(seed: int, number: int, count: int, steps: Iterable[Step] | None, record: Callable[[Step], object] | None) -> Outcome:
+    outcome = Outcome(seed, number)
+    with tempfile.TemporaryDirectory(prefix="aw-grammar-", dir=_shared_memory()) as scratch:
+        episode = Episode(Path(scratch) / "driver", seed * 1_000_003 + number)
+        episode.outcome = outcome
+        try:
+            generator = None
+            if steps is None:
+                generator = AcceptedGenerator(f"{seed}-{number}", episode.targets, long_pause_ns=LONG_PAUSE_NS)
+                steps = generator if record is None else _recorded(generator, record)
+            episode.run(steps, count, generator)
+            episode.finish()
+        except OracleError as error:
+            outcome.finding = str(error)
+        except Exception as error:
+            outcome.finding = f"{type(error).__name__}: {error}"
+            outcome.traceback = traceback.format_exc()
+        finally:
+            episode.measure()
+            episode.close()
+    return outcome
+
+
+def _recorded(steps: Iterable[Step], record: Callable[[Step], object]) -> Iterator[Step]:
+    for step in steps:
+        record(step)
+        yield step
+
+
+def _shared_memory() -> str | None:
+    return "/dev/shm" if Path("/dev/shm").is_dir() else None

@@ -1,0 +1,153 @@
+"""A whole driver and a real client in one thread: virtual time, a network in memory, hostile sockets on it, and streams of others.
+
+The driver is the one that users run, in INVOKER mode; its files are real ones, which the client maps.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from pathlib import Path
+from typing import Any
+
+from aerowire.base.ports import DatagramPort
+from aerowire.client import Aeron
+from aerowire.conformance.accepted.steps import Step
+from aerowire.conformance.accepted.targets import ReceiveTarget, ResolverTarget, SendTarget, Target
+from aerowire.driver import MediaDriver
+from aerowire.driver.context import Context
+from aerowire.driver.interfaces import InterfaceAddress
+from aerowire.driver.ports import Ports, SocketSpec
+from aerowire.simulation.network import SimulatedNetwork, SimulatedPort
+from aerowire.system.clock import ManualClock
+from aerowire.system.random import SeededRandom
+from aerowire.system.regions import FileRegionPort
+
+HOST = "127.0.0.1"
+MS = 1_000_000
+TERM = "term-length=64k"
+# Addresses of the driver's endpoints, and of the hostile receivers that publications send to.
+RECEIVE, RECEIVE_OTHER, PATH_A, PATH_B, CONTROL, RESOLVER = 40_001, 40_002, 40_003, 40_004, 40_005, 40_006
+HOSTILE_RECEIVER, HOSTILE_RECEIVERS = 41_001, 41_002
+HOSTILE_STREAMS = (1001, 1002, 1003, 1004)
+OWN_STREAM, OTHER_STREAM, MULTI_STREAM = 2001, 2002, 1101
+FIRST_SESSION = 10_000
+LONGEST_STEP_NS = 20 * MS
+
+OPTIONS: dict[str, Any] = {
+    "environ": {},
+    "threading_mode": "INVOKER",
+    "term_buffer_length": 64 * 1024,
+    "term_buffer_sparse_file": True,
+    "image_liveness_timeout_ns": "1s",
+    "publication_linger_timeout_ns": "500ms",
+    "publication_connection_timeout_ns": "2s",
+    "client_liveness_timeout_ns": "60s",
+    "publication_unblock_timeout_ns": "70s",
+    "timer_interval_ns": "100ms",
+    "counters_free_to_reuse_timeout_ns": 0,
+    "driver_resolver_name": "fuzzed",
+    "driver_resolver_interface": f"{HOST}:{RESOLVER}",
+    "dir_delete_on_start": True,
+    "dir_delete_on_shutdown": True,
+}
+
+
+class World:
+    """Driver, client, network and clock; `send` puts a step on the wire, `work` lets everybody do what is due."""
+
+    def __init__(self, directory: Path, seed: int) -> None:
+        self.clock = ManualClock(now_ns=1_000_000_000, epoch_ms=time.time_ns() // MS)
+        self.network = SimulatedNetwork(self.clock, seed=seed, latency_ns=0)
+        self.sent = 0
+        ports = Ports(
+            clock=self.clock,
+            random=SeededRandom(seed),
+            regions=FileRegionPort(),
+            open_socket=self._open_socket,
+            resolver=lambda name: HOST if name == "localhost" else None,
+            interfaces=lambda: [InterfaceAddress("lo", 1, HOST)],
+        )
+        self.driver = MediaDriver.launch(Context(aeron_dir=str(directory), **OPTIONS), ports=ports)
+        self.aeron = Aeron.connect(
+            str(directory),
+            use_conductor_agent_invoker=True,
+            driver_agent_invoker=self.driver.invoker,
+            clock=self.clock,
+            client_lock=contextlib.nullcontext(),
+        )
+        self._sockets: dict[tuple[str, int], SimulatedPort] = {}
+        self._addresses: dict[str, tuple[str, int] | None] = {}
+
+    def close(self) -> None:
+        """End client and driver."""
+        self.aeron.close()
+        self.driver.close()
+
+    def attach(self, target: Target) -> None:
+        """Open the hostile sockets of a target."""
+        if isinstance(target, SendTarget):
+            group = target.name == "many"
+            base = HOSTILE_RECEIVERS if group else HOSTILE_RECEIVER
+            for index in range(target.receivers):
+                self._sockets[target.name, index] = self.network.open_port((HOST, base + index))
+            self._addresses[target.name] = (HOST, CONTROL) if group else None
+            return
+        ports = {"receive": RECEIVE, "path-a": PATH_A, "path-b": PATH_B, "resolver": RESOLVER}
+        for index in range(target.senders):
+            self._sockets[target.name, index] = self.network.open_port((HOST, 0))
+        self._addresses[target.name] = (HOST, ports[target.name])
+
+    def send(self, step: Step) -> None:
+        """Send a step's datagram, or let its time pass."""
+        if step.pause_ns:
+            self.advance(step.pause_ns)
+            return
+        address = self._addresses[step.target]
+        if address is not None:
+            self._sockets[step.target, step.sender].send_datagrams([(step.payload, address)])
+            self.sent += 1
+
+    def received(self) -> list[tuple[str, bytes]]:
+        """Return what the driver has sent to the hostile sockets."""
+        found = []
+        for (name, _), port in self._sockets.items():
+            while batch := port.receive_datagrams(64):
+                for payload, source, _ in batch:
+                    found.append((name, payload))
+                    if self._addresses[name] is None:
+                        self._addresses[name] = source
+                if len(batch) < 64:
+                    break
+        return found
+
+    def work(self) -> int:
+        """Run one duty cycle of driver and client."""
+        return self.driver.invoker.invoke() + self.aeron.invoke()
+
+    def advance(self, duration_ns: int) -> None:
+        """Let time pass in steps that no timeout of driver or client is shorter than."""
+        while duration_ns > 0:
+            step = min(duration_ns, LONGEST_STEP_NS)
+            self.clock.advance(step)
+            duration_ns -= step
+            # An image that was asked for is made in one cycle and gets data in the next.
+            self.work()
+            self.work()
+
+    def _open_socket(self, spec: SocketSpec) -> DatagramPort:
+        peer = None if spec.connect is None else (spec.connect.host, spec.connect.port)
+        host = HOST if spec.bind.host in ("0.0.0.0", "::") else spec.bind.host
+        return self.network.open_port((host, spec.bind.port), peer)
+
+
+def targets() -> list[Target]:
+    """Return everything hostile datagrams are sent to."""
+    return [
+        ReceiveTarget("receive", (*HOSTILE_STREAMS, OWN_STREAM), FIRST_SESSION, senders=3),
+        ReceiveTarget("path-a", (MULTI_STREAM,), FIRST_SESSION, weight=2),
+        ReceiveTarget("path-b", (MULTI_STREAM,), FIRST_SESSION, weight=2),
+        SendTarget("one", 21, 3001, 0, 65536, 1408),
+        SendTarget("many", 22, 3002, 2**31 - 1, 65536, 1408, receivers=3, group_tag=4711),
+        ResolverTarget("resolver"),
+    ]
