@@ -64,6 +64,7 @@ class Event:
     destination_registration_id: int
     response_session_id: int
     frame_length: int
+    room: int
     code: int
     a: int
     b: int

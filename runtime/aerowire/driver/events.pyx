@@ -72,7 +72,7 @@ FIELDS = {
     EventType.SUBSCRIBER_UNAVAILABLE: ("position_id", "registration_id"),
     EventType.SUBSCRIBER_AVAILABLE: ("position_id", "registration_id", "position"),
     EventType.SUBSCRIBER_DROPPED: ("position_id", "registration_id"),
-    EventType.MALFORMED_FRAME: ("position", "frame_length"),
+    EventType.MALFORMED_FRAME: ("position", "frame_length", "room"),
 }
 NO_FIELDS = ()
 ANSWERS = frozenset({EVENT_SUBSCRIBER_LINKED, EVENT_SUBSCRIBER_UNLINKED, EVENT_RECEIVE_DESTINATION_REMOVED})

@@ -12,8 +12,7 @@ from aerowire.codecs.native.transport cimport RTTM_FLAGS_REPLY, SM_FLAGS_EOS
 from aerowire.driver.image_news cimport loss_news_number, loss_news_read, status_news_number, status_news_read
 from aerowire.driver.publication_image cimport NO_RESPONSE, PublicationImage
 from aerowire.ipc.counters cimport counter_increment
-from aerowire.logbuffer.descriptor cimport compute_term_id, compute_term_offset, index_by_term
-from aerowire.logbuffer.rebuild cimport fill_gap
+from aerowire.logbuffer.descriptor cimport compute_term_id, compute_term_offset
 from aerowire.memory.atomics cimport load_acquire_i32, load_acquire_i64, load_relaxed_i32, store_release_i32
 from aerowire.protocol.lifecycle cimport IMAGE_ACTIVE
 
@@ -98,7 +97,7 @@ cdef int send_loss(PublicationImage image, int64_t now_ns) noexcept nogil:
                                          length, now_ns)
         counter_increment(image._system.address[SYSTEM_COUNTER_NAK_MESSAGES_SENT])
         counter_increment(image._naks_sent)
-    elif fill_gap(image._log.metadata, image._log.term_address(index_by_term(image.initial_term_id, term_id)), term_id, term_offset, length):
+    elif image.fill_missing(term_id, term_offset, length):
         counter_increment(image._system.address[SYSTEM_COUNTER_LOSS_GAP_FILLS])
     return 1
 

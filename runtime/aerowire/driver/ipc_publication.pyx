@@ -127,7 +127,7 @@ cdef class IpcPublication(Subscribable):
     cdef void _free_blocked(self) noexcept nogil:
         cdef int status = unblock_log(self._log, self._consumer_position)
         if status == UNBLOCK_MALFORMED:
-            self.on_malformed(self._consumer_position, claimed_length(self._log, self._consumer_position))
+            self.on_malformed(self._consumer_position, claimed_length(self._log, self._consumer_position), 0)
         elif status != UNBLOCK_NO_ACTION:
             counter_increment(self._system.address[SYSTEM_COUNTER_UNBLOCKED_PUBLICATIONS])
 
@@ -135,7 +135,7 @@ cdef class IpcPublication(Subscribable):
         # The stream ends where a frame cannot be stepped over: nobody can read what lies behind it.
         cdef int32_t length = malformed_length(self._log, self._consumer_position)
         if length != 0:
-            self.on_malformed(self._consumer_position, length)
+            self.on_malformed(self._consumer_position, length, 0)
         if self.is_malformed():
             publish_end_at(self._log, self._publisher_limit, self._consumer_position)
             self._log.set_connected(False)

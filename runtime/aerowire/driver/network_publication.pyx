@@ -143,7 +143,7 @@ cdef class NetworkPublication(Subscribable):
             available = scan_for_availability(term, self.term_length, offset, <int32_t>(window if window < self.mtu else self.mtu), &padding)
             if available == AVAILABLE_MALFORMED:
                 available = 0
-                self.on_malformed(end, claimed_length(self._log, end))
+                self.on_malformed(end, claimed_length(self._log, end), 0)
                 break
             if padding > 0 and end + available + padding > self._over_run_limit and not self._endpoint.group:
                 available = -padding        # only its header is in the window: the receiver would drop it
@@ -310,7 +310,7 @@ cdef class NetworkPublication(Subscribable):
     cdef bint _free_blocked(self, int64_t position) noexcept nogil:
         cdef int status = unblock_log(self._log, position)
         if status == UNBLOCK_MALFORMED:
-            self.on_malformed(position, claimed_length(self._log, position))
+            self.on_malformed(position, claimed_length(self._log, position), 0)
         elif status != UNBLOCK_NO_ACTION:
             counter_increment(self._system.address[SYSTEM_COUNTER_UNBLOCKED_PUBLICATIONS])
             return True

@@ -18,6 +18,7 @@ from aerowire.logbuffer.log cimport LogBuffers
 from aerowire.protocol.congestion_control cimport CongestionControl
 from aerowire.protocol.lifecycle cimport ImageLifecycle
 from aerowire.protocol.loss_detector cimport LossDetector
+from aerowire.protocol.missing_ranges cimport MissingRanges
 from aerowire.protocol.receive_window cimport ReceiveWindow
 from aerowire.protocol.status_schedule cimport ConsumptionSchedule, StatusTimer
 
@@ -63,6 +64,7 @@ cdef class PublicationImage(Subscribable):
     cdef LossNews _loss_news            # tracker writes
     # receiver
     cdef ReceiveWindow _window
+    cdef MissingRanges _missing
     cdef StatusTimer _status
     cdef ImageTransports _transports
     cdef int64_t _last_packet_ns
@@ -93,7 +95,11 @@ cdef class PublicationImage(Subscribable):
     cdef int track_rebuild(self, int64_t now_ns, int64_t epoch_ms) noexcept nogil
     cdef bint on_time_event(self, int64_t now_ns, EventQueue events) noexcept nogil    # True: forget it now
     cdef int64_t tracker_deadline_ns(self) noexcept nogil
+    # receiver's thread: fill [begin, begin + length) with padding if nothing of it is there; whether it was
+    cdef bint fill_missing(self, int32_t term_id, int32_t term_offset, int32_t length) noexcept nogil
     # private
+    cdef void _insert(self, const uint8_t* packet, int32_t length, int64_t position, int32_t covered) noexcept nogil
+    cdef void _insert_frames(self, const uint8_t* packet, int32_t length, int64_t position) noexcept nogil
     cdef bint _on_heartbeat(self, const uint8_t* packet, int64_t position, int transport_index, const Address* source, int64_t now_ns) noexcept nogil
     cdef void _count_transports(self, int64_t now_ns) noexcept nogil
     cdef bint _rebuilt_to_end(self) noexcept nogil

@@ -17,7 +17,8 @@ from aerowire.codecs.native.counters cimport (
 from aerowire.codecs.native.events cimport DRIVER_EVENT_CODE_PUBLICATION_IMAGE_REVOKE
 from aerowire.codecs.native.logbuffer cimport END_OF_STREAM_POSITION_UNSET
 from aerowire.codecs.native.transport cimport (
-    DATA_FLAGS_EOS, DATA_FLAGS_REVOKED, FRAME_ALIGNMENT, data_header_flags, data_header_term_id, data_header_term_offset)
+    DATA_FLAGS_EOS, DATA_FLAGS_REVOKED, FRAME_ALIGNMENT, data_header_flags, data_header_frame_length, data_header_term_id,
+    data_header_term_offset)
 from aerowire.driver.events cimport EVENT_IMAGE_DONE, EVENT_IMAGE_LINGER, EVENT_IMAGE_REMOVED
 from aerowire.driver.image_news cimport loss_news_tell, status_news_tell
 from aerowire.driver.publication_support cimport clean_towards, position_address
@@ -25,14 +26,15 @@ from aerowire.driver.receive_transport cimport ReceiveTransport
 from aerowire.driver.untethered_subscriptions cimport TETHER_TETHERED, TETHER_REJOINS
 from aerowire.ipc.counters cimport CountersReader, counter_atomic_add, counter_get, counter_get_relaxed, counter_increment, counter_propose_max
 from aerowire.ipc.loss_report cimport LossReport
-from aerowire.logbuffer.descriptor cimport compute_position, compute_term_id, compute_term_offset, index_by_position
-from aerowire.logbuffer.rebuild cimport rebuild_insert
+from aerowire.logbuffer.descriptor cimport align_frame, compute_position, compute_term_id, compute_term_offset, index_by_position
+from aerowire.logbuffer.rebuild cimport fill_gap, rebuild_insert
 from aerowire.logbuffer.frame cimport frame_length_acquire
 from aerowire.logbuffer.scan cimport GAP_MALFORMED, scan_for_gap
 from aerowire.memory.atomics cimport load_acquire_i32, store_release_i32, store_release_i64
 from aerowire.protocol.delay cimport DelayGenerator, StaticDelay
 from aerowire.protocol.frames cimport PACKET_HEARTBEAT, PACKET_INVALID, data_packet_length
 from aerowire.protocol.lifecycle cimport IMAGE_ACTIVE, IMAGE_DRAINING, IMAGE_LINGER
+from aerowire.protocol.missing_ranges cimport RANGE_CONFLICT, RANGE_MISSING, RANGE_NO_ROOM, RANGE_PRESENT, MissingRanges
 from aerowire.protocol.receive_stamp cimport stamp_arrivals
 from aerowire.protocol.receive_window cimport WINDOW_ACCEPT, WINDOW_OVER_RUN, WINDOW_RECENT
 from aerowire.protocol.untethered cimport UntetheredTimes
@@ -88,6 +90,7 @@ cdef class PublicationImage(Subscribable):
         self._status_news.position = position
         self._status_news.window = congestion_control.initial_window_length()
         self._window = ReceiveWindow(position=position, term_length=self.term_length, max_window_length=congestion_control.max_window_length())
+        self._missing = MissingRanges(position)
         self._status = StatusTimer(timeout_ns=status_message_timeout_ns, now_ns=now_ns)
         self._transports = ImageTransports(index=transport_index, control_address=control_address, now_ns=now_ns,
                                            is_multi_destination=endpoint.is_multi_destination)
@@ -132,8 +135,8 @@ cdef class PublicationImage(Subscribable):
             self._transports.track(transport_index, source, now_ns)
             if self._is_stamping:
                 stamp_arrivals(packet, length, self._stamp_offset, self._clock.epoch_ns())
-            rebuild_insert(self._log.term_address(index_by_position(position, self.bits)), term_offset, packet, length)
-            counter_propose_max(self._hwm_position, position + covered)
+            self._insert(packet, length, position, covered)
+            counter_propose_max(self._hwm_position, self._missing.end)
         elif verdict == WINDOW_OVER_RUN:
             counter_increment(self._system.address[SYSTEM_COUNTER_FLOW_CONTROL_OVER_RUNS])
         else:
@@ -141,6 +144,48 @@ cdef class PublicationImage(Subscribable):
             if verdict == WINDOW_RECENT:
                 self._transports.track(transport_index, source, now_ns)
         return True
+
+    cdef void _insert(self, const uint8_t* packet, int32_t length, int64_t position, int32_t covered) noexcept nogil:
+        # Only where nothing was received before: a frame never lies across another one.
+        cdef int outcome = self._missing.receive(position, position + covered)
+        if outcome == RANGE_NO_ROOM:
+            self._missing.forget_before(self._window.last_status_position)
+            outcome = self._missing.receive(position, position + covered)
+        if outcome == RANGE_MISSING:
+            rebuild_insert(self._log.term_address(index_by_position(position, self.bits)), compute_term_offset(position, self.term_length),
+                           packet, length)
+        elif outcome == RANGE_CONFLICT:
+            self._missing.forget_before(self._window.last_status_position)
+            self._insert_frames(packet, length, position)
+        elif outcome == RANGE_NO_ROOM:
+            counter_increment(self._system.address[SYSTEM_COUNTER_FLOW_CONTROL_OVER_RUNS])
+
+    cdef void _insert_frames(self, const uint8_t* packet, int32_t length, int64_t position) noexcept nogil:
+        # A datagram of which something is there: the frames that are missing are taken, those that overlap others are not.
+        cdef uint8_t* term = self._log.term_address(index_by_position(position, self.bits))
+        cdef int32_t offset = compute_term_offset(position, self.term_length)
+        cdef int32_t done = 0, step
+        cdef int64_t begin
+        cdef int outcome
+        while done < length:
+            step = <int32_t>align_frame(data_header_frame_length(packet + done))
+            begin = position + done
+            outcome = self._missing.receive(begin, begin + step)
+            if outcome == RANGE_MISSING:
+                rebuild_insert(term, offset + done, packet + done, min(step, length - done))
+            elif outcome != RANGE_PRESENT:
+                counter_atomic_add(self._system.address[SYSTEM_COUNTER_INVALID_PACKETS], 1)
+                if outcome == RANGE_CONFLICT and begin == self._missing.first():
+                    # What the stream waits for does not fit what was received: it can never go on.
+                    self.on_malformed(begin, data_header_frame_length(packet + done), <int32_t>self._missing.first_length())
+                return
+            done += step
+
+    cdef bint fill_missing(self, int32_t term_id, int32_t term_offset, int32_t length) noexcept nogil:
+        cdef int64_t position = compute_position(term_id, term_offset, self.bits, self.initial_term_id)
+        cdef int outcome = self._missing.receive(position, position + length)
+        return (outcome == RANGE_MISSING or outcome == RANGE_PRESENT) and fill_gap(
+            self._log.metadata, self._log.term_address(index_by_position(position, self.bits)), term_id, term_offset, length)
 
     cdef bint _on_heartbeat(self, const uint8_t* packet, int64_t position, int transport_index, const Address* source, int64_t now_ns) noexcept nogil:
         cdef int verdict = self._window.classify_heartbeat(position)
@@ -247,7 +292,7 @@ cdef class PublicationImage(Subscribable):
             found = scan_for_gap(term, self.term_length, offset, limit, &gap_length)
             rebuilt = rebuild - offset + found
             if gap_length == GAP_MALFORMED:
-                self.on_malformed(rebuilt, frame_length_acquire(term + found))
+                self.on_malformed(rebuilt, frame_length_acquire(term + found), 0)
                 store_release_i32(&self._rebuilding, False)
             elif found < limit:
                 loss_found = self._loss.on_gap(compute_term_id(rebuilt, self.bits, self.initial_term_id), found, gap_length, now_ns)

@@ -150,13 +150,14 @@ def _on_malformed_frame(registrar: Registrar, event: Event) -> None:
     stream = image or publication
     if stream is None:
         return
+    what = "overlaps those received before it" if event.room else "cannot be stepped over"
     error = MalformedFrameError(
-        f"a frame cannot be stepped over: the {'publication' if image is None else 'image'} has ended",
+        f"a frame {what}: the {'publication' if image is None else 'image'} has ended",
         session_id=stream.session_id,
         stream_id=stream.stream_id,
         position=event.position,
         frame_length=event.frame_length,
-        room=room_at(event.position, stream.native.log.length_of_term),
+        room=event.room or room_at(event.position, stream.native.log.length_of_term),
     )
     # A peer can make up as many sessions as it likes.
     registrar.core.errors.record(error, key=(event.type, image is None, stream.stream_id))

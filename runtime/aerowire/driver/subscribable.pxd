@@ -25,6 +25,7 @@ cdef class Subscribable:
     # a frame of its log that cannot be stepped over: found by one of its agents, told by the tracker
     cdef int32_t _malformed
     cdef int32_t _malformed_length
+    cdef int32_t _malformed_room
     cdef int64_t _malformed_position
 
     cdef int _set_up_subscribers(self, CountersReader counters, UntetheredTimes times) except -1
@@ -33,8 +34,8 @@ cdef class Subscribable:
     cdef bint unlink_subscriber(self, int32_t counter_id) noexcept nogil
     # Let go of untethered subscribers at or behind `window_limit`, and take back those that have rested. Once a timer interval.
     cdef void check_untethered(self, int64_t window_limit, int64_t now_ns, EventQueue events) noexcept nogil
-    # Note the first frame that cannot be stepped over. Any agent.
-    cdef void on_malformed(self, int64_t position, int32_t frame_length) noexcept nogil
+    # Note the first frame that cannot be stepped over or, with the bytes that it had room in, that overlaps others. Any agent.
+    cdef void on_malformed(self, int64_t position, int32_t frame_length, int32_t room) noexcept nogil
     cdef bint is_malformed(self) noexcept nogil
     # Post the frame once; False: not told yet, because there was no room.
     cdef bint tell_malformed(self, EventQueue events) noexcept nogil

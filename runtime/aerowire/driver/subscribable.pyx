@@ -90,18 +90,26 @@ cdef class Subscribable:
             events.publish(record)                  # LAST: the counter of one that was dropped is free from here on
         return True
 
-    cdef void on_malformed(self, int64_t position, int32_t frame_length) noexcept nogil:
+    cdef void on_malformed(self, int64_t position, int32_t frame_length, int32_t room) noexcept nogil:
         if load_acquire_i32(&self._malformed) == MALFORMED_NONE and cas_i32(&self._malformed, MALFORMED_NONE, MALFORMED_NOTED):
             self._malformed_position = position
             self._malformed_length = frame_length
+            self._malformed_room = room
             store_release_i32(&self._malformed, MALFORMED_FOUND)
 
     cdef bint is_malformed(self) noexcept nogil:
         return load_acquire_i32(&self._malformed) >= MALFORMED_FOUND
 
     cdef bint tell_malformed(self, EventQueue events) noexcept nogil:
-        if load_acquire_i32(&self._malformed) == MALFORMED_FOUND and events.offer_or_retry(
-                EVENT_MALFORMED_FRAME, <void*>self, self._malformed_position, self._malformed_length):
+        cdef EventRecord* record
+        if load_acquire_i32(&self._malformed) == MALFORMED_FOUND:
+            record = events.claim(EVENT_MALFORMED_FRAME, <void*>self) if events.has_timer_room() else NULL
+            if record is NULL:
+                return False
+            record.values[0] = self._malformed_position
+            record.values[1] = self._malformed_length
+            record.values[2] = self._malformed_room
+            events.publish(record)
             store_release_i32(&self._malformed, MALFORMED_TOLD)
         return load_acquire_i32(&self._malformed) == MALFORMED_TOLD
 

@@ -22,7 +22,7 @@ cdef int32_t data_packet_length(const uint8_t* packet, int32_t length, int32_t t
     while offset <= length - DATA_HEADER_LENGTH:
         frame_length = data_header_frame_length(packet + offset)
         frame_type = data_header_type(packet + offset)
-        if frame_length <= 0 or (frame_type != FRAME_TYPE_DATA and frame_type != FRAME_TYPE_PAD):
+        if frame_length < DATA_HEADER_LENGTH or (frame_type != FRAME_TYPE_DATA and frame_type != FRAME_TYPE_PAD):
             return PACKET_INVALID
         if data_header_term_offset(packet + offset) != next_offset:
             return PACKET_INVALID
