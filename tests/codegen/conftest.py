@@ -16,8 +16,9 @@ from types import ModuleType
 import pytest
 
 from aerowire.codegen.ir import Struct
-from aerowire.codegen.load import default_spec, find_sources, load_project
+from aerowire.codegen.load import load_project
 from aerowire.codegen.project import Project
+from aerowire.codegen.sources import default_spec, find_sources
 
 ROOT = Path(__file__).resolve().parents[2]
 Compile = Callable[[str, str, Path], ModuleType]

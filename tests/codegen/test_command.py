@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from aerowire.codegen.load import default_spec
 from aerowire.codegen.main import main
+from aerowire.codegen.sources import default_spec
 from tests.codegen.sbe.writing import schema
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -13,8 +13,8 @@ from types import ModuleType
 
 import pytest
 
-from aerowire.codegen.load import default_spec
 from aerowire.codegen.main import main
+from aerowire.codegen.sources import default_spec
 
 PROBE = """
 import json, sys

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from aerowire.codegen.load import find_sources, load_project
+from aerowire.codegen.load import load_project
 from aerowire.codegen.main import main
 from aerowire.codegen.project import Project
+from aerowire.codegen.sources import find_sources
 from aerowire.codegen.targets.markdown import MarkdownTarget
 from aerowire.codegen.targets.markdown_text import literal, prose
 

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from aerowire.codegen.load import Source, default_spec, load_project
+from aerowire.codegen.load import load_project
 from aerowire.codegen.problems import SchemaError
+from aerowire.codegen.sources import Source, default_spec
 from aerowire.codegen.targets.registry import render_all
 
 HEAD = """<?xml version="1.0"?>

@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from tests.support.installations import Installation
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()
@@ -16,8 +19,9 @@ COMMANDS = re.findall(r"^    (aerowire|codegen|conformance) (\w+)", README, re.M
 
 
 @pytest.mark.parametrize("snippet", SNIPPETS, ids=[snippet.split("\n", 1)[0] for snippet in SNIPPETS])
-def test_snippet_runs(snippet: str) -> None:
-    done = subprocess.run([sys.executable, "-c", snippet], cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+def test_snippet_runs_on_the_wheel(installed: Callable[[str], Installation], snippet: str) -> None:
+    environment = installed("pcap" if "aerowire.pcap" in snippet else "")
+    done = environment.run(environment.python, "-c", snippet, cwd=ROOT)
     assert done.returncode == 0, done.stderr
 
 

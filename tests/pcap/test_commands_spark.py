@@ -130,7 +130,7 @@ def test_without_pyspark_the_error_says_what_to_install(
     monkeypatch.setitem(sys.modules, "pyspark.errors", None)
     code, _, error = run(capsys, command, LOSSY, *SPARK)
     assert code == UNUSABLE
-    assert "pip install aerowire[spark]" in error
+    assert "pip install 'aerowire[spark]'" in error
 
 
 def test_spark_reads_no_standard_input_and_no_file_that_is_not_there(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

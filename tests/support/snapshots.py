@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import tarfile
 from pathlib import Path
 
 import pytest
+
+from tests.support.unpacking import unpack
 
 ARCHIVE = Path(__file__).parents[1] / "data" / "snapshots" / "official-c-driver.tar.xz"
 
@@ -14,6 +15,5 @@ ARCHIVE = Path(__file__).parents[1] / "data" / "snapshots" / "official-c-driver.
 def snapshots(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Directory with the files of two official drivers and what the official tools said of them."""
     directory = tmp_path_factory.mktemp("snapshots")
-    with tarfile.open(ARCHIVE) as archive:
-        archive.extractall(directory, filter="data")
+    unpack(ARCHIVE, directory)
     return directory

@@ -160,6 +160,14 @@ def test_a_folder_that_does_not_tell_what_it_has_refuses_the_file(intake: FileIn
     assert (ending.outcome, ending.reason) == (REFUSED, "Permission denied")
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """SIGINT raises KeyboardInterrupt even in a test run that was started with the signal ignored, as in the background of a shell."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def interrupting(call: Callable[..., Any]) -> Callable[..., Any]:
     def call_interrupted(*arguments: Any, **options: Any) -> Any:
         result = call(*arguments, **options)
@@ -169,6 +177,7 @@ def interrupting(call: Callable[..., Any]) -> Callable[..., Any]:
     return call_interrupted
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_a_signal_while_a_file_becomes_whole_comes_when_it_is(intake: FileIntake, inbox: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(intake, CREATE, FIRST)
     monkeypatch.setattr(file_store.os, "fsync", interrupting(os.fsync))
@@ -179,6 +188,7 @@ def test_a_signal_while_a_file_becomes_whole_comes_when_it_is(intake: FileIntake
     assert names(inbox) == ["a.txt"]
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_a_signal_while_a_file_begins_leaves_none_behind(intake: FileIntake, inbox: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(file_store.os, "open", interrupting(os.open))

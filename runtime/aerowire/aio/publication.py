@@ -9,8 +9,6 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
-from typing_extensions import Buffer
-
 from aerowire.aio.handle import AsyncHandle, within
 from aerowire.aio.handles import watch_connection, watch_window
 from aerowire.base.errors import AerowireError, BackPressureError, MaxPositionExceededError, NotConnectedError
@@ -18,6 +16,7 @@ from aerowire.client.publication import ADMIN_ACTION, BACK_PRESSURED, MAX_POSITI
 
 if TYPE_CHECKING:
     import numpy
+    from typing_extensions import Buffer
 
     from aerowire.aio.client import AsyncAeron
     from aerowire.client.claim import BufferClaim

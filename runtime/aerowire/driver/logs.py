@@ -97,6 +97,18 @@ class LogStore:
         self._to_free: deque[Log] = deque()
         self._is_low = False
 
+    def check_room_for_a_log(self) -> None:
+        """Warn in the error log when the directory has no room for a log of the default term length."""
+        if not self._context.perform_storage_checks:
+            return
+        directory, term_length = self._context.aeron_dir, self._context.term_buffer_length
+        needed, free = log_file_length(term_length, self._context.file_page_size), self._regions.free_space(directory)
+        if free < needed:
+            self._errors.warn(
+                f"no room for a log of the default term length: directory={directory} term_length={term_length} needed={needed} free={free}"
+                "; use shorter terms (aeron.term.buffer.length, or term-length= of a channel), or enlarge that file system"
+            )
+
     @property
     def pending(self) -> int:
         """How many logs wait to be freed, or are being freed."""

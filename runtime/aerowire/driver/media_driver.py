@@ -244,6 +244,7 @@ class MediaDriver:
     def _start(self, idles: Mapping[str, IdleStrategy]) -> None:
         fork.poison(self)
         atexit.register(self.close)
+        self._parts.registrar.core.logs.check_room_for_a_log()
         if self._context.threading_mode is not ThreadingMode.INVOKER:
             self._start_threads(idles)
         else:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aerowire.tools.arguments import count, share
+from aerowire.tools.demo_requirements import SHARED_MEMORY, check_java, check_packages, memory_folder
 from aerowire.tools.demo_stage import DemoError, Stage
 from aerowire.tools.demo_traffic import LENGTH_MAX, LENGTH_MIN
 
@@ -42,6 +43,8 @@ STATUS_TIMEOUT = "10ms"
 # The kernel drops what finds a full buffer, and no counter says so: a driver that waits for the processor still has room for the NAKs of
 # a second or two.
 RECEIVE_BUFFER_LENGTH = 2 << 20
+# The demo needs few counters; the default of 8 MiB makes a directory of 46 MiB, and a container may have 64 MiB of shared memory in all.
+COUNTERS_LENGTH = "1m"
 CAPTURE_NAME = "publisher.pcapng"
 LOG_SUFFIX = ".log"
 EXAMPLES = """\
@@ -50,7 +53,9 @@ Examples:
   aerowire demo --messages 100000 --loss 0.05 --seed 7
   aerowire demo --folder /tmp/my-demo
 
-Needs Java for Spark and free space for the capture (1.3 GB for a million messages).
+Needs a Java for Spark, 40 MiB in /dev/shm (else the driver directories go into the temporary folder), and room for the capture:
+1.3 GB for a million messages. The capture and the logs of the processes stay for you to look at, until the next demo replaces them;
+the last lines of the output say how to remove them.
 
 Exit codes: 0 everything agrees; 1 something does not, or interrupted; 2 usage, no space, or a step that failed.
 """
@@ -111,15 +116,22 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the demo; return 0 when everything agrees, 1 when something does not."""
     from rich.console import Console
 
+    check_packages()
+    check_java()
     console = Console(highlight=False, width=None if sys.stdout.isatty() else PAGE_WIDTH)
     folder = arguments.folder or Path(tempfile.gettempdir()) / f"aerowire-demo-{os.getuid()}"
-    make_room(folder, arguments.messages)
+    need = make_room(folder, arguments.messages)
+    memory = memory_folder()
+    if memory != SHARED_MEMORY:
+        console.print(f"/dev/shm is too small: the driver directories are made in {memory}, which may be slower", soft_wrap=True)
+    console.print(f"The capture takes {need / 1e9:.2g} GB in {folder} and stays there.", soft_wrap=True)
     capture = folder / CAPTURE_NAME
     started = time.monotonic()
-    with Stage(console, folder) as stage:
+    with Stage(console, folder, memory) as stage:
         outcome = send(stage, capture, arguments)
         summary = stage.answer("read the capture with Spark", [*AEROWIRE, "pcap", "summary", str(capture), "--json", "--engine", "spark"])
         replay_command = [*CONFORMANCE, "replay", str(capture), "--limit", str(REPLAYED), "--json"]
+        replay_command += ["--dir", str(stage.memory / "replay"), *counters_option()]
         replay = stage.answer(f"replay {REPLAYED:,} datagrams", replay_command, codes=(0, 1))
     checks = compare(outcome, summary, replay)
     report(console, outcome, summary, checks)
@@ -128,8 +140,11 @@ def run(arguments: argparse.Namespace) -> int:
     return 0 if all(check.holds for check in checks) else 1
 
 
-def make_room(folder: Path, messages: int) -> None:
-    """Make the demo's folder, without what an earlier demo left in it, and see that the capture will fit."""
+def make_room(folder: Path, messages: int) -> int:
+    """Make the demo's folder, remove the files of an earlier demo, and return the number of bytes that the capture needs.
+
+    Raises DemoError when the folder holds other files, cannot be used, or has no room for the capture.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         found = list(folder.iterdir())
@@ -149,6 +164,7 @@ def make_room(folder: Path, messages: int) -> None:
     need = int(messages * (LENGTH_MIN + LENGTH_MAX) / 2 * CAPTURE_OVERHEAD)
     if (free := shutil.disk_usage(folder).free) < need:
         raise DemoError("no space for the capture", where=folder, expected=f"{need:,} bytes", actual=f"{free:,}", hint="choose a --folder")
+    return need
 
 
 def send(stage: Stage, capture: Path, arguments: argparse.Namespace) -> Outcome:
@@ -165,9 +181,10 @@ def send(stage: Stage, capture: Path, arguments: argparse.Namespace) -> Outcome:
     status = f"-D{OPTIONS['rcv_status_message_timeout_ns'].property}={STATUS_TIMEOUT}"
     # Linux reports twice what may be asked for.
     buffer = f"-D{OPTIONS['socket_so_rcvbuf'].property}={min(RECEIVE_BUFFER_LENGTH, probe_socket_buffers().receive_max // 2)}"
+    common = (threading, buffer, *counters_option())
     drivers = {
-        "sending driver": stage.start("sending driver", driver_command(sending, threading, buffer, *losses, "--capture", str(capture))),
-        "receiving driver": stage.start("receiving driver", driver_command(receiving, threading, buffer, status)),
+        "sending driver": stage.start("sending driver", driver_command(sending, *common, *losses, "--capture", str(capture))),
+        "receiving driver": stage.start("receiving driver", driver_command(receiving, *common, status)),
     }
     # A publisher may be half a term ahead of its subscriber: short terms keep what waits, and with it the latency, small.
     channel = f"aeron:udp?endpoint=127.0.0.1:{free_port()}|term-length=1m"
@@ -176,7 +193,10 @@ def send(stage: Stage, capture: Path, arguments: argparse.Namespace) -> Outcome:
         "subscriber": stage.start("subscriber", [*TRAFFIC, "subscribe", str(receiving), *figures]),
         "publisher": stage.start("publisher", [*TRAFFIC, "publish", str(sending), *figures]),
     }
-    said = follow(stage, clients, arguments.messages)
+    try:
+        said = follow(stage, clients, drivers, arguments.messages)
+    except DemoError as error:
+        raise with_driver_errors(error, {"sending driver": sending, "receiving driver": receiving}) from None
     time.sleep(SETTLE_S)
     counted = [read_counters(folder) for folder in (sending, receiving)]
     for child in (*reversed(clients.values()), *drivers.values()):
@@ -184,27 +204,53 @@ def send(stage: Stage, capture: Path, arguments: argparse.Namespace) -> Outcome:
     for name, child in drivers.items():
         if child.returncode:
             raise stage.failed(name, child)
+    for folder in (sending, receiving):
+        shutil.rmtree(folder, ignore_errors=True)
     return Outcome(said["publisher"], said["subscriber"], *counted)
+
+
+def counters_option() -> list[str]:
+    """Return the arguments that make a driver's counters small."""
+    from aerowire.codecs.tables.options import OPTIONS
+
+    return [f"-D{OPTIONS['counters_buffer_length'].property}={COUNTERS_LENGTH}"]
 
 
 def driver_command(directory: Path, *arguments: str) -> list[str]:
     return [*AEROWIRE, "driver", "--dir", str(directory), *arguments]
 
 
-def follow(stage: Stage, clients: dict[str, subprocess.Popen[bytes]], messages: int) -> dict[str, dict[str, Any]]:
-    """Show the subscriber's progress until both clients have told their results; return those."""
+def follow(
+    stage: Stage, clients: dict[str, subprocess.Popen[bytes]], drivers: dict[str, subprocess.Popen[bytes]], messages: int
+) -> dict[str, dict[str, Any]]:
+    """Show the subscriber's progress until both clients have told their results; return those.
+
+    Raises DemoError as soon as a process ends before that.
+    """
     task = stage.progress.add_task("send, lose, recover, compare", total=messages, note="")
     results: dict[str, dict[str, Any]] = {}
-    for name, said in stage.objects(clients):
-        if name == "subscriber" and "progress" in said:
+    for name, said in stage.objects({**drivers, **clients}):
+        if said is None:
+            if name not in results:
+                child = {**drivers, **clients}[name]
+                stage.stop(child)
+                raise stage.failed(name, child)
+        elif name == "subscriber" and "progress" in said:
             stage.progress.update(task, completed=said["progress"], note=f"{said['progress']:>9,} messages")
         elif "messages" in said:
             results[name] = said
             if len(results) == len(clients):
-                stage.progress.update(task, completed=messages, note=f"{messages:>9,} messages")
-                return results
-    missing = next(name for name in clients if name not in results)
-    raise stage.failed(missing, clients[missing])
+                break
+    stage.progress.update(task, completed=messages, note=f"{messages:>9,} messages")
+    return results
+
+
+def with_driver_errors(error: DemoError, directories: dict[str, Path]) -> DemoError:
+    """Return the error with what the drivers' error logs hold, which is often the reason why nothing arrives."""
+    from aerowire.tools.driver_problems import recent_errors
+
+    found = [f"{name}: {text}" for name, directory in directories.items() for text in recent_errors(directory)]
+    return DemoError(f"{error}; the drivers' error logs: {'; '.join(found)}") if found else error
 
 
 def read_counters(directory: Path) -> dict[str, int]:
@@ -271,12 +317,22 @@ def report(console: Console, outcome: Outcome, summary: dict[str, Any], checks: 
 
 
 def point_onward(console: Console, capture: Path) -> None:
-    """Say where to look next."""
+    """Print what stays, how to remove it, and commands to go on with, as they can be typed here."""
+    found = shutil.which("aerowire")
+    is_on_path = found is not None and Path(found).parent == Path(sys.executable).parent
+    prefix = "" if is_on_path else f"{shown_folder(Path(sys.executable).parent)}/"
+    length = sum(path.stat().st_size for path in capture.parent.iterdir())
     console.print(
-        f"The capture and every process's log stay in {capture.parent}. Look next:\n"
-        f"  aerowire pcap summary {capture}\n"
-        "  aerowire driver --dir /dev/shm/aeron-me & aerowire stat --dir /dev/shm/aeron-me\n"
-        "  conformance run --driver aerowire\n"
+        f"{capture.parent} keeps the capture and every process's log, {length / 1e9:.2g} GB. Remove it with: rm -r {capture.parent}\n"
+        "Look next:\n"
+        f"  {prefix}aerowire pcap summary {capture}\n"
+        f"  {prefix}aerowire driver --dir /dev/shm/aeron-me & sleep 1; {prefix}aerowire stat --dir /dev/shm/aeron-me\n"
+        f"  {prefix}conformance run --driver aerowire\n"
         "  README.md, docs/architecture.md",
         soft_wrap=True,
     )
+
+
+def shown_folder(folder: Path) -> Path:
+    """Return a folder as a path from the current one where it is below it."""
+    return folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder

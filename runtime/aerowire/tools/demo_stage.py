@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 # A step takes a minute at most on two cores with nothing else to do; on busy ones it may take several times as long, and is not stuck.
 STEP_LIMIT_S = 300.0
 END_LIMIT_S = 10.0
-SHARED_MEMORY = Path("/dev/shm")
 
 
 class DemoError(AerowireError):
@@ -36,9 +35,11 @@ class DemoError(AerowireError):
 class Stage:
     """The demo's processes and its progress display; whatever was started ends when the stage closes."""
 
-    def __init__(self, console: Console, folder: Path) -> None:
+    def __init__(self, console: Console, folder: Path, memory: Path | None = None) -> None:
+        """`folder` gets the logs of the processes; driver directories go into a temporary folder made in `memory`."""
         self.console = console
         self.folder = folder
+        self._memory_parent = memory
         self._stack = ExitStack()
         self._processes: list[subprocess.Popen[bytes]] = []
 
@@ -52,11 +53,7 @@ class Stage:
             TextColumn("{task.fields[note]}"),
             TimeElapsedColumn(),
         )
-        self.memory = Path(
-            self._stack.enter_context(
-                tempfile.TemporaryDirectory(prefix="aerowire-demo-", dir=SHARED_MEMORY if SHARED_MEMORY.is_dir() else None)
-            )
-        )
+        self.memory = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="aerowire-demo-", dir=self._memory_parent)))
         self._stack.callback(self._end_processes)
         self.progress: Progress = self._stack.enter_context(Progress(*columns, console=self.console))
         return self
@@ -81,8 +78,8 @@ class Stage:
         expected = f"the end of {' and '.join(names)} within {STEP_LIMIT_S:g} s"
         return DemoError("the demo is stuck", where=self.folder, expected=expected, actual="still at work", hint="see the logs there")
 
-    def objects(self, names: Mapping[str, subprocess.Popen[bytes]]) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield each JSON object that the named children print, until they have closed their output."""
+    def objects(self, names: Mapping[str, subprocess.Popen[bytes]]) -> Iterator[tuple[str, dict[str, Any] | None]]:
+        """Yield each JSON object that the named children print, and None when one closes its output, until all have."""
         deadline = time.monotonic() + STEP_LIMIT_S
         pending = dict.fromkeys(names, b"")
         with selectors.DefaultSelector() as selector:
@@ -94,9 +91,10 @@ class Stage:
                     name = key.data
                     data = os.read(key.fd, 65536)
                     *lines, pending[name] = (pending[name] + data).split(b"\n")
+                    yield from ((name, json.loads(line)) for line in lines if line.startswith(b"{"))
                     if not data:
                         selector.unregister(key.fileobj)
-                    yield from ((name, json.loads(line)) for line in lines if line.startswith(b"{"))
+                        yield name, None
                 if time.monotonic() > deadline:
                     raise self.stuck(*names)
 

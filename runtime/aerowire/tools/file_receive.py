@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
         ) as subscription,
         TransferDisplay(is_quiet=arguments.json) as display,
     ):
-        receiver = _Receiver(FileIntake(folder, arguments.keep_partial), subscription, gone, display, arguments)
+        receiver = _Receiver(FileIntake(folder, arguments.keep_partial), subscription, gone, display, arguments, aeron.context.aeron_dir)
         try:
             receiver.run()
         except KeyboardInterrupt:
@@ -92,9 +92,15 @@ class _Receiver:
     """One run of the command: polls, and tells what comes of it."""
 
     def __init__(
-        self, intake: FileIntake, subscription: Subscription, gone: deque[int], display: TransferDisplay, arguments: argparse.Namespace
+        self,
+        intake: FileIntake,
+        subscription: Subscription,
+        gone: deque[int],
+        display: TransferDisplay,
+        arguments: argparse.Namespace,
+        aeron_dir: str,
     ) -> None:
-        """`gone`: session ids of images that are no more, from whatever thread."""
+        """`gone` holds the session ids of images that have become unavailable; any thread may add to it."""
         from aerowire.client import FragmentAssembler
 
         self.exit_code = 0
@@ -102,12 +108,14 @@ class _Receiver:
         self._subscription = subscription
         self._display = display
         self._arguments = arguments
+        self._aeron_dir = aeron_dir
         self._assembler = FragmentAssembler(intake)
         self._gone = gone
         self._is_closed = False
 
     def run(self) -> None:
         """Receive until one file has ended, with --once, or nobody has come; else until a signal. Sets the exit code."""
+        began_ms = time.time_ns() // 1_000_000
         deadline_s = None if self._arguments.wait is None else time.monotonic() + self._arguments.wait
         sleep_s = _SLEEP_MIN_S
         begun = 0
@@ -123,8 +131,10 @@ class _Receiver:
             if (self._intake.endings or self._intake.news) and self._tell() and self._arguments.once:
                 return
             if deadline_s is not None and time.monotonic() > deadline_s and not self._subscription.is_connected:
-                stream = f"{self._arguments.channel} stream {self._arguments.stream}"
-                _complain(f"no sender for {stream} within {self._arguments.wait:g} s")
+                from aerowire.tools.driver_problems import with_recent_errors
+
+                text = f"no sender for {self._arguments.channel} stream {self._arguments.stream} within {self._arguments.wait:g} s"
+                _complain(with_recent_errors(text, self._aeron_dir, began_ms))
                 self.exit_code = 1
                 return
 

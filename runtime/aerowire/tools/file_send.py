@@ -83,9 +83,12 @@ def run(arguments: argparse.Namespace) -> int:
         aeron.add_exclusive_publication(arguments.channel, arguments.stream) as publication,
         TransferDisplay(is_quiet=arguments.json) as display,
     ):
+        began_ms = time.time_ns() // 1_000_000
         if not await_subscriber(publication, arguments.wait):
-            stream = f"{arguments.channel} stream {arguments.stream}"
-            return _complain(f"no receiver for {stream} within {arguments.wait:g} s", FINDING)
+            from aerowire.tools.driver_problems import with_recent_errors
+
+            text = f"no receiver for {arguments.channel} stream {arguments.stream} within {arguments.wait:g} s"
+            return _complain(with_recent_errors(text, aeron.context.aeron_dir, began_ms), FINDING)
         for path in arguments.files:
             if code := _send(aeron, publication, path, arguments, display):
                 return code

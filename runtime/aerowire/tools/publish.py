@@ -94,9 +94,12 @@ def _open(path: str | None) -> int | None:
 
 
 def _publish(aeron: Aeron, publication: ExclusivePublication, descriptor: int, arguments: argparse.Namespace) -> int:
+    began_ms = time.time_ns() // 1_000_000
     if not await_subscriber(publication, arguments.wait):
-        stream = f"{arguments.channel} stream {arguments.stream}"
-        print(f"aerowire publish: no subscriber for {stream} within {arguments.wait:g} s", file=sys.stderr)
+        from aerowire.tools.driver_problems import with_recent_errors
+
+        text = f"no subscriber for {arguments.channel} stream {arguments.stream} within {arguments.wait:g} s"
+        print(f"aerowire publish: {with_recent_errors(text, aeron.context.aeron_dir, began_ms)}", file=sys.stderr)
         return 1
     if code := _send_lines(publication, descriptor, arguments.wait):
         return code

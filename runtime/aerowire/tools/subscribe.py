@@ -46,9 +46,11 @@ def run(arguments: argparse.Namespace) -> int:
     from aerowire.client import FragmentAssembler
     from aerowire.tools.arguments import properties_of
     from aerowire.tools.connection import connect
+    from aerowire.tools.driver_problems import with_recent_errors
 
     lines: list[bytes] = []
     assembler = FragmentAssembler(lambda _buffer, _offset, _length, header: lines.append(header.payload()))
+    began_ms = time.time_ns() // 1_000_000
     deadline = None if arguments.wait is None else time.monotonic() + arguments.wait
     remaining: int | None = arguments.count
     sleep_s = SLEEP_MIN_S
@@ -68,10 +70,8 @@ def run(arguments: argparse.Namespace) -> int:
                     lines.clear()
                 continue
             if deadline is not None and time.monotonic() > deadline and not subscription.is_connected:
-                print(
-                    f"aerowire subscribe: no publisher for {arguments.channel} stream {arguments.stream} within {arguments.wait:g} s",
-                    file=sys.stderr,
-                )
+                text = f"no publisher for {arguments.channel} stream {arguments.stream} within {arguments.wait:g} s"
+                print(f"aerowire subscribe: {with_recent_errors(text, aeron.context.aeron_dir, began_ms)}", file=sys.stderr)
                 return 1
             time.sleep(sleep_s)
             sleep_s = min(sleep_s * 2, SLEEP_MAX_S)

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from aerowire.codecs.flyweights import archive, cluster
-from aerowire.codegen.load import default_spec
 from aerowire.codegen.sbe.interpreter import DecodedMessage, MessageCodec
 from aerowire.codegen.sbe.reader import load_message_schema
+from aerowire.codegen.sources import default_spec
 from aerowire.pcap import read_frames
 
 CAPTURES = Path(__file__).parents[2] / "data" / "captures-archive-cluster"

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
-from aerowire.codegen.load import default_spec
 from aerowire.codegen.sbe.comparison import Side, compare_schemas
 from aerowire.codegen.sbe.reader import ReadOptions, load_message_schema, read_message_schema
+from aerowire.codegen.sources import default_spec
 from tests.codegen.sbe.crossing import check_reader
 
 SHOP = Path(__file__).parent / "schemas" / "shop.xml"

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from aerowire.codecs.scapy.transport import DataHeader
-from aerowire.codegen.load import default_spec
 from aerowire.codegen.sbe.interpreter.codec import MessageCodec
 from aerowire.codegen.sbe.placement import Placement
 from aerowire.codegen.sbe.reader import load_message_schema
 from aerowire.codegen.sbe.targets.wireshark import WiresharkMessages, protocol_name
+from aerowire.codegen.sources import default_spec
 from aerowire.pcap import read_frames
 from tests.codegen.sbe import shown
 from tests.codegen.sbe.random_messages import own_schema, random_message

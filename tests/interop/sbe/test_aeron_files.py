@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from aerowire.codegen.load import default_spec
 from aerowire.codegen.sbe.interpreter import DecodedMessage, MessageCodec
 from aerowire.codegen.sbe.reader import load_message_schema
+from aerowire.codegen.sources import default_spec
 from tests.interop.harness import Java
 
 pytestmark = pytest.mark.interop

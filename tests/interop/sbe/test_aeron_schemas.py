@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from aerowire.codegen.load import default_spec
 from aerowire.codegen.sbe.ir import Block, Composite, Data, EncodedType, Enum, Field, Message, MessageSchema, walk_blocks
 from aerowire.codegen.sbe.reader import ReadOptions, load_message_schema
+from aerowire.codegen.sources import default_spec
 from tests.interop.harness import Java
 from tests.interop.sbe.aeron_codecs import PACKAGES, Description, describe_codecs
 

@@ -6,9 +6,9 @@ import json
 import random
 from typing import Any
 
-from aerowire.codegen.load import default_spec
 from aerowire.codegen.sbe.ir import MessageSchema
 from aerowire.codegen.sbe.reader import ReadOptions, load_message_schema
+from aerowire.codegen.sources import default_spec
 from tests.interop.harness import Java
 from tests.interop.sbe.aeron_codecs import PACKAGES, describe_codecs, run_steps
 from tests.interop.sbe.samples import SAMPLES, Samples, Values, writing_steps

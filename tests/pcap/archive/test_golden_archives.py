@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import tarfile
 from pathlib import Path
 
 import pytest
 
 from aerowire.pcap.archive import ArchiveError, read_recording, recordings
+from tests.support.unpacking import unpack
 
 ARCHIVES = Path(__file__).parents[2] / "data" / "snapshots" / "archive-golden.tar.xz"
 NAMES = ("seg64k-orderly", "seg64k-kill", "seg128k-crc32c-orderly")
@@ -40,8 +40,7 @@ LEFT = {
 @pytest.fixture(scope="module")
 def archives(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("archives")
-    with tarfile.open(ARCHIVES) as file:
-        file.extractall(folder, filter="data")
+    unpack(ARCHIVES, folder)
     return folder / "archive"
 
 

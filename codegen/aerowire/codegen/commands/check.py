@@ -7,7 +7,7 @@ import sys
 
 from aerowire.codegen.commands.common import DONE, FINDING, USAGE, Commands, add_command
 from aerowire.codegen.commands.freshness import add_arguments, output_folder
-from aerowire.codegen.load import default_spec, find_sources, load_project
+from aerowire.codegen.sources import default_spec, find_sources
 
 EXAMPLES = """examples:
   codegen check                        is generated/ what spec/ says?
@@ -27,6 +27,7 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    from aerowire.codegen.load import load_project
     from aerowire.codegen.output import compare_files
     from aerowire.codegen.targets.registry import render_all
 

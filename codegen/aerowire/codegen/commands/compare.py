@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from aerowire.codegen.commands.common import DONE, FINDING, Commands, add_command, add_reading_arguments
-from aerowire.codegen.load import Source, default_spec, find_sources, is_message_schema
+from aerowire.codegen.sources import Source, default_spec, find_sources
 
 if TYPE_CHECKING:
     from aerowire.codegen.problems import Problem
@@ -55,6 +55,7 @@ def _run(arguments: argparse.Namespace) -> int:
 def _read(source: Source, options: ReadOptions, problems: list[Problem]) -> MessageSchema | None:
     """Read one of the two, and add what is wrong with it to `problems`."""
     from aerowire.codegen.document import read_document
+    from aerowire.codegen.load import is_message_schema
     from aerowire.codegen.problems import Problem, SchemaError
     from aerowire.codegen.sbe.reader import read_message_document
 

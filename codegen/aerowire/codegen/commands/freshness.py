@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from aerowire.codegen.commands.common import shown
-from aerowire.codegen.load import default_spec, home
+from aerowire.codegen.sources import default_spec, home
 from aerowire.codegen.targets.target_names import TARGETS
 
 

@@ -12,14 +12,12 @@ from aerowire.codegen.commands.common import DONE, FINDING, USAGE, Commands, add
 from aerowire.codegen.commands.freshness import add_arguments, output_folder
 from aerowire.codegen.commands.package_names import package_argument, shadowing
 from aerowire.codegen.leftovers import NATIVE, leftovers, remove
-from aerowire.codegen.load import default_spec, find_sources, load_project
 from aerowire.codegen.problems import Location, Problem, SchemaError
 from aerowire.codegen.project import Project
 from aerowire.codegen.sbe.ir import MessageSchema
 from aerowire.codegen.sbe.naming import package_name
 from aerowire.codegen.sbe.placement import SHARED, Placement
-from aerowire.codegen.sbe.reader import ReadOptions
-from aerowire.codegen.sbe.reader.numerals import shorten
+from aerowire.codegen.sources import default_spec, find_sources
 from aerowire.codegen.targets.target_names import DEFAULT_TARGETS
 
 EXAMPLES = """examples:
@@ -70,12 +68,16 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
 
 def _version(text: str) -> int:
     if not text.isdecimal() or len(text) > VERSION_DIGITS_MAX:
+        from aerowire.codegen.sbe.reader.numerals import shorten
+
         raise argparse.ArgumentTypeError(f"expected a version of the schema, from 0 on; it is {shorten(text)!r}")
     return int(text)
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    from aerowire.codegen.load import load_project
     from aerowire.codegen.output import write_files
+    from aerowire.codegen.sbe.reader import ReadOptions
     from aerowire.codegen.targets.registry import render_all
 
     sources = find_sources(arguments.schemas, arguments.spec or default_spec())

@@ -34,8 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser, file: str, hex: str) -> None:
 
 def read_schema(arguments: argparse.Namespace) -> MessageSchema:
     """Return the schema that the arguments name.  Raises SchemaError."""
-    from aerowire.codegen.load import default_spec, find_sources
     from aerowire.codegen.sbe.reader import ReadOptions, load_message_schema
+    from aerowire.codegen.sources import default_spec, find_sources
 
     (source,) = find_sources([arguments.schema], default_spec())
     options = ReadOptions(lenient=arguments.lenient, xinclude=arguments.xinclude)

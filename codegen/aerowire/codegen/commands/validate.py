@@ -7,14 +7,15 @@ import io
 import json
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from aerowire.codegen.commands.common import DONE, FINDING, USAGE, Commands, add_command, add_reading_arguments
-from aerowire.codegen.load import default_spec, find_sources
-from aerowire.codegen.sbe.reader import ReadOptions
-from aerowire.codegen.sbe.reader.language_names import LANGUAGES
-from aerowire.codegen.sbe.reader.reading import STEPS
+from aerowire.codegen.languages import LANGUAGES
 from aerowire.codegen.snippets import Snippets, printable
-from aerowire.codegen.validation import INVALID, UNREADABLE_FILE, Finding, validate
+from aerowire.codegen.sources import default_spec, find_sources
+
+if TYPE_CHECKING:
+    from aerowire.codegen.validation import Finding
 
 EXAMPLES = """examples:
   codegen validate my-schema.xml                        every error and warning, with line and column
@@ -55,7 +56,7 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
 
 
 def _languages(text: str) -> tuple[str, ...]:
-    names = tuple(LANGUAGES) if text == ALL else tuple(dict.fromkeys(text.split(",")))
+    names = LANGUAGES if text == ALL else tuple(dict.fromkeys(text.split(",")))
     unknown = [name for name in names if name not in LANGUAGES]
     if unknown:
         raise argparse.ArgumentTypeError(f"unknown language {unknown[0]!r}; expected {', '.join(LANGUAGES)} or {ALL}")
@@ -63,6 +64,9 @@ def _languages(text: str) -> tuple[str, ...]:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    from aerowire.codegen.sbe.reader import ReadOptions
+    from aerowire.codegen.validation import INVALID, UNREADABLE_FILE, validate
+
     options = ReadOptions(lenient=arguments.lenient, xinclude=arguments.xinclude, names=arguments.names, all_steps=arguments.all)
     findings = validate(find_sources(arguments.schemas, default_spec()), options)
     verdicts = [finding.verdict(are_warnings_errors=arguments.warnings_as_errors) for finding in findings]
@@ -91,6 +95,8 @@ def _print_text(findings: Sequence[Finding]) -> None:
 
 def _told(unchecked: Sequence[str]) -> str:
     """That steps were not taken, and why."""
+    from aerowire.codegen.sbe.reader.reading import STEPS
+
     cause = CAUSES[STEPS[STEPS.index(unchecked[0]) - 1]]
     left = [one for step in unchecked for one in UNCHECKED.get(step, ())]
     if not left:

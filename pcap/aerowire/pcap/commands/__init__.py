@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 
 from aerowire.pcap.commands import export, frames, index, loss, replay, report, streams, summary
-from aerowire.pcap.commands.shared import EXIT_CODES
+from aerowire.pcap.commands.shared import EXIT_CODES, complain
+from aerowire.pcap.extras import EXTRAS, missing_package
 
+Run = Callable[[argparse.Namespace], int]
 SUBCOMMANDS = (summary, streams, frames, loss, report, export, index, replay)
 
 
@@ -22,3 +25,19 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     inner = parser.add_subparsers(title="commands", dest="pcap_command", required=True, metavar="COMMAND")
     for subcommand in SUBCOMMANDS:
         subcommand.add(inner)
+    for added in inner.choices.values():
+        added.set_defaults(run=_naming_extras(added.get_default("run")))
+
+
+def _naming_extras(run: Run) -> Run:
+    """Wrap a subcommand: a package that it needs and that is not installed becomes an error that names the extra with it."""
+
+    def wrapped(arguments: argparse.Namespace) -> int:
+        try:
+            return run(arguments)
+        except ModuleNotFoundError as error:
+            if error.name not in EXTRAS:
+                raise
+            return complain(missing_package(error))
+
+    return wrapped

@@ -89,7 +89,7 @@ def spark_session(master: str) -> Iterator[SparkSession]:
 
         from aerowire.pcap.spark import session
     except ImportError as error:
-        raise CaptureError(f"--spark needs the package pyspark ({error}): pip install aerowire[spark]") from error
+        raise CaptureError(f"--spark needs the package pyspark ({error}): pip install 'aerowire[spark]'") from error
     # The bridge to Java tells of an interruption with its whole stack, on the root logger.
     logging.getLogger().addHandler(logging.NullHandler())
     on_interrupt = signal.getsignal(signal.SIGINT)
