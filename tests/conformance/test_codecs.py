@@ -123,7 +123,9 @@ def test_command_prints_a_row_for_every_struct(capsys: pytest.CaptureFixture[str
     assert main(["codecs"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["struct", *TARGETS]
-    rows = {row.split()[0]: row.split()[1:] for row in lines[1:-1]}
+    notes = [line for line in lines if line.startswith("wireshark:")]
+    assert bool(notes) is not wireshark.is_available()
+    rows = {row.split()[0]: row.split()[1:] for row in lines[1:-1] if row not in notes}
     seen = "pass" if wireshark.is_available() else "-"
     assert rows["Nak"] == ["pass", "-", "pass", "-", "pass", seen]
     assert rows["AddCounter"] == ["pass", "-", "pass", "-", "-", "-"]
