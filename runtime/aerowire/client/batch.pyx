@@ -13,7 +13,7 @@ from libc.string cimport memcpy
 from aerowire.client.buffers cimport NativeBuffer
 from aerowire.codecs.native.transport cimport (
     DATA_FLAGS_UNFRAGMENTED, DATA_HEADER_LENGTH, data_header_flags, data_header_session_id)
-from aerowire.logbuffer.frame cimport frame_is_padding, frame_length_acquire, frame_step, guessed
+from aerowire.logbuffer.frame cimport Stride, frame_is_padding, frame_length_acquire, frame_stride
 from aerowire.logbuffer.frame_write cimport PREFETCH_AFTER, PREFETCH_DISTANCE, copy_bytes, prefetch_read
 
 cdef enum:
@@ -157,7 +157,8 @@ cdef class FragmentBatch:
         cdef int64_t capacity = self._data.capacity
         cdef int64_t end = offsets[0]
         cdef const uint8_t* frame
-        cdef int32_t length, step, stride = 0, taken = 0
+        cdef Stride stride = Stride(0, 0, 0)
+        cdef int32_t length, taken = 0
         if count > self._capacity - self._count:
             count = self._capacity - self._count
         while taken < count and offset < term_length:
@@ -165,14 +166,12 @@ cdef class FragmentBatch:
             if taken >= PREFETCH_AFTER:
                 prefetch_read(frame + PREFETCH_DISTANCE)
             length = frame_length_acquire(frame)
-            step = frame_step(length, term_length - offset)
-            if step <= 0:
+            if frame_stride(&stride, length, offset, term_length) <= 0:
                 break
-            stride = guessed(stride, step)
             if frame_is_padding(frame):
                 paddings[0] -= 1
                 if paddings[0] == 0:
-                    offset += stride
+                    offset += stride.step
                     break
             else:
                 length -= DATA_HEADER_LENGTH
@@ -184,7 +183,7 @@ cdef class FragmentBatch:
                 flags[taken] = data_header_flags(frame)
                 taken += 1
                 offsets[taken] = end
-            offset += stride
+            offset += stride.step
         self._count += taken
         return offset
 

@@ -7,8 +7,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from aerowire.client.image_base cimport PADDINGS_MAX, ImageBase
 from aerowire.codecs.native.transport cimport DATA_HEADER_LENGTH
 from aerowire.ipc.counters cimport counter_get, counter_set
-from aerowire.logbuffer.descriptor cimport compute_frame_offset, index_by_position
-from aerowire.logbuffer.frame cimport STEP_MALFORMED, frame_is_padding, frame_length_acquire, frame_step, guessed
+from aerowire.logbuffer.descriptor cimport align_frame, compute_frame_offset, index_by_position
+from aerowire.logbuffer.frame cimport STEP_MALFORMED, frame_is_padding, frame_length_acquire, frame_step
 from aerowire.logbuffer.frame_write cimport PREFETCH_DISTANCE, copy_bytes, prefetch_read
 from aerowire.memory.buffers cimport refuse_objects
 
@@ -65,8 +65,9 @@ cdef bint poll_rows(ImageBase image, Rows rows) except *:
 # or too much padding; or where a frame cannot be stepped over. *frame_length is the last frame's.
 cdef int32_t copy_rows(const uint8_t* term, int32_t* offset, int32_t term_length, Rows rows, int32_t* paddings,
                        int32_t* frame_length) noexcept nogil:
-    cdef int32_t begin = offset[0], length = 0, step, stride = 0
+    cdef int32_t begin = offset[0], length = 0, step
     cdef int32_t expected = <int32_t>rows.row_length + <int32_t>DATA_HEADER_LENGTH
+    cdef int32_t row_step = <int32_t>align_frame(expected), last_row = term_length - row_step
     cdef int64_t filled = rows.filled, count = rows.count, row_length = rows.row_length
     cdef uint8_t* row = rows.address + filled * row_length
     cdef const uint8_t* frame
@@ -75,25 +76,27 @@ cdef int32_t copy_rows(const uint8_t* term, int32_t* offset, int32_t term_length
         frame = term + begin
         prefetch_read(frame + PREFETCH_DISTANCE)
         length = frame_length_acquire(frame)
-        step = frame_step(length, term_length - begin)
-        if step <= 0:
-            outcome = ROWS_MALFORMED if step == STEP_MALFORMED else ROWS_NOTHING_MORE
-            break
-        stride = guessed(stride, step)
-        if frame_is_padding(frame):
-            paddings[0] -= 1
-            if paddings[0] <= 0:
-                begin += stride
-                outcome = ROWS_NOTHING_MORE
-                break
+        if length == expected and begin <= last_row:
+            step = row_step             # which is known before the length has come from memory
+            if not frame_is_padding(frame):
+                copy_bytes(row, frame + DATA_HEADER_LENGTH, row_length)
+                row += row_length
+                filled += 1
+                begin += step
+                continue
         else:
-            if length != expected:
+            step = frame_step(length, term_length - begin)
+            if step <= 0:
+                outcome = ROWS_MALFORMED if step == STEP_MALFORMED else ROWS_NOTHING_MORE
+                break
+            if not frame_is_padding(frame):
                 outcome = length
                 break
-            copy_bytes(row, frame + DATA_HEADER_LENGTH, row_length)
-            row += row_length
-            filled += 1
-        begin += stride
+        begin += step
+        paddings[0] -= 1
+        if paddings[0] <= 0:
+            outcome = ROWS_NOTHING_MORE
+            break
     rows.filled = filled
     offset[0] = begin
     frame_length[0] = length

@@ -104,4 +104,5 @@ cdef class PublicationImage(Subscribable):
     cdef void _count_transports(self, int64_t now_ns) noexcept nogil
     cdef bint _rebuilt_to_end(self) noexcept nogil
     cdef bint _is_drained(self) noexcept nogil
+    cdef void _check_frame(self, int state, EventQueue events) noexcept nogil
     cdef int64_t _untethered_limit(self) noexcept nogil

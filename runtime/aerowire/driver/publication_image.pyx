@@ -21,7 +21,7 @@ from aerowire.codecs.native.transport cimport (
     data_header_term_offset)
 from aerowire.driver.events cimport EVENT_IMAGE_DONE, EVENT_IMAGE_LINGER, EVENT_IMAGE_REMOVED
 from aerowire.driver.image_news cimport loss_news_tell, status_news_tell
-from aerowire.driver.publication_support cimport clean_towards, position_address
+from aerowire.driver.publication_support cimport clean_towards, malformed_length, position_address
 from aerowire.driver.receive_transport cimport ReceiveTransport
 from aerowire.driver.untethered_subscriptions cimport TETHER_TETHERED, TETHER_REJOINS
 from aerowire.ipc.counters cimport CountersReader, counter_atomic_add, counter_get, counter_get_relaxed, counter_increment, counter_propose_max
@@ -313,8 +313,7 @@ cdef class PublicationImage(Subscribable):
     cdef bint on_time_event(self, int64_t now_ns, EventQueue events) noexcept nogil:
         cdef int state = self.lifecycle.state()
         cdef bint revoked
-        if self.is_malformed():
-            self.tell_malformed(events)
+        self._check_frame(state, events)
         if state <= IMAGE_ACTIVE:
             if self._log.is_revoked():
                 self.lifecycle.drain(now_ns)
@@ -336,6 +335,15 @@ cdef class PublicationImage(Subscribable):
         elif load_acquire_i32(&self._receiver_released):
             return events.offer_or_retry(EVENT_IMAGE_REMOVED, <void*>self, 0, 0)
         return False
+
+    cdef void _check_frame(self, int state, EventQueue events) noexcept nogil:
+        # Once a timer interval also where nothing was received behind the frame: a process that shares the log may have written it.
+        cdef int64_t position = counter_get_relaxed(self._rebuild_position)
+        cdef int32_t length = malformed_length(self._log, position) if state <= IMAGE_ACTIVE else 0
+        if length != 0:
+            self.on_malformed(position, length, 0)
+        if self.is_malformed():
+            self.tell_malformed(events)
 
     cdef int64_t _untethered_limit(self) noexcept nogil:
         # Three quarters of a window behind the fastest. Aeron: untetheredWindowLimit.

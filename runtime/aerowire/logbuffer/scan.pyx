@@ -6,7 +6,7 @@ All functions read frame lengths with acquire and never write.  Aeron: TermScann
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from aerowire.codecs.native.transport cimport DATA_HEADER_LENGTH, FRAME_ALIGNMENT
-from aerowire.logbuffer.frame cimport STEP_MALFORMED, STEP_NONE, frame_is_padding, frame_length_acquire, frame_step, guessed
+from aerowire.logbuffer.frame cimport STEP_MALFORMED, STEP_NONE, Stride, frame_is_padding, frame_length_acquire, frame_step, frame_stride
 from aerowire.memory.region cimport BufferView, borrow
 
 
@@ -35,23 +35,24 @@ cdef int32_t scan_for_availability(const uint8_t* term, int32_t term_length, int
 
 cdef int32_t scan_block(const uint8_t* term, int32_t term_length, int32_t offset, int32_t limit_offset) noexcept nogil:
     cdef int32_t position = offset
-    cdef int32_t step, stride = 0
+    cdef int32_t step
+    cdef Stride stride = Stride(0, 0, 0)
     while position < limit_offset:
-        step = frame_step(frame_length_acquire(term + position), term_length - position)
+        step = frame_stride(&stride, frame_length_acquire(term + position), position, term_length)
         if step <= 0:
             break
         if frame_is_padding(term + position):
             return position + step if position == offset else position
         if step > limit_offset - position:
             break
-        stride = guessed(stride, step)
-        position += stride
+        position += step
     return position
 
 
 cdef int32_t scan_contiguous(const uint8_t* term, int32_t term_length, int32_t offset, int32_t limit_offset, int32_t* step) noexcept nogil:
+    cdef Stride stride = Stride(0, 0, 0)
     while offset < limit_offset:
-        step[0] = frame_step(frame_length_acquire(term + offset), term_length - offset)
+        step[0] = frame_stride(&stride, frame_length_acquire(term + offset), offset, term_length)
         if step[0] <= 0:
             break
         offset += step[0]
