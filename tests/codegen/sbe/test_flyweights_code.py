@@ -190,9 +190,9 @@ def test_importing_loads_nothing_but_what_is_used(folder: Path) -> None:
     assert other == "False\n"
 
 
-def test_order_is_checked_when_asked_for(folder: Path) -> None:
+def test_the_order_of_reading_is_checked_when_asked_for_and_that_of_writing_always(folder: Path) -> None:
     wrong = "fields in illegal order: expected"
-    assert run(folder, "-c", ORDER, AEROWIRE_SBE_PRECEDENCE_CHECKS="1").splitlines() == [
+    written = [
         f"Car.maker: {wrong} legs, found a later field",
         f"Car.tours: {wrong} 1 more entries, found a later field",
         f"Car.tours[0].title: {wrong} stops, found a later field",
@@ -201,12 +201,15 @@ def test_order_is_checked_when_asked_for(folder: Path) -> None:
         f"Car.tours[0].raw: {wrong} nothing more, found this one again",
         "Car: the message is not complete: expected Car.picture, found its end",
         "nothing",
+    ]
+    read = [
         f"Car.maker: {wrong} legs, found a later field",
         f"Car.legs: {wrong} tours, found this one again",
         f"Car.tours[0].title: {wrong} stops, found a later field",
-        "0 m b'' ",
-        "2",
     ]
+    end = ["0 m b'' ", "2"]
+    assert run(folder, "-c", ORDER, AEROWIRE_SBE_PRECEDENCE_CHECKS="1").splitlines() == [*written, *read, *end]
+    assert run(folder, "-c", ORDER, AEROWIRE_SBE_PRECEDENCE_CHECKS="").splitlines() == [*written, *["nothing"] * 3, *end]
 
 
 @pytest.mark.parametrize("checks", ["0", "1"])

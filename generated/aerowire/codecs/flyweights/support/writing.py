@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 TOO_SMALL = "the buffer is too small"  # what is wrong then: who has a larger one tries again
+ILLEGAL_ORDER = "fields in illegal order"
 
 
 class CompositeEncoder(Flyweight):
@@ -35,14 +37,48 @@ class CompositeEncoder(Flyweight):
         return self
 
 
-class Cursor:
-    """Where the next group or data of a message goes."""
+class Turn:
+    """An entry that has groups or data of its own, while they are written, and what is to be restored behind it.
 
-    __slots__ = ("at", "end")
+    `outer`, `passed` and `left` are those of the cursor when the entry was begun.
+    """
+
+    __slots__ = ("index", "left", "outer", "part", "passed")
+
+    def __init__(self, part: GroupPart, index: int, outer: Turn | None, passed: int, left: int) -> None:
+        self.part = part
+        self.index = index
+        self.outer = outer
+        self.passed = passed
+        self.left = left
+
+    def path(self) -> str:
+        """Where in the message the entry is, in the schema's names."""
+        before = f"{self.outer.path()}." if self.outer is not None else ""
+        return f"{before}{self.part.name}[{self.index}]"
+
+
+class Cursor:
+    """Where the next group or data of a message goes, and which one it must be.
+
+    `turn` is the innermost entry that is being written, None for the message; `passed` counts its groups and data that are begun,
+    `left` the entries of its last group that are not, if they have groups or data of their own.  `due` is where the next part of the
+    block may start, -1 while entries are left; `limit` ends the entries of a group of blocks.
+    Invariant: bytes before `at` are a correct start of a message, once the fields of the blocks are set.
+    It has no reference to an encoder: the buffer must be free when the last encoder is gone.
+    """
+
+    __slots__ = ("at", "due", "end", "left", "limit", "passed", "turn")
+    turn: Turn | None
 
     def __init__(self, at: int, end: int) -> None:
         self.at = at
         self.end = end
+        self.due = at
+        self.limit = at
+        self.passed = 0
+        self.left = 0
+        self.turn = None
 
     def claim(self, size: int, block: BlockEncoder, name: str) -> int:
         """Take the next bytes, which must be there; returns their offset."""
@@ -53,31 +89,135 @@ class Cursor:
         self.at = at + size
         return at
 
+    def enter(self, part: GroupPart, index: int) -> Turn:
+        """Begin an entry whose block ends at the cursor; returns its turn."""
+        made = self.turn = Turn(part, index, self.turn, self.passed, self.left - 1)
+        self.passed = self.left = 0
+        self.due = self.at
+        return made
+
+    def turn_to(self, block: BlockEncoder, index: int) -> None:
+        """Leave entries that are complete; raises SbeError unless it is the turn of that group or data of a block then."""
+        turn = block._turn
+        self._leave(turn)
+        if self.turn is turn and self.passed == index and self.at == self.due:
+            return
+        where = f"{block._path()}.{block._PARTS[index].name}"
+        if self.turn is not turn:
+            missing = self._missing(block)
+            actual = "a later field" if missing else "an earlier entry"
+            raise SbeError(ILLEGAL_ORDER, where, missing or "the entry that was begun last", actual)
+        missing = self._missing_entries(block)
+        if missing:
+            raise SbeError(ILLEGAL_ORDER, where, missing, "a later field")
+        name = block._PARTS[self.passed].name if self.passed < len(block._PARTS) else "nothing more"
+        raise SbeError(ILLEGAL_ORDER, where, name, "this one again" if index < self.passed else "a later field")
+
+    def turn_to_entry(self, group: GroupEncoder[Any]) -> None:
+        """Leave entries that are complete; raises SbeError unless an entry of that group is what comes next."""
+        owner, part = group._owner, group._part
+        self._leave(owner._turn)
+        if self.turn is owner._turn and self.passed == group._place:
+            if self.at + part.full_block_length <= self.due if part.is_flat else self.left:
+                return
+            raise SbeError(ILLEGAL_ORDER, group._path(), "no more entries", "the next entry")
+        raise SbeError(ILLEGAL_ORDER, group._path(), self._missing(owner) or "nothing more", "the next entry")
+
+    def missing(self, block: BlockEncoder) -> str:
+        """What is still to be written in a message; empty when nothing is."""
+        self._leave(None)
+        return self._missing(block)
+
+    def _leave(self, wanted: Turn | None) -> None:
+        while self.turn is not wanted and self.turn is not None:
+            turn = self.turn
+            if self.at != self.due or self.passed != len(turn.part.encoder._PARTS):
+                return
+            self.turn, self.passed, self.left = turn.outer, turn.passed, turn.left
+            self.due = -1 if turn.left else self.at
+
+    def _missing(self, block: BlockEncoder) -> str:
+        """What is still to be written in the innermost block; `block` is any of the message."""
+        entries = self._missing_entries(block)
+        if entries:
+            return entries
+        parts = block._message()._PARTS if self.turn is None else self.turn.part.encoder._PARTS
+        path = block._message()._NAME
+        path += f".{self.turn.path()}" if self.turn is not None else ""
+        return f"{path}.{parts[self.passed].name}" if self.passed < len(parts) else ""
+
+    def _missing_entries(self, block: BlockEncoder) -> str:
+        if self.at == self.due:
+            return ""
+        parts = block._message()._PARTS if self.turn is None else self.turn.part.encoder._PARTS
+        group = parts[self.passed - 1]
+        count = self.left or (self.due - self.at) // max(getattr(group, "full_block_length", 0), 1)
+        return f"{count} more entries"
+
 
 class NoCursor(Cursor):
     """That of an encoder that wraps nothing."""
 
     __slots__ = ()
 
-    def claim(self, size: int, block: BlockEncoder, name: str) -> int:
-        wanted = f"wrap() or wrap_and_apply_header() before {size} bytes"
-        raise SbeError("nothing is wrapped", f"{block._path()}.{name}", wanted, "no buffer")
+    def __init__(self) -> None:
+        super().__init__(0, 0)
+        self.due = -1
+
+    def turn_to(self, block: BlockEncoder, index: int) -> None:
+        wanted = "wrap() or wrap_and_apply_header() first"
+        raise SbeError("nothing is wrapped", f"{block._path()}.{block._PARTS[index].name}", wanted, "no buffer")
+
+    def missing(self, block: BlockEncoder) -> str:
+        raise SbeError("nothing is wrapped", block._path(), "wrap() or wrap_and_apply_header() first", "no buffer")
 
 
 class BlockEncoder(Flyweight):
-    """Writes a block of fields, then groups, then data in the schema's order."""
+    """Writes a block of fields, then groups, then data in the schema's order, each once and whole: else an SbeError is raised."""
 
-    __slots__ = ("_cursor", "_order")
+    __slots__ = ("_cursor",)
     _cursor: Cursor
-    _order: Any
     _BLOCK_LENGTH: ClassVar[int]
     _PARTS: ClassVar[tuple[DataPart | GroupPart, ...]]
+    _turn: Turn | None
 
-    def _put_group(self, part: GroupPart, _: int, count: int) -> GroupEncoder[Any]:
-        """Begin a group; its place among the parts is for the checks of the order."""
-        return begin_group(part, self, count)
+    def _message(self) -> BlockEncoder:
+        """The encoder of the message that this is part of."""
+        return self
 
-    def _put_data(self, part: DataPart, _: int, value: str | Buffer) -> None:
+    def _put_group(self, part: GroupPart, index: int, count: int) -> GroupEncoder[Any]:
+        """Begin a group, whose place among the parts is `index`: write its dimensions."""
+        if type(count) is not int:
+            count = self._count_of(part, count)
+        if not part.minimum <= count <= part.maximum:
+            raise self._refused_count(part, count)
+        cursor = self._cursor
+        if cursor.passed != index or cursor.at != cursor.due or cursor.turn is not self._turn:
+            cursor.turn_to(self, index)
+        at = cursor.claim(part.size, self, part.name)
+        part.put_dimensions(self._buffer, at, part.full_block_length, count)
+        cursor.passed = index + 1
+        if part.is_flat:
+            cursor.due = cursor.limit = due = at + part.size + part.full_block_length * count
+            if due > cursor.end:
+                cursor.limit = cursor.end
+        else:
+            cursor.left = count
+            cursor.due = -1 if count else cursor.at
+        return GroupEncoder(self, part, count, index + 1)
+
+    def _count_of(self, part: GroupPart, count: Any) -> int:
+        """A count that is no int, as that of NumPy."""
+        try:
+            return operator.index(count)
+        except TypeError:
+            raise self._refused_count(part, count) from None
+
+    def _refused_count(self, part: GroupPart, count: object) -> SbeError:
+        expected = f"{part.minimum} to {part.maximum}"
+        return SbeError("a group cannot have so many entries", f"{self._path()}.{part.name}", expected, shortened(count))
+
+    def _put_data(self, part: DataPart, index: int, value: str | Buffer) -> None:
         if isinstance(value, str) and not part.encoding:
             raise SbeError("the value cannot be written", f"{self._path()}.{part.name}", "bytes", shortened(value))
         try:
@@ -90,12 +230,14 @@ class BlockEncoder(Flyweight):
             raise SbeError("the value cannot be written", where, part.encoding or "bytes", f"{shortened(value)} ({error})") from None
         if len(raw) > part.maximum:
             raise SbeError("data is too long", f"{self._path()}.{part.name}", f"at most {part.maximum} bytes", len(raw))
-        at = self._cursor.claim(part.size + len(raw), self, part.name)
+        cursor = self._cursor
+        if cursor.passed != index or cursor.at != cursor.due or cursor.turn is not self._turn:
+            cursor.turn_to(self, index)
+        at = cursor.claim(part.size + len(raw), self, part.name)
         part.put_length(self._buffer, at, len(raw))
         self._buffer[at + part.size : at + part.size + len(raw)] = raw
-
-    def sbe_check_complete(self) -> None:
-        """Raise SbeError when a group, an entry or data is missing, if the order is checked; does nothing if it is not."""
+        cursor.passed = index + 1
+        cursor.due = cursor.at
 
     def _shown(self) -> tuple[str, ...]:
         """The fields of the block: groups and data are only written."""
@@ -118,10 +260,11 @@ class MessageEncoder(BlockEncoder):
     SBE_SCHEMA_VERSION: ClassVar[int]
     SBE_BLOCK_LENGTH: ClassVar[int]
     _HEADER: ClassVar[Numbers]
+    _turn = None
 
     def __init__(self) -> None:
         self._source = None
-        self._cursor = NoCursor(0, 0)
+        self._cursor = NoCursor()
 
     def wrap(self, buffer: Buffer, offset: int = 0) -> Self:
         """Write a message whose block starts at `offset`; returns itself."""
@@ -148,13 +291,22 @@ class MessageEncoder(BlockEncoder):
 
     @property
     def sbe_limit(self) -> int:
-        """Where the next group or data goes, as an offset in the buffer."""
+        """Where the next group or data goes, as an offset in the buffer, whether or not the message is complete."""
         return self._cursor.at
 
     @property
     def encoded_length(self) -> int:
-        """Bytes written so far, without a header."""
-        return self._cursor.at - self._offset
+        """The length of the message without a header.  Raises SbeError when a group, an entry or data is still to be written."""
+        cursor = self._cursor
+        if cursor.passed != len(self._PARTS) or cursor.at != cursor.due or cursor.turn is not None:
+            self.sbe_check_complete()
+        return cursor.at - self._offset
+
+    def sbe_check_complete(self) -> None:
+        """Raise SbeError when a group, an entry or data is still to be written."""
+        missing = self._cursor.missing(self)
+        if missing:
+            raise SbeError("the message is not complete", self._path(), missing, "its end")
 
     def rewind(self) -> None:
         """Start again behind the block."""
@@ -164,9 +316,12 @@ class MessageEncoder(BlockEncoder):
 class EntryEncoder(BlockEncoder):
     """Writes one entry of a group."""
 
-    __slots__ = ("_index", "_owner")
+    __slots__ = ("_index", "_owner", "_turn")
     _index: int
     _owner: GroupEncoder[Any]
+
+    def _message(self) -> BlockEncoder:
+        return self._owner._owner._message()
 
     def _path(self) -> str:
         return f"{self._owner._path()}[{self._index}]"
@@ -178,13 +333,14 @@ EntryEncoderT = TypeVar("EntryEncoderT", bound=EntryEncoder)
 class GroupEncoder(Iterator[EntryEncoderT]):
     """Gives the entries of a group, one after the other, to be written: by iteration or with `next`."""
 
-    __slots__ = ("_count", "_index", "_order", "_owner", "_part")
-    _order: Any
+    __slots__ = ("_count", "_index", "_owner", "_part", "_place")
 
-    def __init__(self, owner: BlockEncoder, part: GroupPart, count: int) -> None:
+    def __init__(self, owner: BlockEncoder, part: GroupPart, count: int, place: int) -> None:
+        """`place` is the number of parts that the owner has begun with this group."""
         self._owner = owner
         self._part = part
         self._count = count
+        self._place = place
         self._index = 0
 
     def __len__(self) -> int:
@@ -194,19 +350,26 @@ class GroupEncoder(Iterator[EntryEncoderT]):
         return self
 
     def __next__(self) -> EntryEncoderT:
-        owner, index = self._owner, self._index
+        owner, index, part = self._owner, self._index, self._part
         if index >= self._count:
             raise StopIteration
-        entry: Any = self._part.encoder()
+        cursor = owner._cursor
+        if not part.is_flat:
+            cursor.turn_to_entry(self)
+        entry: Any = part.encoder()
         entry._owner = self
         entry._index = index
         entry._buffer = owner._buffer
-        entry._cursor = cursor = owner._cursor
+        entry._cursor = cursor
         entry._offset = at = cursor.at
-        end = at + self._part.full_block_length
-        if end > cursor.end:
-            cursor.claim(self._part.full_block_length, entry, "")
+        end = at + part.full_block_length
+        if end > cursor.limit:
+            if part.is_flat:
+                cursor.turn_to_entry(self)
+            cursor.claim(part.full_block_length, entry, "")
         cursor.at = end
+        if not part.is_flat:
+            entry._turn = cursor.enter(part, index)
         self._index = index + 1
         return entry  # type: ignore[no-any-return]
 
@@ -218,13 +381,3 @@ class GroupEncoder(Iterator[EntryEncoderT]):
 
     def _path(self) -> str:
         return f"{self._owner._path()}.{self._part.name}"
-
-
-def begin_group(part: GroupPart, block: BlockEncoder, count: int) -> GroupEncoder[Any]:
-    """Write the dimensions of a group of `count` entries."""
-    if not isinstance(count, int) or not part.minimum <= count <= part.maximum:
-        where = f"{block._path()}.{part.name}"
-        raise SbeError("a group cannot have so many entries", where, f"{part.minimum} to {part.maximum}", shortened(count))
-    at = block._cursor.claim(part.size, block, part.name)
-    part.put_dimensions(block._buffer, at, part.full_block_length, count)
-    return GroupEncoder(block, part, count)

@@ -1,21 +1,21 @@
-"""Checks that groups and data are read and written in the schema's order, each once and whole, as other implementations need it.
+"""Checks that groups and data are read in the schema's order, each once and whole, as decoders of other implementations need it.
 
-Decoders of this package find everything in any order and encoders trust their user; with the environment variable
-AEROWIRE_SBE_PRECEDENCE_CHECKS set to 1 at import, "fields in illegal order" is an SbeError.
+Decoders of this package find everything in any order; with the environment variable AEROWIRE_SBE_PRECEDENCE_CHECKS set to 1 at
+import, "fields in illegal order" is an SbeError.  Encoders always check the order (see `writing`).
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from . import reading, writing
+from . import reading
 from .errors import SbeError
 from .parts import GroupPart
 from .text import MARKED
 
 
 class BlockOrder:
-    """What of a block was read or written: the number of parts, and the group that was begun last."""
+    """What of a block was read: the number of parts, and the group that was begun last."""
 
     __slots__ = ("group", "is_shown", "passed", "places")
 
@@ -39,8 +39,8 @@ class GroupOrder:
 
 
 def _places_of(block: Any) -> Any:
-    """Where its parts are, or where the next one goes: what is another object when the block is wrapped or rewound."""
-    return getattr(block, "_cursor" if isinstance(block, writing.BlockEncoder) else "_marks", None)
+    """Where its parts are: what is another object when the block is wrapped or rewound."""
+    return getattr(block, "_marks", None)
 
 
 def _order_of(block: Any) -> BlockOrder:
@@ -51,7 +51,7 @@ def _order_of(block: Any) -> BlockOrder:
 
 
 def _missing(block: Any) -> str:
-    """What is still to be read or written in a block; empty when nothing is."""
+    """What is still to be read in a block; empty when nothing is."""
     order = _order_of(block)
     inner = _missing_entries(order.group) if order.group is not None else ""
     if inner:
@@ -182,41 +182,6 @@ def _unnoticed(plain_method: Any) -> Any:
     return method
 
 
-def _encoder_group(block: Any, part: Any, index: int, count: int) -> Any:
-    order = _pass(block, index)
-    group = writing.begin_group(part, block, count)
-    group._order = order.group = GroupOrder(count)
-    return group
-
-
-def _checked_data(plain_put: Any) -> Any:
-    def put(block: Any, part: Any, index: int, value: Any) -> None:
-        _pass(block, index)
-        plain_put(block, part, index, value)
-
-    return put
-
-
-def _checked_next(plain_next: Any) -> Any:
-    def next_entry(group: Any) -> Any:
-        order: GroupOrder = group._order
-        inner = _missing(order.entry) if order.entry is not None and len(group) > order.begun else ""
-        if inner:
-            raise SbeError("fields in illegal order", group._path(), inner, "the next entry")
-        entry = plain_next(group)
-        order.begun += 1
-        order.entry = entry
-        return entry
-
-    return next_entry
-
-
-def _complete(block: Any) -> None:
-    missing = _missing(block)
-    if missing:
-        raise SbeError("the message is not complete", block._path(), missing, "its end")
-
-
 def install() -> None:
     """Put the checks into the classes that generated code inherits from."""
     changes: list[tuple[type, dict[str, Any]]] = [
@@ -232,15 +197,6 @@ def install() -> None:
         ),
         (reading.FlatGroupDecoder, {"__iter__": _decoder_entries}),
         (reading.GroupDecoder, {"__iter__": _decoder_entries, "__getitem__": _decoder_item, "__repr__": _decoder_group_repr}),
-        (
-            writing.BlockEncoder,
-            {
-                "_put_group": _encoder_group,
-                "_put_data": _checked_data(writing.BlockEncoder._put_data),
-                "sbe_check_complete": _complete,
-            },
-        ),
-        (writing.GroupEncoder, {"__next__": _checked_next(writing.GroupEncoder.__next__)}),
     ]
     for kind, methods in changes:
         for name, method in methods.items():
