@@ -23,7 +23,7 @@ def enums_module(model: Model) -> str:
 def _add_enum(module: Module, enum: Enum) -> None:
     name = module.model.names.types[enum]
     names = enum_member_names(enum)
-    lines = ["", "", f"class {name}({module.use('_IntEnum')}):", *class_doc(enum, 1, f"{name}."), ""]
+    lines = ["", "", f"class {name}({module.use('_OpenEnum')}):", *class_doc(enum, 1, f"{name}."), ""]
     for value in enum.values:
         lines += [f"    {names[value.name]} = {value.value}", *class_doc(value, 1, "")]
     null = null_member_name(enum)
@@ -39,7 +39,7 @@ def _add_enum(module: Module, enum: Enum) -> None:
 def _add_set(module: Module, flags: FlagSet) -> None:
     names = enum_member_names(flags)
     name = module.model.names.types[flags]
-    lines = ["", "", f"class {name}({module.use('_IntFlag')}):", *class_doc(flags, 1, f"{name}."), ""]
+    lines = ["", "", f"class {name}({module.use('_OpenFlag')}):", *class_doc(flags, 1, f"{name}."), ""]
     for choice in flags.choices:
         lines += [f"    {names[choice.name]} = {1 << choice.bit}", *class_doc(choice, 1, "")]
     # A class without members cannot be called, by its own operators neither.

@@ -32,6 +32,8 @@ SUPPORT = {
     "_OptionalEnumLookup": ("values", "OptionalEnumLookup"),
     "_FlagLookup": ("values", "FlagLookup"),
     "_unknown": ("values", "unknown"),
+    "_OpenEnum": ("values", "OpenEnum"),
+    "_OpenFlag": ("values", "OpenFlag"),
     "_Numbers": ("parts", "Numbers"),
     "_check_head": ("parts", "check_head"),
     "_DataPart": ("parts", "DataPart"),
@@ -54,8 +56,6 @@ SUPPORT = {
     "_put_bytes": ("records", "put_bytes"),
 }
 STANDARD = {
-    "_IntEnum": ("enum", "IntEnum"),
-    "_IntFlag": ("enum", "IntFlag"),
     "_isnan": ("math", "isnan"),
     "_Struct": ("struct", "Struct"),
     "_dataclass": ("dataclasses", "dataclass"),

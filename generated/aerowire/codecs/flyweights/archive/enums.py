@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-from enum import IntEnum as _IntEnum
-
+from ..support.values import OpenEnum as _OpenEnum
 from ..support.values import unknown as _unknown
 
 
-class ControlResponseCode(_IntEnum):
+class ControlResponseCode(_OpenEnum):
     """How a request went."""
 
     OK = 0
@@ -26,7 +25,7 @@ class ControlResponseCode(_IntEnum):
         return _unknown(cls, value, -2147483648, 2147483647)
 
 
-class SourceLocation(_IntEnum):
+class SourceLocation(_OpenEnum):
     """Where the publication to record is, seen from the archive."""
 
     LOCAL = 0
@@ -40,7 +39,7 @@ class SourceLocation(_IntEnum):
         return _unknown(cls, value, -2147483648, 2147483647)
 
 
-class BooleanType(_IntEnum):
+class BooleanType(_OpenEnum):
     """A truth value in four bytes."""
 
     FALSE = 0
@@ -54,7 +53,7 @@ class BooleanType(_IntEnum):
         return _unknown(cls, value, -2147483648, 2147483647)
 
 
-class RecordingSignal(_IntEnum):
+class RecordingSignal(_OpenEnum):
     """What happened to a recording."""
 
     START = 0
@@ -80,7 +79,7 @@ class RecordingSignal(_IntEnum):
         return _unknown(cls, value, -2147483648, 2147483647)
 
 
-class RecordingState(_IntEnum):
+class RecordingState(_OpenEnum):
     """Whether a recording is in use."""
 
     INVALID = 0

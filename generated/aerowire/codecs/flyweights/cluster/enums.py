@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-from enum import IntEnum as _IntEnum
-
+from ..support.values import OpenEnum as _OpenEnum
 from ..support.values import unknown as _unknown
 
 
-class BooleanType(_IntEnum):
+class BooleanType(_OpenEnum):
     """A truth value in four bytes."""
 
     FALSE = 0
@@ -22,7 +21,7 @@ class BooleanType(_IntEnum):
         return _unknown(cls, value, -2147483648, 2147483647)
 
 
-class EventCode(_IntEnum):
+class EventCode(_OpenEnum):
     """What a SessionEvent means."""
 
     OK = 0
@@ -42,7 +41,7 @@ class EventCode(_IntEnum):
         return _unknown(cls, value, -2147483648, 2147483647)
 
 
-class CloseReason(_IntEnum):
+class CloseReason(_OpenEnum):
     """Why a session ended."""
 
     CLIENT_ACTION = 0
@@ -58,7 +57,7 @@ class CloseReason(_IntEnum):
         return _unknown(cls, value, -2147483648, 2147483647)
 
 
-class ClusterAction(_IntEnum):
+class ClusterAction(_OpenEnum):
     """What all members do at one position of the log."""
 
     SUSPEND = 0
@@ -74,7 +73,7 @@ class ClusterAction(_IntEnum):
         return _unknown(cls, value, -2147483648, 2147483647)
 
 
-class SnapshotMark(_IntEnum):
+class SnapshotMark(_OpenEnum):
     """Which part of a snapshot a marker stands at."""
 
     BEGIN = 0
@@ -90,7 +89,7 @@ class SnapshotMark(_IntEnum):
         return _unknown(cls, value, -2147483648, 2147483647)
 
 
-class ChangeType(_IntEnum):
+class ChangeType(_OpenEnum):
     """How membership changed."""
 
     JOIN = 0
@@ -104,7 +103,7 @@ class ChangeType(_IntEnum):
         return _unknown(cls, value, -2147483648, 2147483647)
 
 
-class ClusterTimeUnit(_IntEnum):
+class ClusterTimeUnit(_OpenEnum):
     """Unit of the cluster's timestamps."""
 
     MILLIS = 0
@@ -120,7 +119,7 @@ class ClusterTimeUnit(_IntEnum):
         return _unknown(cls, value, -2147483648, 2147483647)
 
 
-class AdminRequestType(_IntEnum):
+class AdminRequestType(_OpenEnum):
     """What an administrator asks for."""
 
     SNAPSHOT = 0
@@ -132,7 +131,7 @@ class AdminRequestType(_IntEnum):
         return _unknown(cls, value, -2147483648, 2147483647)
 
 
-class AdminResponseCode(_IntEnum):
+class AdminResponseCode(_OpenEnum):
     """How an administrator's request went."""
 
     OK = 0

@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-from enum import IntEnum as _IntEnum
-
+from ..support.values import OpenEnum as _OpenEnum
 from ..support.values import unknown as _unknown
 
 
-class ClusterComponentType(_IntEnum):
+class ClusterComponentType(_OpenEnum):
     """What a mark file belongs to."""
 
     UNKNOWN = 0

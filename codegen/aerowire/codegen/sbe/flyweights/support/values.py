@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 from enum import IntEnum, IntFlag
-from typing import TypeVar
+from typing import Self, TypeVar
 
 EnumT = TypeVar("EnumT", bound=IntEnum)
 FlagT = TypeVar("FlagT", bound=IntFlag)
 
 MAX_KNOWN_FLAGS = 256  # combinations of flags that are kept ready
+
+
+class OpenEnum(IntEnum):
+    """Base of the enums.  Copies and pickles members by value, because Python 3.11 does so by name, which an unknown value has not."""
+
+    def __reduce_ex__(self, _protocol: object) -> tuple[type[Self], tuple[int]]:
+        return self.__class__, (int(self),)
+
+
+class OpenFlag(IntFlag):
+    """Base of the sets.  Copies and pickles a combination by value, those included that have bits without a name."""
+
+    def __reduce_ex__(self, _protocol: object) -> tuple[type[Self], tuple[int]]:
+        return self.__class__, (int(self),)
 
 
 def unknown(of: type[EnumT], value: object, least: int, greatest: int) -> EnumT | None:
