@@ -24,6 +24,7 @@ from aerowire.client.connecting import connect_to_driver
 from aerowire.client.context import ClientContext, ConcludedContext, Invoker
 from aerowire.client.driver_proxy import DriverProxy
 from aerowire.client.keepalive import KeepaliveAgent
+from aerowire.system.bus_error import survive_bus_errors
 from aerowire.system.wakeup import Wakeup
 
 # With nothing to expect but a signal of the keepalive, the conductor looks around this often all the same.
@@ -42,6 +43,7 @@ class Aeron(AeronCommands):
 
     def __init__(self, context: ConcludedContext) -> None:
         invoke = context.driver_agent_invoker.invoke if context.driver_agent_invoker is not None else None
+        survive_bus_errors()
         driver = connect_to_driver(context.aeron_dir, context.driver_timeout_ns, invoke)
         cnc = driver.cnc
         self._wakeup = Wakeup()

@@ -8,6 +8,7 @@ requests.py and destinations.py, what the driver's messages become in answers.py
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -33,6 +34,7 @@ from aerowire.client.requests import Requests
 from aerowire.client.resources import Request, Resource, Resources
 from aerowire.client.subscription import Subscription
 from aerowire.client.waiting import Pending, wait_for
+from aerowire.memory.lost_pages import lost_pages
 
 if TYPE_CHECKING:
     from aerowire.base.runner import AgentInvoker
@@ -60,6 +62,8 @@ class ClientConductor:
         self._driver = driver
         self._replacement_check_ns = 0
         self._cnc = cnc = driver.cnc
+        if cnc.region is not None:
+            cnc.region.guard()
         self._watch = watch
         self._proxy = proxy
         self._lock = context.client_lock if context.client_lock is not None else threading.RLock()
@@ -76,6 +80,7 @@ class ClientConductor:
         self._servicing_thread: int | None = None
         self._is_behind = False
         self._is_named = False
+        self._lost_pages = 0
         self._was_open = False  # when it was closed: the driver is to be told
         self._invoker: AgentInvoker | None = None
         self._wake: Callable[[], object] | None = None
@@ -110,10 +115,13 @@ class ClientConductor:
                 return 0  # a handler asks for more while its message is being handled
             self._servicing_thread = threading.get_ident()
             try:
+                self._check_files()
+                self._ensure_open()
                 work = self._end_failed_images()
                 received = self._events.receive()
                 work += received
                 self._is_behind = received == MESSAGE_LIMIT
+                self._check_files()
                 self._check_liveness()
                 work += self._logs.release_due()
             except (BroadcastLappedError, DamagedBufferError) as error:
@@ -155,6 +163,8 @@ class ClientConductor:
         with self._lock:
             if self._state == state.FORKED:
                 return
+            if self._state == state.OPEN:
+                self._check_files()  # the last look: what was written to a lost page has gone nowhere
             self._was_open = self._was_open or self._state == state.OPEN
             self._watch.retire()
             self._state = state.CLOSED if self._state == state.OPEN else self._state  # FIRST: a handler may ask for more
@@ -408,6 +418,21 @@ class ClientConductor:
             return False
         self._replacement_check_ns = now_ns
         return self._driver.is_replaced()
+
+    def _check_files(self) -> None:
+        """End what uses a file that has lost pages: the client with the driver's own file, else the handles of a log."""
+        lost = lost_pages()
+        if lost == self._lost_pages:
+            return
+        self._lost_pages = lost
+        region = self._cnc.region
+        if region is not None and region.lost_pages:
+            self.terminate(region.lost_pages_error())
+            return
+        for registration_id, error in self._logs.take_lost().items():
+            self.handlers.report(error)
+            for publication in self._resources.end_log(registration_id, error):
+                self.give_back(functools.partial(self._proxy.remove_publication, publication.registration_id, revoke=False))
 
     def _check_liveness(self) -> None:
         end = endings.end_of_client(self._watch, self._context, self.client_id)

@@ -21,6 +21,7 @@ cdef class KeepaliveAgent(NativeAgent):
     cdef object _broadcast_hold
     cdef const uint8_t* _broadcast_tail
     cdef int64_t _tail_seen
+    cdef int32_t _lost_pages_seen
     cdef int64_t _client_id
     cdef int64_t _driver_timeout_ms
     cdef int64_t _interval_ns

@@ -17,6 +17,7 @@ from aerowire.codecs.native.counters cimport COUNTER_TYPE_CLIENT_HEARTBEAT
 from aerowire.ipc.counters cimport CountersReader, counter_set
 from aerowire.ipc.ring_buffer cimport ManyToOneRingBuffer
 from aerowire.memory.atomics cimport load_acquire_i32, load_acquire_i64, load_relaxed_i64, store_relaxed_i64, store_release_i32
+from aerowire.memory.lost_pages cimport lost_page_total
 from aerowire.memory.region cimport BufferView, borrow
 from aerowire.system.wakeup cimport Wakeup
 
@@ -83,8 +84,10 @@ cdef class KeepaliveAgent(NativeAgent):
         cdef int work = 0
         cdef int64_t tail = load_acquire_i64(self._broadcast_tail)
         cdef int found = LIVENESS_OK
-        if tail != self._tail_seen:
+        cdef int32_t lost_pages = lost_page_total()
+        if tail != self._tail_seen or lost_pages != self._lost_pages_seen:
             self._tail_seen = tail
+            self._lost_pages_seen = lost_pages
             self._wakeup.signal()
             work = 1
         if self._liveness == LIVENESS_OK and not load_acquire_i32(&self._is_retired):

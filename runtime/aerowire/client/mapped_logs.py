@@ -8,6 +8,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 
+from aerowire.base.errors import TruncatedFileError
 from aerowire.codecs.flyweights.transport import PAGE_SIZE_MIN
 from aerowire.logbuffer.log import LogBuffers
 
@@ -27,12 +28,23 @@ class MappedLogs:
     def map(self, registration_id: int, log_file: str) -> LogBuffers:
         """Return the log of a stream; raises what mapping its file raises."""
         logs = self._logs.get(registration_id)
-        if logs is None:
+        if logs is None or _has_lost_pages(logs):
             logs = LogBuffers.map(log_file)
+            if logs.region is not None:
+                logs.region.guard()
             if self._touches:
                 _touch(logs)
             self._logs[registration_id] = logs
         return logs
+
+    def take_lost(self) -> dict[int, TruncatedFileError]:
+        """Return the error for each log whose file has lost pages, by registration id; each log once."""
+        lost = {}
+        for registration_id, logs in list(self._logs.items()):
+            if logs.region is not None and logs.region.lost_pages:
+                lost[registration_id] = logs.region.lost_pages_error()
+                del self._logs[registration_id]
+        return lost
 
     def linger(self, holder: object, duration_ns: int = CLOSE_LINGER_NS) -> None:
         """Keep what refers to a log for some time more."""
@@ -55,6 +67,10 @@ class MappedLogs:
     def release_all(self) -> None:
         """Let go of everything that lingers, at once."""
         self._lingering.clear()
+
+
+def _has_lost_pages(logs: LogBuffers) -> bool:
+    return logs.region is not None and logs.region.lost_pages > 0
 
 
 def _touch(logs: LogBuffers) -> None:

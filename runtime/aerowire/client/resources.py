@@ -138,6 +138,23 @@ class Resources:
         for image in images:
             self._handlers.call(subscription.unavailable_image_handler, image)
 
+    def end_log(self, registration_id: int, failure: AerowireError) -> list[Publication | ExclusivePublication]:
+        """End the handles of a log that `failure` has made useless; returns its publications, which the driver is to be told of."""
+        publications = []
+        for resource in list(self._resources.values()):
+            if isinstance(resource, Subscription):
+                image = resource._remove_image(registration_id)
+                if image is not None:
+                    image._end(state.TERMINATED, failure)
+                    self._logs.linger(image)
+                    self._handlers.call(resource.unavailable_image_handler, image)
+            elif isinstance(resource, Publication | ExclusivePublication) and resource.original_registration_id == registration_id:
+                self._resources = {key: other for key, other in self._resources.items() if other is not resource}
+                resource._end(state.TERMINATED, failure)
+                self._logs.linger(resource)
+                publications.append(resource)
+        return publications
+
     def end_all(self, final: int, failure: AerowireError | None) -> list[Counter]:
         """End every handle and fail every command: the client is closed, or `failure` ended it. Returns the counters that end with it."""
         resources, self._resources = list(self._resources.values()), {}

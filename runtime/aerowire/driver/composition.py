@@ -10,7 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from aerowire.base import units
 from aerowire.base.directory import CNC_FILE_NAME, EVENT_LOG_FILE_NAME, LOSS_REPORT_FILE_NAME
@@ -32,6 +32,7 @@ from aerowire.driver.event_notes import EventNotes, NotedTransmitter
 from aerowire.driver.events import EventQueue
 from aerowire.driver.logs import LogStore
 from aerowire.driver.loss_arguments import make_interceptors
+from aerowire.driver.lost_files import LostFiles
 from aerowire.driver.receiver import Receiver
 from aerowire.driver.registrar import Registrar
 from aerowire.driver.responses import Responses
@@ -160,7 +161,10 @@ def _build(
     for text in context.options_without_effect():
         errors.warn(f"option without effect: {text}")
     capture = _open_capture(context, ports)
-    event_log = _open_event_log(context, ports, directory)
+    own_files = [cnc.region, loss_region]
+    event_log = _open_event_log(context, ports, directory, own_files)
+    for region in own_files:
+        region.guard()
     notes = EventNotes(event_log)
     rows = csv_rows(context.options)
     if rows:
@@ -183,7 +187,8 @@ def _build(
             on_terminate()
         return is_allowed
 
-    registrar = Registrar(core, resolver=resolver, on_terminate=terminate, names=names)
+    lost_files = LostFiles(own_files, on_end=on_terminate or (lambda: None))
+    registrar = Registrar(core, resolver=resolver, on_terminate=terminate, names=names, lost_files=lost_files)
     # The first correlation id is 0, which no client may get; the heartbeat must be there BEFORE the file is published.
     cnc.to_driver.next_correlation_id()
     cnc.to_driver.consumer_heartbeat_ms = ports.clock.now_ms()
@@ -342,14 +347,16 @@ def _loss_rates(context: Context, ports: Ports, kind: str) -> LossRates | None:
     return LossRates(**rates, seed=next((seed for seed in seeds if seed != -1), ports.random.below(1 << 62)))
 
 
-def _open_event_log(context: Context, ports: Ports, directory: Path) -> EventLog | None:
+def _open_event_log(context: Context, ports: Ports, directory: Path, own_files: list[Any]) -> EventLog | None:
     codes = context.event_codes
     if not codes:
         return None
     from aerowire.driver.event_log import EventLog
 
     length = EventLog.file_length(context.event_buffer_length)
-    return EventLog(ports.regions.create(directory / EVENT_LOG_FILE_NAME, length, sparse=True), ports.clock, codes)
+    region = ports.regions.create(directory / EVENT_LOG_FILE_NAME, length, sparse=True)
+    own_files.append(region)
+    return EventLog(region, ports.clock, codes)
 
 
 def _open_capture(context: Context, ports: Ports) -> CaptureWriter | None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from aerowire.driver.context import Context
     from aerowire.driver.error_recorder import ErrorRecorder
     from aerowire.ipc.counters import AtomicCounter
+    from aerowire.memory.region import Region
 
 # Logs under way at once: each is a file that its maker has promised room for.
 _MAKING_MAX = 64
@@ -63,6 +64,16 @@ class Log:
     buffers: LogBuffers
     path: str
     length: int
+
+    @property
+    def region(self) -> Region | None:
+        """The mapped file."""
+        return self.buffers.region
+
+    @property
+    def has_lost_pages(self) -> bool:
+        """Whether the file was cut short, or found no memory for a page."""
+        return self.region is not None and self.region.lost_pages > 0
 
 
 class LogStore:
@@ -217,6 +228,8 @@ class LogStore:
         )
         if not spec.is_sparse and prepared is None and buffers.region is not None:
             buffers.region.pre_touch(self._regions.page_size)
+        if buffers.region is not None:
+            buffers.region.guard()
         self._mapped_bytes.add(length)
         return Log(buffers, path, length)
 

@@ -26,6 +26,7 @@ from aerowire.driver.composition import DriverParts, build_driver
 from aerowire.driver.context import Context, ThreadingMode
 from aerowire.driver.ports import Ports
 from aerowire.driver.worker_thread import WorkerThread
+from aerowire.system.bus_error import survive_bus_errors
 
 if TYPE_CHECKING:
     from aerowire.base.idle import IdleStrategy
@@ -102,6 +103,7 @@ class MediaDriver:
         idles = {role: self._idle(role) for role in _IDLE_ROLES}
         # Decides nothing here; what is none is refused all the same.
         self._idle("driver_native_resource_agent")
+        survive_bus_errors()
         self._parts: DriverParts = build_driver(
             self._context, self._ports, resolver=self._resolver, files=self._files, on_terminate=self._termination.set
         )

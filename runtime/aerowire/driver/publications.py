@@ -214,6 +214,7 @@ class Publications:
                 and not item.is_exclusive
                 and not item.is_ending
                 and item.reference_count > 0
+                and not item.log.has_lost_pages
                 and item.params.response_correlation_id == params.response_correlation_id
             ):
                 return item

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from aerowire.driver.driver_core import DriverCore
     from aerowire.driver.driver_names import DriverNames
     from aerowire.driver.events import Event
+    from aerowire.driver.lost_files import LostFiles
 
 T = TypeVar("T")
 
@@ -73,7 +74,13 @@ class Registrar:
     """
 
     def __init__(
-        self, core: DriverCore, *, resolver: Executor | None, on_terminate: Callable[[bytes], bool], names: DriverNames | None = None
+        self,
+        core: DriverCore,
+        *,
+        resolver: Executor | None,
+        on_terminate: Callable[[bytes], bool],
+        names: DriverNames | None = None,
+        lost_files: LostFiles | None = None,
     ) -> None:
         """`resolver` runs name look-ups that may block (None: in line); `on_terminate` is asked whether a token ends the driver."""
         self.core = core
@@ -103,6 +110,7 @@ class Registrar:
             core.logs, core.errors, is_client=core.clients.has, on_over=self.publications.on_log_no_longer_awaited
         )
         self._resolver = resolver
+        self._lost_files = lost_files
         self._names = names
         self._on_terminate = on_terminate
         self._pending: _Resolution | None = None
@@ -134,6 +142,8 @@ class Registrar:
         work += self._handle_events()
         if self.waiting_logs:
             work += self.waiting_logs.retry()
+        if self._lost_files is not None:
+            work += self._lost_files.check(self)
         work += self.reresolution.poll()
         work += self._handle_commands()
         if core.logs.pending:

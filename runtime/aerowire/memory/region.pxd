@@ -3,6 +3,8 @@
 cimport cython
 from libc.stdint cimport int64_t, uint8_t
 
+from aerowire.memory.lost_pages cimport MappedRange
+
 
 @cython.final
 cdef class Mapping:
@@ -11,6 +13,7 @@ cdef class Mapping:
     cdef uint8_t* address
     cdef int64_t length
     cdef bint writable
+    cdef MappedRange* range             # NULL for anonymous memory
 
 
 @cython.final

@@ -20,7 +20,8 @@ from aerowire.base.errors import (
     TruncatedFileError,
 )
 
-from aerowire.memory.atomics cimport fetch_add_i32
+from aerowire.memory.atomics cimport fetch_add_i32, load_acquire_i32
+from aerowire.memory.lost_pages cimport add_range, remove_range
 
 cdef extern from "<sys/mman.h>" nogil:
     void* mmap(void* address, size_t length, int protection, int flags, int fd, int64_t offset)
@@ -48,6 +49,8 @@ cdef class Mapping:
         return self.length
 
     def __dealloc__(self):
+        if self.range != NULL:
+            remove_range(self.range)                # BEFORE other memory can have the addresses
         if self.address != NULL:
             with nogil:                             # gigabytes take their time
                 munmap(self.address, <size_t>self.length)
@@ -67,6 +70,8 @@ cdef Mapping map_pages(int fd, int64_t length, bint writable, object where):
     mapping.address = <uint8_t*>address
     mapping.length = length
     mapping.writable = writable
+    if fd >= 0:
+        mapping.range = add_range(mapping.address, length, writable, os.fsencode(where))
     return mapping
 
 
@@ -164,6 +169,29 @@ cdef class Region:
             if actual < self.length:
                 raise TruncatedFileError("file was truncated while mapped", where=self._path, expected=f"{self.length} bytes",
                                          actual=f"{actual} bytes")
+
+    def guard(self):
+        """Have pages that the file loses replaced by zeros, and counted in `lost_pages`, where SIGBUS is handled; returns the region.
+
+        For owners that look at the count: what is read from such a page is not the file's, and what is written to it is lost.
+        """
+        if self._mapping is not None and self._mapping.range != NULL:
+            self._mapping.range.is_guarded = 1
+        return self
+
+    @property
+    def lost_pages(self):
+        """Pages that were not in the file any more when they were needed, and were replaced by zeros."""
+        if self._mapping is None or self._mapping.range == NULL:
+            return 0
+        return load_acquire_i32(&self._mapping.range.lost_pages)
+
+    def lost_pages_error(self):
+        """Return the error for a region that has lost pages."""
+        return TruncatedFileError("no memory behind a mapped file (SIGBUS)", where=self._path, expected=f"{self.length} bytes",
+                                  actual=f"{self.lost_pages} pages fewer",
+                                  hint="the file system is full, or another process cut the file: free space in /dev/shm or enlarge it, "
+                                       "use shorter terms, or aeron.term.buffer.sparse.file=false to have the space reserved")
 
     def pre_touch(self, int64_t page_size=4096):
         """Write each page as it is, so that no later write faults.  Safe next to other writers: nothing is added, atomically."""

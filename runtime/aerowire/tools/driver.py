@@ -93,9 +93,10 @@ def run(arguments: argparse.Namespace) -> int:
     from aerowire.driver.context import Context
     from aerowire.driver.media_driver import MediaDriver
     from aerowire.driver.spawned import ERROR_MARK
-    from aerowire.system.bus_error import explain_bus_errors
+    from aerowire.system.bus_error import explain_bus_errors, survive_bus_errors
     from aerowire.tools.exit_codes import USAGE
 
+    survive_bus_errors()
     explain_bus_errors(USAGE)
     try:
         context = Context(properties=_properties(arguments), capture=arguments.capture)

@@ -1,0 +1,79 @@
+"""Pages of mapped files that are no longer there: the file was cut short, or its file system is full.
+
+The kernel answers an access to such a page with SIGBUS.  A handler (aerowire.system.bus_error) finds the mapping here and puts a page of zeros
+in place of the lost one, so that the access goes on; the owner of a guarded mapping then finds its lost pages counted and ends what used them.
+Ranges are a list that only grows, whose entries are used again: a signal handler walks it without a lock.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uintptr_t
+from libc.stdlib cimport calloc
+from libc.string cimport memcpy
+
+import mmap
+
+from aerowire.memory.atomics cimport fetch_add_i32, load_acquire_i32, load_acquire_i64, store_release_i64
+
+cdef extern from "<sys/mman.h>" nogil:
+    void* map_memory "mmap"(void* address, size_t length, int protection, int flags, int fd, int64_t offset)
+    int PROT_READ, PROT_WRITE, MAP_PRIVATE, MAP_ANONYMOUS, MAP_FIXED, MAP_NORESERVE
+    void* MAP_FAILED
+
+cdef uintptr_t page_size = mmap.PAGESIZE
+cdef MappedRange* first = NULL      # stored whole, with release: see add_range
+cdef int32_t total = 0
+
+
+cdef MappedRange* add_range(uint8_t* address, int64_t length, bint is_writable, bytes name) except NULL:
+    cdef MappedRange* entry = first
+    cdef bytes end = name[-(NAME_LENGTH - 1):] + b"\0"
+    while entry is not NULL and entry.address is not NULL:
+        entry = entry.next
+    cdef bint is_new = entry is NULL
+    if is_new:
+        entry = <MappedRange*>calloc(1, sizeof(MappedRange))
+        if entry is NULL:
+            raise MemoryError("list of mapped files")
+        entry.next = first
+    entry.length = length
+    entry.is_writable = is_writable
+    entry.is_guarded = 0
+    entry.lost_pages = 0
+    memcpy(entry.name, <const char*>end, len(end))
+    store_release_i64(&entry.address, <int64_t>address)
+    if is_new:
+        store_release_i64(&first, <int64_t>entry)
+    return entry
+
+
+cdef void remove_range(MappedRange* entry) noexcept nogil:
+    store_release_i64(&entry.address, 0)
+
+
+cdef MappedRange* range_at(const void* address) noexcept nogil:
+    cdef MappedRange* entry = <MappedRange*>load_acquire_i64(&first)
+    cdef uint8_t* begin
+    while entry is not NULL:
+        begin = <uint8_t*>load_acquire_i64(&entry.address)
+        if begin is not NULL and begin <= <const uint8_t*>address < begin + entry.length:
+            return entry
+        entry = entry.next
+    return NULL
+
+
+cdef bint replace_page(MappedRange* entry, void* address) noexcept nogil:
+    cdef void* page = <void*>(<uintptr_t>address & ~(page_size - 1))
+    cdef int protection = PROT_READ | PROT_WRITE if entry.is_writable else PROT_READ
+    if map_memory(page, page_size, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) == MAP_FAILED:
+        return False
+    fetch_add_i32(&entry.lost_pages, 1)
+    fetch_add_i32(&total, 1)
+    return True
+
+
+cdef int32_t lost_page_total() noexcept nogil:
+    return load_acquire_i32(&total)
+
+
+def lost_pages() -> int:
+    """Lost pages of all guarded mappings that were replaced since the process began: look at the mappings when it has grown."""
+    return lost_page_total()

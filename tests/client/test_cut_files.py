@@ -1,0 +1,198 @@
+"""A file that another process cuts short while it is mapped: an error of what used it, and nothing else ends.
+
+Each scene runs in a process of its own, which SIGBUS would end.
+"""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.processes import free_port
+
+SCENE = """
+import os, sys, time
+from pathlib import Path
+from aerowire.base.errors import AerowireError, ClosedError, TruncatedFileError
+from aerowire.client import Aeron, FragmentAssembler
+from aerowire.driver import MediaDriver
+from aerowire.ipc.cnc import CncFile
+from aerowire.ipc.error_log import read_errors
+
+def until(found, what):
+    end = time.monotonic() + 20
+    while not found():
+        assert time.monotonic() < end, what
+        time.sleep(0.001)
+
+def poll_of(way, subscription, out):
+    def take(buffer, offset, length, header):
+        out.append(bytes(buffer[offset : offset + length]))
+    if way == "poll":
+        return lambda: subscription.poll(take)
+    if way == "assembler":
+        assembler = FragmentAssembler(take)
+        return lambda: subscription.poll(assembler)
+    if way == "poll_many":
+        return lambda: out.extend([1] * len(subscription.poll_many(100))) or 0
+    if way == "block":
+        return lambda: subscription.block_poll(lambda *_: out.append(1), 65536)
+    raise AssertionError(way)
+
+def offer(publication, body):
+    until(lambda: publication.offer(body) > 0, "no room")
+
+directory, channel, way, folder, cut = *sys.argv[1:5], int(sys.argv[5])
+errors = []
+options = {"threading_mode": "SHARED", "term_buffer_length": 65536, "ipc_term_buffer_length": 65536, "environ": {}}
+with MediaDriver.launch(aeron_dir=directory, **options) as driver:
+    with Aeron.connect(directory, error_handler=errors.append) as aeron, Aeron.connect(directory) as bystander:
+        publication, subscription = aeron.add_publication(channel, 10), aeron.add_subscription(channel, 10)
+        other, other_sub = bystander.add_publication(channel, 11), bystander.add_subscription(channel, 11)
+        out, whole = [], []
+        poll = poll_of(way, subscription, out)
+        other_poll = poll_of("poll", other_sub, whole)
+        until(lambda: publication.is_connected and other.is_connected, "not connected")
+        for number in range(100):
+            offer(publication, b"before")
+            offer(other, b"%d" % number)
+        until(lambda: poll() >= 0 and len(out) > 0, "nothing arrives")
+        image = subscription.images[0]
+        names = {"publications": publication.original_registration_id, "images": image.correlation_id}
+        path = Path(directory) / folder / f"{names[folder]}.logbuffer"
+        os.truncate(path, cut)
+        end = time.monotonic() + 20
+        number = 100
+        while not errors and subscription.images and time.monotonic() < end:
+            try:
+                poll()
+                publication.offer(b"after")
+            except (TruncatedFileError, ClosedError):
+                pass
+        for error in errors:
+            assert isinstance(error, TruncatedFileError) and str(path) in str(error), error
+        for number in range(100, 2000):
+            offer(other, b"%d" % number)
+            other_poll()
+        until(lambda: other_poll() >= 0 and len(whole) == 2000, "the other stream is not whole")
+        assert whole == [b"%d" % number for number in range(2000)]
+        fresh = aeron.add_publication("aeron:ipc", 12)
+        assert fresh.offer(b"") in (-1, -2)
+        again = aeron.add_publication(channel, 10)
+        assert not again.is_closed
+        with CncFile.map(Path(directory) / "cnc.dat", writable=False) as cnc:
+            texts = [error.text for error in read_errors(cnc.error_log_buffer)]
+        assert errors or any(str(path) in text for text in texts)  # the driver may find it first, and end the image
+print("alive")
+"""
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    parent = Path("/dev/shm") if Path("/dev/shm").is_dir() else None
+    folder = Path(tempfile.mkdtemp(prefix="aw-cut-", dir=parent))
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def play(scene: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", scene, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.parametrize(
+    ("transport", "which", "cut", "way"),
+    [
+        *(("ipc", "publications", 4096, way) for way in ("poll", "assembler", "poll_many", "block")),
+        ("udp", "publications", 0, "poll"),
+        ("udp", "images", 0, "poll"),
+    ],
+)
+def test_a_log_that_is_cut_short_ends_its_own_handles_only(folder: Path, transport: str, which: str, cut: int, way: str) -> None:
+    channel = "aeron:ipc" if transport == "ipc" else f"aeron:udp?endpoint=127.0.0.1:{free_port()}"
+    scene = play(SCENE, folder / "driver", channel, way, which, cut)
+    assert (scene.returncode, scene.stdout, scene.stderr) == (0, "alive\n", "")
+
+
+CNC_SCENE = """
+import os, sys, time
+from aerowire.base.errors import TruncatedFileError
+from aerowire.client import Aeron
+from aerowire.driver import MediaDriver
+errors = []
+driver = MediaDriver.launch(aeron_dir=sys.argv[1], threading_mode="DEDICATED", environ={})
+aeron = Aeron.connect(sys.argv[1], error_handler=errors.append)
+publication = aeron.add_publication("aeron:ipc", 10)
+os.truncate(sys.argv[1] + "/cnc.dat", int(sys.argv[2]))
+assert driver.wait_for_termination(20), "the driver has not noticed"
+try:
+    for _ in range(2000):
+        publication.offer(b"x")
+        time.sleep(0.01)
+except TruncatedFileError as error:
+    print(error)
+assert [type(error) for error in errors] == [TruncatedFileError], errors
+aeron.close()
+driver.close()
+"""
+
+
+@pytest.mark.parametrize("length", [0, 4096, 1 << 20])
+def test_a_cnc_file_that_is_cut_short_ends_client_and_driver_with_an_error(folder: Path, length: int) -> None:
+    scene = play(CNC_SCENE, folder / "driver", length)
+    assert scene.returncode == 0, scene.stderr
+    assert scene.stdout.startswith(f"no memory behind a mapped file (SIGBUS); at {folder}/driver/cnc.dat; expected ")
+    assert f"aerowire driver: no memory behind a mapped file (SIGBUS); at {folder}/driver/cnc.dat" in scene.stderr
+    assert "the driver ends" in scene.stderr
+
+
+PLAIN_SCENE = """
+import faulthandler, os, sys
+from aerowire.memory.region import Region
+from aerowire.system.bus_error import survive_bus_errors
+if sys.argv[2] == "faulthandler":
+    faulthandler.enable()
+survive_bus_errors()
+region = Region.map_file(sys.argv[1])
+os.truncate(sys.argv[1], 0)
+bytes(region)
+"""
+
+
+@pytest.mark.parametrize("before", ["default", "faulthandler"])
+def test_a_file_that_nobody_looks_after_is_named_before_the_signal_has_its_way(folder: Path, before: str) -> None:
+    path = folder / "file"
+    path.write_bytes(bytes(8192))
+    scene = play(PLAIN_SCENE, path, before)
+    assert scene.returncode == -signal.SIGBUS
+    first, *rest = scene.stderr.splitlines()
+    assert first.startswith(f"aerowire: no memory behind a mapped file (SIGBUS): {path}: ")
+    assert any("Bus error" in line for line in rest) == (before == "faulthandler")
+
+
+FOREIGN_SCENE = """
+import mmap, os, sys
+from aerowire.system.bus_error import survive_bus_errors
+survive_bus_errors()
+with open(sys.argv[1], "r+b") as file:
+    pages = mmap.mmap(file.fileno(), 8192)
+if sys.argv[2] == "sent":
+    os.kill(os.getpid(), 7)
+os.truncate(sys.argv[1], 0)
+print(pages[0])
+"""
+
+
+@pytest.mark.parametrize("how", ["sent", "touched"])
+def test_a_bus_error_elsewhere_is_none_of_ours(folder: Path, how: str) -> None:
+    path = folder / "file"
+    path.write_bytes(bytes(8192))
+    scene = play(FOREIGN_SCENE, path, how)
+    assert (scene.returncode, scene.stdout, scene.stderr) == (-signal.SIGBUS, "", "")
