@@ -105,6 +105,12 @@ def test_walks_agree_with_their_twin_on_any_bytes(slots: list[tuple[int, int]], 
     assert block_end in {offset, *(at + step(term, at) for at in found)}
 
 
+@pytest.mark.parametrize(("most", "found"), [(32, 32), (64, 64), (65, 96), (1984, 1984), (1 << 30, 1984), (0, 32)])
+def test_of_a_long_gap_only_as_much_is_looked_at_as_is_asked_for(most: int, found: int) -> None:
+    term = build([(64, 1), (0, 1), *[(0, 1)] * 62])
+    assert scan.gap(term, 0, LENGTH, most) == (64, found)
+
+
 @settings(max_examples=400)
 @given(TERMS, st.integers(0, LENGTH // 32 - 1), st.integers(32, 3000))
 def test_what_is_sent_lies_within_the_term(slots: list[tuple[int, int]], begin: int, most: int) -> None:

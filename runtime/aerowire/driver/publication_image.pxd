@@ -74,6 +74,7 @@ cdef class PublicationImage(Subscribable):
     # tracker
     cdef ConsumptionSchedule _consumption
     cdef LossDetector _loss
+    cdef int32_t _gap_max                   # bytes of a gap that are looked for: no sender in order leaves a longer one
     cdef int64_t _clean_position
     cdef LossAccount _losses
     cdef object __weakref__

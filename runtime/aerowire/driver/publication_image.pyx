@@ -100,6 +100,7 @@ cdef class PublicationImage(Subscribable):
         if delay is None:
             delay = StaticDelay(nak_delay_ns, 100 * nak_delay_ns if nak_retry_ns is None else nak_retry_ns)
         self._loss = LossDetector(delay if reliable else StaticDelay(0))
+        self._gap_max = congestion_control.max_window_length()
         self._clean_position = position
         self._losses = LossAccount(loss_report, session_id=session_id, stream_id=stream_id, initial_term_id=initial_term_id,
                                    channel=endpoint.channel, source=source_identity)
@@ -147,7 +148,12 @@ cdef class PublicationImage(Subscribable):
 
     cdef void _insert(self, const uint8_t* packet, int32_t length, int64_t position, int32_t covered) noexcept nogil:
         # Only where nothing was received before: a frame never lies across another one.
-        cdef int outcome = self._missing.receive(position, position + covered)
+        cdef int outcome
+        if position == self._missing.end:       # most datagrams, without a call
+            self._missing.end = position + covered
+            outcome = RANGE_MISSING
+        else:
+            outcome = self._missing.receive(position, position + covered)
         if outcome == RANGE_NO_ROOM:
             self._missing.forget_before(self._window.last_status_position)
             outcome = self._missing.receive(position, position + covered)
@@ -289,7 +295,7 @@ cdef class PublicationImage(Subscribable):
             offset = compute_term_offset(rebuild, self.term_length)
             limit = compute_term_offset(hwm, self.term_length) if rebuild >> self.bits == hwm >> self.bits else self.term_length
             term = self._log.term_address(index_by_position(rebuild, self.bits))
-            found = scan_for_gap(term, self.term_length, offset, limit, &gap_length)
+            found = scan_for_gap(term, self.term_length, offset, limit, self._gap_max, &gap_length)
             rebuilt = rebuild - offset + found
             if gap_length == GAP_MALFORMED:
                 self.on_malformed(rebuilt, frame_length_acquire(term + found), 0)

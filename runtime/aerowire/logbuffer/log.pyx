@@ -94,6 +94,7 @@ cdef class LogBuffers:
         if metadata.get("type") != LogType.PUBLICATION_IMAGE:       # an image's tails stay zero: nobody appends to it
             log._write_tails(initial_term_id, initial_term_id if term_id is None else term_id, term_offset)
         log._read_parameters()
+        log.bits = position_bits_to_shift(log.term_length)
         log.set_end_of_stream_position(END_OF_STREAM_POSITION_UNSET)     # LAST, with release: the rest is visible before it
         return log
 
@@ -107,9 +108,10 @@ cdef class LogBuffers:
             region = regions.map(path, writable=writable, minimum_length=minimum)
         cdef LogBuffers log = LogBuffers.__new__(LogBuffers)
         log._attach(region, path, 0)
-        _check_file(path, log_metadata_term_length(log.metadata), log_metadata_page_size(log.metadata), log_metadata_mtu(log.metadata),
-                    len(region))
+        # Read once, then checked, then used: whoever shares the file may write it meanwhile.
         log._read_parameters()
+        _check_file(path, log.term_length, log.page_size, log.mtu_length, len(region))
+        log.bits = position_bits_to_shift(log.term_length)
         return log
 
     cdef int _attach(self, Region region, object path, int32_t term_length) except -1:
@@ -124,7 +126,6 @@ cdef class LogBuffers:
         self.mtu_length = log_metadata_mtu(self.metadata)
         self.initial_term_id = log_metadata_initial_term_id(self.metadata)
         self.page_size = log_metadata_page_size(self.metadata)
-        self.bits = position_bits_to_shift(self.term_length)
 
     cdef void _write_default_header(self, int32_t session_id, int32_t stream_id, int32_t term_id, int32_t term_offset):
         cdef uint8_t* header = self.metadata + LOG_METADATA_DEFAULT_HEADER_OFFSET

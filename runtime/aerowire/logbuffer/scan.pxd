@@ -18,8 +18,10 @@ cdef int32_t scan_for_availability(const uint8_t* term, int32_t term_length, int
 cdef int32_t scan_block(const uint8_t* term, int32_t term_length, int32_t offset, int32_t limit_offset) noexcept nogil
 
 # Scan rebuilt data from offset to limit_offset for a hole. Returns the offset where the hole begins (>= limit_offset when none) and, when
-# there is one, sets *gap_length to its bytes; or to GAP_MALFORMED, and returns the offset of that frame. Aeron: TermGapScanner.
-cdef int32_t scan_for_gap(const uint8_t* term, int32_t term_length, int32_t offset, int32_t limit_offset, int32_t* gap_length) noexcept nogil
+# there is one, sets *gap_length to its bytes, of which only about gap_max are looked at: a peer that sends far ahead must not have a whole
+# term walked in each cycle. A frame that cannot be stepped over sets it to GAP_MALFORMED, and its offset is returned. Aeron: TermGapScanner.
+cdef int32_t scan_for_gap(const uint8_t* term, int32_t term_length, int32_t offset, int32_t limit_offset, int32_t gap_max,
+                          int32_t* gap_length) noexcept nogil
 
 # First offset from `offset` where no frame is committed that can be stepped over, within limit_offset: how far contiguous data reaches.
 # *step gets the STEP_ result at that offset where it is before limit_offset.

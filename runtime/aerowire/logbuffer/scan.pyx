@@ -59,7 +59,8 @@ cdef int32_t scan_contiguous(const uint8_t* term, int32_t term_length, int32_t o
     return offset
 
 
-cdef int32_t scan_for_gap(const uint8_t* term, int32_t term_length, int32_t offset, int32_t limit_offset, int32_t* gap_length) noexcept nogil:
+cdef int32_t scan_for_gap(const uint8_t* term, int32_t term_length, int32_t offset, int32_t limit_offset, int32_t gap_max,
+                          int32_t* gap_length) noexcept nogil:
     cdef int32_t step = STEP_NONE
     cdef int32_t begin = scan_contiguous(term, term_length, offset, limit_offset, &step)
     cdef int32_t end = begin
@@ -68,6 +69,8 @@ cdef int32_t scan_for_gap(const uint8_t* term, int32_t term_length, int32_t offs
         if step == STEP_MALFORMED:
             gap_length[0] = GAP_MALFORMED
             return begin
+        if gap_max < limit_offset - begin:
+            limit_offset = begin + gap_max
         end += FRAME_ALIGNMENT
         while end < limit_offset and frame_length_acquire(term + end) == 0:
             end += FRAME_ALIGNMENT
@@ -112,13 +115,17 @@ def contiguous_end(term, int32_t offset, int32_t limit_offset) -> int:
     return scan_contiguous(view.address, <int32_t>view.length, offset, limit_offset, &step)
 
 
-def gap(term, int32_t offset, int32_t limit_offset) -> tuple:
-    """Return (offset, length) of the first hole; the length is 0 when there is none, -1 for a frame that cannot be stepped over."""
+def gap(term, int32_t offset, int32_t limit_offset, gap_max=None) -> tuple:
+    """Return (offset, length) of the first hole; the length is 0 when there is none, -1 for a frame that cannot be stepped over.
+
+    Of a hole about `gap_max` bytes are looked at; None: all.
+    """
     cdef BufferView view
     holder = borrow(term, &view, False)
     check_range(&view, offset, limit_offset)
     cdef int32_t length = 0
-    cdef int32_t begin = scan_for_gap(view.address, <int32_t>view.length, offset, limit_offset, &length)
+    cdef int32_t most = <int32_t>view.length if gap_max is None else gap_max
+    cdef int32_t begin = scan_for_gap(view.address, <int32_t>view.length, offset, limit_offset, most, &length)
     return begin, length
 
 
