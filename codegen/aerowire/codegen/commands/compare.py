@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from aerowire.codegen.commands.common import DONE, FINDING, Commands, add_command, add_reading_arguments
+from aerowire.codegen.commands.common import DONE, FINDING, Commands, add_command, add_reading_arguments, reading_options
 from aerowire.codegen.sources import Source, default_spec, find_sources
 
 if TYPE_CHECKING:
@@ -38,10 +38,9 @@ def _run(arguments: argparse.Namespace) -> int:
     from aerowire.codegen.problems import SchemaError
     from aerowire.codegen.sbe.comparison import compare_schemas
     from aerowire.codegen.sbe.comparison.report import as_json, as_text
-    from aerowire.codegen.sbe.reader import ReadOptions
 
     problems: list[Problem] = []
-    options = ReadOptions(lenient=arguments.lenient, xinclude=arguments.xinclude)
+    options = reading_options(arguments)
     sources = find_sources([arguments.old, arguments.new], default_spec())
     schemas = [_read(source, options, problems) for source in sources]
     old, new = schemas

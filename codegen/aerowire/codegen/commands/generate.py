@@ -8,7 +8,7 @@ import sys
 from collections.abc import Collection
 from pathlib import Path
 
-from aerowire.codegen.commands.common import DONE, FINDING, USAGE, Commands, add_command, add_reading_arguments
+from aerowire.codegen.commands.common import DONE, FINDING, USAGE, Commands, add_command, add_reading_arguments, reading_options
 from aerowire.codegen.commands.freshness import add_arguments, output_folder
 from aerowire.codegen.commands.package_names import package_argument, shadowing
 from aerowire.codegen.leftovers import NATIVE, leftovers, remove
@@ -77,11 +77,10 @@ def _version(text: str) -> int:
 def _run(arguments: argparse.Namespace) -> int:
     from aerowire.codegen.load import load_project
     from aerowire.codegen.output import write_files
-    from aerowire.codegen.sbe.reader import ReadOptions
     from aerowire.codegen.targets.registry import render_all
 
     sources = find_sources(arguments.schemas, arguments.spec or default_spec())
-    options = ReadOptions(lenient=arguments.lenient, xinclude=arguments.xinclude, since_version=arguments.since_version)
+    options = reading_options(arguments, since_version=arguments.since_version)
     project = load_project(sources, options)
     wrong = _usage(arguments, project)
     if wrong:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aerowire.codegen.commands.common import add_reading_arguments
+from aerowire.codegen.commands.common import add_reading_arguments, reading_options
 
 if TYPE_CHECKING:
     from aerowire.codegen.sbe.ir import MessageSchema
@@ -34,11 +34,11 @@ def add_arguments(parser: argparse.ArgumentParser, file: str, hex: str) -> None:
 
 def read_schema(arguments: argparse.Namespace) -> MessageSchema:
     """Return the schema that the arguments name.  Raises SchemaError."""
-    from aerowire.codegen.sbe.reader import ReadOptions, load_message_schema
+    from aerowire.codegen.sbe.reader import load_message_schema
     from aerowire.codegen.sources import default_spec, find_sources
 
     (source,) = find_sources([arguments.schema], default_spec())
-    options = ReadOptions(lenient=arguments.lenient, xinclude=arguments.xinclude)
+    options = reading_options(arguments)
     return load_message_schema(source.path, source.name, options)
 
 

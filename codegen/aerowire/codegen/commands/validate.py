@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from aerowire.codegen.commands.common import DONE, FINDING, USAGE, Commands, add_command, add_reading_arguments
+from aerowire.codegen.commands.common import DONE, FINDING, USAGE, Commands, add_command, add_reading_arguments, reading_options
 from aerowire.codegen.languages import LANGUAGES
 from aerowire.codegen.snippets import Snippets, printable
 from aerowire.codegen.sources import default_spec, find_sources
@@ -64,10 +64,9 @@ def _languages(text: str) -> tuple[str, ...]:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from aerowire.codegen.sbe.reader import ReadOptions
     from aerowire.codegen.validation import INVALID, UNREADABLE_FILE, validate
 
-    options = ReadOptions(lenient=arguments.lenient, xinclude=arguments.xinclude, names=arguments.names, all_steps=arguments.all)
+    options = reading_options(arguments, names=arguments.names, all_steps=arguments.all)
     findings = validate(find_sources(arguments.schemas, default_spec()), options)
     verdicts = [finding.verdict(are_warnings_errors=arguments.warnings_as_errors) for finding in findings]
     if isinstance(sys.stdout, io.TextIOWrapper):

@@ -39,6 +39,7 @@ STEPS = (INCLUDES, "types", "messages", "header", "code")
 class ReadOptions:
     """How a schema is read.
 
+    `include_roots`: folders from which it may include files, besides its own.
     `lenient`: a value of an enum that equals its null value is a warning, not an error.  `since_version`: the schema as it was in
     that version.  `names`: the languages whose names the schema's are to be (see language_names.LANGUAGES).  `all_steps`: go on
     behind a step with errors.
@@ -46,6 +47,7 @@ class ReadOptions:
 
     lenient: bool = False
     xinclude: bool = True
+    include_roots: tuple[Path, ...] = ()
     since_version: int | None = None
     names: tuple[str, ...] = ()
     all_steps: bool = False
@@ -107,7 +109,7 @@ class _Steps:
     def take(self, path: Path) -> MessageSchema | None:
         """Return the schema, None when there are errors.  Raises TooManyProblemsError."""
         report, options = self._report, self._options
-        root = expand(path, report) if options.xinclude else self._document.root
+        root = expand(path, report, options.include_roots) if options.xinclude else self._document.root
         if local_name(root) != MESSAGE_SCHEMA:
             report.fault("not-a-schema", root, f"root element is {local_name(root)!r}; expected {MESSAGE_SCHEMA!r}")
             return None

@@ -1,17 +1,19 @@
 """XInclude: replace each `include` of a schema by the file that it names.
 
 Elements of an included file keep their places, so that what is wrong with them is told with that file's name and line.
+A schema may come from a stranger: only XML files in the schema's own folder, below it, or in folders that the user named are read.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from lxml import etree
 
-from aerowire.codegen.document import UNREADABLE, Document, read_bytes, read_document
+from aerowire.codegen.document import UNREADABLE, Document, read_document
 from aerowire.codegen.problems import SchemaError
 from aerowire.codegen.sbe.reader.elements import split
 from aerowire.codegen.sbe.reader.numerals import shorten
@@ -20,25 +22,38 @@ from aerowire.codegen.sbe.reader.report import Report
 NAMESPACES = ("http://www.w3.org/2001/XInclude", "http://www.w3.org/2003/XInclude")
 DEPTH_MAX = 16
 FILES_MAX = 1_000  # keeps files that include others twice each from filling the memory
+LENGTH_MAX = 64 << 20  # of all files of a schema together
 
 
-def expand(path: Path, report: Report) -> etree._Element:
-    """Replace every include below the root of the report's first document; return the root.  Problems go into the report."""
+def expand(path: Path, report: Report, roots: Sequence[Path] = ()) -> etree._Element:
+    """Replace every include below the root of the report's first document; return the root.  Problems go into the report.
+
+    `roots` are folders besides the schema's own from which files may be included.
+    """
     document = report.documents[0]
-    _Expansion(report).expand(document, path, (path.resolve(),))
+    resolved = path.resolve()
+    # A schema that is a symbolic link may include what lies beside the link and beside its target.
+    allowed = dict.fromkeys([path.parent.resolve(), resolved.parent, *(root.resolve() for root in roots)])
+    _Expansion(report, tuple(allowed)).expand(document, path, (resolved,))
     return document.root
 
 
 class Hindrance(NamedTuple):
-    """Why a file is not included; `is_unreadable` when it is there or should be, and cannot be read."""
+    """Why a file is not included.
+
+    `is_unreadable` when it is there or should be, and cannot be read; `is_refused` when no `fallback` may take its place.
+    """
 
     message: str
     is_unreadable: bool = False
+    is_refused: bool = False
 
 
 class _Expansion:
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: Report, roots: tuple[Path, ...]) -> None:
         self._report = report
+        self._roots = roots
+        self._length = sum(len(one.data) for one in report.documents)
 
     def expand(self, document: Document, path: Path, chain: tuple[Path, ...]) -> None:
         for element in list(document.root.iter(*(f"{{{namespace}}}include" for namespace in NAMESPACES))):
@@ -49,9 +64,9 @@ class _Expansion:
         problem = self._insert(element, path, chain)
         if problem is None:
             return
-        message, is_unreadable = problem
+        message, is_unreadable, is_refused = problem
         fallback = next((child for child in element.iterchildren(etree.Element) if split(child)[1] == "fallback"), None)
-        if fallback is None:
+        if fallback is None or is_refused:
             self._report.fault("bad-include" if not is_unreadable else UNREADABLE, element, message, "href")
             return
         _replace(element, list(fallback.iterchildren(etree.Element)))
@@ -61,38 +76,47 @@ class _Expansion:
         href, kind = element.get("href") or "", element.get("parse", "xml")
         problem = _problem(element, href, kind)
         if problem is not None:
-            return Hindrance(problem)
+            return Hindrance(problem, is_refused=True)
         target = path.parent / unquote(urlsplit(href).path)
-        return self._insert_text(element, target) if kind == "text" else self._insert_tree(element, target, chain)
-
-    def _insert_text(self, element: etree._Element, target: Path) -> Hindrance | None:
-        try:
-            text = read_bytes(target, str(target)).decode(element.get("encoding") or "utf-8")
-            _replace(element, [], text.removeprefix("\ufeff"))
-        except SchemaError as error:
-            return Hindrance(f"include of {shorten(str(target))!r}: {error.problems[0].message}", is_unreadable=True)
-        except (LookupError, ValueError) as error:
-            return Hindrance(f"include of {shorten(str(target))!r}: {error}", is_unreadable=True)
-        return None
-
-    def _insert_tree(self, element: etree._Element, target: Path, chain: tuple[Path, ...]) -> Hindrance | None:
         try:
             resolved = target.resolve()
         except (OSError, ValueError, RuntimeError) as error:
             return Hindrance(f"include of {shorten(str(target))!r}: cannot be read: {error}", is_unreadable=True)
+        if not any(resolved.is_relative_to(root) for root in self._roots):
+            where = f"is outside of the schema's folder {shorten(str(self._roots[0]))!r}"
+            return Hindrance(f"include of {shorten(href)!r} {where}; --include-root DIR allows another folder", is_refused=True)
+        return self._insert_tree(element, target, resolved, chain)
+
+    def _insert_tree(self, element: etree._Element, target: Path, resolved: Path, chain: tuple[Path, ...]) -> Hindrance | None:
+        shown = shorten(str(target))
         if resolved in chain:
             route = " -> ".join(one.name for one in (*chain[chain.index(resolved) :], resolved))
             return Hindrance(f"circular include: {route}")
-        if len(chain) > DEPTH_MAX or len(self._report.documents) >= FILES_MAX:
-            return Hindrance(f"include of {shorten(str(target))!r}: more than {DEPTH_MAX} files deep or {FILES_MAX} files in all")
+        refusals = (
+            (
+                len(chain) > DEPTH_MAX or len(self._report.documents) >= FILES_MAX,
+                f"include of {shown!r}: more than {DEPTH_MAX} files deep or {FILES_MAX} files in all",
+            ),
+            (
+                resolved.exists() and not (resolved.is_file() or resolved.is_dir()),
+                f"include of {shown!r}, which is no regular file",
+            ),
+        )
+        for is_wrong, message in refusals:
+            if is_wrong:
+                return Hindrance(message, is_refused=True)
         try:
-            document = read_document(target)
+            document = read_document(resolved, str(target))
         except SchemaError as error:
             first = error.problems[0]
             if target.is_file():
                 self._report.problems.extend(error.problems)
                 return Hindrance(f"include of {shorten(str(target))!r}, which cannot be used")
             return Hindrance(f"include of {shorten(str(target))!r}: {first.message}", is_unreadable=True)
+        self._length += len(document.data)
+        if self._length > LENGTH_MAX:
+            message = f"include of {shorten(str(target))!r}: the schema's files have more than {LENGTH_MAX} bytes in all"
+            return Hindrance(message, is_refused=True)
         self._report.documents.append(document)
         self.expand(document, target, (*chain, resolved))
         _replace(element, [document.root])
@@ -113,7 +137,10 @@ def _problem(element: etree._Element, href: str, kind: str) -> str | None:
             f"include of {shorten(href)!r}: only local files are included",
         ),
         (bool(parts.fragment), f"include of {shorten(href)!r}: a part of a file cannot be included"),
-        (kind not in ("xml", "text"), f"include with parse {shorten(kind)!r}; expected xml or text"),
+        (
+            kind != "xml",
+            f"include of {shorten(href)!r} with parse {shorten(kind)!r}; only XML is included, as text of a file would become code",
+        ),
     )
     return next((message for is_wrong, message in problems if is_wrong), None)
 
@@ -123,13 +150,13 @@ def _is_in_fallback(element: etree._Element) -> bool:
     return parent is not None and split(parent)[0] in NAMESPACES
 
 
-def _replace(element: etree._Element, new: list[etree._Element], text: str = "") -> None:
-    """Put elements or a text in an element's place."""
+def _replace(element: etree._Element, new: list[etree._Element]) -> None:
+    """Put elements in an element's place."""
     parent = element.getparent()
     if parent is None:
         return
     index = parent.index(element)
-    tail = text + (element.tail or "")
+    tail = element.tail or ""
     element.tail = None
     for offset, one in enumerate(new):
         one.tail = None
