@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from aerowire.codegen.snippets import printable
+
 ROW = 4
 WIDTH = 15  # characters of one byte, without the line beside it
 FOLDED_FROM = 4  # whole rows of one member, from which on only the first and the last are drawn
@@ -21,7 +23,7 @@ class Cell:
 
 def draw(cells: Sequence[Cell], length: int, behind: Sequence[str] = ()) -> str:
     """Draw a block of `length` bytes, and below it what is `behind` it, whose place is not fixed."""
-    rows = _rows(_filled(cells, length))
+    rows = _rows(_filled([Cell(printable(one.name), one.offset, one.size) for one in cells], length))
     labels = _labels(rows)
     lines: list[str] = []
     above: list[_Piece] = []
@@ -41,7 +43,7 @@ def draw(cells: Sequence[Cell], length: int, behind: Sequence[str] = ()) -> str:
     edge = "+" + "-" * (ROW * (WIDTH + 1) - 1) + "+"
     lines.append(edge if behind else _border(above, []))
     for text in behind:
-        lines.append(f"|{_fit(text, ROW * (WIDTH + 1) - 1)}|" + " " * 6)
+        lines.append(f"|{_fit(printable(text), ROW * (WIDTH + 1) - 1)}|" + " " * 6)
         lines.append(edge)
     return "\n".join(line.rstrip() for line in lines)
 

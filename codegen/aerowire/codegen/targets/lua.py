@@ -6,6 +6,8 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 
+from aerowire.codegen.snippets import printable
+
 WIDTH = 140
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 # Words of Lua 5.2 and of every later version; anything else that looks like a name may be a key without brackets.
@@ -86,7 +88,7 @@ def _key(key: str | int) -> str:
 
 def lua_comment(text: str) -> str:
     """Lines of comment; no text can end one early."""
-    return "\n".join(f"-- {line}".rstrip() for line in text.splitlines())
+    return "\n".join(f"-- {printable(line)}".rstrip() for line in text.splitlines())
 
 
 def filter_name(name: str) -> str:

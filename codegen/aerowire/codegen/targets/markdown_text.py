@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from aerowire.codegen.mark import mark
+from aerowire.codegen.snippets import printable
 
 # Within a word an underscore is none, and an ampersand is one only where it looks like the start of an entity.
 _SPECIAL = re.compile(r"([\\`*{}\[\]<>|#~]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|&(?=#?\w+;))")
@@ -14,7 +15,7 @@ _AT_START = re.compile(r"^([-+](?=[\s-]|$)|\d+(?=[.)](?:\s|$)))")
 
 def prose(text: str) -> str:
     """Text on one line, none of which is mark-up."""
-    escaped = _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+    escaped = _SPECIAL.sub(r"\\\1", printable(" ".join(text.split())))
     return _AT_START.sub(lambda start: _escaped_start(start[0]), escaped)
 
 
@@ -25,14 +26,20 @@ def _escaped_start(start: str) -> str:
 
 def code(text: str) -> str:
     """A name or a value as it is, in a table too."""
-    plain = " ".join(text.split()).replace("|", "\\|")
-    return f"`` {plain} ``" if "`" in plain else f"`{plain}`" if plain else ""
+    plain = printable(" ".join(text.split())).replace("|", "\\|")
+    return _span(plain) if plain else ""
 
 
 def literal(text: str) -> str:
     """A text with its spaces as they are, within a table too; CommonMark takes one space away if both ends have one."""
     padded = f" {text} " if text[:1] == " " == text[-1:] else text
-    return f"`{padded}`".replace("|", "\\|") if text else ""
+    return _span(printable(padded)).replace("|", "\\|") if text else ""
+
+
+def _span(text: str) -> str:
+    """Code that no backtick in it ends."""
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", text)), default=0))
+    return f"`{text}`" if len(fence) == 1 else f"{fence} {text} {fence}"
 
 
 def anchor(kind: str, name: str) -> str:

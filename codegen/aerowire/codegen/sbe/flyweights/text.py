@@ -63,7 +63,9 @@ def _visible(text: str) -> str:
 
 def _closed(line: str) -> str:
     """A line that the closing quotes may follow."""
-    return line[:-1] + '\\"' if line.endswith('"') else line
+    backslashes = len(line[:-1]) - len(line[:-1].rstrip("\\"))
+    # An odd number of them escapes the quote already.
+    return line[:-1] + '\\"' if line.endswith('"') and backslashes % 2 == 0 else line
 
 
 def spread(before: str, items: Sequence[str], after: str, level: int) -> list[str]:
@@ -81,8 +83,18 @@ def spread_tuple(before: str, items: Sequence[str], level: int) -> list[str]:
     return [f"{INDENT * level}{before}({items[0]},)"] if len(items) == 1 else spread(f"{before}(", items, ")", level)
 
 
+def is_text(expression: str) -> bool:
+    """Whether an expression is one string and nothing else, as a key with its value is not."""
+    if expression[:1] not in {'"', "'"}:
+        return False
+    try:
+        return isinstance(ast.literal_eval(expression), str)
+    except SyntaxError:
+        return False
+
+
 def _item(margin: str, item: str) -> list[str]:
-    if len(margin) + len(item) < WIDTH or item[:1] not in {'"', "'"}:
+    if len(margin) + len(item) < WIDTH or not is_text(item):
         return [f"{margin}{item},"]
     first, *rest = pieces(item, f"{margin}{INDENT}", "")
     return [f"{margin}(", first, *(f"{margin}{INDENT}{one}" for one in rest), f"{margin}),"] if rest else [f"{margin}{item},"]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from aerowire.codegen.sbe.flyweights.text import INDENT, WIDTH, pieces
+from aerowire.codegen.sbe.flyweights.text import INDENT, WIDTH, is_text, pieces
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def laid_out(prefix: str, node: str | Listing, suffix: str = "", depth: int = 0)
     margin = INDENT * depth
     if isinstance(node, str):
         line = f"{margin}{prefix}{node}{suffix}"
-        is_long_text = len(line) > WIDTH and depth and node[:1] in {'"', "'"}
+        is_long_text = len(line) > WIDTH and depth and is_text(node)
         return f"\n{margin}".join(pieces(node, f"{margin}{prefix}", suffix)) if is_long_text else line
     line = f"{margin}{prefix}{node.on_one_line}{suffix}"
     if len(line) <= WIDTH or not node.items:
