@@ -18,6 +18,7 @@ from aerowire.codecs.flyweights.cnc import CounterValueDecoder
 from aerowire.codecs.flyweights.commands import CommandType
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.driver import MediaDriver
+from aerowire.driver.stream_counters import OWN_COUNTERS
 from aerowire.ipc.cnc import CncFile
 
 SMALL = {
@@ -89,7 +90,7 @@ class RawClient:
 
     def labels(self) -> dict[str, int]:
         """The labels of the counters that are not the driver's own, with their values."""
-        return {item.label: item.value for item in self.cnc.counters_reader().for_each() if item.counter_id > max(SystemCounter)}
+        return {item.label: item.value for item in self.cnc.counters_reader().for_each() if item.counter_id > max(OWN_COUNTERS)}
 
     def system(self, which: SystemCounter) -> int:
         return self.cnc.counters_reader().value(which)

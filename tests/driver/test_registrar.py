@@ -19,6 +19,7 @@ from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.driver.events import Event, EventType, NativeErrorCode
 from aerowire.driver.registrar_events import EVENT_HANDLERS
 from aerowire.driver.socket_address import SocketAddress
+from aerowire.driver.stream_counters import OWN_COUNTERS
 from aerowire.driver.wildcard_ports import WildcardPorts
 from aerowire.ipc.error_log import read_errors
 from aerowire.logbuffer.log import LogBuffers
@@ -47,7 +48,7 @@ def udp_pair(client: Any, parameters: str = "") -> tuple[int, int, str]:
 def fill_counters(client: Any, room: int) -> None:
     """Leave room for so many counters."""
     manager = client.driver.registrar.core.counters.manager
-    for _ in range(client.cnc.counters_reader().max_count - len(SystemCounter) - len(client.labels()) - room):
+    for _ in range(client.cnc.counters_reader().max_count - len(SystemCounter) - len(OWN_COUNTERS) - len(client.labels()) - room):
         manager.allocate("filler", 1500, b"")
 
 
@@ -496,7 +497,9 @@ class TestErrors:
             event = Event(EventType.NATIVE_ERROR, endpoint, values, None, None, "")
             EVENT_HANDLERS[EventType.NATIVE_ERROR](client.driver.registrar, event)
         (error,) = read_errors(client.cnc.error_log_buffer)
-        assert (error.observation_count, error.text) == (100, f"session limit: stream 10 session 0 at {endpoint.channel}")
+        limit = "aeron.driver.stream.session.limit"
+        expected = f"too many sessions of a stream ({limit}): stream 10 session 0 at {endpoint.channel}"
+        assert (error.observation_count, error.text) == (100, expected)
 
     def test_a_busy_port_says_so(self, client: Any) -> None:
         import socket
@@ -575,7 +578,7 @@ class TestErrors:
         client = launch(counters_buffer_length=1024 * 1024)
         limit = client.cnc.counters_reader().max_count
         client.add_subscription("aeron:ipc", 10)
-        for _ in range(limit - len(SystemCounter) - 2):
+        for _ in range(limit - len(SystemCounter) - len(OWN_COUNTERS) - 2):
             client.request(CommandType.ADD_COUNTER, commands.AddCounterEncoder, type_id=1500, key=b"", label="x")
             client.work(1)
         client.work(20)

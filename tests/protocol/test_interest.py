@@ -120,6 +120,92 @@ def test_the_session_limit_refuses_further_images():
     assert wanted.on_setup(STREAM, 7) == interest.IMAGE
 
 
+def test_images_that_are_being_made_count_towards_the_session_limit():
+    wanted = InterestTable(session_limit=8)
+    wanted.add_stream(STREAM)
+    verdicts = [wanted.on_setup(STREAM, session) for session in range(100)]
+    assert verdicts == [interest.CREATE] * 8 + [interest.LIMIT] * 92
+    assert wanted.refusal == interest.SESSIONS_REFUSED
+    assert (wanted.image_count, wanted.being_made) == (8, 8)
+
+
+def test_failed_and_ended_images_give_their_places_back():
+    wanted = InterestTable(session_limit=3)
+    wanted.add_stream(STREAM)
+    for session in (1, 2, 3):
+        wanted.on_setup(STREAM, session)
+    wanted.forget_session(STREAM, 1, interest.INIT_IN_PROGRESS)
+    wanted.add_image(STREAM, 2, 92)
+    wanted.remove_image(STREAM, 2, 92, True)
+    wanted.add_image(STREAM, 3, 93)
+    wanted.remove_image(STREAM, 3, 93, False)
+    assert (wanted.image_count, wanted.being_made) == (0, 0)
+    assert [wanted.on_setup(STREAM, session) for session in (4, 5, 6, 7)] == [interest.CREATE] * 3 + [interest.LIMIT]
+
+
+def test_a_stream_that_is_not_wanted_any_more_gives_its_places_back():
+    wanted = InterestTable(session_limit=2)
+    wanted.add_stream(STREAM)
+    wanted.on_setup(STREAM, 1)
+    wanted.on_setup(STREAM, 2)
+    wanted.add_image(STREAM, 1, 91)
+    wanted.remove_stream(STREAM)
+    assert wanted.poll_orphan()
+    assert not wanted.poll_orphan()
+    assert (wanted.image_count, wanted.being_made) == (0, 0)
+    wanted.add_stream(STREAM)
+    assert wanted.on_setup(STREAM, 3) == interest.CREATE
+
+
+def test_a_stream_gets_no_more_images_than_it_leaves_to_others():
+    wanted = InterestTable(image_limit=8)
+    for stream in (1, 2):
+        wanted.add_stream(stream)
+    assert [wanted.on_setup(1, session) for session in range(6)].count(interest.CREATE) == 4
+    assert wanted.refusal == interest.IMAGES_REFUSED
+    assert [wanted.on_setup(2, session) for session in range(6)].count(interest.CREATE) == 2
+
+
+def test_a_stream_gets_no_more_images_under_way_than_it_leaves_room_for():
+    wanted = InterestTable()
+    for stream in (1, 2):
+        wanted.add_stream(stream)
+    verdicts = [wanted.on_setup(1, session, 1) for session in range(1_000)]
+    assert verdicts.count(interest.CREATE) == wanted.being_made == 22
+    assert verdicts.count(interest.BUSY) == 1_000 - 22
+    assert wanted.on_setup(2, 1, 1) == interest.CREATE
+    assert wanted.on_setup(1, 999, 100_000_001) == interest.CREATE  # it comes again, as a sender does that got no answer
+
+
+def test_set_ups_are_asked_for_at_a_rate_of_4096_a_second():
+    wanted = table()
+    verdicts = [wanted.on_data(STREAM, session, False, 1) for session in range(10_000)]
+    assert verdicts.count(interest.ELICIT) == 1_366
+    assert wanted.refusal == interest.ASKING_REFUSED
+    assert wanted.on_data(STREAM, 9_999, False, 60_000_000) == interest.ELICIT
+
+
+def test_a_full_table_forgets_a_session_that_cools_down():
+    wanted = table()
+    for session in range(interest.SESSIONS_MAX):
+        assert wanted.add_image(STREAM, session, session + 1)
+        wanted.remove_image(STREAM, session, session + 1, False)
+    assert wanted.on_setup(STREAM, -1) == interest.CREATE
+    assert wanted.image_count == 1
+
+
+def test_many_orphans_are_found_in_one_walk():
+    wanted = table()
+    wanted.add_session(STREAM, 11)
+    for session in range(60_000):
+        wanted.add_image(STREAM, session, session + 1)
+    wanted.remove_stream(STREAM)
+    orphans = set()
+    while wanted.poll_orphan():
+        orphans.add(wanted.image)
+    assert orphans == set(range(1, 60_001)) - {12}
+
+
 @given(st.lists(st.tuples(st.booleans(), st.integers(-40, 40), st.integers(1, 1 << 40))))
 def test_the_map_behaves_as_a_dict(steps):
     native, twin = PointerMap(1 << 16), {}

@@ -10,8 +10,8 @@ from typing import TypeVar
 
 from aerowire.base.directory import CNC_FILE_NAME
 from aerowire.client import Aeron, Header, Pending
-from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.codecs.tables.options import OPTIONS
+from aerowire.driver.stream_counters import OWN_COUNTERS
 from aerowire.ipc.cnc import CncFile
 from tests.soak.bars import Part, Size
 from tests.soak.footprint import processor_seconds
@@ -50,7 +50,7 @@ def start(workshop: Workshop) -> tuple[Path, Process]:
 def counters_of_streams(directory: Path) -> int:
     """Return how many counters there are beside the driver's own."""
     with CncFile.map(str(directory / CNC_FILE_NAME), writable=False) as cnc:
-        return sum(info.counter_id > max(SystemCounter) for info in cnc.counters_reader().for_each())
+        return sum(info.counter_id > max(OWN_COUNTERS) for info in cnc.counters_reader().for_each())
 
 
 def wait_until_empty(directory: Path) -> None:

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t
 from aerowire.base.ports cimport DatagramPort
-from aerowire.driver.events cimport EventQueue
+from aerowire.driver.events cimport ERROR_CODES_MAX, EventQueue
 from aerowire.driver.system_counters cimport SystemCounters
 
 
@@ -12,9 +12,10 @@ cdef class ChannelEndpoint:
     cdef readonly int32_t ttl
     cdef readonly str channel
     cdef EventQueue events                  # of the agent that it was added to
-    cdef int64_t _last_error_ns
-    cdef int _last_error_code
-    cdef int64_t _last_error
+    cdef int64_t _last_error_ns[ERROR_CODES_MAX]    # by code
+    cdef int64_t _last_error[ERROR_CODES_MAX]
+    cdef int64_t _reports_since_ns
+    cdef int _reports
     cdef object __weakref__
 
     cdef int _set_up(self, DatagramPort port, SystemCounters system, int32_t ttl, str channel) except -1

@@ -2,7 +2,10 @@
 
 from libc.stdint cimport INT64_MIN, int32_t, int64_t
 
-cdef int64_t ERROR_INTERVAL_NS = 1_000_000_000  # the same failure of one endpoint is reported at most this often
+from aerowire.driver.events cimport ERROR_CODES_MAX
+
+cdef int64_t ERROR_INTERVAL_NS = 1_000_000_000  # a kind of failure of one endpoint is reported at most this often with the same first detail
+cdef int REPORTS_PER_INTERVAL = 16              # of one endpoint, whatever they say: a peer must not fill the queue of events with them
 
 
 cdef class ChannelEndpoint:
@@ -12,21 +15,27 @@ cdef class ChannelEndpoint:
     """
 
     cdef int _set_up(self, DatagramPort port, SystemCounters system, int32_t ttl, str channel) except -1:
+        cdef int i
         self._port = port
         self._system = system
         self.ttl = ttl
         self.channel = channel
-        self._last_error_ns = INT64_MIN // 2
+        self._reports_since_ns = INT64_MIN // 2
+        for i in range(ERROR_CODES_MAX):
+            self._last_error_ns[i] = INT64_MIN // 2
         return 0
 
     cdef void report(self, int code, int64_t a, int64_t b, int64_t now_ns) noexcept nogil:
-        cdef bint is_repeated = code == self._last_error_code and a == self._last_error
-        if self.events is None or (is_repeated and now_ns - self._last_error_ns < ERROR_INTERVAL_NS):
+        cdef bint is_repeated = a == self._last_error[code] and now_ns - self._last_error_ns[code] < ERROR_INTERVAL_NS
+        if self.events is None or is_repeated:
             return
-        if self.events.report(<void*>self, code, a, b):
-            self._last_error_code = code
-            self._last_error = a
-            self._last_error_ns = now_ns
+        if now_ns - self._reports_since_ns >= ERROR_INTERVAL_NS:
+            self._reports_since_ns = now_ns
+            self._reports = 0
+        if self._reports < REPORTS_PER_INTERVAL and self.events.report(<void*>self, code, a, b):
+            self._reports += 1
+            self._last_error[code] = a
+            self._last_error_ns[code] = now_ns
 
     def close(self) -> None:
         """Close the socket. Only when no agent uses the endpoint: after the event of its removal, or when it was never added."""

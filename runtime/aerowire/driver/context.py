@@ -97,6 +97,9 @@ class Context:
     sender_wildcard_port_range: str
     receiver_wildcard_port_range: str
     driver_stream_session_limit: int
+    receiver_image_limit: int
+    receiver_image_rate: int
+    retransmit_byte_rate: int
     driver_connect: bool
     tether_subscriptions: bool
     reliable_stream: bool

@@ -169,6 +169,8 @@ class Endpoints:
             receiver_id=self._take_receiver_id(),
             group_tag=channel.group_tag if channel.group_tag is not None else context.receiver_group_tag,
             stream_session_limit=context.driver_stream_session_limit,
+            image_limit=context.receiver_image_limit,
+            image_rate=context.receiver_image_rate,
             multicast_control=multicast_control(channel),
             explicit_control=explicit_control(channel),
             named_control=channel.has_named_control,

@@ -37,6 +37,13 @@ cdef enum:
     ERROR_RECEIVE_FAILED = 2            # a: errno
     ERROR_SESSION_LIMIT = 3             # a: stream, b: session
     ERROR_TABLE_FULL = 4                # a: stream, b: session
+    ERROR_IMAGE_LIMIT = 5               # a: stream, b: session
+    ERROR_IMAGE_RATE = 6                # a: stream, b: session
+    ERROR_SETUP_REQUESTS = 7            # a: stream, b: session
+    ERROR_RECEIVERS_FULL = 8            # a: stream, b: session
+    ERROR_RETRANSMIT_RATE = 9           # a: stream, b: session
+    ERROR_END_DISBELIEVED = 10          # a: stream, b: session
+    ERROR_CODES_MAX = 16                # more than there are
 
 cdef enum:
     EVENT_VALUES = 10
@@ -76,6 +83,7 @@ cdef class EventQueue:
     cdef int64_t free_slots(self) noexcept nogil
     cdef bint has_room(self) noexcept nogil             # for an event that can be repeated later
     cdef bint has_timer_room(self) noexcept nogil
+    cdef void count_refusal(self) noexcept nogil        # of an event that was not offered: it will be repeated
     cdef bint can_answer(self) noexcept nogil           # for a command whose answer cannot
     cdef void signal(self) noexcept nogil
     cdef int hold(self, object subject) except -1       # keep until its final event was polled, once for all agents

@@ -33,6 +33,15 @@ class NativeErrorCode(IntEnum):
     RECEIVE_FAILED = 2
     SESSION_LIMIT = 3
     TABLE_FULL = 4
+    IMAGE_LIMIT = 5
+    IMAGE_RATE = 6
+    SETUP_REQUESTS = 7
+    RECEIVERS_FULL = 8
+    RETRANSMIT_RATE = 9
+    END_DISBELIEVED = 10
+
+    @property
+    def text(self) -> str: ...
 
 class Event:
     type: EventType

@@ -55,6 +55,28 @@ class NativeErrorCode(IntEnum):
     RECEIVE_FAILED = ERROR_RECEIVE_FAILED
     SESSION_LIMIT = ERROR_SESSION_LIMIT
     TABLE_FULL = ERROR_TABLE_FULL
+    IMAGE_LIMIT = ERROR_IMAGE_LIMIT
+    IMAGE_RATE = ERROR_IMAGE_RATE
+    SETUP_REQUESTS = ERROR_SETUP_REQUESTS
+    RECEIVERS_FULL = ERROR_RECEIVERS_FULL
+    RETRANSMIT_RATE = ERROR_RETRANSMIT_RATE
+    END_DISBELIEVED = ERROR_END_DISBELIEVED
+
+    @property
+    def text(self):
+        """What happened, in words."""
+        return ERROR_TEXTS.get(self, self.name.lower().replace("_", " "))
+
+
+ERROR_TEXTS = {
+    NativeErrorCode.SESSION_LIMIT: "too many sessions of a stream (aeron.driver.stream.session.limit)",
+    NativeErrorCode.IMAGE_LIMIT: "too many images of an endpoint (aeron.receiver.image.limit)",
+    NativeErrorCode.IMAGE_RATE: "too many new images in a second (aeron.receiver.image.rate)",
+    NativeErrorCode.SETUP_REQUESTS: "too many unknown sessions in a second, not asked for their set-up",
+    NativeErrorCode.RECEIVERS_FULL: "too many receivers of a publication, further ones are not waited for",
+    NativeErrorCode.RETRANSMIT_RATE: "too many bytes to send again in a second (aeron.retransmit.byte.rate)",
+    NativeErrorCode.END_DISBELIEVED: "an end of a stream that other frames of the stream contradict",
+}
 
 
 FIELDS = {
@@ -97,7 +119,7 @@ class Event:
             import os
 
             code = NativeErrorCode(self.code)
-            what = code.name.lower().replace("_", " ")
+            what = code.text
             where = getattr(self.subject, "channel", None) or type(self.subject).__name__
             detail = os.strerror(self.a) if code in (NativeErrorCode.SEND_FAILED, NativeErrorCode.RECEIVE_FAILED) else f"stream {self.a} session {self.b}"
             return f"{what}: {detail} at {where}"
@@ -186,9 +208,12 @@ cdef class EventQueue:
         # Who asks has something to post, and will ask again: that it could not is a failed offer, as it is for the official driver.
         if self.free_slots() > EVENT_RESERVE:
             return True
+        self.count_refusal()
+        return False
+
+    cdef void count_refusal(self) noexcept nogil:
         if self._failed_offers is not NULL:
             counter_atomic_add(self._failed_offers, 1)
-        return False
 
     cdef bint can_answer(self) noexcept nogil:
         return self.free_slots() > EVENT_ANSWER_RESERVE

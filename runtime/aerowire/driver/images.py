@@ -67,6 +67,7 @@ class Images:
         self._endpoints = endpoints
         self._subscriptions = subscriptions
         self._by_native: dict[object, Image] = {}
+        self._removed = 0
 
     def __iter__(self) -> Iterator[Image]:
         return iter(tuple(self._by_native.values()))
@@ -115,6 +116,7 @@ class Images:
     def on_removed(self, image: Image) -> None:
         """No agent holds the image any more: free its counters and log."""
         self._by_native.pop(image.native, None)
+        self._removed += 1
         for counter_id in image.counter_ids:
             self._core.counters.manager.free(counter_id)
         self._core.logs.free_later(image.log)
@@ -126,6 +128,13 @@ class Images:
             channel=image.endpoint.channel.original,
             source_identity=image.source_identity,
         )
+
+    def take_removed(self, at_least: int) -> bool:
+        """Return whether so many images were removed since this was last true."""
+        if self._removed < at_least:
+            return False
+        self._removed = 0
+        return True
 
     def close(self) -> None:
         """Free every log; the agents must have stopped."""

@@ -20,6 +20,8 @@ class ReceiveEndpoint(ChannelEndpoint):
         receiver_id: int,
         group_tag: int | None = None,
         stream_session_limit: int | None = None,
+        image_limit: int | None = None,
+        image_rate: int = 0,
         multicast_control: SocketAddress = None,
         explicit_control: SocketAddress = None,
         named_control: bool = False,

@@ -24,10 +24,10 @@ cdef class ReceiveEndpoint(ChannelEndpoint):
     """
 
     def __cinit__(self, DatagramPort port, SystemCounters system not None, *, int64_t receiver_id, group_tag=None,
-                  stream_session_limit=None, multicast_control=None, explicit_control=None, bint named_control=False,
+                  stream_session_limit=None, image_limit=None, int64_t image_rate=0, multicast_control=None, explicit_control=None, bint named_control=False,
                   int32_t ttl=0, str channel=""):
         self._set_up(port, system, ttl, channel)
-        self.interest = InterestTable(session_limit=stream_session_limit)
+        self.interest = InterestTable(session_limit=stream_session_limit, image_limit=image_limit, image_rate=image_rate)
         self.receiver_id = receiver_id
         self.has_group_tag = group_tag is not None
         self.group_tag = 0 if group_tag is None else group_tag

@@ -25,6 +25,7 @@ cdef class Receiver(DriverAgent):
     cdef int64_t _lookup_interval_ns    # 0: names of control addresses are looked up once
     cdef int64_t _lookup_deadline_ns
     cdef int64_t _cycle_number
+    cdef int64_t _pending_deadline_ns   # when the set-ups that were asked for are looked at again
 
     cdef int _poll_datagrams(self, int64_t now_ns) noexcept nogil
     cdef int _poll_socket(self, ReceiveEndpoint endpoint, ReceiveTransport transport, int64_t now_ns, int64_t* bytes_received) noexcept nogil
@@ -36,6 +37,7 @@ cdef class Receiver(DriverAgent):
     cdef void _on_setup(self, ReceiveEndpoint endpoint, ReceiveTransport transport, const uint8_t* frame, const Address* source,
                         int64_t now_ns) noexcept nogil
     cdef bint _ask_for_image(self, ReceiveEndpoint endpoint, ReceiveTransport transport, const uint8_t* frame, const Address* source) noexcept nogil
+    cdef void _refuse_setup_request(self, ReceiveEndpoint endpoint, int32_t stream_id, int32_t session_id, int64_t now_ns) noexcept nogil
     cdef void _on_rtt_measurement(self, ReceiveEndpoint endpoint, ReceiveTransport transport, const uint8_t* frame, const Address* source,
                                   int64_t now_ns) noexcept nogil
     cdef int _serve_images(self, int64_t now_ns) noexcept nogil

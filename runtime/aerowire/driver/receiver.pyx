@@ -15,17 +15,18 @@ from aerowire.codecs.native.transport cimport (
     setup_session_id, setup_stream_id, setup_term_length, setup_term_offset, setup_ttl)
 from aerowire.driver.agent_base cimport BATCH_MAX, PORTS_PER_CYCLE
 from aerowire.driver.events cimport (
-    ERROR_RECEIVE_FAILED, ERROR_SESSION_LIMIT, ERROR_TABLE_FULL, EVENT_CONTROL_NAME_SILENT, EVENT_CREATE_IMAGE,
+    ERROR_IMAGE_LIMIT, ERROR_IMAGE_RATE, ERROR_RECEIVE_FAILED, ERROR_SESSION_LIMIT, ERROR_SETUP_REQUESTS, ERROR_TABLE_FULL, EVENT_CONTROL_NAME_SILENT, EVENT_CREATE_IMAGE,
     EVENT_RECEIVE_DESTINATION_REMOVED, EVENT_RECEIVE_ENDPOINT_REMOVED, EventRecord)
 from aerowire.driver.image_answers cimport answer_sender
 from aerowire.driver.pending_setups cimport PENDING_SETUP_TIMEOUT_NS, PendingSetup
 from aerowire.driver.receive_transport cimport ControlChange, ReceiveTransport
-from aerowire.driver.system_counters cimport duty_cycle_measure
+from aerowire.driver.system_counters cimport OWN_COUNTER_IMAGES_REFUSED, OWN_COUNTER_SETUP_REQUESTS_REFUSED, duty_cycle_measure
 from aerowire.ipc.counters cimport counter_add, counter_atomic_add, counter_increment
 from aerowire.protocol.destinations cimport DESTINATION_TIMEOUT_NS
 from aerowire.protocol.frames cimport frame_is_valid, setup_has_begun, setup_is_valid
 from aerowire.protocol.interest cimport (
-    DISPATCH_CREATE, DISPATCH_ELICIT, DISPATCH_IMAGE, DISPATCH_LIMIT, SESSION_COOL_DOWN, SESSION_INIT_IN_PROGRESS, SESSION_PENDING_SETUP)
+    DISPATCH_BUSY, DISPATCH_CREATE, DISPATCH_ELICIT, DISPATCH_IMAGE, DISPATCH_LIMIT, REFUSAL_IMAGES, REFUSAL_RATE, REFUSAL_SESSIONS,
+    SESSION_COOL_DOWN, SESSION_INIT_IN_PROGRESS, SESSION_PENDING_SETUP)
 
 cdef enum:
     OPERATION_ADD_ENDPOINT = 1
@@ -41,8 +42,18 @@ cdef enum:
 
 cdef int DATAGRAMS_PER_CYCLE = 16           # from one socket, in batches: a stream in trouble does not hold up the others
 cdef int HEARTBEATS_PER_CYCLE = 256         # that say nothing new: streams that were served together once are due together
+cdef int PENDING_SETUPS_WALKED = 64         # in every cycle; more of them every PENDING_CHECK_INTERVAL_NS
+cdef int64_t PENDING_CHECK_INTERVAL_NS = 10_000_000
 cdef int PORTS_WALKED = 4                   # asked one by one, without the help of epoll
 cdef int DATAGRAM_CAPACITY = 65536          # bytes: the largest datagram
+
+
+cdef int error_of_refusal(int refusal) noexcept nogil:
+    if refusal == REFUSAL_SESSIONS:
+        return ERROR_SESSION_LIMIT
+    if refusal == REFUSAL_IMAGES:
+        return ERROR_IMAGE_LIMIT
+    return ERROR_IMAGE_RATE if refusal == REFUSAL_RATE else ERROR_TABLE_FULL
 
 
 @cython.final
@@ -169,15 +180,22 @@ cdef class Receiver(DriverAgent):
                        const Address* source, int64_t now_ns) noexcept nogil:
         cdef int32_t stream_id = data_header_stream_id(frame)
         cdef int32_t session_id = data_header_session_id(frame)
-        cdef int verdict = endpoint.interest.on_data(stream_id, session_id, (data_header_flags(frame) & DATA_FLAGS_EOS) != 0)
+        cdef int verdict = endpoint.interest.on_data(stream_id, session_id, (data_header_flags(frame) & DATA_FLAGS_EOS) != 0, now_ns)
         if verdict == DISPATCH_IMAGE:
             return (<PublicationImage><void*>endpoint.interest.image).insert_packet(frame, length, transport.index, source, now_ns)
         if verdict == DISPATCH_ELICIT:
             if self._pending.add(<void*>endpoint, transport.index, session_id, stream_id, False, source, now_ns):
                 endpoint.elicit_setup(transport.index, source, session_id, stream_id, now_ns)
             else:
+                self._refuse_setup_request(endpoint, stream_id, session_id, now_ns)
                 endpoint.interest.forget_session(stream_id, session_id, SESSION_PENDING_SETUP)
+        elif verdict == DISPATCH_LIMIT:
+            self._refuse_setup_request(endpoint, stream_id, session_id, now_ns)
         return True
+
+    cdef void _refuse_setup_request(self, ReceiveEndpoint endpoint, int32_t stream_id, int32_t session_id, int64_t now_ns) noexcept nogil:
+        counter_increment(self._system.address[OWN_COUNTER_SETUP_REQUESTS_REFUSED])
+        endpoint.report(ERROR_SETUP_REQUESTS, stream_id, session_id, now_ns)
 
     cdef void _on_setup(self, ReceiveEndpoint endpoint, ReceiveTransport transport, const uint8_t* frame, const Address* source,
                         int64_t now_ns) noexcept nogil:
@@ -187,7 +205,7 @@ cdef class Receiver(DriverAgent):
         if not setup_is_valid(frame):
             counter_atomic_add(self._system.address[SYSTEM_COUNTER_INVALID_PACKETS], 1)
             return
-        verdict = endpoint.interest.on_setup(stream_id, session_id)
+        verdict = endpoint.interest.on_setup(stream_id, session_id, now_ns)
         if verdict == DISPATCH_IMAGE:
             (<PublicationImage><void*>endpoint.interest.image).add_connection(transport.index, source, now_ns)
         elif verdict == DISPATCH_CREATE:
@@ -200,7 +218,10 @@ cdef class Receiver(DriverAgent):
             elif not self._ask_for_image(endpoint, transport, frame, source):
                 endpoint.interest.forget_session(stream_id, session_id, SESSION_INIT_IN_PROGRESS)
         elif verdict == DISPATCH_LIMIT:
-            endpoint.report(ERROR_SESSION_LIMIT, stream_id, session_id, now_ns)
+            counter_increment(self._system.address[OWN_COUNTER_IMAGES_REFUSED])
+            endpoint.report(error_of_refusal(endpoint.interest.refusal), stream_id, session_id, now_ns)
+        elif verdict == DISPATCH_BUSY:
+            self._events.count_refusal()
 
     cdef bint _ask_for_image(self, ReceiveEndpoint endpoint, ReceiveTransport transport, const uint8_t* frame,
                              const Address* source) noexcept nogil:
@@ -259,9 +280,13 @@ cdef class Receiver(DriverAgent):
         image.receiver_release()
 
     cdef int _check_pending_setups(self, int64_t now_ns) noexcept nogil:
+        # In steps of 10 ms: a flood of data without set-ups fills the table, and each cycle would walk it.
         cdef int i = self._pending.count - 1
         cdef int work_count = 0
         cdef PendingSetup* pending
+        if self._pending.count > PENDING_SETUPS_WALKED and self._pending_deadline_ns - now_ns > 0:
+            return 0
+        self._pending_deadline_ns = now_ns + PENDING_CHECK_INTERVAL_NS
         while i >= 0:
             pending = self._pending.at(i)
             if pending.asked_ns + PENDING_SETUP_TIMEOUT_NS - now_ns <= 0:

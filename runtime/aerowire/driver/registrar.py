@@ -37,6 +37,7 @@ from aerowire.driver.subscription_checks import is_ipc_channel
 from aerowire.driver.subscriptions import Subscriptions
 from aerowire.driver.udp_channel import UdpChannel, names_to_resolve
 from aerowire.driver.waiting_logs import WaitingLogs
+from aerowire.system.heap import give_back_memory
 
 if TYPE_CHECKING:
     from aerowire.driver.driver_core import DriverCore
@@ -56,6 +57,12 @@ _CAPTURE_FLUSH_NS = 100_000_000
 # Commands and events handled in one cycle before the other kind gets its turn.
 _COMMANDS_PER_CYCLE = 16
 _EVENTS_PER_CYCLE = 64
+# Events taken from the queue at once, and how long a cycle goes on taking them: an image takes 0.6 ms, and a flood of set-ups must
+# neither hold up the commands of clients nor make a long cycle.
+_EVENTS_PER_POLL = 8
+_EVENTS_NS_MAX = 10_000_000
+# Images that leave enough memory behind for it to be given back to the system: about 6 KiB each. It takes a millisecond.
+_REMOVED_IMAGES = 256
 
 
 @dataclass(slots=True)
@@ -148,6 +155,8 @@ class Registrar:
         work += self._handle_commands()
         if core.logs.pending:
             work += core.logs.free_some()
+        elif self.images.take_removed(_REMOVED_IMAGES):
+            give_back_memory()
         if self._names is not None:
             work += self._names.do_work(core.ports.clock.now_ns())
         self._flush_capture()
@@ -312,13 +321,20 @@ class Registrar:
     # Cycle ------------------------------------------------------------------------------------------------------------
 
     def _handle_events(self) -> int:
-        events: list[Event] = self.core.events.poll(_EVENTS_PER_CYCLE)
-        for event in events:
-            try:
-                EVENT_HANDLERS[event.type](self, event)
-            except Exception as error:  # one bad event must not end the driver
-                self.core.errors.record(error)
-        return len(events)
+        clock = self.core.ports.clock
+        deadline_ns = clock.now_ns() + _EVENTS_NS_MAX
+        count = 0
+        while count < _EVENTS_PER_CYCLE:
+            events: list[Event] = self.core.events.poll(_EVENTS_PER_POLL)
+            for event in events:
+                try:
+                    EVENT_HANDLERS[event.type](self, event)
+                except Exception as error:  # one bad event must not end the driver
+                    self.core.errors.record(error)
+            count += len(events)
+            if len(events) < _EVENTS_PER_POLL or clock.now_ns() >= deadline_ns:
+                break
+        return count
 
     def _handle_commands(self) -> int:
         count = 0

@@ -114,6 +114,22 @@ class StreamCounters:
 _JOIN_POSITION_ROOM = 20
 
 
+# What official drivers do not count, by counter id: behind the system counters, with types that no official counter has.
+OWN_COUNTERS = {
+    len(SystemCounter) + at: kind
+    for at, kind in enumerate(
+        (
+            CounterType.IMAGES_REFUSED,
+            CounterType.SETUP_REQUESTS_REFUSED,
+            CounterType.RECEIVERS_REFUSED,
+            CounterType.RETRANSMIT_BYTES_REFUSED,
+            CounterType.STREAM_ENDS_DISBELIEVED,
+            CounterType.ERROR_FRAMES_IGNORED,
+        )
+    )
+}
+
+
 def allocate_system_counters(counters: CountersManager, *, thresholds: Mapping[SystemCounter, str], **fields: object) -> None:
     """Allocate the counters that every driver has, in an empty buffer, so that a counter's id is its number.
 
@@ -129,3 +145,6 @@ def allocate_system_counters(counters: CountersManager, *, thresholds: Mapping[S
             owner_id=cnc.COUNTER_DRIVER_OWNER_ID,
         )
         assert counter_id == which, f"system counter {which.name} got id {counter_id}"
+    for number, kind in OWN_COUNTERS.items():
+        counter_id = counters.allocate(format_label(kind), kind, registration_id=number, owner_id=cnc.COUNTER_DRIVER_OWNER_ID)
+        assert counter_id == number, f"counter {kind.name} got id {counter_id}"

@@ -63,7 +63,11 @@ cdef class CountersManager(CountersReader):
     cdef int64_t _reuse_timeout_ms
     cdef object _epoch_ms               # callable -> ms, or None for no reuse delay
     cdef int32_t _high_water            # highest id ever allocated; -1 none
-    cdef object _free_list              # deque of freed ids, oldest first
+    # Freed ids, oldest first: a ring, native because numbers that live on between short-lived objects keep Python's memory from the system.
+    cdef int32_t* _free_ids
+    cdef int32_t _free_capacity         # power of two
+    cdef int32_t _free_head
+    cdef int32_t _free_count
 
     # key: bytes of at most 112, or callable(memoryview of 112 zeroed bytes). CountersFullError when nothing is free.
     cpdef int32_t allocate(self, str label, int32_t type_id=*, object key=*, int64_t registration_id=*, int64_t owner_id=*,
@@ -71,6 +75,7 @@ cdef class CountersManager(CountersReader):
     cpdef object free(self, int32_t counter_id)
 
     cdef int64_t _now_ms(self) except? -1
+    cdef int _put_free(self, int32_t counter_id) except -1
     cdef int32_t _next_id(self) except -1
     cdef int _write_key(self, uint8_t* record, object key) except -1
     cdef int _write_label(self, uint8_t* record, str label) except -1

@@ -6,9 +6,9 @@ A record's state is published LAST.  A reader stops at the first unused record. 
 """
 
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t
+from libc.stdlib cimport free as free_memory, malloc
 from libc.string cimport memcpy, memset
 
-from collections import deque
 from typing import NamedTuple
 
 from aerowire.base.errors import ClosedError, ConfigurationError, CountersFullError
@@ -27,6 +27,9 @@ NULL_COUNTER_ID = COUNTER_NULL_ID
 STATE_UNUSED = COUNTER_STATE_UNUSED
 STATE_ALLOCATED = COUNTER_STATE_ALLOCATED
 STATE_RECLAIMED = COUNTER_STATE_RECLAIMED
+
+
+cdef int32_t FREE_IDS_FIRST = 64     # a power of two
 
 
 class CounterInfo(NamedTuple):
@@ -186,11 +189,13 @@ cdef class CountersManager(CountersReader):
     still holds it does not read another counter.  Invariant: ids above _high_water were never used.
     """
 
+    def __dealloc__(self):
+        free_memory(self._free_ids)
+
     def __init__(self, metadata, values, *, int64_t free_to_reuse_timeout_ms=0, epoch_ms=None):
         self._map(metadata, values, True)
         self._reuse_timeout_ms = free_to_reuse_timeout_ms
         self._epoch_ms = epoch_ms
-        self._free_list = deque()
         self._high_water = COUNTER_NULL_ID
 
     cpdef int32_t allocate(self, str label, int32_t type_id=0, object key=None, int64_t registration_id=COUNTER_DEFAULT_REGISTRATION_ID,
@@ -208,7 +213,7 @@ cdef class CountersManager(CountersReader):
             self._write_key(record, key)
             self._write_label(record, label)
         except BaseException:
-            self._free_list.append(counter_id)
+            self._put_free(counter_id)
             store_release_i64(record + COUNTER_METADATA_FREE_FOR_REUSE_DEADLINE_MS_OFFSET, 0)
             store_release_i32(record + COUNTER_METADATA_STATE_OFFSET, COUNTER_STATE_RECLAIMED)
             raise
@@ -228,19 +233,41 @@ cdef class CountersManager(CountersReader):
         store_release_i64(record + COUNTER_METADATA_FREE_FOR_REUSE_DEADLINE_MS_OFFSET, self._now_ms() + self._reuse_timeout_ms)
         store_release_i32(record + COUNTER_METADATA_STATE_OFFSET, COUNTER_STATE_RECLAIMED)
         memset(record + COUNTER_METADATA_KEY_OFFSET, 0, COUNTER_KEY_LENGTH_MAX)
-        self._free_list.append(counter_id)
+        self._put_free(counter_id)
 
     cdef int64_t _now_ms(self) except? -1:
         return 0 if self._epoch_ms is None else self._epoch_ms()
 
+    cdef int _put_free(self, int32_t counter_id) except -1:
+        cdef int32_t capacity = max(2 * self._free_capacity, FREE_IDS_FIRST)
+        cdef int32_t i
+        cdef int32_t* grown
+        if self._free_count == self._free_capacity:
+            grown = <int32_t*>malloc(capacity * sizeof(int32_t))
+            if grown is NULL:
+                raise MemoryError
+            for i in range(self._free_count):
+                grown[i] = self._free_ids[(self._free_head + i) & (self._free_capacity - 1)]
+            free_memory(self._free_ids)
+            self._free_ids = grown
+            self._free_capacity = capacity
+            self._free_head = 0
+        self._free_ids[(self._free_head + self._free_count) & (self._free_capacity - 1)] = counter_id
+        self._free_count += 1
+        return 0
+
     cdef int32_t _next_id(self) except -1:
         # ids are freed in the order of their deadlines, so the oldest decides
         cdef int64_t deadline
-        if self._free_list:
+        cdef int32_t counter_id
+        if self._free_count:
             deadline = load_acquire_i64(
-                self._metadata_record(self._free_list[0]) + COUNTER_METADATA_FREE_FOR_REUSE_DEADLINE_MS_OFFSET)
+                self._metadata_record(self._free_ids[self._free_head]) + COUNTER_METADATA_FREE_FOR_REUSE_DEADLINE_MS_OFFSET)
             if self._epoch_ms is None or self._now_ms() >= deadline:
-                return self._free_list.popleft()
+                counter_id = self._free_ids[self._free_head]
+                self._free_head = (self._free_head + 1) & (self._free_capacity - 1)
+                self._free_count -= 1
+                return counter_id
         if self._high_water + 1 >= self.capacity:
             raise CountersFullError("counters buffer is full", expected="a free record", actual=f"{self.capacity} counters in use",
                                     hint="close unused publications, subscriptions and counters, or raise aeron.counters.buffer.length")
@@ -301,7 +328,7 @@ cdef class CountersManager(CountersReader):
     @property
     def available(self) -> int:
         """Counters that can be allocated now or when their reuse timeouts end."""
-        return self.capacity - (self._high_water + 1) + len(self._free_list)
+        return self.capacity - (self._high_water + 1) + self._free_count
 
 
 cdef bytes encode_label(str label):

@@ -3,6 +3,9 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
+cdef enum:
+    SLOTS_KEPT_MAX = 1024   # of an empty table
+
 cdef struct PointerEntry:
     int64_t key
     void* value             # NULL: free

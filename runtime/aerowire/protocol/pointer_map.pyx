@@ -13,7 +13,10 @@ cdef inline int home_of(int64_t key, int mask) noexcept nogil:
 
 @cython.final
 cdef class PointerMap:
-    """Linear probing with backward-shift removal. Invariant: count <= count_max and count < 3/4 of the slots."""
+    """Linear probing with backward-shift removal. Invariant: count <= count_max and count < 3/4 of the slots.
+
+    A table that was large gives its memory back when it becomes empty.
+    """
 
     def __cinit__(self, int capacity_max):
         self._count_max = capacity_max
@@ -71,6 +74,10 @@ cdef class PointerMap:
                 hole = slot
         self._entries[hole].value = NULL
         self.count -= 1
+        if self.count == 0 and self._slots > SLOTS_KEPT_MAX:
+            free(self._entries)
+            self._entries = NULL
+            self._slots = 0
         return True
 
     cdef PointerEntry* next_entry(self, int* cursor) noexcept nogil:

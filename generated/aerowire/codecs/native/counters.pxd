@@ -258,3 +258,9 @@ cdef enum:
     COUNTER_TYPE_SEQUENCER_SNAPSHOT_SERVICE_TOTAL_DESCRIBE_OPERATIONS = 569  # Sequencer (premium): sequencer snapshot service total describe operations.
     COUNTER_TYPE_SEQUENCER_SNAPSHOT_SERVICE_DESCRIBE_ERROR_COUNT = 570  # Sequencer (premium): sequencer snapshot service describe error count.
     COUNTER_TYPE_NAME_RESOLVER_CSV_ENTRY = 2001  # Which host a name of the resolver's table stands for.
+    COUNTER_TYPE_IMAGES_REFUSED = 15700  # SETUP frames that got no image because of a limit: of sessions, of images, or of images in a second (aerowire).
+    COUNTER_TYPE_SETUP_REQUESTS_REFUSED = 15701  # DATA frames of unknown sessions for which no SETUP was asked for because of a limit (aerowire).
+    COUNTER_TYPE_RECEIVERS_REFUSED = 15702  # Status messages of receivers for which a publication's tables had no room (aerowire).
+    COUNTER_TYPE_RETRANSMIT_BYTES_REFUSED = 15703  # Bytes that were asked for and not sent again because of the limit of bytes in a second (aerowire).
+    COUNTER_TYPE_STREAM_ENDS_DISBELIEVED = 15704  # Ends of streams that other frames of the stream contradict: ignored or taken back (aerowire).
+    COUNTER_TYPE_ERROR_FRAMES_IGNORED = 15705  # ERR frames that were not told to clients because there were too many in a second (aerowire).

@@ -254,6 +254,12 @@ class CounterType(enum.IntEnum):
     SEQUENCER_SNAPSHOT_SERVICE_TOTAL_DESCRIBE_OPERATIONS = 569  # Sequencer (premium): sequencer snapshot service total describe operations.
     SEQUENCER_SNAPSHOT_SERVICE_DESCRIBE_ERROR_COUNT = 570  # Sequencer (premium): sequencer snapshot service describe error count.
     NAME_RESOLVER_CSV_ENTRY = 2001  # Which host a name of the resolver's table stands for.
+    IMAGES_REFUSED = 15700  # SETUP frames that got no image because of a limit: of sessions, of images, or of images in a second (aerowire).
+    SETUP_REQUESTS_REFUSED = 15701  # DATA frames of unknown sessions for which no SETUP was asked for because of a limit (aerowire).
+    RECEIVERS_REFUSED = 15702  # Status messages of receivers for which a publication's tables had no room (aerowire).
+    RETRANSMIT_BYTES_REFUSED = 15703  # Bytes that were asked for and not sent again because of the limit of bytes in a second (aerowire).
+    STREAM_ENDS_DISBELIEVED = 15704  # Ends of streams that other frames of the stream contradict: ignored or taken back (aerowire).
+    ERROR_FRAMES_IGNORED = 15705  # ERR frames that were not told to clients because there were too many in a second (aerowire).
 
 
 SYSTEM_COUNTER_LABELS: Final[dict[SystemCounter, str]] = {
@@ -342,6 +348,12 @@ COUNTER_LABEL_FORMATS: Final[dict[CounterType, str]] = {
     CounterType.RCV_NAKS_SENT: 'rcv-naks-sent: {registration_id} {session_id} {stream_id} {channel}',
     CounterType.BOOTSTRAP_NEIGHBOR: 'Bootstrap neighbor',
     CounterType.NAME_RESOLVER_CSV_ENTRY: "NameEntry{{name='{entry_name}', initialResolutionHost='{host}', reResolutionHost='{other_host}'}}",
+    CounterType.IMAGES_REFUSED: 'Images refused by limits',
+    CounterType.SETUP_REQUESTS_REFUSED: 'Setup requests refused by limits',
+    CounterType.RECEIVERS_REFUSED: 'Receivers refused by full tables',
+    CounterType.RETRANSMIT_BYTES_REFUSED: 'Retransmit bytes refused by limit',
+    CounterType.STREAM_ENDS_DISBELIEVED: 'Stream ends disbelieved',
+    CounterType.ERROR_FRAMES_IGNORED: 'Error Frames ignored by limit',
 }
 
 # What is appended to a label once it is known, as a format with named fields.
@@ -378,6 +390,12 @@ _PATTERNS: Final[dict[int, str]] = {
     CounterType.RCV_NAKS_SENT: r"rcv\-naks\-sent: (?P<registration_id>-?[0-9]+) (?P<session_id>-?[0-9]+) (?P<stream_id>-?[0-9]+) (?P<channel>.*)",
     CounterType.BOOTSTRAP_NEIGHBOR: r"Bootstrap neighbor(?:: name=(?P<neighbor>.*?) resolved=(?P<address>.*))?",
     CounterType.NAME_RESOLVER_CSV_ENTRY: r"NameEntry\{name='(?P<entry_name>.*?)', initialResolutionHost='(?P<host>.*?)', reResolutionHost='(?P<other_host>.*?)'\}",
+    CounterType.IMAGES_REFUSED: r"Images refused by limits",
+    CounterType.SETUP_REQUESTS_REFUSED: r"Setup requests refused by limits",
+    CounterType.RECEIVERS_REFUSED: r"Receivers refused by full tables",
+    CounterType.RETRANSMIT_BYTES_REFUSED: r"Retransmit bytes refused by limit",
+    CounterType.STREAM_ENDS_DISBELIEVED: r"Stream ends disbelieved",
+    CounterType.ERROR_FRAMES_IGNORED: r"Error Frames ignored by limit",
 }
 _INTEGERS: Final = frozenset(['registration_id', 'session_id', 'stream_id', 'join_position', 'client_id', 'channel_status_id'])
 
