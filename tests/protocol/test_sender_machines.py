@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from aerowire.protocol import retransmit_handler
 from aerowire.protocol.delay import StaticDelay
@@ -83,11 +85,52 @@ def test_the_same_nak_is_ignored_for_the_linger_time():
     assert naks.on_nak(5, 64, 128, 10 * MS + 1) == retransmit_handler.RESEND
 
 
-def test_unicast_takes_over_its_one_action_for_a_range_elsewhere():
+def test_naks_for_two_ranges_in_turn_are_answered_once_each_within_the_linger():
     naks = handler()
-    naks.on_nak(5, 64, 128, 0)
-    assert naks.on_nak(5, 192, 32, 1) == retransmit_handler.RESEND
-    assert naks.active_count == 1
+    verdicts = [naks.on_nak(5, offset, 128, at) for at in range(100) for offset in (64, 4096)]
+    assert verdicts == [retransmit_handler.RESEND] * 2 + [retransmit_handler.IGNORED] * 198
+    assert not naks.poll_resend(10 * MS + 2)
+    assert naks.on_nak(5, 64, 128, 10 * MS + 2) == retransmit_handler.RESEND
+
+
+def test_an_overlapping_nak_gets_what_was_not_sent_yet():
+    naks = handler()
+    naks.on_nak(5, 1024, 1024, 0)
+    assert naks.on_nak(5, 512, 3072, 1) == retransmit_handler.RESEND
+    assert (naks.resend_term_offset, naks.resend_length) == (512, 512)
+    assert (naks.rest_offset, naks.rest_length) == (1024, 2560)
+    assert naks.on_nak(5, naks.rest_offset, naks.rest_length, 1) == retransmit_handler.RESEND
+    assert (naks.resend_term_offset, naks.resend_length, naks.rest_length) == (2048, 1536, 0)
+    assert naks.on_nak(5, 512, 3072, 2) == retransmit_handler.IGNORED
+    assert naks.on_nak(6, 512, 3072, 2) == retransmit_handler.RESEND
+
+
+def test_a_receiver_with_many_gaps_is_repaired_and_long_requests_wait_for_the_linger():
+    naks = handler()
+    for gap in range(64):
+        assert naks.on_nak(5, gap * 8192, 1408, 0) == retransmit_handler.RESEND
+    assert naks.on_nak(6, 0, 4096, 1) == retransmit_handler.RESEND
+    assert naks.on_nak(6, 8192, 4128, 1) == retransmit_handler.OVERFLOW
+    assert naks.rest_length == 0
+    assert naks.active_count == 64
+
+
+@given(st.lists(st.tuples(st.integers(0, 64), st.integers(1, 64), st.integers(0, 4)), max_size=100), st.booleans())
+def test_no_byte_is_sent_twice_within_the_linger(asked, group):
+    naks = RetransmitHandler(StaticDelay(0), StaticDelay(10 * MS), group=group, max_resend=16)
+    sent: dict[int, int] = {}
+    now = 0
+    for block, blocks, wait_ms in asked:
+        now += wait_ms * MS
+        while naks.poll_resend(now):
+            raise AssertionError("nothing was scheduled")
+        offset, length = block * 8192, blocks * 8192
+        while length > 0:
+            if naks.on_nak(5, offset, length, now) == retransmit_handler.RESEND:
+                for byte in range(naks.resend_term_offset, naks.resend_term_offset + naks.resend_length, 8192):
+                    assert byte not in sent or now - sent[byte] >= 10 * MS
+                    sent[byte] = now
+            offset, length = naks.rest_offset, naks.rest_length
 
 
 def test_a_group_has_a_pool_and_overflows_it():
@@ -119,6 +162,15 @@ def test_receivers_are_forgotten_after_their_silence():
     assert liveness.on_remote_close(2)
     assert not liveness.on_remote_close(2)
     assert liveness.count == 0
+
+
+def test_forged_receivers_beyond_4096_are_not_remembered():
+    liveness = ReceiverLiveness()
+    assert [liveness.on_status_message(receiver_id, 0) for receiver_id in range(100_000)].count(True) == 4_096
+    assert liveness.is_full
+    assert liveness.count == 4_096
+    assert not liveness.on_status_message(5, 1)
+    assert not liveness.is_full
 
 
 def test_many_receivers_are_remembered():

@@ -61,6 +61,11 @@ cdef class NetworkPublication(Subscribable):
     cdef SendSchedule _schedule
     cdef ReceiverLiveness _liveness
     cdef RetransmitHandler _retransmit
+    cdef int64_t _resend_byte_rate          # 0: no limit
+    cdef int64_t _resend_allowance          # bytes that may be sent again now
+    cdef int64_t _resend_filled_ns
+    cdef int64_t _told_since_ns             # what peers said, told to the registrar: how often since then
+    cdef int _told_count
     cdef FlowControl _flow_control
     cdef bint _track_limits
     cdef bint is_blocked                    # the last send found data but no window for it

@@ -50,6 +50,7 @@ class NetworkPublication(Subscribable):
         max_resend: int = 16,
         retransmit_delay_ns: int = 0,
         retransmit_linger_ns: int = 10_000_000,
+        retransmit_byte_rate: int = 0,
         setup_timeout_ns: int = 100_000_000,
         heartbeat_timeout_ns: int = 100_000_000,
         connection_timeout_ns: int = 5_000_000_000,

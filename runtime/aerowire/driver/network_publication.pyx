@@ -45,7 +45,7 @@ cdef class NetworkPublication(Subscribable):
                   int32_t initial_term_id, int64_t starting_position=0, int32_t publisher_position_id, int32_t publisher_limit_id,
                   int32_t sender_position_id, int32_t sender_limit_id, int32_t sender_bpe_id, int32_t naks_received_id, int32_t mtu,
                   int32_t publication_window, bint exclusive, FlowControl flow_control not None, int64_t now_ns, bint signal_eos=True,
-                  int max_resend=16, int64_t retransmit_delay_ns=0, int64_t retransmit_linger_ns=10_000_000,
+                  int max_resend=16, int64_t retransmit_delay_ns=0, int64_t retransmit_linger_ns=10_000_000, int64_t retransmit_byte_rate=0,
                   int64_t setup_timeout_ns=100_000_000, int64_t heartbeat_timeout_ns=100_000_000,
                   int64_t connection_timeout_ns=5_000_000_000, int64_t linger_ns=5_000_000_000,
                   int64_t unblock_timeout_ns=15_000_000_000, int messages_per_send=4, bint response=False, bint asks_for_response=False,
@@ -86,6 +86,10 @@ cdef class NetworkPublication(Subscribable):
         self._liveness = ReceiverLiveness()
         self._retransmit = RetransmitHandler(StaticDelay(retransmit_delay_ns), StaticDelay(retransmit_linger_ns), group=endpoint.group,
                                              max_resend=max_resend)
+        self._resend_byte_rate = retransmit_byte_rate
+        self._resend_allowance = max(retransmit_byte_rate // 10, mtu)
+        self._resend_filled_ns = now_ns
+        self._told_since_ns = now_ns
         self._flow_control = flow_control
         self.lifecycle = PublicationLifecycle(linger_ns=linger_ns)
         self._unblock = UnblockTimer(timeout_ns=unblock_timeout_ns, position=starting_position, now_ns=now_ns)

@@ -233,6 +233,7 @@ class PublicationFactory:
             messages_per_send=context.network_publication_max_messages_per_send,
             retransmit_delay_ns=context.retransmit_unicast_delay_ns,
             retransmit_linger_ns=context.retransmit_unicast_linger_ns,
+            retransmit_byte_rate=context.retransmit_byte_rate,
             connection_timeout_ns=context.publication_connection_timeout_ns,
             linger_ns=params.linger_timeout_ns,
             unblock_timeout_ns=context.publication_unblock_timeout_ns,

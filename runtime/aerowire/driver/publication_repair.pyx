@@ -6,7 +6,9 @@ from aerowire.base.ports cimport Datagram, datagram_to_peer
 from aerowire.codecs.native.counters cimport (
     SYSTEM_COUNTER_RETRANSMIT_OVERFLOW, SYSTEM_COUNTER_RETRANSMITS_SENT, SYSTEM_COUNTER_RETRANSMITTED_BYTES)
 from aerowire.codecs.native.transport cimport nak_length, nak_term_id, nak_term_offset
+from aerowire.driver.events cimport ERROR_RETRANSMIT_RATE
 from aerowire.driver.network_publication cimport MESSAGES_PER_SEND_MAX, NetworkPublication
+from aerowire.driver.system_counters cimport OWN_COUNTER_RETRANSMIT_BYTES_REFUSED
 from aerowire.ipc.counters cimport counter_add, counter_get_relaxed, counter_increment
 from aerowire.logbuffer.descriptor cimport compute_position, index_by_position
 from aerowire.logbuffer.scan cimport scan_for_availability
@@ -16,14 +18,19 @@ from aerowire.protocol.retransmit_handler cimport NAK_OVERFLOW, NAK_RESEND
 cdef int64_t take_nak(NetworkPublication publication, const uint8_t* frame, int64_t now_ns) noexcept nogil:
     cdef int32_t offset = nak_term_offset(frame)
     cdef int32_t length = publication._flow_control.max_retransmission_length(offset, nak_length(frame), publication.term_length)
+    cdef int64_t bytes_sent = 0
     cdef int outcome
     counter_increment(publication._naks_received)
-    outcome = publication._retransmit.on_nak(nak_term_id(frame), offset, length, now_ns)
-    if outcome == NAK_RESEND:
-        return resend(publication, nak_term_id(frame), offset, length, now_ns)
-    if outcome == NAK_OVERFLOW:
-        counter_increment(publication._system.address[SYSTEM_COUNTER_RETRANSMIT_OVERFLOW])
-    return 0
+    while length > 0:
+        outcome = publication._retransmit.on_nak(nak_term_id(frame), offset, length, now_ns)
+        if outcome == NAK_RESEND:
+            bytes_sent += resend(publication, publication._retransmit.resend_term_id, publication._retransmit.resend_term_offset,
+                                 publication._retransmit.resend_length, now_ns)
+        elif outcome == NAK_OVERFLOW:
+            counter_increment(publication._system.address[SYSTEM_COUNTER_RETRANSMIT_OVERFLOW])
+        offset = publication._retransmit.rest_offset
+        length = publication._retransmit.rest_length
+    return bytes_sent
 
 
 cdef int64_t resend_due(NetworkPublication publication, int64_t now_ns) noexcept nogil:
@@ -49,6 +56,7 @@ cdef int64_t resend(NetworkPublication publication, int32_t term_id, int32_t ter
         publication._notes.resend(term_id, term_offset, length)
     if not sender_position - (publication.term_length >> 1) - publication._max_message_length <= position < sender_position:
         return 0
+    length = _allowed_length(publication, length, now_ns)
     term = publication._log.term_address(index_by_position(position, publication.bits))
     while length > 0 and available > 0:
         count = 0
@@ -72,4 +80,25 @@ cdef int64_t resend(NetworkPublication publication, int32_t term_id, int32_t ter
     if total > 0:
         counter_increment(publication._system.address[SYSTEM_COUNTER_RETRANSMITS_SENT])
         counter_add(publication._system.address[SYSTEM_COUNTER_RETRANSMITTED_BYTES], total)
+        publication._resend_allowance -= total
     return bytes_sent
+
+
+cdef int32_t _allowed_length(NetworkPublication publication, int32_t length, int64_t now_ns) noexcept nogil:
+    # A bucket that holds a tenth of a second's bytes, and a datagram at least: what a receiver did not get it asks for again.
+    cdef int64_t rate = publication._resend_byte_rate
+    cdef int64_t most = rate // 10 if rate // 10 > publication.mtu else publication.mtu
+    cdef int64_t elapsed_ns = now_ns - publication._resend_filled_ns
+    cdef int64_t filled
+    cdef int32_t allowed = length
+    if rate == 0:
+        return length
+    filled = <int64_t>(<double>rate * elapsed_ns / 1e9)
+    if filled > 0:
+        publication._resend_filled_ns = now_ns
+        publication._resend_allowance = min(most, publication._resend_allowance + filled)
+    if publication._resend_allowance < length:
+        allowed = <int32_t>max(publication._resend_allowance, 0)
+        counter_add(publication._system.address[OWN_COUNTER_RETRANSMIT_BYTES_REFUSED], length - allowed)
+        publication._endpoint.report(ERROR_RETRANSMIT_RATE, publication.stream_id, publication.session_id, now_ns)
+    return allowed

@@ -15,8 +15,9 @@ OVERFLOW = NAK_OVERFLOW
 cdef class RetransmitHandler:
     """A pool of actions, each inactive, delayed or lingering. Aeron: RetransmitHandler.
 
-    on_nak and expiry move an action; a lingering range is not sent again. Without group semantics there is one action, and a NAK
-    that does not overlap it takes it over. Invariant: _active counts the actions that are not inactive.
+    on_nak and expiry move an action; of a range that is delayed or lingers nothing is sent again, and of a NAK that overlaps it only the
+    rest. Aeron's handler looks at a NAK's first byte alone, and for one receiver remembers one range, so that NAKs for two ranges in turn
+    are all answered. Invariant: _active counts the actions that are not inactive.
     """
 
     def __cinit__(self, DelayGenerator delay not None, DelayGenerator linger not None, *, bint group, int max_resend):
@@ -25,7 +26,7 @@ cdef class RetransmitHandler:
         self._delay = delay
         self._linger = linger
         self._group = group
-        self._count = max_resend if group else 1
+        self._count = max_resend if group else UNICAST_ACTIONS
         self._actions = <RetransmitAction*>calloc(self._count, sizeof(RetransmitAction))
         if self._actions is NULL:
             raise MemoryError
@@ -34,16 +35,24 @@ cdef class RetransmitHandler:
         free(self._actions)
 
     cpdef int on_nak(self, int32_t term_id, int32_t term_offset, int32_t length, int64_t now_ns) noexcept nogil:
-        """Decide about a NAK of `length` bytes; return IGNORED, RESEND (resend_* holds the range), SCHEDULED or OVERFLOW."""
-        cdef bint overlaps = False
+        """Decide about a NAK of `length` bytes; return IGNORED, RESEND (resend_* holds the range), SCHEDULED or OVERFLOW.
+
+        Then rest_* holds what follows a part that was answered lately.
+        """
         cdef RetransmitAction* action
         cdef int64_t delay_ns
+        cdef int32_t end = term_offset + length
+        self.rest_length = 0
         if length <= 0:
             return NAK_IGNORED
-        action = self._find_free(term_id, term_offset, &overlaps)
-        if overlaps:
+        self._leave_out_answered(term_id, &term_offset, &length)
+        if length <= 0:
             return NAK_IGNORED
+        self.rest_offset = term_offset + length
+        self.rest_length = end - self.rest_offset
+        action = self._find_free(length)
         if action is NULL:
+            self.rest_length = 0
             return NAK_OVERFLOW
         if action.state == RETRANSMIT_INACTIVE:
             self._active += 1
@@ -97,18 +106,34 @@ cdef class RetransmitHandler:
         action.state = RETRANSMIT_LINGERING
         action.expiry_ns = now_ns + self._linger.generate_delay_ns()
 
-    cdef RetransmitAction* _find_free(self, int32_t term_id, int32_t term_offset, bint* overlaps) noexcept nogil:
-        cdef RetransmitAction* found = NULL
+    cdef void _leave_out_answered(self, int32_t term_id, int32_t* term_offset, int32_t* length) noexcept nogil:
+        # The first part of the range that no action covers.
+        cdef int32_t begin = term_offset[0]
+        cdef int32_t end = begin + length[0]
         cdef RetransmitAction* action
+        cdef bint moved = self._active > 0
         cdef int i
+        while moved and begin < end:
+            moved = False
+            for i in range(self._count):
+                action = &self._actions[i]
+                if (action.state != RETRANSMIT_INACTIVE and action.term_id == term_id
+                        and action.term_offset <= begin < action.term_offset + action.length):
+                    begin = action.term_offset + action.length
+                    moved = True
         for i in range(self._count):
             action = &self._actions[i]
-            if action.state == RETRANSMIT_INACTIVE:
-                if found is NULL:
-                    found = action
-            elif action.term_id == term_id and action.term_offset <= term_offset < action.term_offset + action.length:
-                overlaps[0] = True
-                return NULL
-            elif not self._group:
-                found = action
-        return found
+            if action.state != RETRANSMIT_INACTIVE and action.term_id == term_id and begin < action.term_offset < end:
+                end = action.term_offset
+        term_offset[0] = begin
+        length[0] = end - begin
+
+    cdef RetransmitAction* _find_free(self, int32_t length) noexcept nogil:
+        cdef RetransmitAction* oldest = NULL
+        cdef int i
+        for i in range(self._count):
+            if self._actions[i].state == RETRANSMIT_INACTIVE:
+                return &self._actions[i]
+            if oldest is NULL or self._actions[i].expiry_ns < oldest.expiry_ns:
+                oldest = &self._actions[i]
+        return NULL if self._group or length > UNREMEMBERED_LENGTH_MAX else oldest
