@@ -46,8 +46,8 @@ class WireSource:
         )
         self._send((header[:32] + payload).ljust(-(-(32 + len(payload)) // 32) * 32, b"\0"))
 
-    def heartbeat(self, offset: int, *, eos: bool = False) -> None:
-        flags = 0xE0 if eos else 0xC0
+    def heartbeat(self, offset: int, *, eos: bool = False, revoked: bool = False) -> None:
+        flags = 0xC0 | 0x20 * eos | 0x10 * revoked
         header = transport.DataHeaderEncoder.encode(
             frame_length=0,
             flags=flags,

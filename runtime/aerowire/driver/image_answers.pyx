@@ -22,6 +22,7 @@ cdef int answer_sender(PublicationImage image, int64_t now_ns) noexcept nogil:
     if image._end_of_stream and not image._telling_end and image.lifecycle.state() == IMAGE_ACTIVE and image._rebuilt_to_end():
         store_release_i32(&image._rebuilding, False)
         image._telling_end = True
+        image._ended_draining = True
         image._status.expire(now_ns)
         image.lifecycle.drain(now_ns)
     work_count = send_status(image, now_ns)

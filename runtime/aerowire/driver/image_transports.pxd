@@ -30,6 +30,8 @@ cdef class ImageTransports:
     cdef void forget(self, int index) noexcept nogil                                            # it was removed
     cdef bint is_answered(self, int index, int64_t now_ns) noexcept nogil                       # worth a status message or NAK
     cdef void end(self, int index, int64_t position) noexcept nogil
+    cdef void go_on(self, int index) noexcept nogil         # it has not ended after all
+    cdef void go_on_all(self) noexcept nogil
     cdef bint all_ended(self, void* const* present) noexcept nogil          # present: by index, NULL for transports that are gone
     cdef int64_t end_position(self) noexcept nogil                          # the last one's
     cdef int32_t active_count(self, int64_t liveness_timeout_ns, int64_t now_ns) noexcept nogil

@@ -55,6 +55,14 @@ cdef class ImageTransports:
         self.items[index].end_position = position
         self.items[index].ended = True
 
+    cdef void go_on(self, int index) noexcept nogil:
+        self.items[index].ended = False
+
+    cdef void go_on_all(self) noexcept nogil:
+        cdef int i
+        for i in range(self.count):
+            self.items[i].ended = False
+
     cdef bint all_ended(self, void* const* present) noexcept nogil:
         cdef int i
         for i in range(self.count):

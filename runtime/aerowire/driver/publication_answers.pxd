@@ -15,4 +15,4 @@ cdef void take_setup_request(NetworkPublication publication, const uint8_t* fram
 cdef void take_rtt_measurement(NetworkPublication publication, const uint8_t* frame, int64_t now_ns) noexcept nogil
 cdef void take_error(NetworkPublication publication, const uint8_t* frame, const Address* source, int64_t destination_registration_id,
                      EventQueue events, int64_t now_ns) noexcept nogil
-cdef void take_response_setup(NetworkPublication publication, const uint8_t* frame, EventQueue events) noexcept nogil
+cdef void take_response_setup(NetworkPublication publication, const uint8_t* frame, EventQueue events, int64_t now_ns) noexcept nogil

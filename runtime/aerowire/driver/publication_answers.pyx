@@ -10,14 +10,21 @@ from aerowire.codecs.native.transport cimport (
     error_frame_error_code, error_frame_error_length, error_frame_flags, error_frame_group_tag, error_frame_receiver_id,
     response_setup_response_session_id, rttm_echo_timestamp_ns, rttm_flags, rttm_receiver_id, status_message_consumption_term_id,
     status_message_consumption_term_offset, status_message_flags, status_message_receiver_id)
-from aerowire.driver.events cimport EVENT_PUBLICATION_ERROR, EVENT_RESPONSE_CONNECTED, EVENT_RESPONSE_SETUP, EventQueue, EventRecord
+from aerowire.driver.events cimport ERROR_RECEIVERS_FULL, EVENT_PUBLICATION_ERROR, EVENT_RESPONSE_CONNECTED, EVENT_RESPONSE_SETUP, EventQueue, EventRecord
 from aerowire.driver.network_publication cimport NetworkPublication
 from aerowire.driver.publication_support cimport show_connected
-from aerowire.ipc.counters cimport counter_get_relaxed, counter_set
+from aerowire.driver.system_counters cimport OWN_COUNTER_ERROR_FRAMES_IGNORED, OWN_COUNTER_RECEIVERS_REFUSED
+from aerowire.ipc.counters cimport counter_get_relaxed, counter_increment, counter_set
 from aerowire.logbuffer.descriptor cimport compute_position
 from aerowire.memory.atomics cimport load_acquire_i32, store_release_i32
 from aerowire.protocol.frame_build cimport build_rttm
 from aerowire.protocol.lifecycle cimport PUBLICATION_ACTIVE
+
+
+# What peers say of one publication that the registrar and the clients hear of, in a second. Each receiver repeats a response's set-up five
+# times a second, and sends ERR frames at the same pace.
+cdef int64_t TOLD_INTERVAL_NS = 1_000_000_000
+cdef int TOLD_PER_INTERVAL = 64
 
 
 cdef bint accepts_status_message(NetworkPublication publication, const uint8_t* frame) noexcept nogil:
@@ -39,12 +46,18 @@ cdef bint take_status_message(NetworkPublication publication, const uint8_t* fra
             store_release_i32(&publication._unicast_eos, True)
     else:
         publication._liveness.on_status_message(status_message_receiver_id(frame), now_ns)
+        if publication._liveness.is_full:
+            counter_increment(publication._system.address[OWN_COUNTER_RECEIVERS_REFUSED])
+            publication._endpoint.report(ERROR_RECEIVERS_FULL, publication.stream_id, publication.session_id, now_ns)
+        # An end that its receiver takes back was none.
+        if publication._unicast_eos:
+            store_release_i32(&publication._unicast_eos, False)
     publication.status_message_ns = now_ns
     store_release_i32(&publication._has_receivers, publication._liveness.count > 0)
     if not had_receivers:
         publication._connection_told = False
     if publication._is_response and publication._has_receivers and not publication._connection_told:
-        publication._connection_told = events.has_room() and events.offer(EVENT_RESPONSE_CONNECTED, <void*>publication, 0, 0)
+        publication._connection_told = _may_tell(publication, events, now_ns) and events.offer(EVENT_RESPONSE_CONNECTED, <void*>publication, 0, 0)
     if position + (publication.term_length >> 1) > publication._over_run_limit:
         publication._over_run_limit = position + (publication.term_length >> 1)
     publication._schedule.on_status_message()
@@ -78,8 +91,10 @@ cdef void take_error(NetworkPublication publication, const uint8_t* frame, const
     if not publication._liveness.on_remote_close(error_frame_receiver_id(frame)):
         return
     store_release_i32(&publication._has_receivers, publication._liveness.count > 0)
-    record = events.claim(EVENT_PUBLICATION_ERROR, <void*>publication) if events.has_room() else NULL
-    if record is not NULL:
+    record = events.claim(EVENT_PUBLICATION_ERROR, <void*>publication) if _may_tell(publication, events, now_ns) else NULL
+    if record is NULL:
+        counter_increment(publication._system.address[OWN_COUNTER_ERROR_FRAMES_IGNORED])
+    else:
         record.values[0] = error_frame_receiver_id(frame)
         record.values[1] = _group_tag_of(frame)
         record.values[2] = error_frame_error_code(frame)
@@ -95,7 +110,18 @@ cdef int64_t _group_tag_of(const uint8_t* frame) noexcept nogil:
     return error_frame_group_tag(frame) if error_frame_flags(frame) & ERROR_FLAGS_HAS_GROUP_TAG else NULL_CORRELATION_ID
 
 
-cdef void take_response_setup(NetworkPublication publication, const uint8_t* frame, EventQueue events) noexcept nogil:
+cdef bint _may_tell(NetworkPublication publication, EventQueue events, int64_t now_ns) noexcept nogil:
+    # Whether the registrar may be told now of what a peer said. Peers must not fill its queue, nor the clients' buffer.
+    if now_ns - publication._told_since_ns >= TOLD_INTERVAL_NS:
+        publication._told_since_ns = now_ns
+        publication._told_count = 0
+    if publication._told_count >= TOLD_PER_INTERVAL or not events.has_room():
+        return False
+    publication._told_count += 1
+    return True
+
+
+cdef void take_response_setup(NetworkPublication publication, const uint8_t* frame, EventQueue events, int64_t now_ns) noexcept nogil:
     # It comes again and again until the response is heard: one that finds no room is not missed.
-    if publication._setup_flags & SETUP_FLAGS_SEND_RESPONSE and events.has_room():
+    if publication._setup_flags & SETUP_FLAGS_SEND_RESPONSE and _may_tell(publication, events, now_ns):
         events.offer(EVENT_RESPONSE_SETUP, <void*>publication, response_setup_response_session_id(frame), 0)

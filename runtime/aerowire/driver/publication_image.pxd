@@ -70,6 +70,9 @@ cdef class PublicationImage(Subscribable):
     cdef int64_t _last_packet_ns
     cdef int64_t _last_loss_change
     cdef bint _end_of_stream
+    cdef int64_t _end_position              # of _end_of_stream
+    cdef int _heartbeats_past_end           # in a row, without the end
+    cdef bint _ended_draining               # it drains because its stream ended
     cdef bint _telling_end
     # tracker
     cdef ConsumptionSchedule _consumption
@@ -82,6 +85,9 @@ cdef class PublicationImage(Subscribable):
     # receiver's thread
     # whether it said something new; a heartbeat seldom does
     cdef bint insert_packet(self, uint8_t* packet, int32_t length, int transport_index, const Address* source, int64_t now_ns) noexcept nogil
+    cdef bint _end(self, bint is_revoked, int64_t now_ns) noexcept nogil
+    cdef void _take_back_end(self, int64_t now_ns) noexcept nogil
+    cdef void _disbelieve_end(self, int64_t now_ns) noexcept nogil
     cdef void add_connection(self, int transport_index, const Address* source, int64_t now_ns) noexcept nogil
     cdef void add_destination(self, ReceiveTransport transport, int64_t now_ns) noexcept nogil
     cdef void remove_destination(self, int transport_index, int64_t now_ns) noexcept nogil

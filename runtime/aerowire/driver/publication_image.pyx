@@ -19,10 +19,11 @@ from aerowire.codecs.native.logbuffer cimport END_OF_STREAM_POSITION_UNSET
 from aerowire.codecs.native.transport cimport (
     DATA_FLAGS_EOS, DATA_FLAGS_REVOKED, FRAME_ALIGNMENT, data_header_flags, data_header_frame_length, data_header_term_id,
     data_header_term_offset)
-from aerowire.driver.events cimport EVENT_IMAGE_DONE, EVENT_IMAGE_LINGER, EVENT_IMAGE_REMOVED
+from aerowire.driver.events cimport ERROR_END_DISBELIEVED, EVENT_IMAGE_DONE, EVENT_IMAGE_LINGER, EVENT_IMAGE_REMOVED
 from aerowire.driver.image_news cimport loss_news_tell, status_news_tell
 from aerowire.driver.publication_support cimport clean_towards, malformed_length, position_address
 from aerowire.driver.receive_transport cimport ReceiveTransport
+from aerowire.driver.system_counters cimport OWN_COUNTER_STREAM_ENDS_DISBELIEVED
 from aerowire.driver.untethered_subscriptions cimport TETHER_TETHERED, TETHER_REJOINS
 from aerowire.ipc.counters cimport CountersReader, counter_atomic_add, counter_get, counter_get_relaxed, counter_increment, counter_propose_max
 from aerowire.ipc.loss_report cimport LossReport
@@ -40,6 +41,8 @@ from aerowire.protocol.receive_window cimport WINDOW_ACCEPT, WINDOW_OVER_RUN, WI
 from aerowire.protocol.untethered cimport UntetheredTimes
 
 NO_RESPONSE = INT64_MAX
+# Heartbeats without the end, in a row, that belie it: one of them may have been overtaken by the end.
+cdef int HEARTBEATS_PAST_END = 2
 
 
 @cython.final
@@ -138,6 +141,8 @@ cdef class PublicationImage(Subscribable):
                 stamp_arrivals(packet, length, self._stamp_offset, self._clock.epoch_ns())
             self._insert(packet, length, position, covered)
             counter_propose_max(self._hwm_position, self._missing.end)
+            if self._end_of_stream and position + covered > self._end_position:
+                self._take_back_end(now_ns)
         elif verdict == WINDOW_OVER_RUN:
             counter_increment(self._system.address[SYSTEM_COUNTER_FLOW_CONTROL_OVER_RUNS])
         else:
@@ -205,19 +210,52 @@ cdef class PublicationImage(Subscribable):
         self._last_packet_ns = now_ns
         self._transports.track(transport_index, source, now_ns)
         if data_header_flags(packet) & DATA_FLAGS_EOS:
+            self._heartbeats_past_end = 0
             self._transports.end(transport_index, position)
             if not self._end_of_stream and self._transports.all_ended(self._endpoint.transports):
-                if data_header_flags(packet) & DATA_FLAGS_REVOKED:
-                    self._log.set_revoked()
-                    if self._notes is not None:
-                        self._notes.revoked(DRIVER_EVENT_CODE_PUBLICATION_IMAGE_REVOKE, self._transports.end_position())
-                    counter_increment(self._system.address[SYSTEM_COUNTER_PUBLICATION_IMAGES_REVOKED])
-                self._log.set_end_of_stream_position(self._transports.end_position())
-                self._end_of_stream = True
-                is_news = True
+                is_news = self._end((data_header_flags(packet) & DATA_FLAGS_REVOKED) != 0, now_ns)
+        else:
+            self._transports.go_on(transport_index)
+            if self._end_of_stream and position >= self._end_position:
+                self._heartbeats_past_end += 1
+                if self._heartbeats_past_end == HEARTBEATS_PAST_END:
+                    self._take_back_end(now_ns)
         counter_propose_max(self._hwm_position, position)
         counter_increment(self._system.address[SYSTEM_COUNTER_HEARTBEATS_RECEIVED])
         return is_news
+
+    cdef bint _end(self, bint is_revoked, int64_t now_ns) noexcept nogil:
+        # A sender ends where it stopped sending: what was received beyond that belies the end. Official drivers believe any.
+        cdef int64_t position = self._transports.end_position()
+        if position < counter_get_relaxed(self._hwm_position):
+            self._disbelieve_end(now_ns)
+            return False
+        if is_revoked:
+            self._log.set_revoked()
+            if self._notes is not None:
+                self._notes.revoked(DRIVER_EVENT_CODE_PUBLICATION_IMAGE_REVOKE, position)
+            counter_increment(self._system.address[SYSTEM_COUNTER_PUBLICATION_IMAGES_REVOKED])
+        self._log.set_end_of_stream_position(position)
+        self._end_position = position
+        self._end_of_stream = True
+        return True
+
+    cdef void _take_back_end(self, int64_t now_ns) noexcept nogil:
+        # The stream goes on behind its end: somebody else sent that, or the sender came back with the same session. What revoked it stays.
+        if self._log.is_revoked() or (self.lifecycle.state() != IMAGE_ACTIVE and not (self._ended_draining and self.lifecycle.resume(now_ns))):
+            return
+        self._ended_draining = False
+        self._end_of_stream = False
+        self._telling_end = False
+        self._transports.go_on_all()
+        self._log.set_end_of_stream_position(END_OF_STREAM_POSITION_UNSET)
+        store_release_i32(&self._rebuilding, True)
+        self._status.expire(now_ns)
+        self._disbelieve_end(now_ns)
+
+    cdef void _disbelieve_end(self, int64_t now_ns) noexcept nogil:
+        counter_increment(self._system.address[OWN_COUNTER_STREAM_ENDS_DISBELIEVED])
+        self._endpoint.report(ERROR_END_DISBELIEVED, self.stream_id, self.session_id, now_ns)
 
     cdef void add_connection(self, int transport_index, const Address* source, int64_t now_ns) noexcept nogil:
         self._transports.track(transport_index, source, now_ns)

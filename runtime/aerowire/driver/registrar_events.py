@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from aerowire.driver.registrar import Registrar
 
 
+# A peer may send any number: those without a meaning share an entry of the error log.
+_ERROR_CODES = frozenset(ErrorCode)
+
+
 def _on_create_image(registrar: Registrar, event: Event) -> None:
     _make_image(registrar, event, None)
 
@@ -123,7 +127,7 @@ def _on_publication_error(registrar: Registrar, event: Event) -> None:
         f"destinationRegistrationId={event.destination_registration_id}, sessionId={publication.session_id}, "
         f"streamId={publication.stream_id}, receiverId={event.receiver_id}, groupId={event.group_tag}, "
         f"errorCode={event.error_code}, errorMessage={event.message}",
-        key=(event.type, publication.registration_id, event.error_code),
+        key=(event.type, publication.registration_id, event.error_code if event.error_code in _ERROR_CODES else None),
     )
     registrar.core.responses.publication_error(
         publication.registration_id,

@@ -10,10 +10,10 @@ from aerowire.base.ports cimport ClockPort, Datagram, DatagramPort, datagram_to_
 from aerowire.codecs.native.cnc cimport CHANNEL_STATUS_ACTIVE, CHANNEL_STATUS_ERRORED
 from aerowire.codecs.native.counters cimport SYSTEM_COUNTER_SHORT_SENDS
 from aerowire.codecs.native.transport cimport DATA_FLAGS_BEGIN, DATA_HEADER_LENGTH, FRAME_TYPE_DATA, data_header_flags, data_header_type
-from aerowire.driver.events cimport ERROR_SEND_FAILED, ERROR_TABLE_FULL
+from aerowire.driver.events cimport ERROR_RECEIVERS_FULL, ERROR_SEND_FAILED, ERROR_TABLE_FULL
 from aerowire.driver.publication_support cimport position_address
-from aerowire.driver.system_counters cimport SystemCounters
-from aerowire.ipc.counters cimport CountersReader, counter_atomic_add, counter_set
+from aerowire.driver.system_counters cimport OWN_COUNTER_RECEIVERS_REFUSED, SystemCounters
+from aerowire.ipc.counters cimport CountersReader, counter_atomic_add, counter_increment, counter_set
 from aerowire.memory.atomics cimport cas_i64
 from aerowire.protocol.destinations cimport NO_REGISTRATION
 from aerowire.protocol.frames cimport data_is_heartbeat
@@ -132,8 +132,13 @@ cdef class SendEndpoint(ChannelEndpoint):
         return self.send(&item, 1, &bytes_sent, now_ns) == 1
 
     cdef void on_status_message(self, int64_t receiver_id, const Address* source, int64_t now_ns) noexcept nogil:
-        if self.has_destinations and self.destinations.on_status_message(receiver_id, source, now_ns):
+        if not self.has_destinations:
+            return
+        if self.destinations.on_status_message(receiver_id, source, now_ns):
             counter_set(self._destination_count, self.destinations.count)
+        elif self.destinations.is_full:
+            counter_increment(self._system.address[OWN_COUNTER_RECEIVERS_REFUSED])
+            self.report(ERROR_RECEIVERS_FULL, 0, 0, now_ns)
 
     cdef int64_t registration_of(self, int64_t receiver_id, const Address* source) noexcept nogil:
         return self.destinations.find_registration_id(receiver_id, source) if self.has_destinations else NO_REGISTRATION

@@ -174,7 +174,7 @@ cdef class Sender(DriverAgent):
         elif frame_type == FRAME_TYPE_RSP_SETUP:
             entry = endpoint.publications.find(pair_key(response_setup_stream_id(frame), response_setup_session_id(frame)))
             if entry is not NULL:
-                take_response_setup(<NetworkPublication>entry.value, frame, self._events)
+                take_response_setup(<NetworkPublication>entry.value, frame, self._events, now_ns)
         return True
 
     cdef bint _on_status_message(self, SendEndpoint endpoint, const uint8_t* frame, int32_t length, const Address* source, int64_t now_ns) noexcept nogil:

@@ -26,6 +26,7 @@ cdef class Destinations:
     cdef Destination* items
     cdef readonly int count
     cdef readonly bint dynamic
+    cdef readonly bint is_full          # the last status message found no room for its receiver
     cdef int _capacity
     cdef int _next_first
 

@@ -56,13 +56,17 @@ cdef class Destinations:
     cdef bint on_status_message(self, int64_t receiver_id, const Address* source, int64_t now_ns) noexcept nogil:
         # Note who was heard; True when that made a new destination.
         cdef int i
+        self.is_full = False
         for i in range(self.count):
             if self._is_match(&self.items[i], receiver_id, source):
                 self.items[i].receiver_id = receiver_id
                 self.items[i].is_receiver_known = True
                 self.items[i].heard_ns = now_ns
                 return False
-        return self.dynamic and self._append(source, NO_REGISTRATION, receiver_id, True, now_ns)
+        if not self.dynamic:
+            return False
+        self.is_full = not self._append(source, NO_REGISTRATION, receiver_id, True, now_ns)
+        return not self.is_full
 
     cdef int64_t find_registration_id(self, int64_t receiver_id, const Address* source) noexcept nogil:
         cdef int i

@@ -60,6 +60,7 @@ cdef class ImageLifecycle:
     cpdef int state(self) noexcept nogil
     cpdef bint activate(self, int64_t now_ns) noexcept nogil
     cpdef bint drain(self, int64_t now_ns) noexcept nogil
+    cpdef bint resume(self, int64_t now_ns) noexcept nogil
     cpdef bint drain_time_over(self, int64_t now_ns) noexcept nogil
     cpdef void linger(self, int64_t now_ns) noexcept nogil
     cpdef bint linger_over(self, bint has_subscribers, int64_t now_ns) noexcept nogil

@@ -112,6 +112,10 @@ cdef class ImageLifecycle:
         """Nothing more is taken in; return False when it was past that already. Receiver or tracker."""
         return self._enter_from(IMAGE_ACTIVE, IMAGE_DRAINING, now_ns) or self._enter_from(IMAGE_INIT, IMAGE_DRAINING, now_ns)
 
+    cpdef bint resume(self, int64_t now_ns) noexcept nogil:
+        """What drained goes on; return False when subscribers were told of its end already. Receiver."""
+        return self._enter_from(IMAGE_DRAINING, IMAGE_ACTIVE, now_ns)
+
     cpdef bint drain_time_over(self, int64_t now_ns) noexcept nogil:
         """Return True when a draining image has told the end of its stream often enough. Tracker."""
         return load_relaxed_i64(&self._changed_ns) + self._drain_ns - now_ns <= 0

@@ -18,10 +18,12 @@ cdef class ReceiverLiveness:
     cpdef bint on_status_message(self, int64_t receiver_id, int64_t now_ns) noexcept nogil:
         """Note a status message of a receiver; return True when it is new."""
         cdef int i
+        self.is_full = False
         for i in range(self.count):
             if self._records[i].receiver_id == receiver_id:
                 self._records[i].last_heard_ns = now_ns
                 return False
+        self.is_full = self.count == RECEIVERS_MAX
         if self.count == self._capacity and not grow(<void**>&self._records, &self._capacity, sizeof(ReceiverRecord), RECEIVERS_MAX):
             return False
         self._records[self.count].receiver_id = receiver_id
