@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from aerowire.base.errors import AerowireError
 from aerowire.client import Action, FragmentAssembler, Header, Image, Publication, Subscription
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.conformance.accepted.generator import AcceptedGenerator
@@ -222,6 +223,7 @@ class Episode:
         errors: Counter[str] = Counter()
         for reader in self.readers:
             errors.update(reader.errors)
+        errors.update(type(error).__name__ for error in self.world.errors)
         outcome.poll_errors = dict(errors)
         return outcome
 
@@ -290,6 +292,9 @@ class Episode:
             raise OracleError(
                 f"{len(hostile)} images outlive their silent senders, the first of session {first.session_id} at {first.position}"
             )
+        foreign = [error for error in self.world.errors if not isinstance(error, AerowireError)]
+        if foreign:
+            raise OracleError(f"the client's error handler got {foreign[0]!r}")
         if self.world.aeron.is_closed:
             raise OracleError("the client has ended")
 

@@ -60,6 +60,7 @@ class World:
         self.clock = ManualClock(now_ns=1_000_000_000, epoch_ms=time.time_ns() // MS)
         self.network = SimulatedNetwork(self.clock, seed=seed, latency_ns=0)
         self.sent = 0
+        self.errors: list[BaseException] = []
         ports = Ports(
             clock=self.clock,
             random=SeededRandom(seed),
@@ -75,6 +76,7 @@ class World:
             driver_agent_invoker=self.driver.invoker,
             clock=self.clock,
             client_lock=contextlib.nullcontext(),
+            error_handler=self.errors.append,
         )
         self._sockets: dict[tuple[str, int], SimulatedPort] = {}
         self._addresses: dict[str, tuple[str, int] | None] = {}
