@@ -31,6 +31,7 @@ SOURCES = (
     "pcap",
     "benchmarks",
     "tests/soak",
+    "tests/fuzz",
     "tests/codegen/sbe",
     "tests/support",
     "tests/conformance",

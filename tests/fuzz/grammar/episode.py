@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-import struct
 import tempfile
 import traceback
 from collections import Counter
@@ -12,11 +10,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from aerowire.base.errors import AerowireError
-from aerowire.client import Action, FragmentAssembler, Header, Image, Publication, Subscription
+from aerowire.client import Image, Subscription
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.conformance.accepted.generator import AcceptedGenerator
 from aerowire.conformance.accepted.steps import Step
 from aerowire.ipc.cnc import CncFile
+from tests.fuzz.grammar.bystander import Bystander
 from tests.fuzz.grammar.polls import OracleError, Reader
 from tests.fuzz.grammar.world import (
     CONTROL,
@@ -73,50 +72,6 @@ class Outcome:
     def to_dict(self) -> dict[str, object]:
         """Return plain values for JSON."""
         return asdict(self)
-
-
-class Bystander:
-    """A legitimate stream: messages with numbers, some of several fragments, which must arrive whole and in order."""
-
-    def __init__(self, publication: Publication, subscription: Subscription, seed: int, way: str) -> None:
-        self._publication = publication
-        self._subscription = subscription
-        self._dice = random.Random(seed)
-        self._seed = seed
-        self._assembler = FragmentAssembler(self._on_message)
-        self._way = way
-        self.sent = 0
-        self.received = 0
-
-    def work(self) -> None:
-        """Offer one message and take what has come."""
-        if self._publication.offer(self._message(self.sent)) > 0:
-            self.sent += 1
-        self.take()
-
-    def take(self) -> None:
-        """Poll once."""
-        if self._way == "controlled":
-            self._subscription.controlled_poll(self._on_controlled, 10)
-        else:
-            self._subscription.poll(self._assembler, 10)
-
-    def _message(self, number: int) -> bytes:
-        length = (number * 7919 + self._seed) % 301 + (3000 if number % 50 == 49 else 0)
-        return struct.pack("<q", number) + bytes((number & 0xFF,)) * length
-
-    def _on_controlled(self, buffer: memoryview, offset: int, length: int, header: Header) -> Action:
-        if header.session_id == self._publication.session_id:
-            self._assembler(buffer, offset, length, header)
-        return Action.CONTINUE
-
-    def _on_message(self, buffer: memoryview, offset: int, length: int, header: Header) -> None:
-        if header.session_id != self._publication.session_id:
-            return
-        expected = self._message(self.received)
-        if bytes(buffer[offset : offset + length]) != expected:
-            raise OracleError(f"message {self.received} of stream {header.stream_id} is not what was sent: {length} bytes")
-        self.received += 1
 
 
 class Episode:

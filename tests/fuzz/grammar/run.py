@@ -7,6 +7,7 @@ minimised and saved as a file, which --replay runs again. On an instrumented bui
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import selectors
@@ -29,6 +30,8 @@ SILENCE_S = 120.0
 MINIMISE_TRIES = 120
 WARM_UP_EPISODES = 10
 GROWTH_KIB = 8_192
+# What a child that has closed its output takes to end.
+GIVE_UP_S = 5.0
 # Exit status of a child in which something did not hold.
 FOUND = 3
 
@@ -138,7 +141,7 @@ def _end(child: subprocess.Popen[bytes]) -> int:
     """Wait for a child that has closed its output, kill one that has not; return its status."""
     assert child.stdout is not None
     try:
-        return child.wait(5.0)
+        return child.wait(GIVE_UP_S)
     except subprocess.TimeoutExpired:
         child.kill()
         return child.wait()
@@ -220,6 +223,8 @@ def _run_here(arguments: argparse.Namespace) -> int:
     while sent < arguments.count and time.monotonic() < end:
         outcome = run_episode(arguments.seed, number, min(arguments.length, arguments.count - sent), record)
         sent, number = sent + outcome.datagrams, number + 1
+        # Drivers and clients are cycles of objects, with memory that the collector does not see.
+        gc.collect()
         if outcome.traceback:
             print(outcome.traceback, file=sys.stderr)
         print(json.dumps({**outcome.to_dict(), "memory_kib": anonymous_bytes(os.getpid()) >> 10}), flush=True)

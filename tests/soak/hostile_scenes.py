@@ -1,0 +1,214 @@
+"""The eight hostile scenes: what the network, a neighbour in shared memory or another user does, and driver and clients that bear it.
+
+Behind each scene stands a driver, a client that reads in every way, in an event loop too, and two streams of others, one through the
+attacked endpoint. They have to live and the streams to arrive whole; where files are cut off, each process ends with its own error or one
+line on stderr instead.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from aerowire.codecs.flyweights.cnc import BroadcastTrailerDecoder, RingTrailerDecoder
+from aerowire.conformance.harness.cnc import CncFile
+from aerowire.conformance.harness.ring import RingWriter
+from tests.soak.bars import Part, Size
+from tests.support.hostile_wire import WIRE_SCENES, Attacker
+from tests.support.processes import Process, Workshop, free_port, open_workshop, wait_for_driver
+
+RUNS = {Size.FULL: 20, Size.SMALL: 1}
+STREAM = 1001
+START_S = 60.0
+# Longer than a poll may take: the readers' own limit is 100 ms of processor time.
+SETTLE_S = 0.3
+OPTIONS = {
+    "aeron.dir.delete.on.start": "true",
+    "aeron.dir.delete.on.shutdown": "true",
+    "aeron.term.buffer.length": "64k",
+    "aeron.image.liveness.timeout": "1s",
+    "aeron.timer.interval": "100ms",
+}
+POLL_LIMIT_MS = 100.0
+UNKNOWN_COMMAND = 99
+
+
+class Stage:
+    """A driver, a client under attack and the ports of both endpoints."""
+
+    def __init__(self, workshop: Workshop) -> None:
+        self.workshop = workshop
+        self.directory = workshop.directory()
+        self.receive, self.other = free_port(), free_port()
+        self.driver = workshop.driver(self.directory, OPTIONS)
+        wait_for_driver(self.directory, self.driver)
+        self.client = self.new_client()
+
+    def new_client(self) -> Process:
+        """Start a client under attack, whose own streams flow."""
+        client = self.workshop.peer("bombarded", self.directory, receive=self.receive, other=self.other, stream=STREAM)
+        try:
+            client.event("ready", START_S)
+        except AssertionError as error:
+            if client.popen.poll() == 0:
+                raise AssertionError(f"a new client has ended: {client.outcome('bombarded', 0)}") from error
+            raise
+        return client
+
+    def expect_alive(self) -> None:
+        """Assert that the driver lives."""
+        assert self.driver.popen.poll() is None, f"the driver ended with {self.driver.popen.poll()}\n{self.driver.said()}"
+
+    def end_client(self) -> dict[str, object]:
+        """Let the client complete its streams and end; assert that it lived and that they are whole; return what it saw."""
+        assert self.client.popen.stdin is not None
+        self.client.popen.stdin.close()
+        outcome = self.client.outcome("bombarded", START_S)
+        assert self.client.popen.wait(START_S) == 0, self.client.said()
+        assert outcome["finding"] == "", outcome
+        assert float(outcome["longest_ms"]) <= POLL_LIMIT_MS, outcome
+        self.expect_alive()
+        return outcome
+
+    def end(self) -> None:
+        """End the driver in order."""
+        self.driver.popen.terminate()
+        assert self.driver.popen.wait(START_S) == 0, self.driver.said()
+
+
+def wire(scenes: list[str], seed: int, scratch: Path) -> str:
+    """Send the datagrams of scenes to one driver and client."""
+    with open_workshop(scratch) as workshop:
+        stage = Stage(workshop)
+        attacker = Attacker(stage.receive, STREAM, seed)
+        try:
+            for scene in scenes:
+                WIRE_SCENES[scene](attacker)
+                time.sleep(SETTLE_S)
+                stage.expect_alive()
+        finally:
+            attacker.close()
+        outcome = stage.end_client()
+        # The attack has reached the client, and not only the socket.
+        assert int(str(outcome["images"])) > len(scenes), outcome
+        stage.end()
+    seen = ", ".join(f"{outcome[name]} {name}" for name in ("images", "fragments", "errors", "own"))
+    return f"{attacker.sent} datagrams, {seen}"
+
+
+# ---- shared memory
+
+
+def put(cnc: CncFile, at: int, value: int, size: int) -> None:
+    cnc.mapping.buffer[at : at + size] = (value & ((1 << 8 * size) - 1)).to_bytes(size, "little")
+
+
+def spoil_ring(cnc: CncFile, dice: random.Random) -> None:
+    """Put a record or a position that no writer leaves into the to-driver buffer."""
+    offset, length = cnc.to_driver
+    trailer = offset + length - RingTrailerDecoder.ENCODED_LENGTH
+    capacity = length - RingTrailerDecoder.ENCODED_LENGTH
+    tail = cnc.mapping.i64(trailer + RingTrailerDecoder.TAIL_POSITION_OFFSET)
+    head = cnc.mapping.i64(trailer + RingTrailerDecoder.HEAD_POSITION_OFFSET)
+    kind = dice.choice(("length", "tail behind", "misaligned", "tail ahead"))
+    if kind == "length":
+        put(cnc, offset + tail % capacity, dice.choice((2**31 - 1, -(2**31), 5, 100_000_000)), 4)
+        put(cnc, trailer + RingTrailerDecoder.TAIL_POSITION_OFFSET, tail + 64, 8)
+    elif kind == "tail behind":
+        put(cnc, trailer + RingTrailerDecoder.TAIL_POSITION_OFFSET, max(0, head - dice.choice((8, 64, 1 << 20))), 8)
+    elif kind == "misaligned":
+        put(cnc, trailer + RingTrailerDecoder.HEAD_POSITION_OFFSET, head + dice.randrange(1, 8), 8)
+    else:
+        put(cnc, trailer + RingTrailerDecoder.TAIL_POSITION_OFFSET, tail + dice.choice((capacity, 1 << 40, 2**62)), 8)
+
+
+def ring(seed: int, scratch: Path) -> str:
+    """Damage the to-driver buffer again and again: the driver goes on to serve, and a new client is let in."""
+    dice = random.Random(seed)
+    with open_workshop(scratch) as workshop:
+        stage = Stage(workshop)
+        cnc = CncFile(stage.directory)
+        try:
+            for _ in range(10):
+                spoil_ring(cnc, dice)
+                time.sleep(SETTLE_S / 3)
+                stage.expect_alive()
+            texts = cnc.errors()
+        finally:
+            cnc.close()
+        assert any("to-driver" in text for text in texts), texts
+        outcome = stage.end_client()
+        stage.client = stage.new_client()
+        stage.end_client()
+        stage.end()
+    return f"{len(texts)} errors logged, own {outcome['own']}"
+
+
+def broadcast(seed: int, scratch: Path) -> str:
+    """Damage the to-clients buffer: clients live or end with their own error, and a new client is served."""
+    dice = random.Random(seed)
+    with open_workshop(scratch) as workshop:
+        stage = Stage(workshop)
+        cnc = CncFile(stage.directory)
+        try:
+            offset, length = cnc.to_clients
+            trailer = offset + length - BroadcastTrailerDecoder.ENCODED_LENGTH
+            capacity = length - BroadcastTrailerDecoder.ENCODED_LENGTH
+            for _ in range(10):
+                tail = cnc.mapping.i64(trailer + BroadcastTrailerDecoder.TAIL_OFFSET)
+                if dice.random() < 0.5:
+                    put(cnc, offset + tail % capacity, dice.choice((2**31 - 1, -1, 3, 0, 1 << 20)), 4)
+                    put(cnc, trailer + BroadcastTrailerDecoder.TAIL_INTENT_OFFSET, tail + 64, 8)
+                    put(cnc, trailer + BroadcastTrailerDecoder.TAIL_OFFSET, tail + 64, 8)
+                else:
+                    field = dice.choice(
+                        (
+                            BroadcastTrailerDecoder.TAIL_OFFSET,
+                            BroadcastTrailerDecoder.LATEST_OFFSET,
+                            BroadcastTrailerDecoder.TAIL_INTENT_OFFSET,
+                        )
+                    )
+                    put(cnc, trailer + field, dice.choice((tail + 3, 1 << 62, -8, tail + 8)), 8)
+                time.sleep(SETTLE_S / 3)
+                stage.expect_alive()
+            # The driver's next message, the answer to a command of an unknown type, puts the positions right.
+            RingWriter(cnc.mapping, *cnc.to_driver).write(UNKNOWN_COMMAND, bytes(16))
+            time.sleep(SETTLE_S)
+        finally:
+            cnc.close()
+        ended = ends_by_itself(stage.client)
+        if not ended:
+            stage.end_client()
+        stage.client = stage.new_client()
+        stage.end_client()
+        stage.end()
+    return ended or "the client lived"
+
+
+def ends_by_itself(client: Process) -> str:
+    """Return the error with which a client has ended by itself, or an empty text while it lives; a crash fails."""
+    try:
+        outcome = client.outcome("bombarded", SETTLE_S)
+    except AssertionError:
+        assert client.popen.poll() is None, client.said()
+        return ""
+    assert outcome["finding"] == "", outcome
+    assert client.popen.wait(START_S) == 0, client.said()
+    assert outcome["ended"], outcome
+    return str(outcome["ended"])
+
+
+def parts(size: Size) -> list[Part]:
+    """Return the parts: one scene each at full size, those of the wire together at small size."""
+    if size is Size.SMALL:
+        return [
+            Part("wire", 1, partial(wire, list(WIRE_SCENES), 1)),
+            Part("ring", 2, partial(ring, 2)),
+            Part("broadcast", 3, partial(broadcast, 3)),
+        ]
+    scenes: list[tuple[str, Callable[[int, Path], str]]] = [(name, partial(wire, [name])) for name in WIRE_SCENES]
+    scenes += [("ring", ring), ("broadcast", broadcast)]
+    return [Part(f"{name}-{run}", run, partial(scene, run)) for name, scene in scenes for run in range(1, RUNS[size] + 1)]
