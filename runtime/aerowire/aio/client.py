@@ -18,6 +18,7 @@ from aerowire.aio.publication import AsyncExclusivePublication, AsyncPublication
 from aerowire.aio.subscription import AsyncSubscription
 from aerowire.aio.threads import run_in_thread
 from aerowire.aio.waiting import LoopWatcher, Waiters
+from aerowire.base import arguments
 from aerowire.base.errors import AerowireError, ClosedError, ConfigurationError, DriverTimeoutError
 from aerowire.client.aeron import Aeron
 from aerowire.client.context import ClientContext
@@ -53,11 +54,13 @@ def connect(
     Arguments and errors as `Aeron.connect`, whose handlers are called in the loop here. Waits up to `driver_timeout_ns` for a driver;
     put it into `asyncio.timeout` to wait for less. Raises ConfigurationError for a client without threads of its own.
     """
+    arguments.instance("context", context, ClientContext, "a ClientContext, or options as keywords")
     if context is not None and options:
         raise TypeError(f"pass either a context or options, not both: {', '.join(options)}")
     chosen = context if context is not None else ClientContext.of(**options)
     if aeron_dir is not None:
         chosen = ClientContext(**{**vars(chosen), "aeron_dir": aeron_dir})
+    chosen.check_types()
     if chosen.use_conductor_agent_invoker or chosen.driver_agent_invoker is not None:
         raise ConfigurationError(
             "a client of an event loop cannot be invoked",
@@ -179,7 +182,11 @@ class AsyncAeron:
 
     async def wait(self, pending: Pending[T], *, timeout_s: float | None = None) -> T:
         """Wait for the answer to anything that `client` has started, and return it. Cancelled, or too late, it is given up."""
-        limit_s = self._client.context.driver_timeout_ns / 1e9 if timeout_s is None else timeout_s
+        try:
+            limit_s = self._client.context.driver_timeout_ns / 1e9 if timeout_s is None else arguments.seconds("timeout_s", timeout_s)
+        except ConfigurationError:
+            pending.abandon()
+            raise
         try:
             return await within(limit_s, self._wait_answer(pending), lambda: self._no_answer(pending, limit_s))
         except BaseException:

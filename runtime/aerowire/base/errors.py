@@ -51,6 +51,10 @@ class ConfigurationError(AerowireError, ValueError):
     """An option has a value it cannot have, or two options contradict each other."""
 
 
+class WrongTypeError(ConfigurationError, TypeError):
+    """An argument or an option is of a type that it cannot have."""
+
+
 class UnknownOptionError(ConfigurationError):
     """A property names an option that does not exist."""
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import TypeAlias
+from typing import SupportsFloat, SupportsIndex, TypeAlias
 
-from aerowire.base import units
+from aerowire.base import arguments, units
 from aerowire.base.errors import ConfigurationError, UnknownOptionError
 from aerowire.codecs.tables.options import OPTIONS, Option
 
@@ -69,7 +69,7 @@ def resolve_options(
     for name in overrides:
         if name not in table:
             raise _unknown(name, table)
-    check_properties(properties)
+    check_properties(arguments.properties("properties", properties))
     given: dict[str, OptionValue] = {}
     for name, option in table.items():
         if name in overrides and overrides[name] is not None:
@@ -162,12 +162,20 @@ def _coerce(option: Option, value: object, where: str) -> OptionValue:
     if isinstance(value, str):
         return _parse(option, value, where)
     allowed = _TYPES[option.kind]
+    value = _plain(value, allowed)
     if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed):
-        raise ConfigurationError(
-            f"{name_of(option)} has the wrong type", where=where, expected=_expected(option), actual=f"{value!r} ({type(value).__name__})"
-        )
+        raise arguments.wrong_type(name_of(option), value, _expected(option), where)
     assert isinstance(value, (int, float, str))
     return value
+
+
+def _plain(value: object, allowed: tuple[type, ...]) -> object:
+    """A number as Python's own, whatever library it is of; anything else as it is."""
+    if isinstance(value, bool | int | float):
+        return value
+    if int in allowed and isinstance(value, SupportsIndex):
+        return int(value)
+    return float(value) if float in allowed and isinstance(value, SupportsFloat) else value
 
 
 def _choice(option: Option, text: str, where: str) -> str:
@@ -190,8 +198,9 @@ def _expected(option: Option) -> str:
 
 def _unknown(name: str, known: Iterable[str]) -> UnknownOptionError:
     names = list(known)
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.6) or difflib.get_close_matches(
-        PROPERTY_PREFIX + name, names, n=1, cutoff=0.6
+    # Less alike, names that only share their words would be suggested.
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.75) or difflib.get_close_matches(
+        PROPERTY_PREFIX + name, names, n=1, cutoff=0.75
     )
     return UnknownOptionError(
         "there is no such option",

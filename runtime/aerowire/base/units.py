@@ -48,11 +48,6 @@ def parse_duration_ns(name: str, text: str) -> int:
     return _within(name, value, INT64_MIN, INT64_MAX)
 
 
-def duration_ns(name: str, value: int | str) -> int:
-    """Return nanoseconds given as a number or as a text with a unit. Raises ConfigurationError."""
-    return parse_duration_ns(name, value) if isinstance(value, str) else value
-
-
 def parse_integer(name: str, text: str, low: int = INT32_MIN, high: int = INT32_MAX) -> int:
     """Parse a decimal integer within `low`..`high` inclusive."""
     if _INTEGER.fullmatch(text) is None:

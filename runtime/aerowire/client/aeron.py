@@ -14,7 +14,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
-from aerowire.base import fork
+from aerowire.base import arguments, fork
 from aerowire.base.errors import AerowireError
 from aerowire.base.idle import SleepingIdleStrategy
 from aerowire.base.runner import AgentInvoker, AgentRunner
@@ -92,6 +92,7 @@ class Aeron(AeronCommands):
         `options` are the fields of ClientContext, or pass a `context`. Waits up to `driver_timeout_ns` (10 s) for the driver. Raises
         DriverDirectoryMissingError, ForeignDirectoryError, DriverTimeoutError, DriverShutdownError, ConfigurationError.
         """
+        arguments.instance("context", context, ClientContext, "a ClientContext, or options as keywords")
         if context is not None and options:
             raise TypeError(f"pass either a context or options, not both: {', '.join(options)}")
         chosen = context if context is not None else ClientContext.of(**options)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TextIO, TypeVar
 
+from aerowire.base import arguments
 from aerowire.base.channel_keys import check_channel
 from aerowire.base.errors import ConfigurationError
 from aerowire.client.counter import Counter
@@ -74,12 +75,12 @@ class AeronCommands:
 
     def async_add_publication(self, channel: str, stream_id: int) -> Pending[Publication]:
         """Start to add a publication: `poll()` the result until it returns true, then take its `result()`."""
-        self._check_stream(channel, stream_id)
+        stream_id = self._check_stream(channel, stream_id)
         return self._conductor.requests.start_publication(channel, stream_id)
 
     def async_add_exclusive_publication(self, channel: str, stream_id: int) -> Pending[ExclusivePublication]:
         """Start to add an exclusive publication: `poll()` the result until it returns true, then take its `result()`."""
-        self._check_stream(channel, stream_id)
+        stream_id = self._check_stream(channel, stream_id)
         return self._conductor.requests.start_exclusive_publication(channel, stream_id)
 
     def async_add_subscription(
@@ -91,7 +92,9 @@ class AeronCommands:
         unavailable_image_handler: ImageHandler | None = None,
     ) -> Pending[Subscription]:
         """Start to add a subscription: `poll()` the result until it returns true, then take its `result()`."""
-        self._check_stream(channel, stream_id)
+        stream_id = self._check_stream(channel, stream_id)
+        arguments.function("available_image_handler", available_image_handler)
+        arguments.function("unavailable_image_handler", unavailable_image_handler)
         return self._conductor.requests.start_subscription(
             channel,
             stream_id,
@@ -120,19 +123,19 @@ class AeronCommands:
 
     def async_remove_publication(self, registration_id: int) -> None:
         """Close a publication of either kind by its registration id, or give up adding it. Does not wait; nothing where there is none."""
-        self._conductor.start_removal(registration_id)
+        self._conductor.start_removal(_whole_number("registration id", registration_id, 64))
 
     def async_remove_subscription(self, registration_id: int) -> None:
         """As `async_remove_publication`."""
-        self._conductor.start_removal(registration_id)
+        self._conductor.start_removal(_whole_number("registration id", registration_id, 64))
 
     def async_remove_counter(self, registration_id: int) -> None:
         """As `async_remove_publication`."""
-        self._conductor.start_removal(registration_id)
+        self._conductor.start_removal(_whole_number("registration id", registration_id, 64))
 
     def is_command_active(self, correlation_id: int) -> bool:
         """Return whether the driver has not answered a command yet: an `async_` one, or one that gave something back."""
-        return self._conductor.is_command_active(correlation_id)
+        return self._conductor.is_command_active(_whole_number("correlation id", correlation_id, 64))
 
     def has_active_commands(self) -> bool:
         """Return whether the driver has not answered some command yet."""
@@ -149,7 +152,7 @@ class AeronCommands:
 
     def async_next_session_id(self, stream_id: int) -> Pending[int]:
         """Start to ask for a session id: `poll()` the result until it returns true, then take its `result()`."""
-        _check_number("stream id", stream_id, 32)
+        stream_id = _whole_number("stream id", stream_id, 32)
         return self._conductor.requests.start_next_session_id(stream_id)
 
     # ---- counters
@@ -160,8 +163,8 @@ class AeronCommands:
 
     def async_add_counter(self, type_id: int, label: str = "", *, key: bytes = b"") -> Pending[Counter]:
         """Start to add a counter: `poll()` the result until it returns true, then take its `result()`."""
-        _check_number("type id", type_id, 32)
-        _check_counter_texts(key, label)
+        type_id = _whole_number("type id", type_id, 32)
+        key = _counter_key(key, label)
         return self._conductor.requests.start_counter(type_id, key, label)
 
     def add_static_counter(
@@ -172,9 +175,9 @@ class AeronCommands:
 
     def async_add_static_counter(self, type_id: int, label: str = "", *, registration_id: int, key: bytes = b"") -> Pending[Counter]:
         """Start to add a static counter: `poll()` the result until it returns true, then take its `result()`."""
-        _check_number("type id", type_id, 32)
-        _check_number("registration id", registration_id, 64)
-        _check_counter_texts(key, label)
+        type_id = _whole_number("type id", type_id, 32)
+        registration_id = _whole_number("registration id", registration_id, 64)
+        key = _counter_key(key, label)
         return self._conductor.requests.start_static_counter(type_id, registration_id, key, label)
 
     @property
@@ -214,33 +217,31 @@ class AeronCommands:
         return self._conductor.handlers.remove(CLOSE, handler)
 
     def _found(self, registration_id: int, kind: type[T]) -> T | None:
-        resource = self._conductor.find(registration_id)
+        resource = self._conductor.find(_whole_number("registration id", registration_id, 64))
         if resource is None or isinstance(resource, kind):
             return resource
         raise TypeError(f"registration {registration_id} is a {type(resource).__name__}, not a {kind.__name__}")
 
-    def _check_stream(self, channel: str, stream_id: int) -> None:
-        _check_number("stream id", stream_id, 32, channel)
+    def _check_stream(self, channel: str, stream_id: int) -> int:
+        """Return the stream id; raises for one that is none, and for a channel that is not valid."""
+        channel = arguments.text("channel", channel, expected="a channel URI as text, such as 'aeron:ipc'")
         if self._context.validate_channels:
             check_channel(channel)
+        return _whole_number("stream id", stream_id, 32, channel)
 
 
-def _check_number(what: str, value: int, bits: int, where: str | None = None) -> None:
+def _whole_number(what: str, value: object, bits: int, where: str | None = None) -> int:
     limit = 1 << (bits - 1)
-    if not -limit <= value < limit:
-        raise ConfigurationError(
-            f"{what} is out of range",
-            where=where,
-            expected=f"{-limit} to {limit - 1}",
-            actual=value,
-            hint=f"a {what} has {bits} bits on the wire",
-        )
+    return arguments.whole_number(what, value, -limit, limit - 1, where=where, hint=f"a {what} has {bits} bits on the wire")
 
 
-def _check_counter_texts(key: bytes, label: str) -> None:
+def _counter_key(key: object, label: object) -> bytes:
+    """Return a counter's key; raises for one that is none or too long, and for such a label."""
+    found = arguments.octets("a counter's key", key)
     for what, length, limit in (
-        ("a counter's key", len(key), COUNTER_KEY_LENGTH_MAX),
-        ("a counter's label", len(label), COUNTER_LABEL_LENGTH_MAX),
+        ("a counter's key", len(found), COUNTER_KEY_LENGTH_MAX),
+        ("a counter's label", len(arguments.text("a counter's label", label)), COUNTER_LABEL_LENGTH_MAX),
     ):
         if length > limit:
             raise ConfigurationError(f"{what} is too long", expected=f"at most {limit} bytes", actual=length)
+    return found

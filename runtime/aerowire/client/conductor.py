@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from aerowire.base import units
+from aerowire.base import arguments
 from aerowire.base.errors import (
     AerowireError,
     BroadcastLappedError,
@@ -225,13 +225,13 @@ class ClientConductor:
                 f"{pending.what}: waiting for the driver inside a handler of its messages",
                 expected="a call from outside the handler, or the async_ form",
             )
-        limit_ns = self._context.driver_timeout_ns if timeout_ns is None else units.duration_ns("timeout_ns", timeout_ns)
 
         def poll() -> bool:
             self.invoke_driver()
             return pending.poll()
 
         try:
+            limit_ns = self._context.driver_timeout_ns if timeout_ns is None else arguments.duration_ns("timeout_ns", timeout_ns)
             if not wait_for(poll, limit_ns, sleep_max_s=ANSWER_SLEEP_MAX_S, idle=self._context.awaiting_idle_strategy):
                 raise DriverTimeoutError(
                     f"no answer to: {pending.what}",

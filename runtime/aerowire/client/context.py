@@ -9,8 +9,10 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Protocol
 
+from aerowire.base import arguments
 from aerowire.base.directory import default_aeron_dir
 from aerowire.base.errors import ConfigurationError, UnknownOptionError
+from aerowire.base.idle import IdleStrategy
 from aerowire.base.options import resolve_options
 from aerowire.base.version import VERSION
 from aerowire.codecs.flyweights.cnc import CLIENT_NAME_LENGTH_MAX, COUNTER_LABEL_LENGTH_MAX
@@ -20,7 +22,6 @@ from aerowire.system.clock import SystemClock
 if TYPE_CHECKING:
     import threading
 
-    from aerowire.base.idle import IdleStrategy
     from aerowire.base.ports import ClockPort
     from aerowire.client.driver_events import PublicationErrorFrame
     from aerowire.client.image import Image
@@ -40,6 +41,24 @@ _OPTION_NAMES = {
     "close_linger_duration_ns": "client_close_linger_duration_ns",
     "pre_touch_mapped_memory": "pre_touch_mapped_memory",
 }
+
+
+_FUNCTIONS = (
+    "awaiting_idle_strategy",
+    "thread_factory",
+    "agent_on_start",
+    "error_handler",
+    "subscriber_error_handler",
+    "new_publication_handler",
+    "new_exclusive_publication_handler",
+    "new_subscription_handler",
+    "available_image_handler",
+    "unavailable_image_handler",
+    "available_counter_handler",
+    "unavailable_counter_handler",
+    "publication_error_frame_handler",
+    "close_handler",
+)
 
 
 class Invoker(Protocol):
@@ -116,6 +135,7 @@ class ClientContext:
 
     def conclude(self) -> ConcludedContext:
         """Return the context with every value settled and checked; raises ConfigurationError."""
+        self.check_types()
         overrides = {option: getattr(self, name) for name, option in _OPTION_NAMES.items() if getattr(self, name) is not None}
         values = resolve_options({"client"}, overrides, self.properties)
         settled = {name: values[option] for name, option in _OPTION_NAMES.items()}
@@ -130,6 +150,23 @@ class ClientContext:
         )
         concluded.check()
         return concluded
+
+    def check_types(self) -> None:
+        """Raise WrongTypeError for a value that no option of the table describes and that cannot be used."""
+        arguments.instance("idle_strategy", self.idle_strategy, IdleStrategy, "an IdleStrategy")
+        for name in _FUNCTIONS:
+            arguments.function(name, getattr(self, name))
+        for name in ("validate_channels", "use_conductor_agent_invoker"):
+            arguments.instance(name, getattr(self, name), bool, "True or False")
+        for name, method, expected in (
+            ("clock", "now_ns", "a ClockPort"),
+            ("client_lock", "__enter__", "a lock, such as threading.RLock() or contextlib.nullcontext()"),
+        ):
+            value = getattr(self, name)
+            if value is not None and not hasattr(value, method):
+                raise arguments.wrong_type(name, value, expected)
+        if self.aeron_dir is not None and "\0" in str(self.aeron_dir):
+            raise ConfigurationError("aeron_dir has a NUL", where="aeron_dir", expected="the path of a folder", actual=repr(self.aeron_dir))
 
 
 @dataclass(kw_only=True, frozen=True)

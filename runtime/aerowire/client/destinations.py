@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from aerowire.base import arguments, units
 from aerowire.base.channel_keys import check_channel
 from aerowire.base.errors import AerowireError
 from aerowire.client.subscription import Subscription
@@ -34,6 +35,9 @@ class Destinations:
 
     def start_removing(self, handle: Publication | ExclusivePublication | Subscription, destination: str | int) -> Pending[None]:
         """Ask to remove a destination by its channel, or by its registration id."""
+        if not isinstance(destination, str):
+            hint = "a destination is removed by its channel, or by its registration id"
+            destination = arguments.whole_number("destination", destination, units.INT64_MIN, units.INT64_MAX, hint=hint)
         if isinstance(destination, str):
             command = CommandType.REMOVE_RCV_DESTINATION if isinstance(handle, Subscription) else CommandType.REMOVE_DESTINATION
             return self._start(command, handle, destination)  # type: ignore[return-value]
@@ -50,6 +54,7 @@ class Destinations:
         )
 
     def _start(self, command: CommandType, handle: Publication | ExclusivePublication | Subscription, channel: str) -> Pending[object]:
+        arguments.text("channel", channel, expected="a channel URI as text")
         if self._validates:
             check_channel(channel)
         owner = handle.registration_id if isinstance(handle, Subscription) else handle.original_registration_id

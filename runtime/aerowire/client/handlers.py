@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from aerowire.base import arguments
 from aerowire.base.errors import AerowireError
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ class Handlers:
 
     def add(self, kind: str, handler: Handler) -> int:
         """Add a handler for AVAILABLE_COUNTER, UNAVAILABLE_COUNTER or CLOSE; return the number to remove it by."""
+        arguments.function(f"{kind} handler", handler)
         number = next(self._numbers)
         self._handlers[kind][number] = handler
         return number

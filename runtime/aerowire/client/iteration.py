@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from aerowire.base import units
+from aerowire.base import arguments
 from aerowire.base.errors import ClosedError
 from aerowire.client.assembler import FragmentAssembler
 from aerowire.codecs.flyweights.transport import MAX_MESSAGE_LENGTH, DataFlags, DataHeaderDecoder
@@ -39,7 +39,7 @@ class _Waiter:
 
     def __init__(self, subscription: Subscription, timeout: int | str | None) -> None:
         self._subscription = subscription
-        self._timeout_ns = None if timeout is None else units.duration_ns("timeout_ns", timeout)
+        self._timeout_ns = None if timeout is None else arguments.duration_ns("timeout_ns", timeout)
         self.start_over()
 
     def start_over(self) -> None:

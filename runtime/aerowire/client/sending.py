@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from aerowire.base import units
+from aerowire.base import arguments
 from aerowire.base.errors import BackPressureError, MaxPositionExceededError, NotConnectedError
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ SLEEP_MAX_S = 1e-3
 
 def send_waiting(publication: PublicationBase, attempt: Callable[[], int], result: int, timeout: int | str | None) -> int:
     """Call `attempt` until it returns a position, and return that; `result` is what the first one returned."""
-    timeout_ns = None if timeout is None else units.duration_ns("timeout_ns", timeout)
+    timeout_ns = None if timeout is None else arguments.duration_ns("timeout_ns", timeout)
     deadline_ns = None if timeout_ns is None else time.monotonic_ns() + timeout_ns
     tries, sleep_s = 0, SLEEP_MIN_S
     while result <= 0:

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 
+from aerowire.base import arguments
 from aerowire.base.directory import default_aeron_dir
 from aerowire.base.options import resolve_options
 from aerowire.codecs.tables.options import OPTIONS
@@ -169,9 +170,12 @@ class Context:
         **options: object,
     ) -> None:
         """`aeron_dir` is short for the option `dir`; `capture` names a file for every datagram; lengths in bytes or text ("64k")."""
+        for name, path in (("aeron_dir", aeron_dir), ("capture", capture)):
+            if path is not None and not isinstance(path, str | os.PathLike):
+                raise arguments.wrong_type(name, path, "a path as text or os.PathLike", name)
         if aeron_dir is not None:
             options["dir"] = os.fspath(aeron_dir)
-        self._values = resolve_options(_SCOPES, options, properties or {}, environ)
+        self._values = resolve_options(_SCOPES, options, {} if properties is None else properties, environ)
         self.__dict__.update(self._values)
         if "untethered_linger_timeout_ns" not in self._values.given:
             self.untethered_linger_timeout_ns = UNTETHERED_LINGER_UNSET

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from aerowire.base import fork, units
+from aerowire.base import arguments, fork, units
 from aerowire.base.directory import SHARED_MEMORY
 from aerowire.base.errors import ClosedError, DriverTimeoutError
 from aerowire.base.idle import CONTROLLABLE_PARK, ControllableIdleStrategy, idle_strategy
@@ -310,6 +310,9 @@ def random_aeron_dir() -> str:
 def _context(context: Context | None, options: dict[str, object]) -> Context:
     if context is None:
         return Context(**options)  # type: ignore[arg-type]
+    if not isinstance(context, Context):
+        hint = "a directory is given as aeron_dir=..." if isinstance(context, str | os.PathLike) else None
+        raise arguments.wrong_type("context", context, "a Context, or options as keywords", hint=hint)
     if options:
         raise TypeError("launch takes a context or options, not both")
     return context
