@@ -1,4 +1,4 @@
-# The two commands of the README are `make demo` and `make test`.  Every target makes .venv and builds the native modules first.
+# The two commands of the README are `make demo` and `make test`. Every target first makes .venv and builds the native modules.
 .DEFAULT_GOAL := help
 PYTHON_BIN := .venv/bin/python
 PYTEST := $(PYTHON_BIN) -m pytest
@@ -9,21 +9,21 @@ PATHS := hatch_build.py runtime codegen conformance pcap tests benchmarks exampl
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "make %-16s %s\n", $$1, $$2 }'
 
-build: ## set up .venv and compile the native modules that are stale
+build: ## make .venv (1.5 GB) and compile the native modules that are stale
 	@.ci/venv.sh
 	@$(PYTHON_BIN) hatch_build.py
 
-demo: build ## a million messages over a lossy network, captured, read back with Spark, replayed
+demo: build ## a million messages over a lossy network, captured, read back with Spark, replayed (keeps 1.3 GB in /tmp)
 	@.venv/bin/aerowire demo
 
-test: build ## run the tests (ARGS="-k name" selects)
+test: build ## run the tests, 20 minutes (ARGS="-k name" selects)
 	@.ci/debian.sh
 	$(PYTEST) -m "not interop and not soak" $(ARGS)
 
 lint: build ## ruff, mypy --strict, stubtest, import rules
 	@.ci/lint.sh
 
-check-generated: build ## do generated/ and spec/ agree?
+check-generated: build ## compare generated/ with what spec/ says
 	.venv/bin/codegen check
 
 interop: build ## run everything against the official Java implementation (needs java and mvn)

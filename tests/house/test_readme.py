@@ -15,6 +15,12 @@ from tests.support.installations import Installation
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()
 SNIPPETS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+# Those that end by themselves and need nothing but the files of the checkout.
+LINES = re.findall(
+    r"^    ((?:aerowire pcap (?!replay)|codegen \w+ \S*examples/|conformance (?:list|explain|judge)).*?)(?: {2,}#.*)?$",
+    README,
+    re.MULTILINE,
+)
 COMMANDS = re.findall(r"^    (aerowire|codegen|conformance) (\w+)", README, re.MULTILINE)
 
 
@@ -23,6 +29,20 @@ def test_snippet_runs_on_the_wheel(installed: Callable[[str], Installation], sni
     environment = installed("pcap" if "aerowire.pcap" in snippet else "")
     done = environment.run(environment.python, "-c", snippet, cwd=ROOT)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_line_runs_as_typed_on_the_wheel(installed: Callable[[str], Installation], tmp_path: Path, line: str) -> None:
+    environment = installed("all")
+    for name in ("examples", "tests"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    done = environment.run("sh", "-c", line, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_lines_of_each_command_are_run() -> None:
+    assert {line.split()[0] for line in LINES} == {"aerowire", "codegen", "conformance"}
+    assert len(LINES) >= 10
 
 
 @pytest.mark.parametrize(("command", "subcommand"), sorted(set(COMMANDS)))

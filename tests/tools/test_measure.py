@@ -183,6 +183,7 @@ def test_a_driver_that_is_named_is_used(
 
 def test_a_driver_that_is_named_and_not_there_is_an_error(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AERON_DIR", "/nonexistent")
+    monkeypatch.setenv("AERON_DRIVER_TIMEOUT", "200ms")
     assert main(["ping", "--one-thread", "--messages", "20"]) == 2
     assert "/nonexistent" in capsys.readouterr().err
     assert main(["ping", "--far", "--messages", "20"]) == 2
