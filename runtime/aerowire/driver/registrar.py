@@ -62,7 +62,7 @@ _EVENTS_PER_CYCLE = 64
 _EVENTS_PER_POLL = 8
 _EVENTS_NS_MAX = 10_000_000
 # Images that leave enough memory behind for it to be given back to the system: about 6 KiB each. It takes a millisecond.
-_REMOVED_IMAGES = 256
+_REMOVED_IMAGES = 64
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ from aerowire.protocol.pointer_map cimport PointerMap
 
 cdef enum:
     ADMISSION_STREAMS_MAX = 65536       # streams with a share of their own; further ones share what is left
-    RECENT_SESSIONS = 16384             # sessions that are remembered after a refusal; a power of two
+    RECENT_SESSIONS = 4096              # sessions that are remembered after a refusal; a power of two
     # A sender repeats its set-up every 100 ms. What comes again sooner than REPEAT_MIN_NS is a duplicate of the same datagram.
     REPEAT_MIN_NS = 50_000_000
     REPEAT_MAX_NS = 2_000_000_000
