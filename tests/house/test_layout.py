@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -21,6 +22,8 @@ FOREIGN = {
 
 
 def tracked() -> list[Path]:
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed, which knows the files of the project")
     done = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode:
         pytest.skip("not a git checkout")
