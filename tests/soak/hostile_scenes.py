@@ -7,6 +7,7 @@ line on stderr instead.
 
 from __future__ import annotations
 
+import os
 import random
 import time
 from collections.abc import Callable
@@ -188,6 +189,84 @@ def broadcast(seed: int, scratch: Path) -> str:
     return ended or "the client lived"
 
 
+def cut_log(seed: int, scratch: Path) -> str:
+    """Cut off the log of a hostile image that is being read: its readers are told, all else goes on."""
+    dice = random.Random(seed)
+    with open_workshop(scratch) as workshop:
+        stage = Stage(workshop)
+        before = set(stage.directory.glob("images/*.logbuffer"))
+        attacker = Attacker(stage.receive, STREAM, seed)
+        try:
+            session = attacker.session()
+            attacker.send(*(session.frame(index * 64, b"before") for index in range(8)))
+            time.sleep(SETTLE_S)
+            (log,) = set(stage.directory.glob("images/*.logbuffer")) - before
+            os.truncate(log, dice.choice((0, 4096, 65536)))
+            attacker.send(*(session.frame(index * 64, b"behind") for index in range(8, 512)))
+        finally:
+            attacker.close()
+        time.sleep(SETTLE_S)
+        outcome = stage.end_client()
+        stage.end()
+    return f"errors {outcome['errors']}, own {outcome['own']}"
+
+
+def cut_cnc(seed: int, scratch: Path) -> str:
+    """Cut off cnc.dat: driver and client end, each with an error of its own."""
+    with open_workshop(scratch) as workshop:
+        stage = Stage(workshop)
+        os.truncate(stage.directory / "cnc.dat", random.Random(seed).choice((0, 4096)))
+        outcome = stage.client.outcome("bombarded", START_S)
+        assert stage.client.popen.wait(START_S) == 0, stage.client.said()
+        # Counters read as zero until the client notices: its streams may begin anew for that moment.
+        assert outcome["finding"] == "" or "is not what was sent" in str(outcome["finding"]), outcome
+        assert outcome["ended"] or outcome["errors"], outcome
+        status = stage.driver.popen.wait(START_S)
+        assert status >= 0, f"the driver ended with {status}\n{stage.driver.said()}"
+        said = stage.driver.log.read_text()
+        assert "cnc.dat" in said, said
+    return f"{outcome['errors']} / {said.strip().splitlines()[-1]}"
+
+
+# ---- other users
+
+
+def links(seed: int, scratch: Path) -> str:
+    """Directories that are a link, or another user's, are refused, and nothing behind them is touched."""
+    del seed
+    with open_workshop(scratch) as workshop:
+        victim = scratch / "victim"
+        victim.mkdir()
+        (victim / "kept").write_text("kept")
+        said = [refusal(workshop, _linked(workshop.memory / "link", victim))]
+        if os.geteuid() == 0:
+            foreign = workshop.memory / "foreign"
+            foreign.mkdir()
+            (foreign / "kept").write_text("kept")
+            os.chown(foreign, 65534, 65534)
+            said.append(refusal(workshop, foreign))
+            assert (foreign / "kept").read_text() == "kept"
+        assert [path.name for path in victim.iterdir()] == ["kept"]
+        assert (victim / "kept").read_text() == "kept"
+    return f"{len(said)} refusals: {said[0]}"
+
+
+def refusal(workshop: Workshop, directory: Path) -> str:
+    """Start a driver that has to refuse; return what it said."""
+    driver = workshop.driver(directory, OPTIONS)
+    status = driver.popen.wait(START_S)
+    said = driver.log.read_text().strip()
+    assert status > 0, driver.said()
+    assert said, f"the driver ended with {status} and said nothing"
+    assert "Traceback" not in said, said
+    return said.splitlines()[0]
+
+
+def _linked(path: Path, target: Path) -> Path:
+    path.symlink_to(target)
+    return path
+
+
 def ends_by_itself(client: Process) -> str:
     """Return the error with which a client has ended by itself, or an empty text while it lives; a crash fails."""
     try:
@@ -203,12 +282,15 @@ def ends_by_itself(client: Process) -> str:
 
 def parts(size: Size) -> list[Part]:
     """Return the parts: one scene each at full size, those of the wire together at small size."""
+    others: list[tuple[str, Callable[[int, Path], str]]] = [
+        ("ring", ring),
+        ("broadcast", broadcast),
+        ("cut-log", cut_log),
+        ("cut-cnc", cut_cnc),
+        ("links", links),
+    ]
     if size is Size.SMALL:
-        return [
-            Part("wire", 1, partial(wire, list(WIRE_SCENES), 1)),
-            Part("ring", 2, partial(ring, 2)),
-            Part("broadcast", 3, partial(broadcast, 3)),
-        ]
+        return [Part("wire", 1, partial(wire, list(WIRE_SCENES), 1)), *(Part(name, 1, partial(scene, 1)) for name, scene in others)]
     scenes: list[tuple[str, Callable[[int, Path], str]]] = [(name, partial(wire, [name])) for name in WIRE_SCENES]
-    scenes += [("ring", ring), ("broadcast", broadcast)]
+    scenes += others
     return [Part(f"{name}-{run}", run, partial(scene, run)) for name, scene in scenes for run in range(1, RUNS[size] + 1)]
