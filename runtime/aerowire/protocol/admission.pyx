@@ -8,6 +8,9 @@ cimport cython
 from aerowire.protocol.pointer_map cimport PointerEntry, pair_key
 
 cdef int64_t SECOND_NS = 1_000_000_000
+# What a session that was not heard before takes of its stream's share, beside one that comes again: a sender asks again after 100 ms, a
+# flood of made-up sessions does not.
+cdef int64_t FRESH_COST = 4
 
 
 @cython.final
@@ -15,7 +18,7 @@ cdef class SessionAdmission:
     """Leaky buckets that hold one second of work: one for all streams, and one for each stream. Sans-I/O, of fixed size.
 
     A stream may fill its own bucket as far as the common one has room left, and to half of that with sessions that were not heard
-    before. A flood of new sessions on one stream therefore leaves a part of the rate to other streams, and a part to sessions of its
+    before, each of which fills it (not the common one) four times as much. A flood of new sessions on one stream therefore leaves a part of the rate to other streams, and a part to sessions of its
     own stream that come again, as a sender does that got no answer. Nothing is remembered of a session until one was refused.
     """
 
@@ -32,16 +35,22 @@ cdef class SessionAdmission:
         """Return whether a session may be served now; if not, it is remembered, so that it has priority when it comes again."""
         cdef PointerEntry* stream
         cdef int64_t room, level, empty_ns
+        cdef int64_t cost_ns = self._interval_ns
+        cdef bint has_room, repeated
         if self._interval_ns == 0:
             return True
         room = SECOND_NS - max(self._empty_ns - now_ns, 0)
         stream = self._streams.find(stream_id)
         empty_ns = now_ns if stream is NULL else <int64_t><size_t>stream.value
         level = max(empty_ns - now_ns, 0)
-        if (room <= 0 or level > room >> 1) and not (self.is_repeated(stream_id, session_id, now_ns) and 0 < room >= level):
+        has_room = room > 0 and level <= room >> 1
+        repeated = (self._recent is not NULL or not has_room) and self.is_repeated(stream_id, session_id, now_ns)
+        if not has_room and not (repeated and 0 < room >= level):
             return False
+        if not repeated:
+            cost_ns = min(FRESH_COST * self._interval_ns, SECOND_NS)
         self._empty_ns = max(self._empty_ns, now_ns) + self._interval_ns
-        self._streams.put(stream_id, <void*><size_t>(max(empty_ns, now_ns) + self._interval_ns))
+        self._streams.put(stream_id, <void*><size_t>(max(empty_ns, now_ns) + cost_ns))
         return True
 
     cpdef void forget_stream(self, int32_t stream_id) noexcept nogil:
