@@ -41,8 +41,9 @@ class Watch:
         self.driver.ring.consumer_heartbeat_ms = START_MS + at_ms
         assert self.look(at_ms) == keepalive.OK
 
-    def look(self, at_ms: int) -> int:
-        self.invoker.invoke_at((1 + at_ms) * 1_000_000, START_MS + at_ms)
+    def look(self, at_ms: int, *, set_ms: int = 0) -> int:
+        """Look at a moment of the monotonic clock; the wall clock was set by `set_ms` since the start."""
+        self.invoker.invoke_at((1 + at_ms) * 1_000_000, START_MS + at_ms + set_ms)
         return self.agent.liveness
 
 
@@ -74,3 +75,34 @@ def test_a_clock_that_jumps_lends_no_more_time_than_an_eighth_of_the_timeout(wat
     watch.driver.ring.consumer_heartbeat_ms = START_MS + next_ms
     assert watch.look(next_ms) == keepalive.OK
     assert watch.look(next_ms + 1_126) == keepalive.DRIVER_TIMEOUT
+
+
+@pytest.mark.parametrize("set_ms", [1_200, 3_600_000, -1_200, -3_600_000])
+def test_a_wall_clock_that_is_set_ends_no_client_of_a_driver_that_lives(watch: Watch, set_ms: int) -> None:
+    watch.beat(500)
+    assert watch.look(510, set_ms=set_ms) == keepalive.OK
+    assert watch.look(1_490, set_ms=set_ms) == keepalive.OK
+    for at_ms in (1_500, 2_500, 3_500):
+        watch.driver.ring.consumer_heartbeat_ms = START_MS + at_ms + set_ms
+        assert watch.look(at_ms, set_ms=set_ms) == keepalive.OK
+
+
+@pytest.mark.parametrize("set_ms", [3_600_000, -3_600_000])
+def test_a_driver_that_dies_is_missed_in_time_though_the_wall_clock_is_set(watch: Watch, set_ms: int) -> None:
+    watch.beat(500)
+    assert watch.look(1_500, set_ms=set_ms) == keepalive.OK
+    assert watch.look(1_562, set_ms=set_ms) == keepalive.OK
+    assert watch.look(1_563, set_ms=set_ms) == keepalive.DRIVER_TIMEOUT
+
+
+def test_a_beat_from_before_the_clock_was_set_that_is_seen_after_it_is_new(watch: Watch) -> None:
+    watch.driver.ring.consumer_heartbeat_ms = START_MS + 900
+    assert watch.look(1_000, set_ms=3_600_000) == keepalive.OK
+    assert watch.look(1_900, set_ms=3_600_000) == keepalive.OK
+
+
+@pytest.mark.parametrize("heartbeat_ms", [-(2**63), 2**63 - 1, -2, 2**62])
+def test_a_heartbeat_that_is_no_time_is_a_beat_or_none_and_never_an_end_without_one(watch: Watch, heartbeat_ms: int) -> None:
+    watch.driver.ring.consumer_heartbeat_ms = heartbeat_ms
+    watch.look(100)
+    assert watch.look(100 + 1_126) == keepalive.DRIVER_TIMEOUT

@@ -87,6 +87,22 @@ class TestClients:
         client.work_until(lambda: not client.labels())
         assert client.system(SystemCounter.CLIENT_TIMEOUTS) == 1
 
+    @pytest.mark.parametrize("step_ms", [60_000, 3_600_000, -60_000])
+    def test_a_wall_clock_that_is_set_costs_no_client_its_life_and_lends_none(self, client: Any, step_ms: int) -> None:
+        client.add_publication("aeron:ipc", 1)
+        client.take(CommandType.ON_PUBLICATION_READY)
+        begin_ns, begin_ms = time.monotonic_ns(), time.time_ns() // 1_000_000
+
+        def cycle(at_ms: int, set_ms: int) -> int:
+            for extra_ms in (0, 6):  # timers, then what they have found
+                client.driver.invoker.invoke_at(begin_ns + (at_ms + extra_ms) * 1_000_000, begin_ms + at_ms + extra_ms + set_ms)
+            return int(client.system(SystemCounter.CLIENT_TIMEOUTS))
+
+        assert cycle(100, 0) == 0
+        assert cycle(200, step_ms) == 0
+        assert cycle(9_000, step_ms) == 0
+        assert cycle(11_000, step_ms) == 1
+
     def test_a_keepalive_command_beats_the_heart(self, client: Any) -> None:
         client.add_subscription("aeron:ipc", 1)
         heartbeat = client.take(CommandType.ON_COUNTER_READY, client.client_id).counter_id

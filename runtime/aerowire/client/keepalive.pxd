@@ -3,6 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from aerowire.base.runner cimport NativeAgent
 from aerowire.ipc.counters cimport CountersReader
+from aerowire.ipc.heartbeat cimport HeartbeatWatch, LookClock
 from aerowire.ipc.ring_buffer cimport ManyToOneRingBuffer
 from aerowire.system.wakeup cimport Wakeup
 
@@ -29,6 +30,8 @@ cdef class KeepaliveAgent(NativeAgent):
     cdef int64_t _last_service_ns
     cdef int64_t _last_keepalive_ns
     cdef int64_t _heartbeat_age_ms
+    cdef LookClock _look
+    cdef HeartbeatWatch _driver_beat
     cdef int64_t _beat_seen_ms          # the driver's last heartbeat
     cdef int64_t _beat_ms               # between its last two, at most the timeout
     cdef int64_t _service_gap_ns
@@ -36,6 +39,6 @@ cdef class KeepaliveAgent(NativeAgent):
     cdef int32_t _liveness
     cdef int32_t _is_retired
 
-    cdef int check_driver(self, int64_t epoch_ms) noexcept nogil
+    cdef int check_driver(self) noexcept nogil
     cdef int keep_alive(self, int64_t epoch_ms) noexcept nogil
     cdef int32_t find_heartbeat(self) noexcept nogil

@@ -15,6 +15,7 @@ from aerowire.codecs.native.cnc cimport (
     BROADCAST_TRAILER_LENGTH, BROADCAST_TRAILER_TAIL_OFFSET, CONSUMER_HEARTBEAT_CLOSED, COUNTER_STATE_ALLOCATED, COUNTER_STATE_UNUSED)
 from aerowire.codecs.native.counters cimport COUNTER_TYPE_CLIENT_HEARTBEAT
 from aerowire.ipc.counters cimport CountersReader, counter_set
+from aerowire.ipc.heartbeat cimport HEARTBEAT_NS_PER_MS, heartbeat_age_ns, look_at_clocks
 from aerowire.ipc.ring_buffer cimport ManyToOneRingBuffer
 from aerowire.memory.atomics cimport load_acquire_i32, load_acquire_i64, load_relaxed_i64, store_relaxed_i64, store_release_i32
 from aerowire.memory.lost_pages cimport lost_page_total
@@ -84,6 +85,7 @@ cdef class KeepaliveAgent(NativeAgent):
         cdef int work = 0
         cdef int64_t tail = load_acquire_i64(self._broadcast_tail)
         cdef int found = LIVENESS_OK
+        look_at_clocks(&self._look, now_ns, epoch_ms)
         cdef int32_t lost_pages = lost_page_total()
         if tail != self._tail_seen or lost_pages != self._lost_pages_seen:
             self._tail_seen = tail
@@ -95,7 +97,7 @@ cdef class KeepaliveAgent(NativeAgent):
                 store_relaxed_i64(&self._service_gap_ns, now_ns - self._last_service_ns)
                 found = LIVENESS_SERVICE_TIMEOUT
             else:
-                found = self.check_driver(epoch_ms)
+                found = self.check_driver()
             if found == LIVENESS_OK and (self._last_keepalive_ns == 0 or now_ns - self._last_keepalive_ns >= self._interval_ns
                                          or self._heartbeat_counter_id < 0):
                 found = self.keep_alive(epoch_ms)
@@ -109,7 +111,7 @@ cdef class KeepaliveAgent(NativeAgent):
     cdef int64_t next_deadline_ns(self) noexcept nogil:
         return self._last_keepalive_ns + self._interval_ns
 
-    cdef int check_driver(self, int64_t epoch_ms) noexcept nogil:
+    cdef int check_driver(self) noexcept nogil:
         cdef int64_t heartbeat_ms = self._ring.consumer_heartbeat()
         if heartbeat_ms == CONSUMER_HEARTBEAT_CLOSED:
             return LIVENESS_DRIVER_SHUTDOWN
@@ -117,8 +119,9 @@ cdef class KeepaliveAgent(NativeAgent):
             if self._beat_seen_ms != 0:
                 self._beat_ms = min(heartbeat_ms - self._beat_seen_ms, self._driver_timeout_ms)
             self._beat_seen_ms = heartbeat_ms
-        if epoch_ms - heartbeat_ms > self._driver_timeout_ms + max(self._beat_ms, 0) // LATE_BEAT_SHARE:
-            store_relaxed_i64(&self._heartbeat_age_ms, epoch_ms - heartbeat_ms)
+        cdef int64_t age_ms = heartbeat_age_ns(&self._driver_beat, &self._look, heartbeat_ms) // HEARTBEAT_NS_PER_MS
+        if age_ms > self._driver_timeout_ms + max(self._beat_ms, 0) // LATE_BEAT_SHARE:
+            store_relaxed_i64(&self._heartbeat_age_ms, age_ms)
             return LIVENESS_DRIVER_TIMEOUT
         return LIVENESS_OK
 

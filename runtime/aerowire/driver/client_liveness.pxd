@@ -3,6 +3,8 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t
 
+from aerowire.ipc.heartbeat cimport HeartbeatWatch
+
 cdef enum:
     CLIENTS_MAX = 65536                 # as many as there can be heartbeat counters
 
@@ -10,6 +12,7 @@ cdef struct ClientRecord:
     int64_t client_id
     int64_t* heartbeat                  # epoch ms; 0 after an orderly close
     int32_t counter_id
+    HeartbeatWatch watch
 
 
 @cython.final

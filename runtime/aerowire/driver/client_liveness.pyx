@@ -21,6 +21,7 @@ cdef class ClientLiveness:
         self._clients[self.count].client_id = client_id
         self._clients[self.count].heartbeat = heartbeat
         self._clients[self.count].counter_id = counter_id
+        self._clients[self.count].watch.is_seen = False
         self.count += 1
         return True
 

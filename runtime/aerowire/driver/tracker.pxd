@@ -6,6 +6,7 @@ from aerowire.driver.agent_base cimport DriverAgent, PointerArray
 from aerowire.driver.client_liveness cimport ClientLiveness
 from aerowire.driver.commands cimport Command
 from aerowire.ipc.counters cimport CountersReader
+from aerowire.ipc.heartbeat cimport LookClock
 from aerowire.ipc.ring_buffer cimport ManyToOneRingBuffer
 
 
@@ -23,11 +24,12 @@ cdef class Tracker(DriverAgent):
     cdef int64_t _signalled_position        # of the ring's producers, that the registrar was woken for
     cdef int64_t _blocked_position          # of the ring's consumer, when it last moved
     cdef int64_t _last_moved_ns
+    cdef LookClock _look
 
     cdef int _watch_commands(self) noexcept nogil
     cdef int _track_streams(self, int64_t now_ns, int64_t epoch_ms) noexcept nogil
     cdef void _on_timer(self, int64_t now_ns, int64_t epoch_ms) noexcept nogil
     cdef void _check_blocked_commands(self, int64_t now_ns) noexcept nogil
-    cdef void _check_clients(self, int64_t epoch_ms) noexcept nogil
+    cdef void _check_clients(self) noexcept nogil
     cdef void _link(self, Command* command, int64_t now_ns) noexcept nogil
     cdef void _unlink(self, Command* command) noexcept nogil

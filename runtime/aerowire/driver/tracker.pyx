@@ -22,6 +22,7 @@ from aerowire.driver.subscribable cimport Subscribable
 from aerowire.driver.system_counters cimport SystemCounters, duty_cycle_measure, duty_cycle_start
 from aerowire.driver.untethered_subscriptions cimport TETHER_TETHERED
 from aerowire.ipc.counters cimport counter_get, counter_increment
+from aerowire.ipc.heartbeat cimport heartbeat_age_ns, look_at_clocks
 
 cdef enum:
     OPERATION_ADD_IPC_PUBLICATION = 1
@@ -126,7 +127,8 @@ cdef class Tracker(DriverAgent):
         if self._to_driver is not None:
             self._to_driver.set_consumer_heartbeat(epoch_ms)
             self._check_blocked_commands(now_ns)
-        self._check_clients(epoch_ms)
+        look_at_clocks(&self._look, now_ns, epoch_ms)
+        self._check_clients()
         i = self._network_publications.count - 1
         while i >= 0:
             if (<NetworkPublication>self._network_publications.items[i]).on_time_event(now_ns, self._events):
@@ -154,7 +156,7 @@ cdef class Tracker(DriverAgent):
         if self._last_moved_ns + self._client_timeout_ns - now_ns < 0:
             self._events.offer_or_retry(EVENT_COMMANDS_BLOCKED, NULL, 0, 0)
 
-    cdef void _check_clients(self, int64_t epoch_ms) noexcept nogil:
+    cdef void _check_clients(self) noexcept nogil:
         cdef int i = self._clients.count - 1
         cdef ClientRecord* client
         cdef EventRecord* record
@@ -162,7 +164,7 @@ cdef class Tracker(DriverAgent):
         while i >= 0:
             client = self._clients.at(i)
             heartbeat_ms = counter_get(client.heartbeat)
-            if epoch_ms > heartbeat_ms + self._client_timeout_ns // NS_PER_MS:
+            if heartbeat_ms == 0 or heartbeat_age_ns(&client.watch, &self._look, heartbeat_ms) // NS_PER_MS > self._client_timeout_ns // NS_PER_MS:
                 record = self._events.claim(EVENT_CLIENT_TIMEOUT, NULL) if self._events.has_timer_room() else NULL
                 if record is NULL:
                     return
