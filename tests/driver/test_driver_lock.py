@@ -129,7 +129,18 @@ class TestOthers:
         leave_as_others_do(aeron_dir, age_ms=1_000)
         with pytest.raises(ActiveDriverError, match=f"pid {os.getpid()}"):
             launch(aeron_dir)
+
+    def test_a_process_that_is_to_be_seen_and_beats_no_more_is_dead(self, aeron_dir: str) -> None:
+        leave_as_others_do(aeron_dir, age_ms=1_000)
         launch(aeron_dir, driver_timeout_ns="500ms").close()
+
+    def test_a_process_that_beats_again_lives_though_the_clock_was_set_past_its_last_heartbeat(self, aeron_dir: str) -> None:
+        leave_as_others_do(aeron_dir, age_ms=3_600_000)
+        beat = threading.Timer(0.2, set_heartbeat, (aeron_dir, now_ms()))
+        beat.start()
+        with pytest.raises(ActiveDriverError, match=f"pid {os.getpid()}"):
+            launch(aeron_dir)
+        beat.join()
 
     def test_a_process_that_got_a_killed_driver_s_id_is_not_that_driver(self, aeron_dir: str) -> None:
         # As in a container that is started again: each time its first process is number 1.

@@ -44,7 +44,7 @@ class Aeron(AeronCommands):
     def __init__(self, context: ConcludedContext) -> None:
         invoke = context.driver_agent_invoker.invoke if context.driver_agent_invoker is not None else None
         survive_bus_errors()
-        driver = connect_to_driver(context.aeron_dir, context.driver_timeout_ns, invoke)
+        driver = connect_to_driver(context.aeron_dir, context.driver_timeout_ns, invoke, is_shared=context.dir_shared)
         cnc = driver.cnc
         self._wakeup = Wakeup()
         proxy = DriverProxy(cnc.to_driver)

@@ -18,6 +18,7 @@ from aerowire.base.errors import (
 )
 from aerowire.client.waiting import wait_for
 from aerowire.ipc.cnc import CncFile
+from aerowire.system.ownership import check_owner
 
 # How often a file that is not there yet is looked for.
 RETRY_SLEEP_MAX_S = 10e-3
@@ -42,12 +43,12 @@ class DriverFile:
             return False
 
 
-def connect_to_driver(aeron_dir: str, timeout_ns: int, invoke: Callable[[], int] | None = None) -> DriverFile:
+def connect_to_driver(aeron_dir: str, timeout_ns: int, invoke: Callable[[], int] | None = None, *, is_shared: bool = False) -> DriverFile:
     """Map the driver's cnc file once it is complete and its heartbeat at most `timeout_ns` old; wait as long for that.
 
     `invoke` is called before each attempt, for a driver that has no threads of its own. Raises DriverDirectoryMissingError when there is
     no cnc file in time, DriverTimeoutError when its driver is dead, DriverShutdownError when it has ended in order, and at once
-    ForeignDirectoryError when the file is something else.
+    ForeignDirectoryError when the file is something else, or another user's unless the directory `is_shared`.
     """
     path = Path(aeron_dir) / CNC_FILE_NAME
     found: DriverFile | None = None
@@ -60,6 +61,8 @@ def connect_to_driver(aeron_dir: str, timeout_ns: int, invoke: Callable[[], int]
         cnc: CncFile | None = None
         try:
             identity = _identity_of(path)
+            if not is_shared:
+                check_owner(path)
             cnc = CncFile.map(path)
             if _identity_of(path) != identity:
                 raise DriverNotReadyError("the media driver is just being started", where=path)

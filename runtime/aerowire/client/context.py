@@ -33,6 +33,7 @@ IDLE_SLEEP_MAX_NS = 1_000_000_000
 # Field of the context -> option that gives it a value when it is None.
 _OPTION_NAMES = {
     "aeron_dir": "dir",
+    "dir_shared": "dir_shared",
     "client_name": "client_name",
     "driver_timeout_ns": "driver_timeout_ns",
     "keepalive_interval_ns": "client_keepalive_interval_ns",
@@ -88,6 +89,7 @@ class ClientContext:
     """
 
     aeron_dir: str | os.PathLike[str] | None = None
+    dir_shared: bool | None = None
     client_name: str | None = None
     driver_timeout_ns: int | str | None = None
     keepalive_interval_ns: int | str | None = None
@@ -174,6 +176,7 @@ class ConcludedContext:
     """A client context in which every value is there. Invariant: the values are in range."""
 
     aeron_dir: str
+    dir_shared: bool
     client_name: str
     driver_timeout_ns: int
     keepalive_interval_ns: int

@@ -24,6 +24,7 @@ from aerowire.client.driver_proxy import DriverProxy
 from aerowire.ipc.cnc import CncFile
 from aerowire.ipc.error_log import read_errors
 from aerowire.ipc.error_report import error_report
+from aerowire.system.ownership import write_new_file
 
 Directory = str | os.PathLike[str] | None
 
@@ -91,8 +92,7 @@ def save_error_log(aeron_dir: Directory = None, directory: Directory = None) -> 
     folder = path.parent
     stamp = time.strftime("%Y-%m-%d-%H-%M-%S", time.localtime())
     target = (folder.parent if directory is None else Path(directory)) / f"{folder.name}-{stamp}-{os.getpid()}-error.log"
-    target.write_text(error_report(errors), encoding="utf-8")
-    return target
+    return write_new_file(target, error_report(errors))
 
 
 @contextmanager

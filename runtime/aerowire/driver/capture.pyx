@@ -12,6 +12,7 @@ from posix.unistd cimport close as posix_close, write as posix_write
 cimport cython
 
 import os
+import stat
 
 from aerowire.base.errors import StorageError, StorageSpaceError
 
@@ -32,11 +33,26 @@ cdef inline void release(int32_t* lock) noexcept nogil:
     store_release_i32(lock, 0)
 
 
+def open_capture(path, overwrites) -> int:
+    """Return a descriptor of a new file, or of a pipe or device that is there; a file is replaced if it may be, and no link is followed."""
+    flags = os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+    for attempt in range(2):
+        try:
+            return os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o644)
+        except FileExistsError:
+            mode = os.lstat(path).st_mode
+            if stat.S_ISFIFO(mode) or stat.S_ISCHR(mode):
+                return os.open(path, flags)
+            if not overwrites or not stat.S_ISREG(mode) or attempt:
+                raise
+            os.unlink(path)
+
+
 @cython.final
 cdef class CaptureWriter:
     """Created and closed by the driver's owner. Invariant: both buffers begin and end on record boundaries while unlocked."""
 
-    def __cinit__(self, path, ClockPort clock not None):
+    def __cinit__(self, path, ClockPort clock not None, *, bint overwrites=False):
         self._fd = -1
         self._clock = clock
         self._path = os.fspath(path)
@@ -46,10 +62,13 @@ cdef class CaptureWriter:
         if self._filling.bytes_ is NULL or self._writing.bytes_ is NULL:
             raise MemoryError
         try:
-            self._fd = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+            self._fd = open_capture(self._path, overwrites)
         except OSError as error:
-            raise StorageError("capture cannot be written", where=self._path, expected="a file that can be made or replaced",
-                               actual=error.strerror, hint="give another file, in a folder that exists") from None
+            hint = "give another file, in a folder that exists"
+            if isinstance(error, FileExistsError):
+                hint = "give another file, or --capture-overwrite to replace it"
+            raise StorageError("capture cannot be written", where=self._path, expected="a file that can be made", actual=error.strerror,
+                               hint=hint) from None
         if self._classic:
             begin_classic(&self._filling)
         else:

@@ -364,4 +364,4 @@ def _open_capture(context: Context, ports: Ports) -> CaptureWriter | None:
         return None
     from aerowire.driver.capture import CaptureWriter
 
-    return CaptureWriter(context.capture, ports.clock)
+    return CaptureWriter(context.capture, ports.clock, overwrites=context.capture_overwrite)

@@ -68,6 +68,7 @@ class Context:
     """
 
     dir_warn_if_exists: bool
+    dir_shared: bool
     dir_delete_on_start: bool
     dir_delete_on_shutdown: bool
     file_page_size: int
@@ -167,6 +168,7 @@ class Context:
         environ: Mapping[str, str] | None = None,
         termination_validator: TerminationValidator | None = None,
         capture: str | os.PathLike[str] | None = None,
+        capture_overwrite: bool = False,
         **options: object,
     ) -> None:
         """`aeron_dir` is short for the option `dir`; `capture` names a file for every datagram; lengths in bytes or text ("64k")."""
@@ -182,6 +184,7 @@ class Context:
         self.aeron_dir: str = str(self._values["dir"] or default_aeron_dir())
         self.threading_mode = ThreadingMode(self._values["threading_mode"])
         self.capture = None if capture is None else os.fspath(capture)
+        self.capture_overwrite = capture_overwrite
         buffers = probe_socket_buffers()
         self.os_default_socket_sndbuf_length, self.os_max_socket_sndbuf_length = buffers.send_default, buffers.send_max
         self.os_default_socket_rcvbuf_length, self.os_max_socket_rcvbuf_length = buffers.receive_default, buffers.receive_max

@@ -19,14 +19,19 @@ if TYPE_CHECKING:
     from aerowire.base.ports import ClockPort
 
 _LOOK_S = 0.01
+# Less what the umask takes. Clients write to files and make none, so that only the driver's own user needs to write to its directories.
+_MODE = 0o755
 
 
 @contextmanager
-def directory_lock(directory: Path, clock: ClockPort, *, timeout_ns: int) -> Iterator[None]:
-    """Make the directory and hold it. Raises ActiveDriverError when another driver's start takes too long, StorageError."""
-    deadline_ms = clock.now_ms() + timeout_ns // 1_000_000
+def directory_lock(directory: Path, clock: ClockPort, *, timeout_ns: int) -> Iterator[int]:
+    """Make the directory and hold it; yields its descriptor.
+
+    Raises ActiveDriverError when another driver's start takes too long, StorageError.
+    """
+    deadline_ns = clock.now_ns() + timeout_ns
     while (descriptor := _try_lock(directory)) is None:
-        if clock.now_ms() > deadline_ms:
+        if clock.now_ns() > deadline_ns:
             raise ActiveDriverError(
                 "another driver is being started in the directory",
                 where=directory,
@@ -36,7 +41,7 @@ def directory_lock(directory: Path, clock: ClockPort, *, timeout_ns: int) -> Ite
             )
         time.sleep(_LOOK_S)
     try:
-        yield
+        yield descriptor
     finally:
         # A process forked meanwhile has the descriptor too: only an explicit release ends the lock for both.
         fcntl.flock(descriptor, fcntl.LOCK_UN)
@@ -47,7 +52,7 @@ def make_directory(directory: Path) -> None:
     """Make a directory and those above it. Raises StorageError."""
     while True:
         try:
-            directory.mkdir(parents=True, exist_ok=True)
+            directory.mkdir(_MODE, parents=True, exist_ok=True)
         except FileExistsError as error:
             # mkdir looks twice. What was there at first and is gone now was deleted in between: once more.
             if directory.exists():
@@ -62,7 +67,7 @@ def _try_lock(directory: Path) -> int | None:
     """Return a descriptor that holds the directory; None while another one holds it, or has just deleted it."""
     make_directory(directory)
     try:
-        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except FileNotFoundError:
         return None
     except OSError as error:

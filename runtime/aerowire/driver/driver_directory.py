@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,7 @@ from aerowire.driver.driver_lock import DriverLock, is_locked
 from aerowire.ipc.cnc import CncFile
 from aerowire.ipc.error_log import read_errors
 from aerowire.ipc.error_report import error_report
+from aerowire.system.ownership import check_directory, check_entry, check_not_link, write_new_file
 from aerowire.system.processes import process_is_running
 
 if TYPE_CHECKING:
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 
 _ENTRIES = (CNC_FILE_NAME, EVENT_LOG_FILE_NAME, LOCK_FILE_NAME, LOSS_REPORT_FILE_NAME, PUBLICATIONS_DIRECTORY, IMAGES_DIRECTORY)
 _LOOK_S = 0.01
+# Longer than lies between two heartbeats of a driver with the default timer interval.
+_BEAT_NS_MAX = 1_200_000_000
 
 
 @contextmanager
@@ -59,19 +63,38 @@ def directory_for_start(context: Context, clock: ClockPort) -> Iterator[DriverLo
         )
     if directory.is_dir() and context.dir_warn_if_exists:
         print(f"WARNING: {directory} exists", file=sys.stderr)
-    with directory_lock(directory, clock, timeout_ns=context.driver_timeout_ns):
+    check_not_link(directory)
+    is_shared = context.dir_shared
+    with directory_lock(directory, clock, timeout_ns=context.driver_timeout_ns) as descriptor:
+        check_directory(directory, descriptor, is_shared=is_shared)
         _check_ours(directory)
         if not context.dir_delete_on_start:
             _check_unused(directory, context, clock)
         _delete_files(directory)
         make_directory(directory / PUBLICATIONS_DIRECTORY)
         make_directory(directory / IMAGES_DIRECTORY)
+        for name in (PUBLICATIONS_DIRECTORY, IMAGES_DIRECTORY):
+            check_entry(directory, descriptor, name)
         lock = DriverLock(directory)
         try:
             yield lock
+            _check_same(directory, descriptor)
         except BaseException:
             lock.release()
             raise
+
+
+def _check_same(directory: Path, descriptor: int) -> None:
+    """Raise ForeignDirectoryError unless the path still leads to the open directory, and to this process's cnc file in it."""
+    if not os.path.samestat(directory.stat(), os.fstat(descriptor)):
+        raise ForeignDirectoryError(
+            "the directory was replaced while the driver started",
+            where=directory,
+            expected="the directory that the driver holds",
+            actual="another one of that name",
+            hint="choose an aeron.dir that others cannot replace",
+        )
+    check_entry(directory, descriptor, CNC_FILE_NAME)
 
 
 def delete_directory(directory: Path) -> None:
@@ -138,24 +161,31 @@ def _is_alive(directory: Path, file: CncFile, context: Context, clock: ClockPort
         return is_held
     now_ms, timeout_ms = clock.now_ms(), context.driver_timeout_ns // 1_000_000
     if now_ms - heartbeat_ms > timeout_ms:
-        return False
+        # The wall clock may have been set since the last heartbeat: a process that is there has time for another.
+        return process_is_running(file.pid) and _beats(file, heartbeat_ms, clock, _BEAT_NS_MAX)
     if process_is_running(file.pid, begun_by_ms=file.start_timestamp_ms):
         return True
     # Dead, or in another PID namespace, where its timer may be slow: the next heartbeat tells, or that there was none in time.
-    deadline_ms = min(heartbeat_ms, now_ms) + timeout_ms
-    while file.heartbeat_ms == heartbeat_ms and clock.now_ms() <= deadline_ms:
+    deadline_ns = clock.now_ns() + 1_000_000 * (min(heartbeat_ms, now_ms) + timeout_ms - now_ms)
+    return _beats(file, heartbeat_ms, clock, deadline_ns - clock.now_ns())
+
+
+def _beats(file: CncFile, heartbeat_ms: int, clock: ClockPort, timeout_ns: int) -> bool:
+    """Return whether another heartbeat than the given one comes in time, by a clock that is not set."""
+    deadline_ns = clock.now_ns() + timeout_ns
+    while file.heartbeat_ms == heartbeat_ms and clock.now_ns() <= deadline_ns:
         time.sleep(_LOOK_S)
     return file.heartbeat_ms not in (heartbeat_ms, cnc_layout.CONSUMER_HEARTBEAT_CLOSED)
 
 
 def _wait_until_finished(path: Path, context: Context, clock: ClockPort) -> None:
     """Let another driver finish its start. One that died while it made its files leaves a short file, or one without a version."""
-    deadline_ms = clock.now_ms() + context.driver_timeout_ns // 1_000_000
+    deadline_ns = clock.now_ns() + context.driver_timeout_ns
     while _is_unfinished(path):
         pid = _header_of(path).pid
         if pid <= 0 or pid == os.getpid() or is_locked(path.parent) is False:
             return
-        if clock.now_ms() > deadline_ms:
+        if clock.now_ns() > deadline_ns:
             if not process_is_running(pid):
                 return
             raise ActiveDriverError(
@@ -176,10 +206,14 @@ def _header_of(path: Path) -> cnc_layout.CncHeaderDecoder:
     """Return what stands in the file's header, with zeros for what does not."""
     length = cnc_layout.CncHeaderDecoder.ENCODED_LENGTH
     try:
-        with path.open("rb") as file:
+        with FileIO(path, opener=_open_plain) as file:
             return cnc_layout.CncHeaderDecoder(file.read(length).ljust(length, b"\0"))
     except FileNotFoundError:
         return cnc_layout.CncHeaderDecoder(bytes(length))
+
+
+def _open_plain(name: str, flags: int) -> int:
+    return os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
 
 
 def _save_errors(directory: Path, file: CncFile) -> None:
@@ -188,5 +222,5 @@ def _save_errors(directory: Path, file: CncFile) -> None:
         return
     stamp = time.strftime("%Y-%m-%d-%H-%M-%S", time.localtime())
     target = directory.with_name(f"{directory.name}-{stamp}-{os.getpid()}-error.log")
-    target.write_text(error_report(errors), encoding="utf-8")
+    target = write_new_file(target, error_report(errors))
     print(f"WARNING: existing errors saved to: {target}", file=sys.stderr)

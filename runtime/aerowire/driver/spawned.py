@@ -49,6 +49,8 @@ class SpawnedDriver:
         command += [f"-D{name}={value}" for name, value in self._context.to_properties().items()]
         if self._context.capture is not None:
             command += ["--capture", self._context.capture]
+            if self._context.capture_overwrite:
+                command.append("--capture-overwrite")
         # The driver watches its standard input when it should end with us: the system closes the pipe however we go.
         with deferred():
             self._process = subprocess.Popen(

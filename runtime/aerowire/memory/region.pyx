@@ -4,7 +4,7 @@ Knows sizes, permissions and free space; knows nothing of what is laid out in th
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer
-from libc.errno cimport EDQUOT, EEXIST, EINTR, ENOSPC, errno
+from libc.errno cimport EDQUOT, EEXIST, EINTR, ELOOP, ENOSPC, errno
 from libc.stdint cimport int32_t, int64_t, uint8_t, uintptr_t
 
 import os
@@ -121,17 +121,20 @@ cdef class Region:
         """
         name = os.fspath(path)
         try:
-            fd = os.open(name, (os.O_RDWR if writable else os.O_RDONLY) | os.O_CLOEXEC)
+            fd = os.open(name, (os.O_RDWR if writable else os.O_RDONLY) | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
         except FileNotFoundError:
             raise MappedFileMissingError("no such file", where=name) from None
         except OSError as error:
             hint = "part of its path is a file" if isinstance(error, NotADirectoryError) else "check owner and permissions of the directory"
+            if error.errno == ELOOP:
+                hint = "links are not followed: name the file itself"
             raise StorageError("cannot open file", where=name, actual=error.strerror, hint=hint) from None
         try:
             found = os.fstat(fd)
             length = found.st_size
-            if stat.S_ISDIR(found.st_mode):
-                raise StorageError("not a file", where=name, expected="a file", actual="a directory")
+            if not stat.S_ISREG(found.st_mode):
+                raise StorageError("not a file", where=name, expected="a file",
+                                   actual="a directory" if stat.S_ISDIR(found.st_mode) else "a device, pipe or socket")
             if length < max(1, minimum_length):
                 raise TruncatedFileError("file is too short", where=name, expected=f">= {max(1, minimum_length)} bytes",
                                          actual=f"{length} bytes", hint="its writer may still be creating it, or the disk was full")

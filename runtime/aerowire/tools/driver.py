@@ -56,7 +56,8 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     )
     parser.add_argument("--threading", choices=_THREADING, type=str.lower, help="how agents are spread over threads")
     parser.add_argument("--idle", metavar="NAME", help=f"idle strategy of every agent: {IDLE_HELP}")
-    parser.add_argument("--capture", metavar="FILE", help="write every datagram to FILE (.pcapng, or .pcap)")
+    parser.add_argument("--capture", metavar="FILE", help="write every datagram to FILE (.pcapng, or .pcap), which must not be there yet")
+    parser.add_argument("--capture-overwrite", action="store_true", help="replace the file of --capture if it is there")
     parser.add_argument("--delete-on-start", action="store_true", help="remove what another driver left, even a live one")
     parser.add_argument("--delete-on-shutdown", action="store_true", help="remove the directory at the end")
     parser.add_argument("--options", action="store_true", help="list all options with their defaults, and end")
@@ -99,7 +100,7 @@ def run(arguments: argparse.Namespace) -> int:
     survive_bus_errors()
     explain_bus_errors(USAGE)
     try:
-        context = Context(properties=_properties(arguments), capture=arguments.capture)
+        context = Context(properties=_properties(arguments), capture=arguments.capture, capture_overwrite=arguments.capture_overwrite)
         _check_runs_by_itself(context)
         driver = MediaDriver(context)
     except AerowireError as error:

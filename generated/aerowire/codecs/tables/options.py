@@ -32,6 +32,7 @@ _ROWS = (
     ('dir', 'aeron.dir', 'AERON_DIR', 'str', '', None, None, 'driver', ('driver', 'client'), (), "Directory of the driver's files; without one, a folder for the user in shared memory or in the temporary folder."),
     ('dir_warn_if_exists', 'aeron.dir.warn.if.exists', 'AERON_DIR_WARN_IF_EXISTS', 'bool', '', False, None, 'driver', ('driver',), (), 'Print a warning when the directory is there at start.'),
     ('dir_delete_on_start', 'aeron.dir.delete.on.start', 'AERON_DIR_DELETE_ON_START', 'bool', '', False, None, 'driver', ('driver',), (), 'Delete the directory at start, whoever uses it.'),
+    ('dir_shared', 'aeron.dir.shared', 'AERON_DIR_SHARED', 'bool', '', False, None, 'aerowire', ('aerowire', 'client'), (), 'Whether the directory and its files may belong to another user, and the directory be writable by its group: for users who all trust one another.'),
     ('dir_delete_on_shutdown', 'aeron.dir.delete.on.shutdown', 'AERON_DIR_DELETE_ON_SHUTDOWN', 'bool', '', False, None, 'driver', ('driver',), (), 'Delete the directory when the driver ends in order.'),
     ('file_page_size', 'aeron.file.page.size', 'AERON_FILE_PAGE_SIZE', 'size', 'bytes', 4096, None, 'driver', ('driver',), (), 'Files are a multiple of this long.'),
     ('perform_storage_checks', 'aeron.perform.storage.checks', 'AERON_PERFORM_STORAGE_CHECKS', 'bool', '', True, None, 'driver', ('driver',), (), 'Check for free space before a log is made.'),
