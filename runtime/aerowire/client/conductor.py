@@ -267,7 +267,8 @@ class ClientConductor:
         """
         self._failed_images.append((subscription, image))
         if self._wake is not None:
-            self._wake()
+            with contextlib.suppress(ClosedError):  # the client was closed meanwhile, and all its images with it
+                self._wake()
 
     def attach_invoker(self, invoker: AgentInvoker) -> None:
         """The client has no threads: what waits does the work of its keepalive too."""
