@@ -251,3 +251,24 @@ def test_shows_findings_to_programs(capsys: pytest.CaptureFixture[str]) -> None:
     assert found["machine"]["processors"]["count"] == os.cpu_count()
     main(["doctor", "--seconds", "0", "--json"])
     assert json.loads(capsys.readouterr().out)["hiccups"] is None
+
+
+def test_judges_the_file_system_of_the_driver_s_directory(tmp_path: Path) -> None:
+    for name in ("dev/shm", "mnt/big drive", "proc/self"):
+        (tmp_path / name).mkdir(parents=True)
+    mounts = "overlay / overlay rw 0 0\ntmpfs /dev/shm tmpfs rw 0 0\nnone /mnt/big\\040drive ramfs rw 0 0\n"
+    (tmp_path / "proc/self/mounts").write_text(mounts)
+    kinds = {
+        place: read_machine(tmp_path, tmp_path / place).shared_memory.kind
+        for place in ("dev/shm/aeron-me", "mnt/big drive/aeron/of/me", "mnt/other", "dev/shm")
+    }
+    assert kinds == {"dev/shm/aeron-me": "tmpfs", "mnt/big drive/aeron/of/me": "ramfs", "mnt/other": "overlay", "dev/shm": "tmpfs"}
+    assert read_machine(tmp_path).shared_memory.kind == "tmpfs"
+
+
+def test_names_the_place_that_has_too_little_room() -> None:
+    little = replace(GOOD, shared_memory=SharedMemory(path="/mnt/small/aeron", is_there=True, kind="tmpfs", total=96 * MIB, free=64 * MIB))
+    finding = doctor_checks.check_shared_memory(little)
+    assert (finding.level, finding.found) == (Level.PROBLEM, "64 MiB free of 96 MiB at /mnt/small/aeron")
+    assert "give its tmpfs a larger size" in finding.advice
+    assert "/dev/shm" not in finding.advice

@@ -171,7 +171,7 @@ def test_numbers_for_people() -> None:
 
 
 def test_foreign_text_steers_no_terminal() -> None:
-    assert printable("ping \x1b[2J\x07\u202e é\nnext") == "ping \\x1b[2J\\x07\\u202e é\nnext"
+    assert printable("ping \x1b[2J\x07\u202e é\nnext") == "ping \\x1b[2J\\x07\\u202e é\\nnext"
 
 
 def test_live_without_a_driver_to_begin_with_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,6 +8,7 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
@@ -19,9 +20,14 @@ from aerowire.tools.backlog import backlogs_of
 from aerowire.tools.client_processes import users_of
 from aerowire.tools.clients import clients_of
 from aerowire.tools.main import main
+from aerowire.tools.stream_look import StreamsSeen
 from aerowire.tools.stream_model import LogFacts, Publication, Streams, streams_of
+from aerowire.tools.stream_rows import rows_of
 from aerowire.tools.stream_verdicts import GOOD, LATE, STALLED, slowest_of, verdict_of
 from tests.support import proc
+
+if TYPE_CHECKING:
+    from aerowire.tools.driver_files import DriverState
 
 Run = Callable[..., tuple[int, str, str]]
 IPC, UDP = "aeron:ipc", "aeron:udp?endpoint=localhost:40123"
@@ -231,3 +237,32 @@ def test_only_what_is_asked_for_is_shown(driver_dir: str, capsys: pytest.Capture
         assert json.loads(capsys.readouterr().out)["publications"] == []
         assert main(["backlog", "--json", "--dir", driver_dir, "--at-least", "1"]) == 0
         assert json.loads(capsys.readouterr().out)["backlogs"] == []
+
+
+def closed(*, position: int, sent: int, end: int, read: int | None = None) -> Streams:
+    """A publication that its publisher has closed at `end`, while the driver still sends; its limit is where the sender is."""
+    items = [counter(CounterType.PUB_POS, 3, position), counter(CounterType.PUB_LMT, 3, sent), counter(CounterType.SND_POS, 3, sent)]
+    items += [] if read is None else [counter(CounterType.SUB_POS, 10, read, reference=3, join_position=0)]
+    return streams_of(items, log_facts=lambda _identity: LOG._replace(end_of_stream_position=end))
+
+
+def test_a_publication_that_is_sent_to_its_end_after_its_publisher_closed_is_not_back_pressured() -> None:
+    (publication,) = closed(position=1_000, sent=600, end=1_064).publications
+    verdict = verdict_of(publication)
+    assert (verdict.severity, verdict.text) == (GOOD, "closed by its publisher: 464 B still to be sent or read")
+    assert publication.send_backlog == 464
+    (publication,) = closed(position=1_000, sent=1_064, end=1_064).publications
+    assert verdict_of(publication).text == "closed by its publisher"
+
+
+def test_nobody_is_behind_by_less_than_nothing() -> None:
+    (publication,) = closed(position=1_000, sent=1_064, end=1_064, read=1_064).publications
+    assert (publication.front, publication.unread) == (1_064, 0)
+    seen = StreamsSeen(0, cast("DriverState", None), closed(position=1_000, sent=1_064, end=1_064, read=1_064), {}, None)
+    rows = rows_of(seen, seen.streams.publications[0])
+    assert not [cell for row in rows for cell in row.cells if cell.startswith("-")]
+    assert next(row.cells[-1] for row in rows) == "closed, exclusive"
+    # A subscriber's counter may be newer than the publication's.
+    (publication,) = ipc(64, 32_768, 128).publications
+    seen = StreamsSeen(0, cast("DriverState", None), ipc(64, 32_768, 128), {}, None)
+    assert rows_of(seen, seen.streams.publications[0])[-1].cells[4] == "0"

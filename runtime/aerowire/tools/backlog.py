@@ -150,7 +150,8 @@ class BacklogReport:
             )
             is_out_of_room = backlog.left is not None and backlog.left <= 0 < backlog.position
             table.add_row(*map(Text, cells), style="bold red" if is_out_of_room else "" if backlog.length else "dim")
-        head = Text(f"{driver.aeron_dir} - pid {driver.pid}, {driver.heartbeat_text} - backlogs in bytes", style=head_style("bold"))
+        title = f"{printable(driver.aeron_dir)} - pid {driver.pid}, {driver.heartbeat_text} - backlogs in bytes"
+        head = Text(title, style=head_style("bold"))
         return Group(head, table) if self.backlogs else Group(head, Text("none", style="dim"))
 
     def _backlog(self, backlog: Backlog) -> dict[str, Any]:

@@ -95,10 +95,11 @@ class CncReport:
         from rich.text import Text
 
         from aerowire.tools.driver_files import ALIVE
+        from aerowire.tools.figures import printable
         from aerowire.tools.live_view import head_style
 
         driver = self.driver
-        head = Text(f"{driver.aeron_dir} - CnC v{driver.version_text}, pid {driver.pid}, {driver.heartbeat_text}")
+        head = Text(f"{printable(driver.aeron_dir)} - CnC v{driver.version_text}, pid {driver.pid}, {driver.heartbeat_text}")
         head.stylize(head_style("bold" if driver.state == ALIVE else "bold red"))
         parts: list[RenderableType] = [head, self._render_header(), Text(""), self._render_sections(), Text("")]
         parts += [Text(f"{len(self.clients)} clients", style="bold cyan"), self._render_clients(), Text("")]

@@ -57,6 +57,7 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 
 def run(arguments: argparse.Namespace) -> int:
     """Look, and say; returns 1 when there is something to do."""
+    from aerowire.base.directory import SHARED_MEMORY
     from aerowire.system.hiccups import clock_reading_ns
     from aerowire.tools.doctor_checks import check_clock, check_directories, check_hiccups, check_machine
     from aerowire.tools.driver_files import driver_files
@@ -70,9 +71,10 @@ def run(arguments: argparse.Namespace) -> int:
     samples = sample(arguments.seconds) if arguments.seconds else None
     if arguments.seconds and sys.stderr.isatty():
         print("\r\033[K", end="", file=sys.stderr, flush=True)
-    machine = read_machine()
     with driver_files(arguments) as files:
-        places = {Path(machine.shared_memory.path), Path(tempfile.gettempdir()), files.directory.parent}
+        # Room is needed where the driver's directory is, or will be.
+        machine = read_machine(place=None if files.directory.parent == SHARED_MEMORY else files.directory)
+        places = {SHARED_MEMORY, Path(tempfile.gettempdir()), files.directory.parent}
         directories = find_directories(sorted(places), files.driver_timeout_ns)
     findings = [*check_machine(machine), check_clock(machine, clock_reading_ns()), *check_directories(directories)]
     if samples is not None:
@@ -161,12 +163,14 @@ class DoctorReport:
         from rich.table import Table
         from rich.text import Text
 
+        from aerowire.tools.figures import printable_text
+
         table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
         for finding in self.findings:
             word, style = _STYLES[finding.level.name]
-            found = Text(finding.found)
+            found = Text(printable_text(finding.found))
             if finding.advice:
-                found.append(f"\n-> {finding.advice}", style="dim" if finding.level.name == "NOTE" else style)
+                found.append(f"\n-> {printable_text(finding.advice)}", style="dim" if finding.level.name == "NOTE" else style)
             table.add_row(Text(word, style=style), Text(finding.what, style="bold"), found)
         parts: list[RenderableType] = [table]
         if self.samples is not None:

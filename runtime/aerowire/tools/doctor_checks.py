@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from aerowire.codecs.tables.options import OPTIONS
-from aerowire.tools.figures import size_text
+from aerowire.tools.figures import printable, size_text
 from aerowire.tools.machine_facts import Machine
 from aerowire.tools.stale_drivers import DriverDirectory
 
@@ -63,6 +63,7 @@ def check_shared_memory(machine: Machine) -> Finding:
     if not memory.is_there:
         return Finding(what, Level.PROBLEM, f"{memory.path} is not there", "mount a tmpfs there, or put drivers elsewhere with -Daeron.dir")
     room = f"{size_text(memory.free)} free of {size_text(memory.total)}"
+    room += "" if memory.path == "/dev/shm" else f" at {printable(memory.path)}"
     if memory.kind is not None and memory.kind != "tmpfs":
         return Finding(what, Level.WARNING, f"{memory.path} is {memory.kind}, {room}", "a driver's files belong in memory: mount a tmpfs")
     term_length = OPTIONS["term_buffer_length"].default
@@ -75,10 +76,17 @@ def check_shared_memory(machine: Machine) -> Finding:
     else:
         return Finding(what, Level.GOOD, room)
     advice = (
-        f"{_STREAMS_AT_ONCE} streams with both ends here take {size_text(needed)}: mount -o remount,size=1G {memory.path}"
-        " (a container: --shm-size=1g), remove stale directories, or use shorter terms (-Daeron.term.buffer.length)"
+        f"{_STREAMS_AT_ONCE} streams with both ends here take {size_text(needed)}: {_room(memory.path, memory.kind)},"
+        " remove stale directories, or use shorter terms (-Daeron.term.buffer.length)"
     )
     return Finding(what, level, room, advice)
+
+
+def _room(path: str, kind: str | None) -> str:
+    """How to make room where drivers are."""
+    if path == "/dev/shm":
+        return f"mount -o remount,size=1G {path} (a container: --shm-size=1g)"
+    return "give its tmpfs a larger size" if kind == "tmpfs" else "free some space there"
 
 
 def check_socket_buffers(machine: Machine) -> list[Finding]:

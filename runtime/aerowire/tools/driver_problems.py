@@ -25,7 +25,7 @@ def recent_errors(directory: Path | str, since_ms: int = 0) -> list[str]:
     try:
         errors, _ = scan_errors(cnc.error_log_buffer)
         latest = sorted((error for error in errors if error.last_timestamp_ms >= since_ms), key=lambda error: error.last_timestamp_ms)
-        return [printable(error.text).partition("\n")[0] for error in latest[-SHOWN_MAX:]]
+        return [printable(error.text.partition("\n")[0]) for error in latest[-SHOWN_MAX:]]
     finally:
         cnc.close()
 

@@ -138,9 +138,9 @@ class ErrorsReport:
         from rich.padding import Padding
         from rich.text import Text
 
-        from aerowire.tools.figures import printable
+        from aerowire.tools.figures import printable_lines
 
-        lines = printable(error.text).rstrip("\n").split("\n")
+        lines = printable_lines(error.text.rstrip("\n"))
         rest = len(lines) - 1
         shown = lines[:1] + ([f"... {rest} more lines"] if rest else []) if self.is_brief else lines
         when = f"at {error.last}" if error.first == error.last else f"from {error.first} to {error.last}"

@@ -31,7 +31,9 @@ def exit_code_of(work: Callable[[], int], interruption: Interruption, name: str,
         if interruption.is_requested or isinstance(error, KeyboardInterrupt):
             return _interrupted(name, is_endless=is_endless())
         if isinstance(error, AerowireError):
-            print(f"{name}: {error}", file=sys.stderr)
+            from aerowire.tools.figures import printable_text
+
+            print(f"{name}: {printable_text(error)}", file=sys.stderr)
             return USAGE
         if isinstance(error, OSError):
             return _refused_by_system(name, error)
@@ -51,7 +53,9 @@ def _refused_by_system(name: str, error: OSError) -> int:
     if isinstance(error, BrokenPipeError):
         _discard_output()
         return DONE  # whoever read our output has gone
-    print(f"{name}: {error.strerror or error}: {error.filename or ''}".rstrip(": "), file=sys.stderr)
+    from aerowire.tools.figures import printable
+
+    print(printable(f"{name}: {error.strerror or error}: {error.filename or ''}".rstrip(": ")), file=sys.stderr)
     _discard_output()
     return USAGE
 

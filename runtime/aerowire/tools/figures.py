@@ -54,5 +54,17 @@ def age_text(age_ms: int) -> str:
 
 
 def printable(text: str) -> str:
-    """Return foreign text with whatever could steer a terminal written out; line ends stay."""
-    return "".join(part if part.isprintable() or part == "\n" else repr(part)[1:-1] for part in text.replace("\t", "    "))
+    """Return foreign text on one line, with whatever could steer a terminal, forge a line or hide written out as escapes."""
+    if text.isprintable():
+        return text
+    return "".join(part if part.isprintable() else repr(part)[1:-1] for part in text.replace("\t", "    "))
+
+
+def printable_text(text: object) -> str:
+    """Return foreign text of several lines with each line printable."""
+    return "\n".join(printable_lines(str(text)))
+
+
+def printable_lines(text: str) -> list[str]:
+    """Return the lines of foreign text that may have several, each of them printable; where it is shown, it must be set apart."""
+    return [printable(line.removesuffix("\r")) for line in text.split("\n")]

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from aerowire.codecs.flyweights.logbuffer import END_OF_STREAM_POSITION_UNSET
 from aerowire.codecs.flyweights.transport import DataHeaderDecoder, FrameType
-from aerowire.tools.figures import grouped, printable, size_text
+from aerowire.tools.figures import grouped, printable, printable_lines, size_text
 from aerowire.tools.log_files import log_paths
 from aerowire.tools.log_frames import HEADER_LENGTH, Claim, Damage, Entry, Frame, Remnant, Term, Zeros, entries_of
 from aerowire.tools.log_reader import ACTIVE, LogReader, TermState
@@ -302,7 +302,7 @@ def _render_entry(entry: Entry) -> Text:
 
 def _dump_lines(data: bytes, *, is_text: bool) -> Iterator[str]:
     if is_text:
-        yield from (f"{'':>14}{line}" for line in printable(data.decode("utf-8", "backslashreplace")).split("\n"))
+        yield from (f"{'':>14}{line}" for line in printable_lines(data.decode("utf-8", "backslashreplace")))
         return
     for offset in range(0, len(data), _DUMP_WIDTH):
         row = data[offset : offset + _DUMP_WIDTH]

@@ -145,7 +145,7 @@ class LossReportShown:
         what = f"{size_text(total)} lost on {len(self.entries)} streams" if self.entries else "" if self.damage else "no loss"
         whats = [*([what] if what else []), *([damage_text(self.damage, _NAME)] if self.damage is not None else [])]
         is_good = not self.entries and self.damage is None
-        head = Text(f"{self.aeron_dir} - {'; '.join(whats)}", style=head_style("bold green" if is_good else "bold red"))
+        head = Text(f"{printable(self.aeron_dir)} - {'; '.join(whats)}", style=head_style("bold green" if is_good else "bold red"))
         if not self.entries:
             return head
         table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style=head_style("dim"))

@@ -6,6 +6,7 @@ Reads files under a root, so that a test can show another machine; judges nothin
 from __future__ import annotations
 
 import os
+import re
 import resource
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ _NO_LIMIT_MIN = 1 << 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedMemory:
-    """The file system that drivers' directories stand in by default."""
+    """The file system that a driver's directory stands in, by default /dev/shm."""
 
     path: str
     is_there: bool
@@ -81,10 +82,10 @@ class Machine:
     open_files_max: int
 
 
-def read_machine(root: Path = Path("/")) -> Machine:
-    """Look at the machine whose /proc, /sys and /dev are under `root`."""
+def read_machine(root: Path = Path("/"), place: Path | None = None) -> Machine:
+    """Look at the machine whose /proc, /sys and /dev are under `root`, and at the file system of `place` (default: its /dev/shm)."""
     return Machine(
-        shared_memory=_shared_memory(root),
+        shared_memory=_shared_memory(root, root / "dev/shm" if place is None else place),
         sockets=_sockets(root),
         processors=_processors(root),
         group=read_group(root),
@@ -146,20 +147,32 @@ def _outward(base: Path, path: str) -> list[Path]:
     return [base.joinpath(*parts[:depth]) for depth in range(len(parts), -1, -1)]
 
 
-def _shared_memory(root: Path) -> SharedMemory:
-    path = root / "dev/shm"
+def _shared_memory(root: Path, place: Path) -> SharedMemory:
+    """The file system of a directory, or of the one above it that is there already."""
+    default = root / "dev/shm"
+    path = Path(os.path.realpath(place))
+    while place != default and not path.exists() and path != path.parent:
+        path = path.parent
     try:
         found = os.statvfs(path)
     except OSError:
-        return SharedMemory(path=str(path), is_there=False)
-    kind = None
+        return SharedMemory(path=str(place), is_there=False)
+    kind, mount = None, Path()
     for line in (_text(root / "proc/self/mounts") or "").splitlines():
         fields = line.split()
-        if len(fields) > 2 and fields[1] == "/dev/shm":
-            kind = fields[2]
+        # The innermost one counts, and of several at one place the last.
+        if len(fields) > 2 and (inner := _within(root, fields[1], path)) is not None and len(inner.parts) >= len(mount.parts):
+            kind, mount = fields[2], inner
     return SharedMemory(
-        path=str(path), is_there=True, kind=kind, total=found.f_blocks * found.f_frsize, free=found.f_bavail * found.f_frsize
+        path=str(place), is_there=True, kind=kind, total=found.f_blocks * found.f_frsize, free=found.f_bavail * found.f_frsize
     )
+
+
+def _within(root: Path, mount: str, path: Path) -> Path | None:
+    """A mount point below `root`, if a path is below it; spaces and the like are written as octal numbers in the table of mounts."""
+    named = re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), mount)
+    point = Path(os.path.realpath(root / named.lstrip("/")))
+    return point if path.is_relative_to(point) else None
 
 
 def _sockets(root: Path) -> SocketLimits:

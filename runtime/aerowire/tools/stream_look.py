@@ -95,7 +95,13 @@ def _log_facts(aeron_dir: Path, registration_id: int) -> LogFacts | None:
     metadata = None if path is None else log_metadata(path)
     if metadata is None:
         return None
-    return LogFacts(metadata.mtu, metadata.term_length, metadata.publication_window_length, metadata.receiver_window_length)
+    return LogFacts(
+        metadata.mtu,
+        metadata.term_length,
+        metadata.publication_window_length,
+        metadata.receiver_window_length,
+        metadata.end_of_stream_position,
+    )
 
 
 def _losses(files: DriverFiles) -> dict[tuple[int, int], tuple[int, int]]:

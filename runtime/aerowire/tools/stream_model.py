@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from aerowire.base.units import INT64_MAX
 from aerowire.codecs.tables.counters import CounterType, parse_label
 from aerowire.tools.counter_keys import CounterKey, key_of
 
@@ -26,6 +27,7 @@ class LogFacts(NamedTuple):
     term_length: int
     publication_window_length: int
     receiver_window_length: int
+    end_of_stream_position: int = INT64_MAX  # the stream has no end yet
 
 
 @dataclass(slots=True)
@@ -72,7 +74,22 @@ class Publication(_End):
     @property
     def front(self) -> int:
         """The position that its subscribers read up to."""
-        return self.position
+        return self.position if self.end_position is None else max(self.position, self.end_position)
+
+    @property
+    def end_position(self) -> int | None:
+        """Where the stream ends, once its publisher has closed it; None before.
+
+        Its counters stand where they stood when it was closed; the driver still sends what is left.
+        """
+        return None if self.log is None or self.log.end_of_stream_position == INT64_MAX else self.log.end_of_stream_position
+
+    @property
+    def unread(self) -> int:
+        """Bytes up to the end or the front that the sender or the slowest subscriber has still before it."""
+        positions = [subscriber.position for subscriber in self.subscribers]
+        positions += [] if self.sender_position is None else [self.sender_position]
+        return max(self.front - min(positions, default=self.front), 0)
 
     @property
     def window_left(self) -> int:
@@ -87,7 +104,7 @@ class Publication(_End):
     @property
     def send_backlog(self) -> int | None:
         """Bytes that are written and have not been sent; None without a sender."""
-        return None if self.sender_position is None else self.position - self.sender_position
+        return None if self.sender_position is None else max(self.front - self.sender_position, 0)
 
     @property
     def sender_window_left(self) -> int | None:

@@ -57,7 +57,9 @@ def rows_of(seen: StreamsSeen, end: End) -> list[Row]:
 
 def _of_publication(seen: StreamsSeen, end: Publication) -> list[Row]:
     left = f"{size_text(end.window_left)} left" if end.window_left > 0 else "back-pressured"
-    window = end.window_length
+    if end.end_position is not None:
+        left = "closed"
+    window = end.window_length if end.end_position is None else None
     bar = _bar(1 - end.window_left / window) if window else ""
     notes = f"{left}, {end.mode}" if end.mode else left
     rows = [
@@ -87,7 +89,9 @@ def _of_subscriber(seen: StreamsSeen, end: End, subscriber: Subscriber, *, is_sl
     share = share_behind(end, subscriber)
     who, rate = f"subscriber {subscriber.registration_id}", ("subscriber", subscriber.counter_id)
     bar = "" if share is None else _bar(share)
-    row = _row(seen, who, subscriber.client_id, subscriber.position, end.front - subscriber.position, bar, rate, "SLOWEST" * is_slowest)
+    row = _row(
+        seen, who, subscriber.client_id, subscriber.position, max(end.front - subscriber.position, 0), bar, rate, "SLOWEST" * is_slowest
+    )
     is_full = share is not None and round(share * _BAR_LENGTH) >= _BAR_LENGTH
     return row._replace(style="bold red" if is_full else "yellow" if share is not None and share >= LATE_SHARE else "")
 

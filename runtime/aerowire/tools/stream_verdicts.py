@@ -30,6 +30,8 @@ def verdict_of(
     images: Sequence[Image] = (),
 ) -> Verdict:
     """Return how a stream does; `name_of` names a subscriber to people, `images` are those of the same driver, of any stream."""
+    if isinstance(end, Publication) and end.end_position is not None:
+        return Verdict(GOOD, f"closed by its publisher{f': {size_text(end.unread)} still to be sent or read' if end.unread else ''}")
     if isinstance(end, Publication):
         return _of_publication(end, name_of, images)
     return _of_image(end, name_of)

@@ -88,6 +88,7 @@ class StreamsReport:
         from rich.console import Group
         from rich.text import Text
 
+        from aerowire.tools.figures import printable
         from aerowire.tools.live_view import head_style
         from aerowire.tools.stream_model import Publication
         from aerowire.tools.stream_rows import COLUMNS, Row, rows_of, table_of, title_of
@@ -97,7 +98,7 @@ class StreamsReport:
         subscribers = sum(len(end.subscribers) for end in ends)
         publications = sum(isinstance(end, Publication) for end in ends)
         counts = f"publications {publications}, images {len(ends) - publications}, subscribers {subscribers}"
-        head = f"{driver.aeron_dir} - pid {driver.pid}, {driver.heartbeat_text} - {counts}"
+        head = f"{printable(driver.aeron_dir)} - pid {driver.pid}, {driver.heartbeat_text} - {counts}"
         parts: list[RenderableType] = [Text(head, style=head_style("bold"))]
         rows: list[list[Row]] = [rows_of(self.seen, end) for end in ends]
         widths = [max((len(row.cells[column]) for section in rows for row in section), default=0) for column in range(len(COLUMNS))]

@@ -7,7 +7,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from aerowire.pcap.commands.shared import DONE, EXIT_CODES, FINDING, add_reading, complain, parse_count, reading
+from aerowire.pcap.commands.shared import DONE, EXIT_CODES, FINDING, add_reading, complain, parse_count, printable, reading
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
@@ -92,7 +92,7 @@ def _plain(value: object) -> str:
 
 
 def _line(frame: dict[str, Any]) -> str:
-    more = " ".join(f"{name}={value}" for name, value in frame.items() if name not in COMMON and value is not None)
+    more = " ".join(f"{name}={printable(value)}" for name, value in frame.items() if name not in COMMON and value is not None)
     return LINE.format(
         frame["packet_index"],
         frame["ts_ns"],

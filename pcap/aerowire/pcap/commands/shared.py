@@ -114,9 +114,14 @@ def reason_of(error: Exception) -> str:
     return found[1] if found else text.strip().partition("\n")[0]
 
 
+def printable(text: object) -> str:
+    """Return text of a capture or a file name on one line, with escapes for what could steer a terminal or forge a line."""
+    return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in str(text))
+
+
 def complain(error: Exception) -> int:
     """Say what was wrong and return the exit code for it."""
-    print(f"aerowire pcap: {error}", file=sys.stderr)
+    print(f"aerowire pcap: {printable(error)}", file=sys.stderr)
     return UNUSABLE
 
 

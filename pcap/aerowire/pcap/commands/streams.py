@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from aerowire.pcap.commands.shared import DONE, EXIT_CODES, FINDING, add_reading, complain, reading
+from aerowire.pcap.commands.shared import DONE, EXIT_CODES, FINDING, add_reading, complain, printable, reading
 
 EXAMPLES = """\
   aerowire pcap streams traffic.pcapng
@@ -90,14 +90,14 @@ def run(arguments: argparse.Namespace) -> int:
         _print_table(found, shows_path=len(paths) > 1)
     damaged = [report["file"] for report in reports if report["corrupt_records"] or report["truncated_bytes"]]
     for path in damaged:
-        print(f"aerowire pcap: {path}: the capture is damaged; `aerowire pcap summary` counts where", file=sys.stderr)
+        print(f"aerowire pcap: {printable(path)}: the capture is damaged; `aerowire pcap summary` counts where", file=sys.stderr)
     return FINDING if damaged else DONE
 
 
 def _print_table(found: Sequence[dict[str, Any]], *, shows_path: bool) -> None:
     """Print lines whose columns are as wide as what is in them: a terminal that is narrower breaks them, and nothing is cut off."""
     headings = ["file"] * shows_path + [heading for heading, _ in CELLS]
-    lines = [[stream["path"]] * shows_path + [cell(stream) for _, cell in CELLS] for stream in found]
+    lines = [[printable(stream["path"])] * shows_path + [cell(stream) for _, cell in CELLS] for stream in found]
     widths = [max(len(line[at]) for line in [headings, *lines]) for at in range(len(headings))]
     for line in [headings, *lines]:
         cells = (

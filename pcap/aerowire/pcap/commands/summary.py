@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from aerowire.pcap.commands.shared import DONE, EXIT_CODES, FINDING, add_reading, complain, reading
+from aerowire.pcap.commands.shared import DONE, EXIT_CODES, FINDING, add_reading, complain, printable, reading
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -60,12 +60,13 @@ def run(arguments: argparse.Namespace) -> int:
 def _print_summary(report: dict[str, Any]) -> None:
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
-    console = Console(width=None if sys.stdout.isatty() else 160, highlight=False)
-    console.print(f"[bold]{report['file']}[/bold]")
+    console = Console(width=None if sys.stdout.isatty() else 160, highlight=False, markup=False)
+    console.print(Text(printable(report["file"]), style="bold"))
     console.print(f"  {report['packets']:,} packets, {report['datagrams']:,} Aeron datagrams, {report['frames']:,} frames")
-    for line in _notes(report):
-        console.print(line)
+    for line, style in _notes(report):
+        console.print(Text(line, style=style))
     types = Table(title="frames by type", title_justify="left", show_edge=False)
     for heading, justify in (("type", "left"), ("frames", "right"), ("dropped", "right")):
         types.add_column(heading, justify=justify)  # type: ignore[arg-type]
@@ -76,15 +77,16 @@ def _print_summary(report: dict[str, Any]) -> None:
         console.print(_stream_table(stream))
 
 
-def _notes(report: dict[str, Any]) -> Iterator[str]:
+def _notes(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """What was left out or is damaged, each with its style."""
     for reason, count in report["skipped"].items():
-        yield f"  skipped {count:,}: {reason}"
+        yield f"  skipped {count:,}: {printable(reason)}", ""
     if report["corrupt_records"]:
-        yield f"  [red]corrupt in {report['corrupt_records']:,} places, {report['corrupt_bytes']:,} bytes passed over[/red]"
+        yield f"  corrupt in {report['corrupt_records']:,} places, {report['corrupt_bytes']:,} bytes passed over", "red"
     if report["truncated_bytes"]:
-        yield f"  [red]cut short: {report['truncated_bytes']:,} bytes of an incomplete record at the end[/red]"
+        yield f"  cut short: {report['truncated_bytes']:,} bytes of an incomplete record at the end", "red"
     if report["truncated_datagrams"]:
-        yield f"  {report['truncated_datagrams']:,} datagrams captured in part"
+        yield f"  {report['truncated_datagrams']:,} datagrams captured in part", ""
 
 
 def _stream_table(stream: dict[str, Any]) -> Table:
@@ -94,7 +96,7 @@ def _stream_table(stream: dict[str, Any]) -> Table:
         title=f"\nsession {stream['session_id']}, stream {stream['stream_id']}", title_justify="left", show_header=False, show_edge=False
     )
     for path in stream["paths"]:
-        seen = f" ({path['interface']})" if path["interface"] else ""
+        seen = f" ({printable(path['interface'])})" if path["interface"] else ""
         lost = f", {path['unrecovered_bytes']:,} bytes never recovered" if path["unrecovered_bytes"] else ""
         table.add_row(
             "path", f"{path['source']} -> {path['destination']}{seen}: {path['data_frames']:,} frames, {path['gaps']:,} gaps{lost}"
