@@ -347,3 +347,17 @@ def test_reads_what_the_official_tool_reads_only_by_accident(capsys: pytest.Capt
         schema("", MESSAGE).replace("<sbe:messageSchema", "<!DOCTYPE xml>\n<sbe:messageSchema"),
     ):
         assert validate(capsys, write("own.xml", text)) == (0, "0 errors, 0 warnings in 1 file\n")
+
+
+def test_notes_attributes_that_have_no_effect_where_they_stand(capsys: pytest.CaptureFixture[str]) -> None:
+    fields = '<field name="f" id="1" type="uint8" nullValue="3" minValue="1" maxValue="2"/>'
+    code, out = validate(capsys, write("own.xml", schema("", f'<message name="M" id="1" alignment="8">{fields}</message>')))
+    assert code == 0
+    assert re.findall(r"note: attribute '(\w+)' of (\w+ '\w')", out) == [
+        ("alignment", "message 'M'"),
+        ("nullValue", "field 'f'"),
+        ("minValue", "field 'f'"),
+        ("maxValue", "field 'f'"),
+    ]
+    assert out.count("(attribute-without-effect)") == 4
+    assert "0 errors, 0 warnings, 4 notes in 1 file" in out

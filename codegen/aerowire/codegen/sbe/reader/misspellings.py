@@ -11,7 +11,7 @@ import difflib
 from lxml import etree
 
 from aerowire.codegen.sbe.ir import ByteOrder
-from aerowire.codegen.sbe.reader.elements import MESSAGE_SCHEMA, TYPE_KINDS, is_of_sbe, local_name
+from aerowire.codegen.sbe.reader.elements import MESSAGE_SCHEMA, TYPE_KINDS, is_of_sbe, local_name, shown
 from aerowire.codegen.sbe.reader.numerals import shorten
 from aerowire.codegen.sbe.reader.report import Report
 
@@ -52,6 +52,12 @@ CHILDREN = {
     "set": ("choice",),
     "message": _BLOCK,
     "group": _BLOCK,
+}
+# Legal in SBE 1.0's own XSD, or found in schemas, and read by neither this reader nor the official tool.
+_OF_TYPES = "it belongs to the type of a field, and this one's type decides"
+WITHOUT_EFFECT = {
+    **{(kind, name): _OF_TYPES for kind in ("field", "data") for name in ("nullValue", "minValue", "maxValue")},
+    **{(kind, "alignment"): "fields are not aligned; give them offsets" for kind in ("message", "group", "composite")},
 }
 _OF_DRAFTS = ("fixVersion",)
 _KNOWN_ATTRIBUTES = frozenset([*_OF_DRAFTS, *(name for names in ATTRIBUTES.values() for name in names)])
@@ -94,6 +100,10 @@ class _Search:
 
     def _check_attributes(self, element: etree._Element, kind: str) -> None:
         for name in element.attrib:
+            if (kind, name) in WITHOUT_EFFECT:
+                message = f"attribute {name!r} of {shown(element)} has no effect: {WITHOUT_EFFECT[kind, str(name)]}"
+                self._note("attribute-without-effect", element, message, str(name))
+                continue
             if name in _KNOWN_ATTRIBUTES or not isinstance(name, str) or name[0] == "{" or ":" in name:
                 continue
             meant = self._nearest(name, ATTRIBUTES[kind])
