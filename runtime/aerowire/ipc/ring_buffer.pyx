@@ -15,6 +15,7 @@ from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
+from aerowire.base.wrapping cimport wrapping_add_long, wrapping_subtract_long
 from aerowire.base.errors import ForeignDirectoryError, RingBufferFullError
 from aerowire.ipc.damage import Damage
 from aerowire.codecs.native.cnc cimport (
@@ -86,13 +87,13 @@ cdef class ManyToOneRingBuffer:
             tail = load_acquire_i64(trailer + RING_TRAILER_TAIL_POSITION_OFFSET)
             if not is_aligned(tail):
                 return RING_FULL                    # until the reader has set it back
-            if tail - head < 0 or required > self.capacity - (tail - head):
+            if wrapping_subtract_long(tail, head) < 0 or required > self.capacity - wrapping_subtract_long(tail, head):
                 head = load_acquire_i64(trailer + RING_TRAILER_HEAD_POSITION_OFFSET)
-                if tail - head < 0:
+                if wrapping_subtract_long(tail, head) < 0:
                     if load_acquire_i64(trailer + RING_TRAILER_TAIL_POSITION_OFFSET) == tail:
                         return RING_FULL            # as above
                     continue                        # other writers and the reader went past the tail that was read
-                if required > self.capacity - (tail - head):
+                if required > self.capacity - wrapping_subtract_long(tail, head):
                     return RING_FULL
                 store_release_i64(head_cache, head)
             padding = 0
@@ -105,7 +106,7 @@ cdef class ManyToOneRingBuffer:
                         return RING_FULL
                     store_release_i64(head_cache, head)
                 padding = to_end
-            if cas_i64(trailer + RING_TRAILER_TAIL_POSITION_OFFSET, tail, tail + required + padding):
+            if cas_i64(trailer + RING_TRAILER_TAIL_POSITION_OFFSET, tail, wrapping_add_long(tail, required + padding)):
                 break
         if padding:
             begin_record(self.address + index, RING_PADDING_TYPE, padding)
@@ -199,7 +200,7 @@ cdef class ManyToOneRingBuffer:
         return self._head
 
     cdef bint _is_plausible(self, int64_t tail) noexcept nogil:
-        return is_aligned(tail) and 0 <= tail - self._head <= self.capacity
+        return is_aligned(tail) and 0 <= wrapping_subtract_long(tail, self._head) <= self.capacity
 
     cdef int64_t _claimed(self, int64_t head, int32_t consumed) noexcept nogil:
         # bytes behind head + consumed that writers have claimed, up to the end of the memory; all of them when the tail is no writer's
@@ -304,7 +305,7 @@ cdef class ManyToOneRingBuffer:
             head = self.consumer_position()
             if head == before:
                 break
-        return <int32_t>max(<int64_t>0, min(tail - head, <int64_t>self.capacity))
+        return <int32_t>max(<int64_t>0, min(wrapping_subtract_long(tail, head), <int64_t>self.capacity))
 
     # -- Python faces --------------------------------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
+from aerowire.base.wrapping cimport wrapping_subtract
 from aerowire.codecs.native.transport cimport DATA_HEADER_LENGTH
 from aerowire.logbuffer.append cimport Appender, Part, ReservedValue, Stream, refused
 from aerowire.logbuffer.descriptor cimport (
@@ -32,7 +33,7 @@ cdef class ConcurrentAppender(Appender):
         cdef int64_t raw_tail, position
         index[0] = index_by_term_count(term_count)
         raw_tail = load_acquire_i64(tail_address(self.metadata, index[0]))
-        if term_count != tail_term_id(raw_tail) - self.initial_term_id:
+        if term_count != wrapping_subtract(tail_term_id(raw_tail), self.initial_term_id):
             return OFFER_ADMIN_ACTION
         position = compute_position(tail_term_id(raw_tail), tail_term_offset(raw_tail, self.term_length), self.bits, self.initial_term_id)
         if position >= limit:
@@ -48,7 +49,7 @@ cdef class ConcurrentAppender(Appender):
             write_padding(term, offset, self.term_length - offset, term_id, &stream)
         if position >= self.max_position:
             return OFFER_MAX_POSITION_EXCEEDED
-        rotate_log(self.metadata, term_id - self.initial_term_id, term_id)
+        rotate_log(self.metadata, wrapping_subtract(term_id, self.initial_term_id), term_id)
         return OFFER_ADMIN_ACTION
 
     cdef int64_t _reserve(self, int64_t length, int64_t framed_length, uint8_t** term, int32_t* offset, int32_t* term_id) noexcept nogil:

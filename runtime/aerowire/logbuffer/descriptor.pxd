@@ -1,8 +1,9 @@
-# Arithmetic of log buffers: positions, terms, partitions, tails, rotation. Leaf functions, int32 wraps (-fwrapv).
+# Arithmetic of log buffers: positions, terms, partitions, tails, rotation. Leaf functions, term ids and counts wrap.
 #
 # A position is the byte count since the stream began: (term_id - initial_term_id) << bits | offset, where term ids wrap.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from aerowire.base.wrapping cimport wrapping_add, wrapping_subtract
 from aerowire.codecs.native.logbuffer cimport (
     LOG_METADATA_ACTIVE_TERM_COUNT_OFFSET, LOG_METADATA_TAIL_COUNTERS_OFFSET, PARTITION_COUNT)
 from aerowire.codecs.native.transport cimport DATA_HEADER_LENGTH, FRAME_ALIGNMENT
@@ -27,14 +28,14 @@ cdef inline int position_bits_to_shift(int32_t term_length) noexcept nogil:
 cdef inline int64_t align_frame(int64_t length) noexcept nogil:
     return (length + (FRAME_ALIGNMENT - 1)) & ~<int64_t>(FRAME_ALIGNMENT - 1)
 
-cdef inline int64_t compute_position(int32_t term_id, int32_t term_offset, int bits, int32_t initial_term_id) noexcept nogil:
-    return (<int64_t>(term_id - initial_term_id) << bits) + term_offset
-
 cdef inline int64_t compute_term_begin_position(int32_t term_id, int bits, int32_t initial_term_id) noexcept nogil:
-    return <int64_t>(term_id - initial_term_id) << bits
+    return <int64_t>wrapping_subtract(term_id, initial_term_id) * (<int64_t>1 << bits)
+
+cdef inline int64_t compute_position(int32_t term_id, int32_t term_offset, int bits, int32_t initial_term_id) noexcept nogil:
+    return compute_term_begin_position(term_id, bits, initial_term_id) + term_offset
 
 cdef inline int32_t compute_term_id(int64_t position, int bits, int32_t initial_term_id) noexcept nogil:
-    return <int32_t>(position >> bits) + initial_term_id
+    return wrapping_add(<int32_t>(position >> bits), initial_term_id)
 
 cdef inline int32_t compute_term_offset(int64_t position, int32_t term_length) noexcept nogil:
     return <int32_t>(position & (<int64_t>term_length - 1))
@@ -50,14 +51,14 @@ cdef inline int index_by_term_count(int64_t term_count) noexcept nogil:
     return <int>(<uint64_t>term_count % PARTITION_COUNT)
 
 cdef inline int index_by_term(int32_t initial_term_id, int32_t active_term_id) noexcept nogil:
-    return <int>(<uint32_t>(active_term_id - initial_term_id) % PARTITION_COUNT)
+    return <int>(<uint32_t>wrapping_subtract(active_term_id, initial_term_id) % PARTITION_COUNT)
 
 cdef inline int index_by_position(int64_t position, int bits) noexcept nogil:
     return <int>((<uint64_t>position >> bits) % PARTITION_COUNT)
 
 # Tails: term_id in the upper half; the offset may run past the term's end.
 cdef inline int64_t pack_tail(int32_t term_id, int32_t term_offset) noexcept nogil:
-    return (<int64_t>term_id << 32) | <int64_t><uint32_t>term_offset
+    return <int64_t>((<uint64_t><uint32_t>term_id << 32) | <uint32_t>term_offset)
 
 cdef inline int32_t tail_term_id(int64_t raw_tail) noexcept nogil:
     return <int32_t>(raw_tail >> 32)
@@ -91,9 +92,9 @@ cdef inline int32_t compute_max_message_length(int32_t term_length, int32_t uppe
 
 # Move to the next partition: next tail by CAS FIRST, then the active term count by CAS. True for the one that moved the count.
 cdef inline bint rotate_log(uint8_t* metadata, int32_t term_count, int32_t term_id) noexcept nogil:
-    cdef int32_t next_term_id = term_id + 1
-    cdef int32_t next_term_count = term_count + 1
-    cdef int32_t expected_term_id = next_term_id - <int32_t>PARTITION_COUNT
+    cdef int32_t next_term_id = wrapping_add(term_id, 1)
+    cdef int32_t next_term_count = wrapping_add(term_count, 1)
+    cdef int32_t expected_term_id = wrapping_subtract(next_term_id, PARTITION_COUNT)
     cdef int64_t* tail = tail_address(metadata, index_by_term_count(next_term_count))
     cdef int64_t raw
     while True:

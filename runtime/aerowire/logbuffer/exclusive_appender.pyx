@@ -4,6 +4,7 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
+from aerowire.base.wrapping cimport wrapping_add, wrapping_subtract
 from aerowire.codecs.native.logbuffer cimport LOG_METADATA_ACTIVE_TERM_COUNT_OFFSET, PARTITION_COUNT
 from aerowire.codecs.native.transport cimport (
     DATA_HEADER_FRAME_LENGTH_OFFSET, DATA_HEADER_LENGTH, FRAME_TYPE_DATA, data_header_session_id, data_header_stream_id,
@@ -43,13 +44,13 @@ cdef class ExclusiveAppender(Appender):
     cdef void _rotate(self) noexcept nogil:
         # only this writer moves the tails, so plain stores do: the next tail FIRST, then the active term count
         self.active_index = (self.active_index + 1) % PARTITION_COUNT
-        self.term_id += 1
+        self.term_id = wrapping_add(self.term_id, 1)
         self.term_offset = 0
         self.term_begin_position += self.term_length
         self.tail = tail_address(self.metadata, self.active_index)
         self.term = self.logs.address + <int64_t>self.active_index * self.term_length
         store_release_i64(self.tail, pack_tail(self.term_id, 0))
-        store_release_i32(self.metadata + LOG_METADATA_ACTIVE_TERM_COUNT_OFFSET, self.term_id - self.initial_term_id)
+        store_release_i32(self.metadata + LOG_METADATA_ACTIVE_TERM_COUNT_OFFSET, wrapping_subtract(self.term_id, self.initial_term_id))
 
     cdef int64_t _end_of_term(self) noexcept nogil:
         cdef Stream stream = self._stream()
@@ -71,7 +72,7 @@ cdef class ExclusiveAppender(Appender):
         cdef int64_t result = self._begin(length)
         if result < 0:
             return result
-        store_release_i64(self.tail, (<int64_t>self.term_id << 32) + self.term_offset + framed_length)
+        store_release_i64(self.tail, pack_tail(self.term_id, 0) + self.term_offset + framed_length)
         if self.term_offset + framed_length > self.term_length:
             return self._end_of_term()
         return 0

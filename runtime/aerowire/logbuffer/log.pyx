@@ -8,6 +8,7 @@ Created by a driver, mapped by clients and tools.  Knows the file and its parame
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
+from aerowire.base.wrapping cimport wrapping_add, wrapping_subtract
 from aerowire.base.errors import ClosedError, ConfigurationError, ForeignDirectoryError, TruncatedFileError
 from aerowire.codecs.flyweights.logbuffer import LogMetadataDecoder, LogMetadataEncoder, LogType
 from aerowire.codecs.native.logbuffer cimport (
@@ -139,13 +140,13 @@ cdef class LogBuffers:
         data_header_set_term_id(header, term_id)
 
     cdef void _write_tails(self, int32_t initial_term_id, int32_t term_id, int32_t term_offset):
-        cdef int32_t term_count = term_id - initial_term_id
+        cdef int32_t term_count = wrapping_subtract(term_id, initial_term_id)
         cdef int index = index_by_term(initial_term_id, term_id)
         cdef int step
         store_release_i64(tail_address(self.metadata, index), pack_tail(term_id, term_offset))
         for step in range(1, PARTITION_COUNT):
             index = (index + 1) % PARTITION_COUNT
-            store_release_i64(tail_address(self.metadata, index), pack_tail(term_id + step - <int32_t>PARTITION_COUNT, 0))
+            store_release_i64(tail_address(self.metadata, index), pack_tail(wrapping_add(term_id, step - <int32_t>PARTITION_COUNT), 0))
         store_release_i32(self.metadata + LOG_METADATA_ACTIVE_TERM_COUNT_OFFSET, term_count)
 
     cdef uint8_t* term_address(self, int index) noexcept nogil:
@@ -210,7 +211,7 @@ cdef class LogBuffers:
     def rotate(self) -> bool:
         """Move to the next term as an appender does at a term's end; for tests."""
         cdef int32_t term_count = active_term_count(self.metadata)
-        return rotate_log(self.metadata, term_count, self.initial_term_id + term_count)
+        return rotate_log(self.metadata, term_count, wrapping_add(self.initial_term_id, term_count))
 
     @property
     def connected(self) -> bool:

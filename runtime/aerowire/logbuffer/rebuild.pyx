@@ -6,6 +6,7 @@ Aeron: TermRebuilder, TermGapFiller, TermUnblocker, LogBufferUnblocker.  The cal
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
+from aerowire.base.wrapping cimport wrapping_subtract
 from aerowire.codecs.native.logbuffer cimport LOG_METADATA_DEFAULT_HEADER_OFFSET
 from aerowire.codecs.native.transport cimport (
     DATA_HEADER_FRAME_LENGTH_OFFSET, DATA_HEADER_LENGTH, FRAME_ALIGNMENT, FRAME_TYPE_PAD, data_header_set_term_id,
@@ -67,7 +68,7 @@ cdef int unblock_term(uint8_t* metadata, uint8_t* term, int32_t term_length, int
     cdef int32_t offset
     cdef int32_t room = term_length - blocked_offset
     if length < 0:
-        if frame_step(0 - length, room) <= 0:
+        if frame_step(wrapping_subtract(0, length), room) <= 0:
             return UNBLOCK_MALFORMED
         write_padding_header(metadata, term, term_id, blocked_offset, -length)
         return UNBLOCKED

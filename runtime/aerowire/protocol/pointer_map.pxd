@@ -1,7 +1,7 @@
 # A small table from 64-bit keys to borrowed pointers, for agents that must not touch Python objects.
 
 cimport cython
-from libc.stdint cimport int32_t, int64_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 cdef enum:
     SLOTS_KEPT_MAX = 1024   # of an empty table
@@ -12,7 +12,7 @@ cdef struct PointerEntry:
     int32_t state           # the owner's own mark
 
 cdef inline int64_t pair_key(int32_t high, int32_t low) noexcept nogil:
-    return (<int64_t>high << 32) | <int64_t><uint32_t>low
+    return <int64_t>((<uint64_t><uint32_t>high << 32) | <uint32_t>low)
 
 
 @cython.final
