@@ -93,6 +93,19 @@ def test_labels_are_cut_replaced_and_appended() -> None:
     assert reader.label(counter) == "sn?w"
 
 
+@pytest.mark.parametrize(("length", "fits"), [(-(2**31), 5), (-1, 5), (378, 2), (381, 0), (2**31 - 1, 0)])
+def test_a_label_whose_length_is_damaged_is_appended_within_its_record(length: int, fits: int) -> None:
+    metadata, values = bytearray(2 * 512), bytearray(2 * 128)
+    manager = CountersManager(metadata, values)
+    manager.allocate("first")
+    manager.allocate("second")
+    metadata[128:132] = length.to_bytes(4, "little", signed=True)
+    second = bytes(metadata[512:])
+    assert manager.append_label(0, " more") == fits
+    assert metadata[512:] == second
+    assert int.from_bytes(metadata[128:132], "little") == (fits if length < 0 else 380)
+
+
 def test_ids_can_be_changed_later() -> None:
     manager, reader = make()
     counter = manager.allocate("x")

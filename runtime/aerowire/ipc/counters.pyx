@@ -304,7 +304,10 @@ cdef class CountersManager(CountersReader):
         """Add to a label; return how many octets fitted."""
         cdef uint8_t* record = self._metadata_record(self._check(counter_id))
         cdef int32_t length = load_acquire_i32(record + COUNTER_METADATA_LABEL_LENGTH_OFFSET)
-        cdef bytes text = encode_label(suffix)[:COUNTER_LABEL_LENGTH_MAX - length]
+        cdef bytes text
+        # Shared memory may hold any length.
+        length = max(0, min(length, <int32_t>COUNTER_LABEL_LENGTH_MAX))
+        text = encode_label(suffix)[:COUNTER_LABEL_LENGTH_MAX - length]
         memcpy(record + COUNTER_METADATA_LABEL_OFFSET + length, <const char*>text, len(text))
         store_release_i32(record + COUNTER_METADATA_LABEL_LENGTH_OFFSET, length + <int32_t>len(text))
         return len(text)
