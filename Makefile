@@ -4,7 +4,7 @@ PYTHON_BIN := .venv/bin/python
 PYTEST := $(PYTHON_BIN) -m pytest
 PATHS := hatch_build.py runtime codegen conformance pcap tests benchmarks examples
 
-.PHONY: help build demo test lint check-generated interop soak tsan clean
+.PHONY: help build demo test lint check-generated interop soak tsan asan clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "make %-16s %s\n", $$1, $$2 }'
@@ -34,6 +34,9 @@ soak: build ## run the long bars at full size (BAR=name for one); resumable, sta
 
 tsan: ## run the thread tests on an instrumented build
 	@.ci/tsan.sh
+
+asan: ## run the tests of native code on a build with address and undefined behaviour sanitizers
+	@.ci/asan.sh $(ARGS)
 
 clean: ## remove what was built, keep .venv
 	rm -rf build dist soak .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -2,7 +2,7 @@
 
 Run by hatchling for wheels and editable installs, and by hand while developing:
 
-    python hatch_build.py [--force] [--sanitize thread|address] [NAME ...]
+    python hatch_build.py [--force] [--sanitize LIST] [NAME ...]
 
 compiles what is stale (all of it, or the modules whose dotted name contains a NAME).
 A module is stale when the digest of its source, of everything it cimports and of the
@@ -57,6 +57,9 @@ CYTHON_DIRECTIVES = {
 # Folders of a root's package whose code runs once per command, stream or sleep: most of it formats and checks for Python, on which the
 # compiler spends a third less at -O1.  What they have in hot paths is inline in their .pxd and compiled as its users are, at -O3.
 LIGHT_FOLDERS = ("base", "ipc", "memory", "simulation")
+SANITIZE_CHOICES = ("thread", "address", "address,undefined", "address,undefined,coverage")
+# Calls into tests/fuzz/engine.c, one for each basic block and one for each comparison.
+COVERAGE_FLAG = "-fsanitize-coverage=trace-pc,trace-cmp"
 COMPILE_FLAGS = ("-fPIC", "-fwrapv", "-fno-strict-aliasing", "-fvisibility=hidden", "-Wall")
 # Cython's output compares signed with unsigned and leaves unused statics behind; neither says anything about our code.
 QUIET_FLAGS = ("-Wno-unused-function", "-Wno-sign-compare", "-Wno-unreachable-code", "-Wno-unused-variable")
@@ -82,9 +85,21 @@ def extension_path(source: Path) -> Path:
 
 
 def flags(source: Path, sanitize: str | None) -> list[str]:
-    level = "-O1" if source.parent.name in LIGHT_FOLDERS else "-O3"
+    level = "-O1" if sanitize or source.parent.name in LIGHT_FOLDERS else "-O3"
     out = [level, *COMPILE_FLAGS, *QUIET_FLAGS, f"-I{sysconfig.get_paths()['include']}"]
-    return [*out, f"-fsanitize={sanitize}", "-g"] if sanitize else [*out, "-g0"]
+    return [*out, *sanitizer_flags(sanitize.split(","))] if sanitize else [*out, "-g0"]
+
+
+def sanitizer_flags(kinds: list[str]) -> list[str]:
+    """Return the flags of an instrumented build: `coverage` among the kinds is for the fuzzer, the others are gcc's sanitizers."""
+    checked = [kind for kind in kinds if kind != "coverage"]
+    out = ["-g1", "-fno-omit-frame-pointer", f"-fsanitize={','.join(checked)}"]
+    if "undefined" in checked:
+        # With -fwrapv no signed overflow would be reported.  Unaligned fields are wanted: the frames of a capture are read where they are.
+        out += ["-fno-wrapv", "-fno-sanitize=alignment"]
+    if "coverage" in kinds:
+        out.append(COVERAGE_FLAG)
+    return out
 
 
 def source_digest(source: Path, tree: Any, sanitize: str | None) -> str:
@@ -125,7 +140,7 @@ def is_fresh(dotted: str, source: Path, digest: str) -> bool:
     return extension_path(source).exists() and stamp.exists() and stamp.read_text() == digest
 
 
-def translate(source: Path, dotted: str, c_file: Path) -> str:
+def translate(source: Path, dotted: str, c_file: Path, *, emits_lines: bool = False) -> str:
     """Write the C of a Cython module; return what the compiler said.  It is a part of this process, and is loaded once."""
     compiler: Any = import_module("Cython.Compiler.Main")
     options = compiler.CompilationOptions(
@@ -133,6 +148,7 @@ def translate(source: Path, dotted: str, c_file: Path) -> str:
         compiler_directives=dict(CYTHON_DIRECTIVES),
         include_path=[str(ROOT / root) for root in INCLUDE_ROOTS],
         output_file=str(c_file),
+        emit_linenums=emits_lines,
     )
     with contextlib.redirect_stderr(io.StringIO()) as said:
         result = compiler.compile(str(source), options, full_module_name=dotted)
@@ -177,7 +193,7 @@ def compile_module(dotted: str, source: Path, digest: str, sanitize: str | None)
         if is_fresh(dotted, source, digest):
             return ""
         c_file, partial = BUILD_DIR / f"{dotted}.c", BUILD_DIR / f"{dotted}.partial"
-        said = translate(source, dotted, c_file)
+        said = translate(source, dotted, c_file, emits_lines=sanitize is not None)  # reports name lines of the .pyx
         strip = [] if sanitize else ["-Wl,-s"]
         said += run([c_compiler(), *flags(source, sanitize), "-shared", *strip, str(c_file), "-o", str(partial), "-lm"])
         # The old stamp goes BEFORE the new extension comes: its digest would be that of a source that somebody may yet restore.
@@ -270,7 +286,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Compile the native modules that are stale.")
     parser.add_argument("names", nargs="*", help="only modules whose dotted name contains one of these")
     parser.add_argument("--force", action="store_true", help="compile even what is fresh")
-    parser.add_argument("--sanitize", choices=["thread", "address"], help="instrument with this sanitizer")
+    parser.add_argument("--sanitize", choices=SANITIZE_CHOICES, help="instrument with these sanitizers, and for the fuzzer")
     arguments = parser.parse_args(argv)
     try:
         build(arguments.names, force=arguments.force, sanitize=arguments.sanitize)
