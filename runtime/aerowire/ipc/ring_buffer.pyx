@@ -208,7 +208,7 @@ cdef class ManyToOneRingBuffer:
         cdef int64_t to_end = self.capacity - (head & (self.capacity - 1)) - consumed
         if not self._is_plausible(tail):
             return to_end
-        return min(to_end, max(tail - head - consumed, <int64_t>0))
+        return min(to_end, max(wrapping_subtract_long(tail, head) - consumed, <int64_t>0))
 
     cdef void _check_tail(self) noexcept nogil:
         cdef uint8_t* trailer = self.address + self.capacity
@@ -255,7 +255,7 @@ cdef class ManyToOneRingBuffer:
                 self._pad(consumer, index - consumer)
                 return True
             index += RING_RECORD_ALIGNMENT
-        return self._unblock_empty(consumer, <int32_t>claimed, tail - head)
+        return self._unblock_empty(consumer, <int32_t>claimed, wrapping_subtract_long(tail, head))
 
     cdef bint _unblock_empty(self, int32_t consumer, int32_t claimed, int64_t pending) noexcept nogil:
         # Claims without a byte in them.  They may still be written, and are left alone while the longest message fits beside them.
