@@ -11,6 +11,8 @@ from tests.fuzz.fields import int32s, int64s
 from tests.fuzz.target import FindingError
 
 LENGTH = 4096
+# A byte that cannot be decoded is shown as four characters.
+TEXT_MAX = 4 * LENGTH
 
 
 class _Records:
@@ -52,7 +54,7 @@ class ErrorLogTarget(_Records):
         """Read the log, add to a log, read again."""
         self.put(data)
         errors, _ = scan_errors(self._region)
-        if sum(len(error.text) for error in errors) > LENGTH:
+        if sum(len(error.text) for error in errors) > TEXT_MAX:
             raise FindingError(f"{len(errors)} errors have more text than the log")
         read_errors(self._region, 1_700_000_000_000)
         log = DistinctErrorLog(self._region)
@@ -77,7 +79,7 @@ class LossReportTarget(_Records):
         """Read the report, add to it, read again."""
         self.put(data)
         entries, _ = scan_loss(self._region)
-        if sum(len(entry.channel) + len(entry.source) for entry in entries) > LENGTH:
+        if sum(len(entry.channel) + len(entry.source) for entry in entries) > TEXT_MAX:
             raise FindingError(f"{len(entries)} entries have more text than the report")
         read_loss(self._region)
         report = LossReport(self._region)
