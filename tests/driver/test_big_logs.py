@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import threading
 import time
@@ -199,15 +200,20 @@ def test_an_image_waits_for_its_log_and_the_stream_for_the_image(stage: Stage) -
 
 
 def test_an_image_too_many_is_counted_and_made_when_it_is_asked_for_again(stage: Stage) -> None:
-    with (
-        stage.client().add_subscription("aeron:udp?endpoint=127.0.0.1:0", 10) as subscription,
-        socket.socket(type=socket.SOCK_DGRAM) as sender,
-    ):
-        stage.until(lambda: subscription.try_resolve_channel_endpoint_port() is not None)
-        to = ("127.0.0.1", int(str(subscription.try_resolve_channel_endpoint_port()).rpartition(":")[2]))
+    client = stage.client()
+    with contextlib.ExitStack() as stack:
+        # Several endpoints: one makes fewer images at once than the worker that makes their logs.
+        subscriptions = [stack.enter_context(client.add_subscription("aeron:udp?endpoint=127.0.0.1:0", 10)) for _ in range(4)]
+        sender = stack.enter_context(socket.socket(type=socket.SOCK_DGRAM))
+        stage.until(lambda: all(subscription.try_resolve_channel_endpoint_port() is not None for subscription in subscriptions))
+        to = [("127.0.0.1", int(str(one.try_resolve_channel_endpoint_port()).rpartition(":")[2])) for one in subscriptions]
 
         def ask(session_id: int) -> None:
-            sender.sendto(SetupEncoder.encode(session_id=session_id, stream_id=10, term_length=128 * 1024, mtu=1408), to)
+            frame = SetupEncoder.encode(session_id=session_id, stream_id=10, term_length=128 * 1024, mtu=1408)
+            sender.sendto(frame, to[session_id % len(to)])
+
+        def images() -> int:
+            return sum(len(subscription.images) for subscription in subscriptions)
 
         for session_id in range(_MAKING_MAX):
             ask(session_id)
@@ -216,9 +222,9 @@ def test_an_image_too_many_is_counted_and_made_when_it_is_asked_for_again(stage:
         ask(_MAKING_MAX)
         stage.until(lambda: stage.system(SystemCounter.NATIVE_RESOURCE_AGENT_PROXY_FAILS) == 1)
         stage.disk.gate.set()
-        stage.until(lambda: len(subscription.images) == _MAKING_MAX)
+        stage.until(lambda: images() == _MAKING_MAX)
         ask(_MAKING_MAX)
-        stage.until(lambda: len(subscription.images) == _MAKING_MAX + 1)
+        stage.until(lambda: images() == _MAKING_MAX + 1)
         assert stage.system(SystemCounter.NATIVE_RESOURCE_AGENT_PROXY_FAILS) == 1
 
 
