@@ -169,6 +169,16 @@ def test_every_poll_ends_the_image_at_a_frame_that_cannot_be_stepped_over(way, l
     assert gone == [image]
 
 
+@pytest.mark.parametrize("offset", [0x7FFF_FFE0, -(2**31)])
+def test_a_header_that_names_an_offset_outside_its_term_has_a_position(offset, streams) -> None:
+    subscription, _, stream = streams
+    write(stream, 0, frame(40, b"12345678", offset=offset))
+    positions: list[int] = []
+    subscription.poll(lambda _buffer, _offset, _length, header: positions.append(header.position), 10)
+    begin = (7 - stream.log.first_term_id) * TERM
+    assert positions == [begin + offset + 64]
+
+
 @pytest.mark.parametrize("length", [31, 0x7FFF_FFFF])
 @pytest.mark.parametrize("way", WAYS)
 def test_padding_that_cannot_be_stepped_over_ends_the_image_too(way, length, streams, client, errors) -> None:

@@ -118,6 +118,15 @@ def test_a_head_that_is_bad_at_the_first_look_begins_anew(head: int) -> None:
     assert_serves(buffer, memory)
 
 
+def test_positions_at_the_end_of_the_numbers_wrap_and_begin_anew() -> None:
+    buffer, memory = ring()
+    for at in (HEAD, HEAD_CACHE, TAIL):
+        put(memory, at, 2**63 - 32, 8)
+    assert buffer.offer(TYPE, bytes(24))
+    assert buffer.poll() == [(TYPE, bytes(24))]  # the sanitizer build reports a sum that overflows
+    assert_serves(buffer, memory)
+
+
 def test_a_head_cache_ahead_of_the_head_is_set_back_before_a_writer_believes_it() -> None:
     buffer, memory = ring()
     put(memory, HEAD_CACHE, 512, 8)

@@ -7,7 +7,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from aerowire.codecs.native.transport cimport (
     DATA_HEADER_LENGTH, data_header_flags, data_header_reserved_value, data_header_session_id, data_header_stream_id,
     data_header_term_id, data_header_term_offset, data_header_type)
-from aerowire.logbuffer.descriptor cimport align_frame, compute_position
+from aerowire.logbuffer.descriptor cimport align_frame, compute_term_begin_position
 
 
 @cython.final
@@ -31,7 +31,9 @@ cdef class Header:
     def position(self):
         """Stream position after the fragment, or after the whole message when it was reassembled."""
         self.require_frame()
-        return compute_position(data_header_term_id(self.frame), self.next_term_offset, self.bits, self.initial_term_id)
+        # A log of others may say any offset: their sum takes 64 bits.
+        cdef int64_t next_offset = self.next_term_offset
+        return compute_term_begin_position(data_header_term_id(self.frame), self.bits, self.initial_term_id) + next_offset
 
     @property
     def frame_length(self):

@@ -162,7 +162,7 @@ cdef class ManyToOneRingBuffer:
                 break
             claimed = self._claimed(head, consumed)
             if not is_record(length, claimed):
-                self._note_damage(DAMAGED_LENGTH, head + consumed, length, claimed)
+                self._note_damage(DAMAGED_LENGTH, wrapping_add_long(head, consumed), length, claimed)
                 consumed += <int32_t>claimed        # where the next record begins is unknown
                 if claimed == 0:
                     cas_i32(record + RING_RECORD_LENGTH_OFFSET, length, 0)      # bytes that no claim covers; a new claim keeps its own
@@ -177,7 +177,7 @@ cdef class ManyToOneRingBuffer:
             handler(context, message_type, record + RING_RECORD_BODY_OFFSET, length - <int32_t>RING_RECORD_BODY_OFFSET)
         if consumed:
             memset(self.address + begin, 0, consumed)       # zero BEFORE the head moves: writers rely on it
-            self._head = head + consumed
+            self._head = wrapping_add_long(head, consumed)
             store_release_i64(self.address + self.capacity + RING_TRAILER_HEAD_POSITION_OFFSET, self._head)
         if length <= 0:
             self._check_tail()
