@@ -15,6 +15,7 @@ from pathlib import Path
 from tests.fuzz.worker import read_state
 
 MINIMISE_S = 30.0
+SUMMARY_MAX = 300
 # Lines that tell what was found, best first.
 _SUMMARIES = (
     re.compile(r"runtime error: .*"),
@@ -91,7 +92,7 @@ def _summary(said: str) -> str:
     )
     frames = [f"{match[1]} {match[2]}" for match in _FRAME.finditer(said)]
     # Addresses differ between runs; what is found does not.
-    return re.sub(r"0x[0-9a-f]{6,}", "0x..", " | ".join([line, *frames[:2]]))
+    return re.sub(r"0x[0-9a-f]{6,}", "0x..", " | ".join([line[:SUMMARY_MAX], *frames[:2]]))
 
 
 def _save(run: Run, data: bytes, said: str) -> Path:

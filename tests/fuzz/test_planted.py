@@ -12,6 +12,7 @@ from tests.fuzz.catalogue import TARGETS
 from tests.soak.fuzz_planted import PATCHES, target_of
 
 ROOT = Path(__file__).resolve().parents[2]
+COUNT_MIN = 20
 
 
 @pytest.mark.skipif(shutil.which("patch") is None, reason="patch is not installed")
@@ -26,6 +27,10 @@ def test_patch_applies(patch: Path) -> None:
         stdin=subprocess.DEVNULL,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_there_are_enough_patches() -> None:
+    assert len(PATCHES) >= COUNT_MIN
 
 
 def test_each_patch_names_a_target_and_differs() -> None:
