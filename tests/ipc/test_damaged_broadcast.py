@@ -54,7 +54,7 @@ def test_a_length_behind_padding_is_checked_too() -> None:
         reader.poll()
 
 
-@pytest.mark.parametrize("tail", [-8, 8, 20, -(2**63), 2**63 - 1, 0])
+@pytest.mark.parametrize("tail", [-8, 8, 20, -(2**63), 2**63 - 1, 2**63 - 8, 0])
 def test_a_tail_that_went_back_or_is_none_ends_the_receiver(tail: int) -> None:
     transmitter, reader, memory = make()
     transmitter.transmit(5, b"12345678")
@@ -80,7 +80,7 @@ def test_an_intent_far_ahead_is_a_lap_and_no_crash() -> None:
             reader.poll()
 
 
-@pytest.mark.parametrize("latest", [-8, 4, -1, 2**63 - 1])
+@pytest.mark.parametrize("latest", [-8, 4, -1, 2**63 - 1, 2**63 - 8, 1 << 62])
 def test_a_receiver_does_not_begin_at_a_position_that_is_none(latest: int) -> None:
     _, _, memory = make()
     put(memory, LATEST, latest, 8)
@@ -98,9 +98,10 @@ def test_the_transmitter_goes_on_at_its_own_position(tail: int) -> None:
     assert [reader.receive(), reader.receive(), reader.receive()] == [(5, b"one"), (5, b"two"), None]
 
 
-def test_a_transmitter_does_not_begin_at_a_tail_that_is_none() -> None:
+@pytest.mark.parametrize("tail", [12, -8, 2**63 - 8, 1 << 62])
+def test_a_transmitter_does_not_begin_at_a_tail_that_is_none(tail: int) -> None:
     _, _, memory = make()
-    put(memory, TAIL, 12, 8)
+    put(memory, TAIL, tail, 8)
     with pytest.raises(ForeignDirectoryError, match="bad tail"):
         BroadcastTransmitter(memory)
 

@@ -28,6 +28,9 @@ cdef enum DamagedField:
     DAMAGED_TAIL = 2
     DAMAGED_LATEST = 3
 
+cdef enum:
+    POSITION_BITS = 62      # no transmitter writes so much, and what is added to a position that is checked cannot overflow
+
 POLL_LIMIT_DEFAULT = 64     # messages per poll unless told otherwise
 
 
@@ -36,7 +39,7 @@ cdef inline int32_t align_record(int32_t length) noexcept nogil:
 
 
 cdef inline bint is_position(int64_t position) noexcept nogil:
-    return position >= 0 and position & (BROADCAST_RECORD_ALIGNMENT - 1) == 0
+    return position >> POSITION_BITS == 0 and position & (BROADCAST_RECORD_ALIGNMENT - 1) == 0
 
 
 cdef int32_t check_capacity(int64_t length) except -1:
@@ -58,8 +61,8 @@ cdef class BroadcastTransmitter:
         self.message_length_max = self.capacity >> BROADCAST_MESSAGE_CAPACITY_SHIFT
         self._tail = load_relaxed_i64(self.address + self.capacity + BROADCAST_TRAILER_TAIL_OFFSET)
         if not is_position(self._tail):
-            raise ForeignDirectoryError("broadcast buffer has a bad tail", expected=f"a multiple of {BROADCAST_RECORD_ALIGNMENT}, at least 0",
-                                        actual=self._tail)
+            raise ForeignDirectoryError("broadcast buffer has a bad tail", actual=self._tail,
+                                        expected=f"a multiple of {BROADCAST_RECORD_ALIGNMENT}, from 0 and below 2^{POSITION_BITS}")
 
     cdef bint transmit_message(self, int32_t message_type, const uint8_t* body, int32_t length) noexcept nogil:
         cdef uint8_t* trailer = self.address + self.capacity
@@ -239,7 +242,7 @@ cdef class BroadcastReceiver:
             what, expected = f"record length at position {self._record}", f"{BROADCAST_RECORD_BODY_OFFSET} to {self.capacity - self._offset}"
         else:
             what = "tail position" if self._damaged_field == DAMAGED_TAIL else "latest position"
-            expected = f"a multiple of {BROADCAST_RECORD_ALIGNMENT}, at least {self._next}"
+            expected = f"a multiple of {BROADCAST_RECORD_ALIGNMENT}, from {self._next} and below 2^{POSITION_BITS}"
         return DamagedBufferError("the driver's messages to its clients are damaged", where=what, expected=expected,
                                   actual=self._damaged_actual, hint="a process that may write to the driver's directory wrote over them")
 
