@@ -250,6 +250,7 @@ def _build_core(
         context=context,
         ports=ports,
         to_driver=to_driver,
+        to_clients=transmitter,
         events=events,
         sender=SenderGate(sender, AtomicCounter(counters, SystemCounter.SENDER_PROXY_FAILS)),
         receiver=ReceiverGate(receiver, AtomicCounter(counters, SystemCounter.RECEIVER_PROXY_FAILS)),

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from aerowire.driver.stream_counters import StreamCounters
     from aerowire.driver.system_counters import SystemCounters
     from aerowire.driver.wildcard_ports import WildcardPorts
+    from aerowire.ipc.broadcast import BroadcastTransmitter
     from aerowire.ipc.loss_report import LossReport
     from aerowire.ipc.ring_buffer import ManyToOneRingBuffer
 
@@ -57,6 +58,7 @@ class DriverCore:
     context: Context
     ports: Ports
     to_driver: ManyToOneRingBuffer
+    to_clients: BroadcastTransmitter
     events: EventQueue
     sender: SenderGate
     receiver: ReceiverGate

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from aerowire.base.channel_uri import SPY_PREFIX, ChannelUri
-from aerowire.base.directory import CNC_FILE_NAME
-from aerowire.base.errors import AerowireError, DamagedBufferError, RegistrationError, StorageSpaceError
+from aerowire.base.errors import AerowireError, RegistrationError, StorageSpaceError
 from aerowire.base.units import INT64_MAX
 from aerowire.codecs.flyweights import commands
 from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.driver import client_commands
 from aerowire.driver.clients import UserCounters
+from aerowire.driver.damage_reports import repair_to_clients, report_skipped_commands
 from aerowire.driver.endpoints import Endpoints
 from aerowire.driver.error_recorder import describe, is_storage_error
 from aerowire.driver.images import Images
@@ -151,6 +151,7 @@ class Registrar:
             work += self.waiting_logs.retry()
         if self._lost_files is not None:
             work += self._lost_files.check(self)
+        repair_to_clients(core)
         work += self.reresolution.poll()
         work += self._handle_commands()
         if core.logs.pending:
@@ -352,23 +353,8 @@ class Registrar:
             else:
                 break
             count += 1
-        self._report_damage()
+        report_skipped_commands(self.core)
         return count
-
-    def _report_damage(self) -> None:
-        damage = self.core.to_driver.take_damage()
-        if damage is None:
-            return
-        self.core.errors.record(
-            DamagedBufferError(
-                f"the to-driver buffer was damaged ({damage.field}); commands were skipped",
-                where=f"position {damage.offset} of {CNC_FILE_NAME}",
-                expected=damage.expected,
-                actual=damage.actual,
-                hint="a process that may write to the driver's directory wrote over other clients' commands",
-            ),
-            key=(DamagedBufferError, damage.field),
-        )
 
     def _execute(self, message_type: int, body: bytes) -> None:
         self.core.notes.command_in(message_type, body)

@@ -13,10 +13,14 @@ cdef class BroadcastTransmitter:
     cdef int32_t capacity
     cdef int32_t message_length_max
     cdef int64_t _tail
+    cdef int64_t _latest            # begin of the last record
+    cdef int32_t _latest_length     # 0 when it is not this transmitter's
+    cdef int32_t _latest_type
     cdef object _holder
 
     # False when type <= 0 or length is out of range.
     cdef bint transmit_message(self, int32_t message_type, const uint8_t* body, int32_t length) noexcept nogil
+    cdef object _repair_position(self, uint8_t* address, int64_t expected, str field, object found)
 
 
 @cython.final

@@ -2,12 +2,15 @@ from typing import final
 
 from typing_extensions import Buffer
 
+from aerowire.ipc.damage import Damage
+
 POLL_LIMIT_DEFAULT: int
 
 @final
 class BroadcastTransmitter:
     def __init__(self, buffer: Buffer) -> None: ...
     def transmit(self, message_type: int, body: Buffer) -> None: ...
+    def repair(self) -> Damage | None: ...
     @property
     def max_message_length(self) -> int: ...
 

@@ -15,6 +15,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from aerowire.base.errors import BroadcastLappedError, DamagedBufferError, ForeignDirectoryError
+from aerowire.ipc.damage import Damage
 from aerowire.codecs.native.cnc cimport (
     BROADCAST_MESSAGE_CAPACITY_SHIFT, BROADCAST_PADDING_TYPE, BROADCAST_RECORD_ALIGNMENT, BROADCAST_RECORD_BODY_OFFSET,
     BROADCAST_TRAILER_LATEST_OFFSET, BROADCAST_TRAILER_LENGTH, BROADCAST_TRAILER_TAIL_INTENT_OFFSET, BROADCAST_TRAILER_TAIL_OFFSET,
@@ -60,6 +61,7 @@ cdef class BroadcastTransmitter:
         self.address = view.address
         self.message_length_max = self.capacity >> BROADCAST_MESSAGE_CAPACITY_SHIFT
         self._tail = load_relaxed_i64(self.address + self.capacity + BROADCAST_TRAILER_TAIL_OFFSET)
+        self._latest = load_relaxed_i64(self.address + self.capacity + BROADCAST_TRAILER_LATEST_OFFSET)
         if not is_position(self._tail):
             raise ForeignDirectoryError("broadcast buffer has a bad tail", actual=self._tail,
                                         expected=f"a multiple of {BROADCAST_RECORD_ALIGNMENT}, from 0 and below 2^{POSITION_BITS}")
@@ -90,6 +92,7 @@ cdef class BroadcastTransmitter:
         memcpy(record + BROADCAST_RECORD_BODY_OFFSET, body, length)
         store_release_i64(trailer + BROADCAST_TRAILER_LATEST_OFFSET, tail)
         self._tail = tail + aligned
+        self._latest, self._latest_length, self._latest_type = tail, record_length, message_type
         store_release_i64(trailer + BROADCAST_TRAILER_TAIL_OFFSET, self._tail)
         return True
 
@@ -100,6 +103,33 @@ cdef class BroadcastTransmitter:
         if view.length > self.message_length_max or not self.transmit_message(message_type, view.address, <int32_t>view.length):
             raise ValueError(f"cannot broadcast type {message_type} of {view.length} bytes; types are > 0 and at most {self.message_length_max}"
                              " bytes fit")
+
+    def repair(self):
+        """Write the positions, and the header of the last record, as this transmitter left them; return the first Damage, or None.
+
+        On the writing thread, between two messages. A new reader begins at the last record.
+        """
+        cdef uint8_t* trailer = self.address + self.capacity
+        cdef uint8_t* record
+        cdef int32_t length, message_type
+        found = self._repair_position(trailer + BROADCAST_TRAILER_TAIL_INTENT_OFFSET, self._tail, "tail intent", None)
+        if self._latest_length > 0:
+            record = self.address + <int32_t>(self._latest & (self.capacity - 1))
+            length, message_type = broadcast_record_length(record), broadcast_record_type(record)
+            if length != self._latest_length or message_type != self._latest_type:
+                broadcast_record_set_length(record, self._latest_length)
+                broadcast_record_set_type(record, self._latest_type)
+                found = found or Damage(self._latest, "record header", f"{self._latest_length} bytes of type {self._latest_type}",
+                                        f"{length} bytes of type {message_type}")
+        found = self._repair_position(trailer + BROADCAST_TRAILER_LATEST_OFFSET, self._latest, "latest position", found)
+        return self._repair_position(trailer + BROADCAST_TRAILER_TAIL_OFFSET, self._tail, "tail position", found)
+
+    cdef object _repair_position(self, uint8_t* address, int64_t expected, str field, object found):
+        cdef int64_t actual = load_acquire_i64(address)
+        if actual == expected:
+            return found
+        store_release_i64(address, expected)
+        return found or Damage(self._tail, field, str(expected), str(actual))
 
     @property
     def max_message_length(self) -> int:
