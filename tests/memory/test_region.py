@@ -15,6 +15,7 @@ from aerowire.base.errors import (
     StorageSpaceError,
     TruncatedFileError,
 )
+from aerowire.memory.lost_pages import lost_pages as total_of_lost_pages
 from aerowire.memory.region import Region, address_of, free_space
 
 
@@ -72,13 +73,33 @@ def test_short_file_is_not_mapped(tmp_path: Path) -> None:
         Region.map_file(path)
 
 
-def test_truncation_while_mapped_is_detected(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("length", "lost_pages"), [(8191, 1), (4097, 1), (4096, 1), (4095, 2), (1, 2), (0, 2)])
+def test_a_file_that_is_cut_while_mapped_has_lost_pages(tmp_path: Path, length: int, lost_pages: int) -> None:
     path = tmp_path / "file"
     with Region.create_file(path, 8192) as region:
-        region.check_length()
-        os.truncate(path, 4096)
-        with pytest.raises(TruncatedFileError):
-            region.check_length()
+        assert not region.find_cut()
+        total = total_of_lost_pages()
+        os.truncate(path, length)
+        assert region.find_cut()
+        assert region.find_cut()
+        assert region.lost_pages == lost_pages
+        assert total_of_lost_pages() == total + lost_pages
+        assert f"a mapped file was cut short; at {path}; expected 8192 bytes; got {length} bytes" in str(region.lost_pages_error())
+
+
+def test_a_file_that_was_deleted_replaced_or_grew_has_lost_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    with Region.create_file(path, 8192) as region:
+        os.truncate(path, 16384)
+        assert not region.find_cut()
+        path.unlink()
+        assert not region.find_cut()
+        path.write_bytes(b"another")
+        assert not region.find_cut()
+        assert region.lost_pages == 0
+    assert not region.find_cut()
+    with Region.anonymous(4096) as anonymous:
+        assert not anonymous.find_cut()
 
 
 def test_views_keep_the_pages_after_close(tmp_path: Path) -> None:

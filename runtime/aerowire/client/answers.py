@@ -144,6 +144,8 @@ class Answers:
         self._handlers.call(subscription.available_image_handler, image)
 
     def on_unavailable_image(self, correlation_id: int, subscription_id: int) -> None:
+        if self._logs.find_cut(correlation_id):
+            self._conductor.check_files()  # the driver may have seen first that the log was cut: that is the reason, and ends the image
         subscription = self._resources.subscription(subscription_id)
         image = None if subscription is None else subscription._remove_image(correlation_id)
         if subscription is not None and image is not None:

@@ -34,6 +34,7 @@ from aerowire.client.requests import Requests
 from aerowire.client.resources import Request, Resource, Resources
 from aerowire.client.subscription import Subscription
 from aerowire.client.waiting import Pending, wait_for
+from aerowire.memory.cut_watch import CutWatch
 from aerowire.memory.lost_pages import lost_pages
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ class ClientConductor:
         self._is_behind = False
         self._is_named = False
         self._lost_pages = 0
+        self._cut_watch = CutWatch(context.keepalive_interval_ns, context.clock.now_ns)
         self._was_open = False  # when it was closed: the driver is to be told
         self._invoker: AgentInvoker | None = None
         self._wake: Callable[[], object] | None = None
@@ -115,13 +117,13 @@ class ClientConductor:
                 return 0  # a handler asks for more while its message is being handled
             self._servicing_thread = threading.get_ident()
             try:
-                self._check_files()
+                self.check_files()
                 self._ensure_open()
                 work = self._end_failed_images()
                 received = self._events.receive()
                 work += received
                 self._is_behind = received == MESSAGE_LIMIT
-                self._check_files()
+                self.check_files()
                 self._check_liveness()
                 work += self._logs.release_due()
             except (BroadcastLappedError, DamagedBufferError) as error:
@@ -164,7 +166,7 @@ class ClientConductor:
             if self._state == state.FORKED:
                 return
             if self._state == state.OPEN:
-                self._check_files()  # the last look: what was written to a lost page has gone nowhere
+                self.check_files()  # the last look: what was written to a lost page has gone nowhere
             self._was_open = self._was_open or self._state == state.OPEN
             self._watch.retire()
             self._state = state.CLOSED if self._state == state.OPEN else self._state  # FIRST: a handler may ask for more
@@ -377,6 +379,22 @@ class ClientConductor:
         self.handlers.report(error)
         self.handlers.announce_close()
 
+    def check_files(self) -> None:
+        """End what uses a file that has lost pages: the client with the driver's own file, else the handles of a log."""
+        self._cut_watch.look(lambda: [self._cnc.region, *self._logs.regions()])
+        lost = lost_pages()
+        if lost == self._lost_pages:
+            return
+        self._lost_pages = lost
+        region = self._cnc.region
+        if region is not None and region.lost_pages:
+            self.terminate(region.lost_pages_error())
+            return
+        for registration_id, error in self._logs.take_lost().items():
+            self.handlers.report(error)
+            for publication in self._resources.end_log(registration_id, error):
+                self.give_back(functools.partial(self._proxy.remove_publication, publication.registration_id, revoke=False))
+
     # ---- below: helpers
 
     def _end_failed_images(self) -> int:
@@ -419,21 +437,6 @@ class ClientConductor:
             return False
         self._replacement_check_ns = now_ns
         return self._driver.is_replaced()
-
-    def _check_files(self) -> None:
-        """End what uses a file that has lost pages: the client with the driver's own file, else the handles of a log."""
-        lost = lost_pages()
-        if lost == self._lost_pages:
-            return
-        self._lost_pages = lost
-        region = self._cnc.region
-        if region is not None and region.lost_pages:
-            self.terminate(region.lost_pages_error())
-            return
-        for registration_id, error in self._logs.take_lost().items():
-            self.handlers.report(error)
-            for publication in self._resources.end_log(registration_id, error):
-                self.give_back(functools.partial(self._proxy.remove_publication, publication.registration_id, revoke=False))
 
     def _check_liveness(self) -> None:
         end = endings.end_of_client(self._watch, self._context, self.client_id)

@@ -6,11 +6,15 @@ Knows nothing of who reads or writes them. Under the conductor's lock.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from aerowire.base.errors import TruncatedFileError
 from aerowire.codecs.flyweights.transport import PAGE_SIZE_MIN
 from aerowire.logbuffer.log import LogBuffers
+
+if TYPE_CHECKING:
+    from aerowire.memory.region import Region
 
 # A log that an explicit close frees stays mapped this long: another thread may be in the middle of it. Aeron: EXPLICIT_CLOSE_LINGER_NS.
 CLOSE_LINGER_NS = 1_000_000_000
@@ -36,6 +40,17 @@ class MappedLogs:
                 _touch(logs)
             self._logs[registration_id] = logs
         return logs
+
+    def regions(self) -> Iterator[Region]:
+        """Yield the mapped file of each log."""
+        for logs in list(self._logs.values()):
+            if logs.region is not None:
+                yield logs.region
+
+    def find_cut(self, registration_id: int) -> bool:
+        """Look whether the file of a log was cut short."""
+        logs = self._logs.get(registration_id)
+        return logs is not None and logs.region is not None and logs.region.find_cut()
 
     def take_lost(self) -> dict[int, TruncatedFileError]:
         """Return the error for each log whose file has lost pages, by registration id; each log once."""

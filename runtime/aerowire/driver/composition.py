@@ -48,6 +48,7 @@ from aerowire.ipc.cnc import CncFile
 from aerowire.ipc.counters import AtomicCounter, CountersManager
 from aerowire.ipc.error_log import DistinctErrorLog
 from aerowire.ipc.loss_report import LossReport
+from aerowire.memory.cut_watch import CutWatch
 
 if TYPE_CHECKING:
     from aerowire.base.ports import DatagramPort
@@ -187,7 +188,8 @@ def _build(
             on_terminate()
         return is_allowed
 
-    lost_files = LostFiles(own_files, on_end=on_terminate or (lambda: None))
+    watch = CutWatch(context.timer_interval_ns, ports.clock.now_ns)
+    lost_files = LostFiles(own_files, watch, on_end=on_terminate or (lambda: None))
     registrar = Registrar(core, resolver=resolver, on_terminate=terminate, names=names, lost_files=lost_files)
     # The first correlation id is 0, which no client may get; the heartbeat must be there BEFORE the file is published.
     cnc.to_driver.next_correlation_id()

@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from aerowire.memory.cut_watch import CutWatch
 from aerowire.memory.lost_pages import lost_pages
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from aerowire.driver.registrar import Registrar
     from aerowire.memory.region import Region
@@ -22,8 +23,9 @@ class LostFiles:
     A stream is ended, and the others go on. Without its cnc file a driver has no clients: it says so and asks to be ended.
     """
 
-    def __init__(self, own_files: Iterable[Region], *, on_end: Callable[[], None]) -> None:
+    def __init__(self, own_files: Iterable[Region], watch: CutWatch, *, on_end: Callable[[], None]) -> None:
         """`own_files`: the cnc file, then those that the driver can do without."""
+        self._watch = watch
         self._cnc, *self._others = own_files
         self._on_end = on_end
         self._seen = lost_pages()
@@ -31,6 +33,7 @@ class LostFiles:
 
     def check(self, registrar: Registrar) -> int:
         """Look for lost pages if any mapping of this process has lost one since the last call; return how many files are newly affected."""
+        self._watch.look(lambda: self._regions(registrar))
         total = lost_pages()
         if total == self._seen:
             return 0
@@ -42,11 +45,20 @@ class LostFiles:
             if self._report(registrar, image.log.region):
                 found += 1
                 registrar.core.receiver.reject_image(image.native, _REASON)
+                image.native.end_lost()
         if self._report(registrar, self._cnc):
             found += 1
             print(f"aerowire driver: {self._cnc.lost_pages_error()}; the driver ends", file=sys.stderr)
             self._on_end()
         return found
+
+    def _regions(self, registrar: Registrar) -> Iterator[Region | None]:
+        yield self._cnc
+        yield from self._others
+        for publication in registrar.publications:
+            yield publication.log.region
+        for image in registrar.images:
+            yield image.log.region
 
     def _report(self, registrar: Registrar, region: Region | None) -> bool:
         if region is None or not region.lost_pages or region.path in self._reported:

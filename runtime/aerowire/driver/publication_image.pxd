@@ -57,6 +57,7 @@ cdef class PublicationImage(Subscribable):
     cdef int32_t _end_asked             # tracker writes: tell the end now
     cdef int64_t _response_session      # registrar writes: of the stream that answers this one; NO_RESPONSE when there is none to tell of
     cdef int32_t _status_asked          # registrar writes: let the next status message go at once
+    cdef int32_t _is_lost               # registrar writes: the log's file was cut short
     cdef int32_t _rejected              # registrar writes, after the text
     cdef int32_t _rejection_length
     cdef char _rejection[ERROR_TEXT_LENGTH_MAX]
@@ -111,5 +112,6 @@ cdef class PublicationImage(Subscribable):
     cdef void _count_transports(self, int64_t now_ns) noexcept nogil
     cdef bint _rebuilt_to_end(self) noexcept nogil
     cdef bint _is_drained(self) noexcept nogil
+    cdef bint _is_over(self) noexcept nogil
     cdef void _check_frame(self, int state, EventQueue events) noexcept nogil
     cdef int64_t _untethered_limit(self) noexcept nogil

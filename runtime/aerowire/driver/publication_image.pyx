@@ -356,18 +356,18 @@ cdef class PublicationImage(Subscribable):
 
     cdef bint on_time_event(self, int64_t now_ns, EventQueue events) noexcept nogil:
         cdef int state = self.lifecycle.state()
-        cdef bint revoked
+        cdef bint is_over
         self._check_frame(state, events)
         if state <= IMAGE_ACTIVE:
-            if self._log.is_revoked():
+            if self._is_over():
                 self.lifecycle.drain(now_ns)
             elif self._untethered.count > 0 and state == IMAGE_ACTIVE:
                 self.check_untethered(self._untethered_limit(), now_ns, events)
         elif state == IMAGE_DRAINING:
-            revoked = self._log.is_revoked()
-            if not revoked and not (self._is_drained() and self.lifecycle.drain_time_over(now_ns)):
+            is_over = self._is_over()
+            if not is_over and not (self._is_drained() and self.lifecycle.drain_time_over(now_ns)):
                 return False
-            if revoked:
+            if is_over:
                 store_release_i32(&self._rebuilding, False)
                 store_release_i32(&self._end_asked, True)
             if events.offer_or_retry(EVENT_IMAGE_LINGER, <void*>self, 0, 0):
@@ -379,6 +379,10 @@ cdef class PublicationImage(Subscribable):
         elif load_acquire_i32(&self._receiver_released):
             return events.offer_or_retry(EVENT_IMAGE_REMOVED, <void*>self, 0, 0)
         return False
+
+    cdef bint _is_over(self) noexcept nogil:
+        # The end for subscribers wherever they are.
+        return self._log.is_revoked() or load_acquire_i32(&self._is_lost)
 
     cdef void _check_frame(self, int state, EventQueue events) noexcept nogil:
         # Once a timer interval also where nothing was received behind the frame: a process that shares the log may have written it.
@@ -422,6 +426,10 @@ cdef class PublicationImage(Subscribable):
             memcpy(self._rejection, source, len(text))
             self._rejection_length = <int32_t>len(text)
             store_release_i32(&self._rejected, True)
+
+    def end_lost(self) -> None:
+        """End the image for all of its subscribers now: what they have not read is lost with the log's file."""
+        store_release_i32(&self._is_lost, True)
 
     def tell_response(self, response_session_id) -> None:
         """Tell the sender at once, and with each status message, which session answers it; None: tell it no more."""

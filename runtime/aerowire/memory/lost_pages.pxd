@@ -11,7 +11,7 @@ cdef struct MappedRange:
     int64_t length
     int32_t is_writable
     int32_t is_guarded          # its owner looks at lost_pages
-    int32_t lost_pages          # replaced so far
+    int32_t lost_pages          # replaced so far, or found to be missing
     char name[NAME_LENGTH]
     MappedRange* next
 
@@ -21,4 +21,5 @@ cdef void remove_range(MappedRange* entry) noexcept nogil
 # Any thread, a signal handler too
 cdef MappedRange* range_at(const void* address) noexcept nogil
 cdef bint replace_page(MappedRange* entry, void* address) noexcept nogil
+cdef void count_lost_pages(MappedRange* entry, int32_t pages) noexcept nogil
 cdef int32_t lost_page_total() noexcept nogil       # of all guarded ranges; grows

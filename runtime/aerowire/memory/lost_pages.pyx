@@ -65,9 +65,13 @@ cdef bint replace_page(MappedRange* entry, void* address) noexcept nogil:
     cdef int protection = PROT_READ | PROT_WRITE if entry.is_writable else PROT_READ
     if map_memory(page, page_size, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) == MAP_FAILED:
         return False
-    fetch_add_i32(&entry.lost_pages, 1)
-    fetch_add_i32(&total, 1)
+    count_lost_pages(entry, 1)
     return True
+
+
+cdef void count_lost_pages(MappedRange* entry, int32_t pages) noexcept nogil:
+    fetch_add_i32(&entry.lost_pages, pages)
+    fetch_add_i32(&total, pages)
 
 
 cdef int32_t lost_page_total() noexcept nogil:
@@ -75,5 +79,5 @@ cdef int32_t lost_page_total() noexcept nogil:
 
 
 def lost_pages() -> int:
-    """Lost pages of all guarded mappings that were replaced since the process began: look at the mappings when it has grown."""
+    """Return the lost pages of all mappings that were found since the process began: look at the mappings when it has grown."""
     return lost_page_total()

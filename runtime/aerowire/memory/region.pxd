@@ -24,6 +24,9 @@ cdef class Region:
     cdef int64_t length         # 0 once closed
     cdef Mapping _mapping
     cdef object _path
+    cdef int64_t _device        # of the file, with its inode: another file may take its name
+    cdef int64_t _inode
+    cdef int64_t _cut_length    # of the file when it was found to be shorter than the mapping; -1 before
     cdef object __weakref__
 
     cdef object hold(self)      # the Mapping: keep a reference while native code uses `address`

@@ -7,6 +7,7 @@ from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_FillInfo, PyB
 from libc.errno cimport EDQUOT, EEXIST, EINTR, ELOOP, ENOSPC, errno
 from libc.stdint cimport int32_t, int64_t, uint8_t, uintptr_t
 
+import mmap as mmap_module
 import os
 import stat
 from pathlib import Path
@@ -21,7 +22,7 @@ from aerowire.base.errors import (
 )
 
 from aerowire.memory.atomics cimport fetch_add_i32, load_acquire_i32
-from aerowire.memory.lost_pages cimport add_range, remove_range
+from aerowire.memory.lost_pages cimport add_range, count_lost_pages, remove_range
 
 cdef extern from "<sys/mman.h>" nogil:
     void* mmap(void* address, size_t length, int protection, int flags, int fd, int64_t offset)
@@ -34,6 +35,11 @@ cdef extern from "<fcntl.h>" nogil:
     int posix_fallocate(int fd, int64_t offset, int64_t length)
 
 FILE_MODE = 0o664
+
+cdef enum:
+    LOST_PAGES_MAX = 1 << 20    # counted at once: the sum of many files stays a 32-bit number
+
+cdef int64_t PAGE_SIZE = mmap_module.PAGESIZE
 
 
 cdef class Mapping:
@@ -105,7 +111,7 @@ cdef class Region:
             raise StorageError("cannot create file", where=name, actual=error.strerror) from None
         try:
             _size_file(fd, length, sparse, name)
-            return _region(map_pages(fd, length, True, name), name)
+            return _region(map_pages(fd, length, True, name), name, os.fstat(fd))
         except BaseException:
             os.unlink(name)
             raise
@@ -138,7 +144,7 @@ cdef class Region:
             if length < max(1, minimum_length):
                 raise TruncatedFileError("file is too short", where=name, expected=f">= {max(1, minimum_length)} bytes",
                                          actual=f"{length} bytes", hint="its writer may still be creating it, or the disk was full")
-            return _region(map_pages(fd, length, writable, name), name)
+            return _region(map_pages(fd, length, writable, name), name, found)
         finally:
             os.close(fd)
 
@@ -147,7 +153,7 @@ cdef class Region:
         """Map `length` zero bytes that belong to no file; pages take memory when first written."""
         if length <= 0:
             raise StorageError("cannot map an empty region", expected="a length > 0", actual=length)
-        return _region(map_pages(-1, length, True, "anonymous memory"), None)
+        return _region(map_pages(-1, length, True, "anonymous memory"), None, None)
 
     cdef object hold(self):
         return self._mapping
@@ -165,13 +171,26 @@ cdef class Region:
     def writable(self):
         return self._mapping is not None and self._mapping.writable
 
-    def check_length(self):
-        """Raise TruncatedFileError if the file behind the mapping has become shorter than it."""
-        if self._path is not None and self.address != NULL:
-            actual = os.stat(self._path).st_size
-            if actual < self.length:
-                raise TruncatedFileError("file was truncated while mapped", where=self._path, expected=f"{self.length} bytes",
-                                         actual=f"{actual} bytes")
+    def find_cut(self):
+        """Return whether the file has become shorter than the mapping; count the pages that it has lost in `lost_pages`, once.
+
+        Finds what no access tells: zeros in the page that the file's new end is in. A file that was deleted or replaced is not looked at.
+        """
+        cdef int64_t length
+        if self._path is None or self.address == NULL or self._mapping.range == NULL:
+            return False
+        if self._cut_length >= 0:
+            return True
+        try:
+            found = os.stat(self._path, follow_symlinks=False)
+        except OSError:
+            return False
+        length = found.st_size
+        if <int64_t>found.st_dev != self._device or <int64_t>found.st_ino != self._inode or length >= self.length:
+            return False
+        self._cut_length = length
+        count_lost_pages(self._mapping.range, <int32_t>min(<int64_t>LOST_PAGES_MAX, (self.length - length + PAGE_SIZE - 1) // PAGE_SIZE))
+        return True
 
     def guard(self):
         """Have pages that the file loses replaced by zeros, and counted in `lost_pages`, where SIGBUS is handled; returns the region.
@@ -184,13 +203,16 @@ cdef class Region:
 
     @property
     def lost_pages(self):
-        """Pages that were not in the file any more when they were needed, and were replaced by zeros."""
+        """Pages that were not in the file any more when they were needed, and were replaced by zeros, or that `find_cut` found missing."""
         if self._mapping is None or self._mapping.range == NULL:
             return 0
         return load_acquire_i32(&self._mapping.range.lost_pages)
 
     def lost_pages_error(self):
         """Return the error for a region that has lost pages."""
+        if self._cut_length >= 0:
+            return TruncatedFileError("a mapped file was cut short", where=self._path, expected=f"{self.length} bytes",
+                                      actual=f"{self._cut_length} bytes", hint="another process cut the file: find and stop it")
         return TruncatedFileError("no memory behind a mapped file (SIGBUS)", where=self._path, expected=f"{self.length} bytes",
                                   actual=f"{self.lost_pages} pages fewer",
                                   hint="the file system is full, or another process cut the file: free space in /dev/shm or enlarge it, "
@@ -229,12 +251,15 @@ cdef class Region:
         self.close()
 
 
-cdef Region _region(Mapping mapping, object path):
+cdef Region _region(Mapping mapping, object path, object found):
     cdef Region region = Region.__new__(Region)
     region._mapping = mapping
     region.address = mapping.address
     region.length = mapping.length
     region._path = path
+    region._cut_length = -1
+    if found is not None:
+        region._device, region._inode = found.st_dev, found.st_ino
     return region
 
 
