@@ -17,8 +17,9 @@ from aerowire.base.directory import LOCK_FILE_NAME
 from aerowire.base.errors import ActiveDriverError, StorageError
 from aerowire.codecs.flyweights.cnc import CncHeaderEncoder
 from aerowire.driver import MediaDriver
-from aerowire.driver.driver_lock import DriverLock, is_locked
+from aerowire.driver.driver_lock import DriverLock
 from aerowire.ipc.cnc import CncFile
+from aerowire.system.driver_life import is_locked
 
 OPTIONS: dict[str, Any] = {"environ": {}, "threading_mode": "INVOKER", "term_buffer_length": "64k"}
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from aerowire.base.directory import CNC_FILE_NAME
 from aerowire.base.errors import (
     AerowireError,
+    DamagedBufferError,
     DriverDirectoryMissingError,
     DriverNotReadyError,
     DriverShutdownError,
@@ -16,15 +17,21 @@ from aerowire.base.errors import (
     StorageError,
     TruncatedFileError,
 )
+from aerowire.client.driver_checks import check_driver
 from aerowire.client.waiting import wait_for
 from aerowire.ipc.cnc import CncFile
+from aerowire.system.clock import SystemClock
+from aerowire.system.driver_life import DriverLife
 from aerowire.system.ownership import check_owner
+
+if TYPE_CHECKING:
+    from aerowire.base.ports import ClockPort
 
 # How often a file that is not there yet is looked for.
 RETRY_SLEEP_MAX_S = 10e-3
 
-# What a driver that is starting, or being started again, cures by itself.
-_PASSING = (DriverNotReadyError, DriverShutdownError, DriverTimeoutError, TruncatedFileError)
+# What a driver cures by itself, or the start of another one.
+_PASSING = (DamagedBufferError, DriverNotReadyError, DriverShutdownError, DriverTimeoutError, TruncatedFileError)
 
 
 class DriverFile:
@@ -43,14 +50,23 @@ class DriverFile:
             return False
 
 
-def connect_to_driver(aeron_dir: str, timeout_ns: int, invoke: Callable[[], int] | None = None, *, is_shared: bool = False) -> DriverFile:
-    """Map the driver's cnc file once it is complete and its heartbeat at most `timeout_ns` old; wait as long for that.
+def connect_to_driver(
+    aeron_dir: str,
+    timeout_ns: int,
+    invoke: Callable[[], int] | None = None,
+    *,
+    is_shared: bool = False,
+    clock: ClockPort | None = None,
+) -> DriverFile:
+    """Map the driver's cnc file once it is complete and its driver lives, by a heartbeat at most `timeout_ns` old; wait as long for that.
 
     `invoke` is called before each attempt, for a driver that has no threads of its own. Raises DriverDirectoryMissingError when there is
     no cnc file in time, DriverTimeoutError when its driver is dead, DriverShutdownError when it has ended in order, and at once
     ForeignDirectoryError when the file is something else, or another user's unless the directory `is_shared`.
     """
+    clock = SystemClock() if clock is None else clock
     path = Path(aeron_dir) / CNC_FILE_NAME
+    life = DriverLife(path.parent, clock, timeout_ns)
     found: DriverFile | None = None
     problem: AerowireError | None = None
 
@@ -66,7 +82,8 @@ def connect_to_driver(aeron_dir: str, timeout_ns: int, invoke: Callable[[], int]
             cnc = CncFile.map(path)
             if _identity_of(path) != identity:
                 raise DriverNotReadyError("the media driver is just being started", where=path)
-            cnc.check_driver(time.time_ns() // 1_000_000, timeout_ns // 1_000_000)
+            check_driver(cnc, life.is_alive(cnc), clock, timeout_ns)
+            cnc.to_clients_receiver()
         except FileNotFoundError:
             problem = DriverDirectoryMissingError(
                 "there is no media driver here",

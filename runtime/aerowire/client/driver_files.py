@@ -20,10 +20,13 @@ from aerowire.base.errors import (
     TruncatedFileError,
 )
 from aerowire.client.context import ClientContext
+from aerowire.client.driver_checks import check_driver
 from aerowire.client.driver_proxy import DriverProxy
 from aerowire.ipc.cnc import CncFile
 from aerowire.ipc.error_log import read_errors
 from aerowire.ipc.error_report import error_report
+from aerowire.system.clock import SystemClock
+from aerowire.system.driver_life import DriverLife
 from aerowire.system.ownership import write_new_file
 
 Directory = str | os.PathLike[str] | None
@@ -42,7 +45,8 @@ _INACTIVE = (
 def is_driver_active(aeron_dir: Directory = None, *, timeout_ns: int | None = None) -> bool:
     """Return whether a driver lives in `aeron_dir` (default as in `Aeron.connect`): its heartbeat is at most `timeout_ns` old.
 
-    None is `driver_timeout_ns`. Raises ForeignDirectoryError where the file is not a driver's.
+    None is `driver_timeout_ns`. The heartbeat of a driver that may live nonetheless, because the wall clock was set, is watched for up to
+    1.2 s. Raises ForeignDirectoryError where the file is not a driver's.
     """
     try:
         with _running(aeron_dir, timeout_ns):
@@ -100,7 +104,9 @@ def _running(aeron_dir: Directory, timeout_ns: int | None = None) -> Iterator[Cn
     settled = ClientContext(aeron_dir=aeron_dir).conclude()
     limit_ns = settled.driver_timeout_ns if timeout_ns is None else timeout_ns
     with CncFile.map(Path(settled.aeron_dir) / CNC_FILE_NAME) as cnc:
-        cnc.check_driver(time.time_ns() // 1_000_000, limit_ns // 1_000_000)
+        clock = SystemClock()
+        life = DriverLife(Path(settled.aeron_dir), clock, limit_ns)
+        check_driver(cnc, life.await_life(cnc), clock, limit_ns)
         yield cnc
 
 

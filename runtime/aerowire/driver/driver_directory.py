@@ -26,10 +26,11 @@ from aerowire.base.directory import (
 from aerowire.base.errors import ActiveDriverError, DriverDirectoryMissingError, ForeignDirectoryError
 from aerowire.codecs.flyweights import cnc as cnc_layout
 from aerowire.driver.directory_lock import directory_lock, make_directory
-from aerowire.driver.driver_lock import DriverLock, is_locked
+from aerowire.driver.driver_lock import DriverLock
 from aerowire.ipc.cnc import CncFile
 from aerowire.ipc.error_log import read_errors
 from aerowire.ipc.error_report import error_report
+from aerowire.system.driver_life import BEAT_NS_MAX, beats, is_locked
 from aerowire.system.ownership import check_directory, check_entry, check_not_link, write_new_file
 from aerowire.system.processes import process_is_running
 
@@ -39,8 +40,6 @@ if TYPE_CHECKING:
 
 _ENTRIES = (CNC_FILE_NAME, EVENT_LOG_FILE_NAME, LOCK_FILE_NAME, LOSS_REPORT_FILE_NAME, PUBLICATIONS_DIRECTORY, IMAGES_DIRECTORY)
 _LOOK_S = 0.01
-# Longer than lies between two heartbeats of a driver with the default timer interval.
-_BEAT_NS_MAX = 1_200_000_000
 
 
 @contextmanager
@@ -162,20 +161,12 @@ def _is_alive(directory: Path, file: CncFile, context: Context, clock: ClockPort
     now_ms, timeout_ms = clock.now_ms(), context.driver_timeout_ns // 1_000_000
     if now_ms - heartbeat_ms > timeout_ms:
         # The wall clock may have been set since the last heartbeat: a process that is there has time for another.
-        return process_is_running(file.pid) and _beats(file, heartbeat_ms, clock, _BEAT_NS_MAX)
+        return process_is_running(file.pid) and beats(file, heartbeat_ms, clock, BEAT_NS_MAX)
     if process_is_running(file.pid, begun_by_ms=file.start_timestamp_ms):
         return True
     # Dead, or in another PID namespace, where its timer may be slow: the next heartbeat tells, or that there was none in time.
     deadline_ns = clock.now_ns() + 1_000_000 * (min(heartbeat_ms, now_ms) + timeout_ms - now_ms)
-    return _beats(file, heartbeat_ms, clock, deadline_ns - clock.now_ns())
-
-
-def _beats(file: CncFile, heartbeat_ms: int, clock: ClockPort, timeout_ns: int) -> bool:
-    """Return whether another heartbeat than the given one comes in time, by a clock that is not set."""
-    deadline_ns = clock.now_ns() + timeout_ns
-    while file.heartbeat_ms == heartbeat_ms and clock.now_ns() <= deadline_ns:
-        time.sleep(_LOOK_S)
-    return file.heartbeat_ms not in (heartbeat_ms, cnc_layout.CONSUMER_HEARTBEAT_CLOSED)
+    return beats(file, heartbeat_ms, clock, deadline_ns - clock.now_ns())
 
 
 def _wait_until_finished(path: Path, context: Context, clock: ClockPort) -> None:

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from pathlib import Path
 
 from aerowire.base import fork
 from aerowire.base.directory import LOCK_FILE_NAME
 from aerowire.driver.directory_lock import storage_error
+
+_ATTEMPTS = 100
+_RETRY_S = 1e-3
 
 
 class DriverLock:
@@ -26,7 +30,7 @@ class DriverLock:
         fork.poison(self)
         try:
             self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._lock(self._descriptor)
         except OSError as error:
             if self._descriptor is not None:
                 path.unlink(missing_ok=True)
@@ -39,6 +43,18 @@ class DriverLock:
             fcntl.flock(self._descriptor, fcntl.LOCK_UN)
             self._close()
 
+    @staticmethod
+    def _lock(descriptor: int) -> None:
+        # A process that asks whether the file is locked holds it for a moment.
+        for remaining in range(_ATTEMPTS - 1, -1, -1):
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            except BlockingIOError:
+                if remaining == 0:
+                    raise
+                time.sleep(_RETRY_S)
+
     def _on_fork(self) -> None:
         # The parent's lock is not touched by this, but would outlive the parent with the child's descriptor.
         self._close()
@@ -47,21 +63,3 @@ class DriverLock:
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
-
-
-def is_locked(directory: Path) -> bool | None:
-    """Return whether a living driver holds the directory's lock file; None where nothing can be told: there is no file, or no lock."""
-    try:
-        descriptor = os.open(directory / LOCK_FILE_NAME, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return None
-    else:
-        return False
-    finally:
-        os.close(descriptor)

@@ -89,8 +89,10 @@ def run_pid(arguments: argparse.Namespace) -> int:
         state = files.state()
         told, found = state.heartbeat_text, state.state
         is_told = found != ALIVE
-        if found == ALIVE and not process_is_running(state.pid, begun_by_ms=state.start_timestamp_ms):
-            is_told, lives = True, _await_heartbeat(files, state)
+        # A young heartbeat of a driver that does not live: its lock file is let go.
+        is_young = state.age_ms is not None and 0 <= state.age_ms <= files.driver_timeout_ns // 1_000_000
+        if (found == ALIVE or is_young) and not process_is_running(state.pid, begun_by_ms=state.start_timestamp_ms):
+            is_told, lives = True, found == ALIVE and _await_heartbeat(files, state)
             found = ALIVE if lives else GONE
             told = f"process {state.pid} {_ELSEWHERE if lives else _GONE}"
     _print({"pid": state.pid, "aeron_dir": state.aeron_dir, "driver": found}, str(state.pid), as_json=arguments.json)

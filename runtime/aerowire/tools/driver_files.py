@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from aerowire.base.directory import CNC_FILE_NAME, default_aeron_dir
 from aerowire.base.errors import DriverError, DriverNotReadyError, ForeignDirectoryError
@@ -22,9 +23,14 @@ from aerowire.codecs.flyweights.cnc import (
 )
 from aerowire.ipc.cnc import CncFile
 from aerowire.system.bus_error import explain_bus_errors
+from aerowire.system.clock import SystemClock
+from aerowire.system.driver_life import DriverLife
 from aerowire.tools.arguments import properties_of
 from aerowire.tools.exit_codes import USAGE
 from aerowire.tools.figures import age_text
+
+if TYPE_CHECKING:
+    from aerowire.base.ports import ClockPort
 
 ALIVE, ENDED, SILENT, STARTING = "alive", "ended", "silent", "starting"
 
@@ -63,8 +69,12 @@ class DriverFiles:
     Invariant: what `cnc()` returned last is mapped until the next call or `close()`, whatever happens to the file.
     """
 
-    def __init__(self, aeron_dir: str, driver_timeout_ns: int) -> None:
+    def __init__(
+        self, aeron_dir: str, driver_timeout_ns: int, clock: ClockPort | None = None, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
         self.aeron_dir = aeron_dir
+        self._clock = SystemClock() if clock is None else clock
+        self._life = DriverLife(Path(aeron_dir), self._clock, driver_timeout_ns, sleep)
         self._timeout_ms = driver_timeout_ns // 1_000_000
         self._cnc: CncFile | None = None
         self._identity: tuple[int, int] | None = None
@@ -95,17 +105,21 @@ class DriverFiles:
         return self._cnc
 
     def state(self) -> DriverState:
-        """Return what the driver says of itself now."""
+        """Return what the driver says of itself now.
+
+        A heartbeat that makes no sense by the wall clock, which may have been set, is watched for up to 1.2 s; once.
+        """
         cnc = self.cnc()
         header = cnc.header
+        is_alive = self._life.await_life(cnc)
         heartbeat_ms = cnc.heartbeat_ms
-        age_ms = None if heartbeat_ms <= 0 else time.time_ns() // 1_000_000 - heartbeat_ms
+        age_ms = None if heartbeat_ms <= 0 else self._clock.now_ms() - heartbeat_ms
         if heartbeat_ms == CONSUMER_HEARTBEAT_CLOSED:
             state = ENDED
         elif age_ms is None:
             state = STARTING
         else:
-            state = SILENT if age_ms > self._timeout_ms else ALIVE
+            state = ALIVE if is_alive else SILENT
         return DriverState(
             self.aeron_dir,
             cnc.version,
