@@ -28,6 +28,8 @@ export AEROWIRE_SANITIZE=address,undefined,coverage
 engine=$("$python" -m tests.fuzz.engine)
 # With Python's own allocator the sanitizer would see one block where Python has many objects.
 export PYTHONMALLOC=malloc
+# The same for Arrow's.
+export ARROW_DEFAULT_MEMORY_POOL=system
 export ASAN_OPTIONS="detect_leaks=0 halt_on_error=1 handle_abort=1 verify_asan_link_order=0 quarantine_size_mb=64 ${ASAN_OPTIONS:-}"
 export UBSAN_OPTIONS="halt_on_error=1 print_stacktrace=1 ${UBSAN_OPTIONS:-}"
 # The engine goes first: the sanitizers have empty callbacks of the same names.

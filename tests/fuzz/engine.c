@@ -200,9 +200,12 @@ int munmap(void *address, size_t length) {
         pthread_mutex_lock(&guard_lock);
         for (uint32_t i = 0; i < GUARDED; i++) {
             if (guarded[i].address != (uintptr_t)address) continue;
+            size_t whole = guarded[i].length;
             guarded[i].address = 0;
             pthread_mutex_unlock(&guard_lock);
-            return (int)syscall(SYS_munmap, (uintptr_t)address - PAGE, guarded[i].length + 2 * PAGE);
+            /* An allocator trims what it mapped: the rest stays, and is no longer watched. */
+            if (((length + PAGE - 1) & ~(size_t)(PAGE - 1)) != whole) return (int)syscall(SYS_munmap, (uintptr_t)address, length);
+            return (int)syscall(SYS_munmap, (uintptr_t)address - PAGE, whole + 2 * PAGE);
         }
         pthread_mutex_unlock(&guard_lock);
     }

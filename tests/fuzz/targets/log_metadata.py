@@ -13,6 +13,7 @@ from aerowire.memory.region import Region
 from aerowire.simulation.regions import AnonymousRegions
 from tests.fuzz.fields import Fields, int32s, int64s
 from tests.fuzz.polls import EveryPoll
+from tests.fuzz.target import FindingError
 
 TERM, PAGE = 64 * 1024, 4096
 SESSION, STREAM, INITIAL_TERM = 77, 1001, 5
@@ -62,17 +63,19 @@ class LogMetadataTarget:
         how = fields.unsigned(1)
         view, at = self._view, self._metadata_at
         view[at : at + PAGE] = self._good
-        for _ in range(fields.unsigned(1) & 7):
+        changes = fields.unsigned(1) & 7
+        for _ in range(changes):
             offset = at + fields.unsigned(2) % METADATA_SET
             changed = fields.take(fields.unsigned(1) & 31)
             view[offset : offset + len(changed)] = changed
         frames = fields.rest()[:256]
         view[: len(frames)] = frames
         try:
-            with LogBuffers.map("log", regions=self._regions) as log:
-                self._use(log, how)
-        except AerowireError:
-            pass
+            # Not closed: its memory is that of the next execution too.
+            self._use(LogBuffers.map("log", regions=self._regions), how)
+        except AerowireError as error:
+            if not changes:
+                raise FindingError("a log with good metadata is refused") from error
         finally:
             for index in range(3):
                 view[index * TERM : index * TERM + 4096] = self._blank[:4096]

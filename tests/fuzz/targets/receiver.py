@@ -41,12 +41,13 @@ class ReceiverTarget:
         self._nodes = NodeFactory()
 
     def seeds(self) -> Iterable[bytes]:
-        """Return streams in order, with gaps, overlapping, and one of each frame as it is on the wire."""
+        """Return streams in order, with gaps, overlapping, with frames in payload, and one of each frame as it is on the wire."""
         setup, poll = b"\x02\0\0\0", b"\x06\0"
         yield setup + b"\x03\0\0\x20" + b"\x03\x02\0\x20" + poll
         yield setup + b"\x03\0\0\x20" + b"\x03\x04\0\x20" + b"\x05\x40" + poll
         yield setup + b"\x0b\x20\0\xff" + b"\x0b\x10\0\xff" + b"\x0b\0\0\xff" + poll
         yield setup + b"\x03\0\0\x20" + b"\x0f\x02\0\xe0" + b"\x05\xff" + b"\x05\xff"
+        yield setup + b"\x13\0\0\x40" + int32s(96, 64) + b"\x13\x03\0\x40" + int32s(32, 64) + poll
         for frame in (
             transport.SetupEncoder.encode(
                 frame_length=40, session_id=77, stream_id=STREAM, initial_term_id=5, active_term_id=5, term_length=TERM, mtu=1408
