@@ -53,8 +53,7 @@ cdef inline bint frame_is_valid(const uint8_t* packet, int32_t length) noexcept 
         return False
     if required == DATA_HEADER_LENGTH:
         return is_frame_aligned(length)
-    # Resolution frames are walked by their entries, whatever their length says.
-    return frame_length <= length and (frame_length >= required or frame_type == FRAME_TYPE_RES)
+    return frame_length <= length
 
 cdef inline bint setup_is_valid(const uint8_t* packet) noexcept nogil:
     cdef int32_t term_length = setup_term_length(packet)
