@@ -32,11 +32,12 @@ def test_a_short_frame_ends_its_image_and_no_other(bench: Bench, length: int) ->
         attacked = aeron.add_subscription(f"aeron:udp?endpoint=127.0.0.1:{port}", STREAM, unavailable_image_handler=gone.append)
         bystander = aeron.add_subscription(channel, STREAM)
         publication = aeron.add_publication(channel, STREAM)
-        ids = {"session_id": SESSION, "stream_id": STREAM}
         setup = transport.SetupEncoder.encode(
-            frame_length=40, initial_term_id=TERM_ID, active_term_id=TERM_ID, term_length=65536, mtu=1408, **ids
+            session_id=SESSION, stream_id=STREAM, initial_term_id=TERM_ID, active_term_id=TERM_ID, term_length=65536, mtu=1408
         )
-        data = transport.DataHeaderEncoder.encode(frame_length=length, flags=0xC0, type=transport.FrameType.DATA, term_id=TERM_ID, **ids)
+        data = transport.DataHeaderEncoder.encode(
+            frame_length=length, flags=0xC0, type=transport.FrameType.DATA, session_id=SESSION, stream_id=STREAM, term_id=TERM_ID
+        )
 
         def is_over() -> bool:
             source.sendto(setup if not attacked.is_connected else bytes(data[:32]), ("127.0.0.1", port))
@@ -48,5 +49,10 @@ def test_a_short_frame_ends_its_image_and_no_other(bench: Bench, length: int) ->
         assert (errors[0].session_id, errors[0].position, errors[0].frame_length) == (SESSION, 0, length)
         publication.send(b"whole", timeout_ns=LIMIT_NS)
         got: list[bytes] = []
-        assert wait_for(lambda: bystander.poll(lambda _b, _o, _l, header: got.append(header.payload())) and bool(got), LIMIT_NS)
+
+        def is_delivered() -> bool:
+            bystander.poll(lambda _buffer, _offset, _length, header: got.append(header.payload()))
+            return bool(got)
+
+        assert wait_for(is_delivered, LIMIT_NS)
         assert got == [b"whole"]

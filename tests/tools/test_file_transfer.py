@@ -185,7 +185,7 @@ def test_a_receiver_frees_what_it_has_collected_of_a_sender_that_has_gone(driver
         Aeron.connect(aeron_dir=driver_dir) as aeron,
         aeron.add_subscription("aeron:ipc", 2012, unavailable_image_handler=lambda image: gone.append(image.session_id)) as subscription,
     ):
-        receiver = _Receiver(FileIntake(folder), subscription, gone, TransferDisplay(), Namespace(json=False))
+        receiver = _Receiver(FileIntake(folder), subscription, gone, TransferDisplay(), Namespace(json=False), driver_dir)
         with aeron.add_exclusive_publication("aeron:ipc", 2012) as publication:
             proc.wait_until(lambda: publication.is_connected, "the receiver")
             session_id = publication.session_id
