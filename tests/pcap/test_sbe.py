@@ -403,6 +403,26 @@ def test_one_text_is_generated_once_and_a_changed_file_is_another_schema(tmp_pat
     assert decode(pa.array([TRADE]), second, message="Trade").to_pylist()[0]["quantity"] == 10
 
 
+def test_a_schema_includes_files_of_other_folders_only_where_include_roots_allow_it(tmp_path: Path) -> None:
+    header = "".join(f'<type name="{one}" primitiveType="uint16"/>' for one in ("blockLength", "templateId", "schemaId", "version"))
+    (tmp_path / "common").mkdir()
+    (tmp_path / "trading").mkdir()
+    (tmp_path / "common" / "types.xml").write_text(f'<types><composite name="messageHeader">{header}</composite></types>')
+    schema = tmp_path / "trading" / "orders.xml"
+    schema.write_text(
+        '<messageSchema package="orders" id="7" version="0" xmlns:xi="http://www.w3.org/2001/XInclude">'
+        '<xi:include href="../common/types.xml"/>'
+        '<message name="Order" id="1"><field name="number" id="1" type="uint16"/></message></messageSchema>'
+    )
+    with pytest.raises(SbeSchemaError, match=r"outside of the schema's folder.*load_schema\(path, include_roots=\[DIR\]\) allows"):
+        load_schema(schema)
+    loaded = load_schema(schema, include_roots=[tmp_path / "common"])
+    message = bytes.fromhex("0200 0100 0700 0000 2a00")
+    assert decode(pa.array([message]), loaded, message="Order").to_pylist()[0]["number"] == 42
+    with pytest.raises(SbeSchemaError, match="include_roots: expected a sequence of folders, found '/common'"):
+        load_schema(schema, include_roots="/common")
+
+
 def test_a_loaded_schema_needs_neither_its_file_nor_the_code_generator_elsewhere(tmp_path: Path) -> None:
     path = tmp_path / "market.xml"
     path.write_text(MARKET.read_text())

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from os import PathLike
@@ -89,23 +89,31 @@ class Schema:
 SchemaLike = Union[str, "PathLike[str]", Schema, "MessageSchema"]
 
 
-def load_schema(schema: SchemaLike, *, lenient: bool = False, since_version: int | None = None) -> Schema:
+def load_schema(
+    schema: SchemaLike,
+    *,
+    lenient: bool = False,
+    since_version: int | None = None,
+    include_roots: Sequence[str | PathLike[str]] = (),
+) -> Schema:
     """Return a schema ready for use.
 
     `schema` is the path of an XML file, "archive", "cluster" or another of BUILT_IN for Aeron's own (a file of that name is `./archive`),
     a MessageSchema of the code generator, or what this function returned.
 
     Of files, `lenient` reads schemas in which a value of an enum equals its null value, and `since_version` reads the schema as it was in
-    a version.
+    a version.  `include_roots` are folders besides the schema's own from which it may include files.
 
     Raises SbeSchemaError for a file that is missing or no valid schema, with every problem that was found.
     """
+    if isinstance(include_roots, str | PathLike):
+        raise SbeSchemaError(f"include_roots: expected a sequence of folders, found {include_roots!r}")
     if isinstance(schema, Schema):
         return schema
     if isinstance(schema, str) and schema in BUILT_IN:
         return _once(("built-in", schema), lambda: _built_in(schema))
     if isinstance(schema, str | PathLike):
-        return _of_file(Path(schema), lenient, since_version)
+        return _of_file(Path(schema), lenient, since_version, tuple(Path(one) for one in include_roots))
     if not hasattr(schema, "messages") or not hasattr(schema, "package"):
         raise SbeSchemaError(f"schema: expected a path, one of {', '.join(BUILT_IN)}, or a MessageSchema, found {type(schema).__name__}")
     return _generated(schema)
@@ -132,27 +140,31 @@ def _built_in(name: str) -> Schema:
     return Schema(name, next(int(one) for one in versions if one is not None), name)
 
 
-def _of_file(path: Path, lenient: bool, since_version: int | None) -> Schema:
+def _of_file(path: Path, lenient: bool, since_version: int | None, roots: tuple[Path, ...]) -> Schema:
     try:
         text = path.read_bytes()
     except OSError as error:
         hint = f"; Aeron's own are called {', '.join(BUILT_IN)}" if path.parent == Path() and not path.suffix else ""
         raise SbeSchemaError(f"{path}: expected a file with an SBE schema: {error.strerror or error}{hint}") from None
     if XINCLUDE in text:  # what it includes may change while it does not
-        return _read_file(path, lenient, since_version)
-    return _once((hashlib.sha256(text).digest(), lenient, since_version), lambda: _read_file(path, lenient, since_version))
+        return _read_file(path, lenient, since_version, roots)
+    key = (hashlib.sha256(text).digest(), lenient, since_version, roots)
+    return _once(key, lambda: _read_file(path, lenient, since_version, roots))
 
 
-def _read_file(path: Path, lenient: bool, since_version: int | None) -> Schema:
+def _read_file(path: Path, lenient: bool, since_version: int | None, roots: tuple[Path, ...]) -> Schema:
     try:
         from aerowire.codegen.problems import SchemaError
         from aerowire.codegen.sbe.reader import ReadOptions, load_message_schema
     except ImportError as error:
         raise SbeSchemaError(f"{path}: reading schemas needs {error.name}: pip install 'aerowire[codegen]'") from error
     try:
-        return _generated(load_message_schema(path, str(path), ReadOptions(lenient=lenient, since_version=since_version)))
+        options = ReadOptions(lenient=lenient, since_version=since_version, include_roots=roots)
+        return _generated(load_message_schema(path, str(path), options))
     except SchemaError as error:
-        raise SbeSchemaError(str(error)) from error
+        # The reader names the option of `codegen`; here the folder is an argument.
+        text = str(error).replace("--include-root DIR allows", "load_schema(path, include_roots=[DIR]) allows")
+        raise SbeSchemaError(text) from error
 
 
 def _generated(schema: MessageSchema) -> Schema:
