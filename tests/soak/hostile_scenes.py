@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import time
 from collections.abc import Callable
 from functools import partial
@@ -220,11 +221,14 @@ def cut_cnc(seed: int, scratch: Path) -> str:
         assert stage.client.popen.wait(START_S) == 0, stage.client.said()
         # Counters read as zero until the client notices: its streams may begin anew for that moment.
         assert outcome["finding"] == "" or "is not what was sent" in str(outcome["finding"]), outcome
-        assert outcome["ended"] or outcome["errors"], outcome
+        # Each of the client's readers meets the one error that has ended it, and none another one.
+        assert {*outcome["errors"]} == {"TruncatedFileError"}, outcome
+        assert outcome["ended"] == "" or "cnc.dat" in str(outcome["ended"]), outcome
         status = stage.driver.popen.wait(START_S)
-        assert status >= 0, f"the driver ended with {status}\n{stage.driver.said()}"
+        # A driver without its file ends as one that is asked to: in order.
+        assert status == 0, f"the driver ended with {status}\n{stage.driver.said()}"
         said = stage.driver.log.read_text()
-        assert "cnc.dat" in said, said
+        assert re.fullmatch(r"aerowire driver: [^\n]*/cnc\.dat; [^\n]*; the driver ends\n", said), said
     return f"{outcome['errors']} / {said.strip().splitlines()[-1]}"
 
 

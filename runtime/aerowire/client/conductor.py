@@ -129,7 +129,7 @@ class ClientConductor:
             except (BroadcastLappedError, DamagedBufferError) as error:
                 # What the driver has said is lost, or cannot be told from what another process wrote.
                 self.terminate(error)
-                raise
+                self._ensure_open()  # raises the reason, which a file that was cut short may be
             finally:
                 self._servicing_thread = None
             self._ensure_open()
@@ -372,6 +372,9 @@ class ClientConductor:
         """The client has ended by itself: end everything, tell the error and close handlers; nothing is sent to the driver."""
         if self._state != state.OPEN:
             return
+        region = self._cnc.region
+        if region is not None and region.find_cut():
+            error = region.lost_pages_error()  # zeros in the driver's file look like damage, or like a driver that is dead
         self._state = state.TERMINATED
         self._failure = error
         self._watch.retire()
