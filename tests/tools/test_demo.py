@@ -14,10 +14,11 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from aerowire.base.errors import ForeignDirectoryError
 from aerowire.client import Aeron, ExclusivePublication, Subscription, wait_for
 from aerowire.tools.demo import DemoError, Outcome, compare, follow, make_room
 from aerowire.tools.demo_requirements import MEMORY_LENGTH, PACKAGES, check_packages, memory_folder
-from aerowire.tools.demo_stage import Stage
+from aerowire.tools.demo_stage import Stage, open_log
 from aerowire.tools.demo_traffic import HEAD, LENGTH_MAX, LENGTH_MIN, TrafficError, draw, subscribe
 from tests.support import small_disk
 from tests.support.old_java import environment_with_old_java
@@ -47,6 +48,54 @@ def test_each_comparison_fails_for_its_own_reason() -> None:
 def test_refuses_a_folder_without_room_for_the_capture(tmp_path: Path) -> None:
     with pytest.raises(DemoError, match=r"no space for the capture.*choose a --folder"):
         make_room(tmp_path / "demo", 10**12)
+
+
+def test_refuses_a_folder_that_is_a_link(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    (victim / "kept.log").write_text("kept")
+    (tmp_path / "demo").symlink_to(victim)
+    with pytest.raises(ForeignDirectoryError, match="a link to"):
+        make_room(tmp_path / "demo", 1)
+    assert (victim / "kept.log").read_text() == "kept"
+
+
+@pytest.mark.parametrize("mode", [0o770, 0o707, 0o1777])
+def test_refuses_a_folder_that_others_may_write_to(tmp_path: Path, mode: int) -> None:
+    folder = tmp_path / "demo"
+    folder.mkdir()
+    folder.chmod(mode)
+    (folder / "kept.log").write_text("kept")
+    with pytest.raises(ForeignDirectoryError, match=f"mode {mode:04o}"):
+        make_room(folder, 1)
+    assert (folder / "kept.log").read_text() == "kept"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give a folder away")
+def test_refuses_a_folder_of_another_user(tmp_path: Path) -> None:
+    folder = tmp_path / "demo"
+    folder.mkdir(mode=0o700)
+    os.chown(folder, 65534, 65534)
+    with pytest.raises(ForeignDirectoryError, match="owner 65534"):
+        make_room(folder, 1)
+
+
+def test_makes_a_private_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "a" / "demo"
+    make_room(folder, 1)
+    assert folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_log_is_not_written_through_a_link(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("kept")
+    (tmp_path / "step.log").symlink_to(victim)
+    with pytest.raises(DemoError, match="a log cannot be written"):
+        open_log(tmp_path / "step.log")
+    assert victim.read_text() == "kept"
+    os.mkfifo(tmp_path / "pipe.log")
+    with pytest.raises(DemoError, match="a log cannot be written"):
+        open_log(tmp_path / "pipe.log")
 
 
 def test_both_clients_draw_the_same_messages() -> None:

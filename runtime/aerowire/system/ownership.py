@@ -40,6 +40,21 @@ def check_directory(directory: Path, descriptor: int, *, is_shared: bool) -> Non
             _check_parent(directory, parent)
 
 
+def check_private_folder(folder: Path) -> None:
+    """Raise ForeignDirectoryError for a folder that is a link, another user's, or one that others may write to; FileNotFoundError."""
+    found = folder.lstat()
+    if stat.S_ISLNK(found.st_mode):
+        raise _link_error(folder)
+    if not _is_trusted(found.st_uid) or stat.S_IMODE(found.st_mode) & (_OTHERS_WRITE | _GROUP_WRITES):
+        raise ForeignDirectoryError(
+            "others may put files into the folder",
+            where=folder,
+            expected=f"a folder of user {os.geteuid()} that only its owner may write to",
+            actual=f"owner {found.st_uid}, mode {stat.S_IMODE(found.st_mode):04o}",
+            hint=f"chmod go-w {folder}, or choose another folder",
+        )
+
+
 def check_entry(directory: Path, descriptor: int, name: str) -> None:
     """Raise ForeignDirectoryError unless `name` in an open directory is this user's or root's own, and no link."""
     try:

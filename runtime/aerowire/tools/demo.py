@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from aerowire.system.ownership import check_private_folder
 from aerowire.tools.arguments import count, share
 from aerowire.tools.demo_requirements import SHARED_MEMORY, check_java, check_packages, memory_folder
 from aerowire.tools.demo_stage import DemoError, Stage
@@ -143,10 +144,13 @@ def run(arguments: argparse.Namespace) -> int:
 def make_room(folder: Path, messages: int) -> int:
     """Make the demo's folder, remove the files of an earlier demo, and return the number of bytes that the capture needs.
 
-    Raises DemoError when the folder holds other files, cannot be used, or has no room for the capture.
+    Raises DemoError when the folder holds other files, cannot be used, or has no room for the capture, and ForeignDirectoryError when it is
+    a link, or others may write to it.
     """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
+        check_private_folder(folder)
         found = list(folder.iterdir())
         strangers = sorted(path.name for path in found if path.name != CAPTURE_NAME and path.suffix != LOG_SUFFIX)
         if strangers:

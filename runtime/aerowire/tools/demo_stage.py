@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 import os
 import selectors
+import stat
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from aerowire.base.errors import AerowireError
 from aerowire.base.interruption import deferred
@@ -26,6 +27,19 @@ if TYPE_CHECKING:
 # A step takes a minute at most on two cores with nothing else to do; on busy ones it may take several times as long, and is not stuck.
 STEP_LIMIT_S = 300.0
 END_LIMIT_S = 10.0
+
+
+def open_log(path: Path) -> IO[bytes]:
+    """Open a log for writing, emptied; never through a link, nor a file that is no regular one. Raises DemoError."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise DemoError("a log cannot be written", where=path, expected="a file", actual=error.strerror, hint="choose a --folder") from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise DemoError("a log cannot be written", where=path, expected="a file", actual="a device or pipe", hint="choose a --folder")
+    os.ftruncate(descriptor, 0)
+    return os.fdopen(descriptor, "wb")
 
 
 class DemoError(AerowireError):
@@ -63,7 +77,7 @@ class Stage:
 
     def start(self, name: str, command: Sequence[str]) -> subprocess.Popen[bytes]:
         """Start a command whose standard error goes to a log beside the capture."""
-        with (self.folder / f"{name}.log").open("wb") as log, deferred():
+        with open_log(self.folder / f"{name}.log") as log, deferred():
             # A session of its own: Ctrl-C reaches the demo alone, which then ends its children in order.
             child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, start_new_session=True)
             self._processes.append(child)
