@@ -17,9 +17,10 @@ cdef int64_t FRESH_COST = 4
 cdef class SessionAdmission:
     """Leaky buckets that hold one second of work: one for all streams, and one for each stream. Sans-I/O, of fixed size.
 
-    A stream may fill its own bucket as far as the common one has room left, and to half of that with sessions that were not heard
-    before, each of which fills it (not the common one) four times as much. A flood of new sessions on one stream therefore leaves a part of the rate to other streams, and a part to sessions of its
-    own stream that come again, as a sender does that got no answer. Nothing is remembered of a session until one was refused.
+    A stream may fill its own bucket as far as the common one has room left. Sessions that were not heard before may fill half of that
+    only, and each of them takes four times as much of the stream's bucket (not of the common one). A flood of new sessions on one stream
+    thus leaves a part of the rate to other streams, and a part to sessions of its own stream that come again, as a sender does that got
+    no answer. A session is remembered only after it was refused.
     """
 
     def __cinit__(self, *, int64_t rate):
