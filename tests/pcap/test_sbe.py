@@ -414,13 +414,40 @@ def test_a_schema_includes_files_of_other_folders_only_where_include_roots_allow
         '<xi:include href="../common/types.xml"/>'
         '<message name="Order" id="1"><field name="number" id="1" type="uint16"/></message></messageSchema>'
     )
-    with pytest.raises(SbeSchemaError, match=r"outside of the schema's folder.*load_schema\(path, include_roots=\[DIR\]\) allows"):
+    with pytest.raises(SbeSchemaError, match=r"outside of the schema's folder.*include_roots=\[DIR\] allows"):
         load_schema(schema)
     loaded = load_schema(schema, include_roots=[tmp_path / "common"])
     message = bytes.fromhex("0200 0100 0700 0000 2a00")
     assert decode(pa.array([message]), loaded, message="Order").to_pylist()[0]["number"] == 42
-    with pytest.raises(SbeSchemaError, match="include_roots: expected a sequence of folders, found '/common'"):
-        load_schema(schema, include_roots="/common")
+    assert decode(pa.array([message]), schema, message="Order", include_roots=[tmp_path / "common"]).to_pylist()[0]["number"] == 42
+    order = pa.array([{"number": 42}])
+    assert encode(order, schema, message="Order", include_roots=[tmp_path / "common"]).to_pylist() == [message]
+    with pytest.raises(SbeSchemaError, match="outside of the schema's folder"):
+        encode(order, schema, message="Order")
+
+
+@pytest.mark.parametrize(("roots", "found"), [("/common", "'/common'"), (Path("/common"), "/common"), (7, "7"), (None, "None"), ([7], "7")])
+def test_include_roots_are_a_sequence_of_paths(roots: object, found: str) -> None:
+    with pytest.raises(SbeSchemaError, match=f"include_roots: expected .* folder.*, found .*{found}"):
+        load_schema(MARKET, include_roots=roots)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+@pytest.mark.parametrize("namespace", ["2001/XInclude", "2003/XInclude", "2001/X&#73;nclude"])
+def test_a_schema_that_includes_a_file_is_read_again_when_that_file_changes(tmp_path: Path, encoding: str, namespace: str) -> None:
+    header = "".join(f'<type name="{one}" primitiveType="uint16"/>' for one in ("blockLength", "templateId", "schemaId", "version"))
+    types = f'<types><composite name="messageHeader">{header}</composite><type name="Size" primitiveType="%s"/></types>'
+    schema = tmp_path / "orders.xml"
+    schema.write_text(
+        f'<?xml version="1.0" encoding="{encoding}"?>'
+        f'<messageSchema package="orders" id="7" version="0" xmlns:xi="http://www.w3.org/{namespace}"><xi:include href="types.xml"/>'
+        '<message name="Order" id="1"><field name="number" id="1" type="Size"/></message></messageSchema>',
+        encoding=encoding,
+    )
+    for kind in ("uint16", "uint32"):
+        (tmp_path / "types.xml").write_text(types % kind)
+        empty = pa.array([], pa.binary())
+        assert str(decode(empty, schema, message="Order").type.field("number").type) == kind
 
 
 def test_a_loaded_schema_needs_neither_its_file_nor_the_code_generator_elsewhere(tmp_path: Path) -> None:

@@ -77,6 +77,33 @@ def test_executors_do_not_read_the_schemas_file(spark: Any, tmp_path: Path) -> N
     assert [row["amount"] for row in column_of(frame_of(spark, [TRADE] * 3), column)] == [10, 10, 10]
 
 
+def test_expressions_include_files_of_the_folders_that_include_roots_name(spark: Any, tmp_path: Path) -> None:
+    from aerowire.pcap.sbe import sbe_columns, sbe_decode, sbe_encode
+
+    start, end = '<enum name="Side"', "</enum>"
+    text = MARKET.read_text()
+    first = text.index(start)
+    last = text.index(end, first) + len(end)
+    (tmp_path / "common").mkdir()
+    (tmp_path / "common" / "side.xml").write_text(f"<types>{text[first:last]}</types>")
+    (tmp_path / "trading").mkdir()
+    schema = tmp_path / "trading" / "market.xml"
+    namespace = 'xmlns:xi="http://www.w3.org/2001/XInclude"'
+    include = f'</types><xi:include {namespace} href="../common/side.xml"/><types>'
+    schema.write_text(text[:first] + include + text[last:])
+    frame = frame_of(spark, [TRADE])
+    for call in (
+        lambda **more: sbe_decode("payload", schema, "Trade", **more),
+        lambda **more: sbe_columns(frame, "payload", schema, "Trade", **more),
+        lambda **more: sbe_encode("payload", schema, "Trade", **more),
+    ):
+        with pytest.raises(SbeSchemaError, match="outside of the schema's folder"):
+            call()
+        assert call(include_roots=[tmp_path / "common"]) is not None
+    column = sbe_decode("payload", schema, "Trade", include_roots=[tmp_path / "common"])
+    assert [row["quantity"] for row in column_of(frame, column)] == [10]
+
+
 def test_failfast_fails_the_query_and_names_the_reason(spark: Any) -> None:
     from pyspark.errors import PythonException
 

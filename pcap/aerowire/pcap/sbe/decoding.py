@@ -5,8 +5,9 @@ Rows that are no messages are looked for only where decoding has failed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from os import PathLike
 from typing import Any, Final
 
 import numpy as np
@@ -32,6 +33,7 @@ def decode(
     corrupt_record: str = CORRUPT_RECORD,
     for_spark: bool = False,
     members: Iterable[str] | None = None,
+    include_roots: Sequence[str | PathLike[str]] = (),
 ) -> Any:
     """Decode messages, each with its header, one a row, to structs.
 
@@ -48,9 +50,11 @@ def decode(
     without a `message` `Trade.price`.  What is not asked for is not built, and its text not checked; of messages that are not asked for,
     nothing is.
 
+    `include_roots` are folders besides its own from which the file of a schema may include others.
+
     Raises SbeSchemaError for a schema that cannot be read or does not have the message or a member.
     """
-    plan = Plan.of(load_schema(schema), message, mode, corrupt_record, for_spark=for_spark, members=members)
+    plan = Plan.of(load_schema(schema, include_roots=include_roots), message, mode, corrupt_record, for_spark=for_spark, members=members)
     if not isinstance(array, pa.ChunkedArray):
         return plan.decode(array)
     chunks, first = [], 0

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any, Final
 
 import numpy as np
@@ -23,17 +25,25 @@ from aerowire.pcap.sbe.values import Target, UnfitError, members_of
 BYTES_MAX: Final = (1 << 31) - 1
 
 
-def encode(array: Any, schema: SchemaLike, *, message: str | None = None, version: int | None = None) -> Any:
+def encode(
+    array: Any,
+    schema: SchemaLike,
+    *,
+    message: str | None = None,
+    version: int | None = None,
+    include_roots: Sequence[str | PathLike[str]] = (),
+) -> Any:
     """Encode structs, as `decode` makes them, to messages with their headers.
 
     With the name of a `message`, a struct has its members; without, a member for each message, of which at most one is not null.  A null
     row, one without any message, and one with a reason in `_corrupt_record` become null.  Members may be missing, which is as if they were
     null: null of a field that cannot be null is an error, no entries of a group, no bytes of data.  Constants are not looked at.
 
-    `version` writes messages as they were in an older version of the schema; what is newer is left out.  The result is a BinaryArray, a
+    `version` writes messages as they were in an older version of the schema; what is newer is left out.  `include_roots` are folders
+    besides its own from which the file of a schema may include others.  The result is a BinaryArray, a
     ChunkedArray for a ChunkedArray.  Raises SbeColumnError for a value that no message can hold, and SbeSchemaError.
     """
-    loaded = load_schema(schema)
+    loaded = load_schema(schema, include_roots=include_roots)
     acting = loaded.acting_version(version)
     if message is not None:
         loaded.table(message)

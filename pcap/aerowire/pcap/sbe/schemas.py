@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from os import PathLike
@@ -27,7 +27,6 @@ BUILT_IN: Final = ("archive", "archive_mark", "cluster", "cluster_mark", "cluste
 MODULES: Final = ("_errors", "_columns", "_arrow", "arrow")
 # Schemas read in one process; with more, those read first are generated again when they are asked for.
 CACHED_MAX: Final = 256
-XINCLUDE: Final = b"http://www.w3.org/2001/XInclude"
 
 _lock = threading.RLock()
 _read: dict[tuple[object, ...], Schema] = {}
@@ -106,17 +105,26 @@ def load_schema(
 
     Raises SbeSchemaError for a file that is missing or no valid schema, with every problem that was found.
     """
-    if isinstance(include_roots, str | PathLike):
-        raise SbeSchemaError(f"include_roots: expected a sequence of folders, found {include_roots!r}")
+    roots = _roots(include_roots)
     if isinstance(schema, Schema):
         return schema
     if isinstance(schema, str) and schema in BUILT_IN:
         return _once(("built-in", schema), lambda: _built_in(schema))
     if isinstance(schema, str | PathLike):
-        return _of_file(Path(schema), lenient, since_version, tuple(Path(one) for one in include_roots))
+        return _of_file(Path(schema), lenient, since_version, roots)
     if not hasattr(schema, "messages") or not hasattr(schema, "package"):
         raise SbeSchemaError(f"schema: expected a path, one of {', '.join(BUILT_IN)}, or a MessageSchema, found {type(schema).__name__}")
     return _generated(schema)
+
+
+def _roots(folders: Sequence[str | PathLike[str]]) -> tuple[Path, ...]:
+    if isinstance(folders, str | bytes | PathLike) or not isinstance(folders, Iterable):
+        raise SbeSchemaError(f"include_roots: expected a sequence of folders, found {folders!r}")
+    found = tuple(folders)
+    for one in found:
+        if not isinstance(one, str | PathLike):
+            raise SbeSchemaError(f"include_roots: expected the path of a folder, found {one!r}")
+    return tuple(Path(one) for one in found)
 
 
 def _some(names: list[str], most: int = 20) -> str:
@@ -146,24 +154,34 @@ def _of_file(path: Path, lenient: bool, since_version: int | None, roots: tuple[
     except OSError as error:
         hint = f"; Aeron's own are called {', '.join(BUILT_IN)}" if path.parent == Path() and not path.suffix else ""
         raise SbeSchemaError(f"{path}: expected a file with an SBE schema: {error.strerror or error}{hint}") from None
-    if XINCLUDE in text:  # what it includes may change while it does not
-        return _read_file(path, lenient, since_version, roots)
-    key = (hashlib.sha256(text).digest(), lenient, since_version, roots)
-    return _once(key, lambda: _read_file(path, lenient, since_version, roots))
+    key = (hashlib.sha256(text).digest(), lenient, since_version)
+    with _lock:
+        if key in _read:
+            return _read[key]
+    made, has_includes = _read_file(path, lenient, since_version, roots)
+    # A file that is included may change while the text of the schema stays as it is.
+    return made if has_includes else _once(key, lambda: made)
 
 
-def _read_file(path: Path, lenient: bool, since_version: int | None, roots: tuple[Path, ...]) -> Schema:
+def _read_file(path: Path, lenient: bool, since_version: int | None, roots: tuple[Path, ...]) -> tuple[Schema, bool]:
+    """Read and generate a schema; return it and whether it includes other files."""
     try:
+        from aerowire.codegen.document import read_document
         from aerowire.codegen.problems import SchemaError
-        from aerowire.codegen.sbe.reader import ReadOptions, load_message_schema
+        from aerowire.codegen.sbe.reader import ReadOptions, read_message_document
+        from aerowire.codegen.sbe.reader.xinclude import has_includes
     except ImportError as error:
         raise SbeSchemaError(f"{path}: reading schemas needs {error.name}: pip install 'aerowire[codegen]'") from error
     try:
-        options = ReadOptions(lenient=lenient, since_version=since_version, include_roots=roots)
-        return _generated(load_message_schema(path, str(path), options))
+        document = read_document(path, str(path))
+        is_expanded = has_includes(document.root)
+        reading = read_message_document(path, document, ReadOptions(lenient=lenient, since_version=since_version, include_roots=roots))
+        if reading.schema is None:
+            raise SchemaError([problem for problem in reading.problems if problem.is_error])
+        return _generated(reading.schema), is_expanded
     except SchemaError as error:
         # The reader names the option of `codegen`; here the folder is an argument.
-        text = str(error).replace("--include-root DIR allows", "load_schema(path, include_roots=[DIR]) allows")
+        text = str(error).replace("--include-root DIR allows", "include_roots=[DIR] allows")
         raise SbeSchemaError(text) from error
 
 

@@ -19,7 +19,8 @@ from aerowire.pcap.sbe.errors import SbeSchemaError
 from aerowire.pcap.sbe.schemas import SchemaLike, load_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from os import PathLike
 
     from pyspark.sql import Column, DataFrame
 
@@ -32,6 +33,7 @@ def sbe_decode(
     mode: str = "PERMISSIVE",
     corrupt_record: str = CORRUPT_RECORD,
     members: Iterable[str] | None = None,
+    include_roots: Sequence[str | PathLike[str]] = (),
 ) -> Column:
     """Return a column of structs for a binary column of messages, each with its header.
 
@@ -39,7 +41,7 @@ def sbe_decode(
     columns with several kinds of messages.  In the mode FAILFAST a damaged row fails the query, with its number within the batch that Spark
     handed over.  Raises SbeSchemaError at once, on the driver.
     """
-    plan = Plan.of(load_schema(schema), message, mode, corrupt_record, for_spark=True, members=members)
+    plan = Plan.of(load_schema(schema, include_roots=include_roots), message, mode, corrupt_record, for_spark=True, members=members)
 
     def decoded(array: pa.Array) -> pa.Array:
         return plan.decode(array)
@@ -57,13 +59,14 @@ def sbe_columns(
     mode: str = "PERMISSIVE",
     corrupt_record: str = CORRUPT_RECORD,
     members: Iterable[str] | None = None,
+    include_roots: Sequence[str | PathLike[str]] = (),
 ) -> DataFrame:
     """Return a DataFrame of what is in a binary column of messages: the members themselves as columns, behind those to `keep`.
 
     The arguments are those of `sbe_decode`, the rows the same: one a message, its members null where it is null or damaged.  Whole batches
     go to Python and come back, where a function of columns has Spark put its result beside each row; that costs more than decoding.
     """
-    plan = Plan.of(load_schema(schema), message, mode, corrupt_record, for_spark=True, members=members)
+    plan = Plan.of(load_schema(schema, include_roots=include_roots), message, mode, corrupt_record, for_spark=True, members=members)
     kept = list(keep)
     made = spark_type(plan)
     twice = sorted(set(kept) & set(made.fieldNames()))
@@ -80,13 +83,20 @@ def sbe_columns(
     return chosen.mapInArrow(decoded, StructType([*chosen.schema.fields[: len(kept)], *made.fields]))
 
 
-def sbe_encode(column: Column | str, schema: SchemaLike, message: str | None = None, *, version: int | None = None) -> Column:
+def sbe_encode(
+    column: Column | str,
+    schema: SchemaLike,
+    message: str | None = None,
+    *,
+    version: int | None = None,
+    include_roots: Sequence[str | PathLike[str]] = (),
+) -> Column:
     """Return a binary column of messages for a column of structs.
 
     The arguments are those of `encode`.  A value that no message can hold fails the query, with its row within the batch and its path.
     Raises SbeSchemaError at once, on the driver.
     """
-    loaded = load_schema(schema)
+    loaded = load_schema(schema, include_roots=include_roots)
     acting = loaded.acting_version(version)
     if message is not None:
         loaded.table(message)

@@ -6,7 +6,7 @@ A schema may come from a stranger: only XML files in the schema's own folder, be
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -38,6 +38,15 @@ def expand(path: Path, report: Report, roots: Sequence[Path] = ()) -> etree._Ele
     return document.root
 
 
+def has_includes(root: etree._Element) -> bool:
+    """Return whether elements below a root ask for other files, in whatever encoding the document is written."""
+    return next(_includes(root), None) is not None
+
+
+def _includes(root: etree._Element) -> Iterator[etree._Element]:
+    return root.iter(*(f"{{{namespace}}}include" for namespace in NAMESPACES))
+
+
 class Hindrance(NamedTuple):
     """Why a file is not included.
 
@@ -56,7 +65,7 @@ class _Expansion:
         self._length = sum(len(one.data) for one in report.documents)
 
     def expand(self, document: Document, path: Path, chain: tuple[Path, ...]) -> None:
-        for element in list(document.root.iter(*(f"{{{namespace}}}include" for namespace in NAMESPACES))):
+        for element in list(_includes(document.root)):
             if not _is_in_fallback(element):
                 self._include(element, path, chain)
 
