@@ -106,3 +106,8 @@ def test_a_heartbeat_that_is_no_time_is_a_beat_or_none_and_never_an_end_without_
     watch.driver.ring.consumer_heartbeat_ms = heartbeat_ms
     watch.look(100)
     assert watch.look(100 + 1_126) == keepalive.DRIVER_TIMEOUT
+
+
+def test_a_heartbeat_of_long_ago_is_old_though_its_age_does_not_fit_into_64_bits(watch: Watch) -> None:
+    watch.driver.ring.consumer_heartbeat_ms = -(2**63)
+    assert watch.look(100) == keepalive.DRIVER_TIMEOUT

@@ -27,7 +27,7 @@ from aerowire.logbuffer.descriptor import position_of
 from aerowire.logbuffer.exclusive_appender import ExclusiveAppender
 from aerowire.logbuffer.log import LogBuffers
 from aerowire.memory.region import Region
-from aerowire.protocol.congestion_control import StaticWindowCongestionControl
+from aerowire.protocol.congestion_control import CongestionControl, StaticWindowCongestionControl
 from aerowire.protocol.flow_control import FlowControl, UnicastFlowControl
 from aerowire.simulation.network import SimulatedNetwork
 from aerowire.simulation.regions import AnonymousRegions
@@ -96,6 +96,7 @@ class Node:
         self.subscribers: list[Subscriber] = []
         self.seen: list[Event] = []
         self.rejoins = True
+        self.congestion_control: CongestionControl | None = None
 
     def get(self, counter: SystemCounter) -> int:
         return self.counters.value(counter)
@@ -199,7 +200,7 @@ class Node:
             rebuild_position_id=self.counter("rcv-pos"),
             naks_sent_id=self.counter("rcv-naks-sent"),
             subscriber_position_ids=[(position_id, 5)],
-            congestion_control=StaticWindowCongestionControl(WINDOW),
+            congestion_control=self.congestion_control or StaticWindowCongestionControl(WINDOW),
             source_identity="{}:{}".format(*event.source_address),
             clock=self.clock,
             now_ns=self.clock.now_ns(),

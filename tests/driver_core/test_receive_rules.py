@@ -7,6 +7,7 @@ import pytest
 from aerowire.codecs.flyweights.transport import FrameType
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.driver.events import EventType, NativeErrorCode
+from aerowire.protocol.cubic_congestion_control import CubicCongestionControl
 from tests.driver_core.wire_source import FRAME, INITIAL_TERM, SESSION, STREAM, TERM, WireSource
 
 MS = 1_000_000
@@ -215,6 +216,30 @@ def test_a_made_up_echo_does_no_harm(world, echo: int):
     source.data(0)
     world.run(5 * MS)
     assert node.images[0].rebuild_position == FRAME
+
+
+@pytest.mark.parametrize(
+    ("echo", "delta", "rtt_ns"),
+    [(900 * MS, 0, 106 * MS), (900 * MS, 5 * MS, 101 * MS), (SECOND, -5 * SECOND, 0), (SECOND, SECOND, 0), (-(2**63), -(2**63), 0)],
+)
+def test_a_round_trip_is_measured_from_possible_times_only(world, echo: int, delta: int, rtt_ns: int):
+    node, _, source = listen(world)
+    counter_id = node.counter("rcv-cc-cubic-rtt")
+    node.congestion_control = CubicCongestionControl(
+        max_window_length=TERM // 2,
+        mtu=1408,
+        now_ns=world.clock.now_ns(),
+        measure_rtt=True,
+        initial_rtt_ns=10 * SECOND,
+        counters=node.counters,
+        rtt_counter_id=counter_id,
+        window_counter_id=node.counter("rcv-cc-cubic-wnd"),
+    )
+    source.setup()
+    world.run(5 * MS)
+    source.rttm(echo, flags=0, delta=delta)
+    world.run(5 * MS)
+    assert node.counters.value(counter_id) == rtt_ns
 
 
 def test_a_removed_endpoint_sends_no_more_for_an_image_that_is_still_there(world):

@@ -59,10 +59,16 @@ class WireSource:
         )
         self._send(header[:32])
 
-    def rttm(self, echo: int, *, flags: int = 0x80, receiver_id: int = 0) -> None:
+    def rttm(self, echo: int, *, flags: int = 0x80, receiver_id: int = 0, delta: int = 0) -> None:
         self._send(
             transport.RttmEncoder.encode(
-                frame_length=40, flags=flags, session_id=SESSION, stream_id=STREAM, echo_timestamp_ns=echo, receiver_id=receiver_id
+                frame_length=40,
+                flags=flags,
+                session_id=SESSION,
+                stream_id=STREAM,
+                echo_timestamp_ns=echo,
+                reception_delta_ns=delta,
+                receiver_id=receiver_id,
             )
         )
 

@@ -116,7 +116,7 @@ cdef class KeepaliveAgent(NativeAgent):
         if heartbeat_ms == CONSUMER_HEARTBEAT_CLOSED:
             return LIVENESS_DRIVER_SHUTDOWN
         if heartbeat_ms != self._beat_seen_ms:
-            if self._beat_seen_ms != 0:
+            if self._beat_seen_ms > 0 and heartbeat_ms > 0:
                 self._beat_ms = min(heartbeat_ms - self._beat_seen_ms, self._driver_timeout_ms)
             self._beat_seen_ms = heartbeat_ms
         cdef int64_t age_ms = heartbeat_age_ns(&self._driver_beat, &self._look, heartbeat_ms) // HEARTBEAT_NS_PER_MS

@@ -32,6 +32,7 @@ from aerowire.logbuffer.rebuild cimport fill_gap, rebuild_insert
 from aerowire.logbuffer.frame cimport frame_length_acquire
 from aerowire.logbuffer.scan cimport GAP_MALFORMED, scan_for_gap
 from aerowire.memory.atomics cimport load_acquire_i32, store_release_i32, store_release_i64
+from aerowire.protocol.congestion_control cimport RTT_UNKNOWN_NS
 from aerowire.protocol.delay cimport DelayGenerator, StaticDelay
 from aerowire.protocol.frames cimport PACKET_HEARTBEAT, PACKET_INVALID, data_packet_length
 from aerowire.protocol.lifecycle cimport IMAGE_ACTIVE, IMAGE_DRAINING, IMAGE_LINGER
@@ -303,7 +304,11 @@ cdef class PublicationImage(Subscribable):
         return deadline
 
     cdef void on_rtt_measurement(self, int64_t echo_timestamp_ns, int64_t reception_delta_ns, int64_t now_ns) noexcept nogil:
-        self._congestion_control.on_rtt_measurement(now_ns, now_ns - echo_timestamp_ns - reception_delta_ns)
+        # Both times come from the network: they are checked before the difference, which a forged time would make overflow.
+        cdef int64_t rtt_ns = RTT_UNKNOWN_NS
+        if 0 <= echo_timestamp_ns <= now_ns and 0 <= reception_delta_ns <= now_ns - echo_timestamp_ns:
+            rtt_ns = now_ns - echo_timestamp_ns - reception_delta_ns
+        self._congestion_control.on_rtt_measurement(now_ns, rtt_ns)
 
     cdef bint _rebuilt_to_end(self) noexcept nogil:
         return counter_get(self._rebuild_position) == counter_get(self._hwm_position)

@@ -31,7 +31,8 @@ cdef inline int64_t heartbeat_age_ns(HeartbeatWatch* watch, const LookClock* clo
     # Nanoseconds since the heartbeat was written; `clock` has been looked at.
     cdef int64_t age_ms
     if not watch.is_seen or heartbeat_ms != watch.heartbeat_ms:
-        age_ms = clock.epoch_ms - heartbeat_ms
+        # A time before 1970 is none that a clock gave. As 1970 it is as old as can be, and the difference does not overflow.
+        age_ms = clock.epoch_ms - max(heartbeat_ms, <int64_t>0)
         if 0 < clock.step_ms <= age_ms:
             age_ms -= clock.step_ms
         age_ms = max(<int64_t>0, min(age_ms, <int64_t>HEARTBEAT_AGE_MS_MAX))

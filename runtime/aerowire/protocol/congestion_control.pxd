@@ -7,6 +7,10 @@ cdef inline int32_t window_threshold(int32_t window_length) noexcept nogil:
     return window_length >> 2
 
 
+cdef enum:
+    RTT_UNKNOWN_NS = -1     # for on_rtt_measurement: an answer came whose times are impossible
+
+
 cdef class CongestionControl:
     """A strategy; on_track_rebuild on the tracker's thread, the RTT methods on the receiver's."""
 
