@@ -21,11 +21,11 @@ from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.driver import MediaDriver
 from aerowire.ipc.cnc import CncFile
 from aerowire.ipc.error_log import read_errors
+from tests.driver_core.wire_source import SESSION, STREAM, TERM, data_frame, setup_frame
 from tests.support.processes import free_port
 
 LIMIT_NS = 20_000_000_000
 POLL_LIMIT_S = 0.5  # on a machine that has much else to do
-STREAM, SESSION, TERM, TERM_ID = 1001, 77, 65536, 5
 
 
 @pytest.fixture
@@ -79,30 +79,9 @@ def scene(driver: MediaDriver) -> Iterator[Scene]:
 
 
 def frame(offset: int, length: int, *, fill: int = 0, said: int | None = None) -> bytes:
-    header = transport.DataHeaderEncoder.encode(
-        frame_length=length if said is None else said,
-        flags=0xC0,
-        type=transport.FrameType.DATA,
-        term_offset=offset,
-        session_id=SESSION,
-        stream_id=STREAM,
-        term_id=TERM_ID,
-    )[:32]
-    return header + struct.pack("<i28x", fill) * (-(-length // 32) - 1)
-
-
-def setup() -> bytes:
-    return bytes(
-        transport.SetupEncoder.encode(
-            frame_length=40,
-            session_id=SESSION,
-            stream_id=STREAM,
-            initial_term_id=TERM_ID,
-            active_term_id=TERM_ID,
-            term_length=TERM,
-            mtu=1408,
-        )
-    )
+    """A frame of `length` bytes in whose payload every 32 bytes begin with `fill`, and whose length says something else if asked."""
+    payload = struct.pack("<i28x", fill) * (-(-length // 32) - 1)
+    return data_frame(offset, payload, frame_length=length if said is None else said)
 
 
 def poll_in_turn(subscription: Subscription) -> None:
@@ -143,7 +122,7 @@ def attacked(scene: Scene) -> Iterator[tuple[Scene, Subscription, Callable[..., 
             for datagram in datagrams:
                 source.send(datagram)
 
-        send(setup())
+        send(setup_frame())
         scene.wait(lambda: subscription.is_connected)
         yield scene, subscription, send, source
 

@@ -12,52 +12,56 @@ SESSION, STREAM = 77, 1001
 FRAME = 64
 
 
+def setup_frame(
+    *, session: int = SESSION, stream: int = STREAM, offset: int = 0, term: int = INITIAL_TERM, initial: int = INITIAL_TERM
+) -> bytes:
+    """A SETUP frame."""
+    return bytes(
+        transport.SetupEncoder.encode(
+            frame_length=40,
+            term_offset=offset,
+            session_id=session,
+            stream_id=stream,
+            initial_term_id=initial,
+            active_term_id=term,
+            term_length=TERM,
+            mtu=1408,
+        )
+    )
+
+
+def data_frame(
+    offset: int, payload: bytes, *, session: int = SESSION, stream: int = STREAM, flags: int = 0xC0, frame_length: int | None = None
+) -> bytes:
+    """A DATA frame with its alignment; `frame_length` replaces the length that it has."""
+    length = 32 + len(payload)
+    header = transport.DataHeaderEncoder.encode(
+        frame_length=length if frame_length is None else frame_length,
+        flags=flags,
+        type=transport.FrameType.DATA,
+        term_offset=offset,
+        session_id=session,
+        stream_id=stream,
+        term_id=INITIAL_TERM,
+    )
+    return (header[:32] + payload).ljust(-(-length // 32) * 32, b"\0")
+
+
 class WireSource:
     """A sender's socket towards one address."""
 
     def __init__(self, network: Any, to: tuple[str, int], *, host: str = "10.0.0.1", port: int = 0) -> None:
         self._port = network.open_port((host, port), to)
 
-    def setup(
-        self, *, session: int = SESSION, stream: int = STREAM, offset: int = 0, term: int = INITIAL_TERM, initial: int = INITIAL_TERM
-    ) -> None:
-        self._send(
-            transport.SetupEncoder.encode(
-                frame_length=40,
-                term_offset=offset,
-                session_id=session,
-                stream_id=stream,
-                initial_term_id=initial,
-                active_term_id=term,
-                term_length=TERM,
-                mtu=1408,
-            )
-        )
+    def setup(self, **fields: int) -> None:
+        """Send a SETUP; the arguments are those of `setup_frame`."""
+        self._send(setup_frame(**fields))
 
     def data(self, offset: int, payload: bytes = bytes(FRAME - 32), *, session: int = SESSION, flags: int = 0xC0) -> None:
-        header = transport.DataHeaderEncoder.encode(
-            frame_length=32 + len(payload),
-            flags=flags,
-            type=transport.FrameType.DATA,
-            term_offset=offset,
-            session_id=session,
-            stream_id=STREAM,
-            term_id=INITIAL_TERM,
-        )
-        self._send((header[:32] + payload).ljust(-(-(32 + len(payload)) // 32) * 32, b"\0"))
+        self._send(data_frame(offset, payload, session=session, flags=flags))
 
     def heartbeat(self, offset: int, *, eos: bool = False, revoked: bool = False) -> None:
-        flags = 0xC0 | 0x20 * eos | 0x10 * revoked
-        header = transport.DataHeaderEncoder.encode(
-            frame_length=0,
-            flags=flags,
-            type=transport.FrameType.DATA,
-            term_offset=offset,
-            session_id=SESSION,
-            stream_id=STREAM,
-            term_id=INITIAL_TERM,
-        )
-        self._send(header[:32])
+        self._send(data_frame(offset, b"", flags=0xC0 | 0x20 * eos | 0x10 * revoked, frame_length=0))
 
     def rttm(self, echo: int, *, flags: int = 0x80, receiver_id: int = 0, delta: int = 0) -> None:
         self._send(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import random
 import re
+import subprocess
 import time
 from collections.abc import Callable
 from functools import partial
@@ -36,6 +37,9 @@ OPTIONS = {
 }
 POLL_LIMIT_MS = 100.0
 UNKNOWN_COMMAND = 99
+REFUSAL_S = 15.0
+# Seconds and process numbers ahead for which links are planted.
+LINKED_SECONDS, LINKED_PROCESSES = 10, 100
 
 
 class Stage:
@@ -127,6 +131,21 @@ def spoil_ring(cnc: CncFile, dice: random.Random) -> None:
         put(cnc, trailer + RingTrailerDecoder.TAIL_POSITION_OFFSET, tail + dice.choice((capacity, 1 << 40, 2**62)), 8)
 
 
+def wait_until_served(cnc: CncFile) -> None:
+    """Wait until the driver has read everything that the to-driver buffer holds."""
+    offset, length = cnc.to_driver
+    trailer = offset + length - RingTrailerDecoder.ENCODED_LENGTH
+    positions: tuple[int, int] = (0, 1)
+    deadline = time.monotonic() + START_S
+    while positions[0] != positions[1]:
+        assert time.monotonic() < deadline, f"the driver does not read the to-driver buffer: head and tail {positions}"
+        time.sleep(0.01)
+        positions = (
+            cnc.mapping.i64(trailer + RingTrailerDecoder.HEAD_POSITION_OFFSET),
+            cnc.mapping.i64(trailer + RingTrailerDecoder.TAIL_POSITION_OFFSET),
+        )
+
+
 def ring(seed: int, scratch: Path) -> str:
     """Damage the to-driver buffer again and again: the driver goes on to serve, and a new client is let in."""
     dice = random.Random(seed)
@@ -139,6 +158,8 @@ def ring(seed: int, scratch: Path) -> str:
                 time.sleep(SETTLE_S / 3)
                 stage.expect_alive()
             texts = cnc.errors()
+            # A tail one capacity ahead looks like a full buffer of unfinished records, which takes a client's liveness timeout to undo.
+            wait_until_served(cnc)
         finally:
             cnc.close()
         assert any("to-driver" in text for text in texts), texts
@@ -159,10 +180,12 @@ def broadcast(seed: int, scratch: Path) -> str:
             offset, length = cnc.to_clients
             trailer = offset + length - BroadcastTrailerDecoder.ENCODED_LENGTH
             capacity = length - BroadcastTrailerDecoder.ENCODED_LENGTH
-            for _ in range(10):
+            for attempt in range(10):
                 tail = cnc.mapping.i64(trailer + BroadcastTrailerDecoder.TAIL_OFFSET)
-                if dice.random() < 0.5:
-                    put(cnc, offset + tail % capacity, dice.choice((2**31 - 1, -1, 3, 0, 1 << 20)), 4)
+                # A client that meets a damaged position ends by it, so the first damage is the length at which a sum overflows.
+                if attempt == 0 or dice.random() < 0.5:
+                    length = dice.choice((2**31 - 1, -1, 3, 0, 1 << 20)) if attempt else 2**31 - 1
+                    put(cnc, offset + tail % capacity, length, 4)
                     put(cnc, trailer + BroadcastTrailerDecoder.TAIL_INTENT_OFFSET, tail + 64, 8)
                     put(cnc, trailer + BroadcastTrailerDecoder.TAIL_OFFSET, tail + 64, 8)
                 else:
@@ -236,29 +259,89 @@ def cut_cnc(seed: int, scratch: Path) -> str:
 
 
 def links(seed: int, scratch: Path) -> str:
-    """Directories that are a link, or another user's, are refused, and nothing behind them is touched."""
-    del seed
+    """Directories, captures and saved error logs that are a link, or another user's: nothing behind them is touched."""
     with open_workshop(scratch) as workshop:
         victim = scratch / "victim"
         victim.mkdir()
-        (victim / "kept").write_text("kept")
         said = [refusal(workshop, _linked(workshop.memory / "link", victim))]
         if os.geteuid() == 0:
             foreign = workshop.memory / "foreign"
             foreign.mkdir()
-            (foreign / "kept").write_text("kept")
             os.chown(foreign, 65534, 65534)
             said.append(refusal(workshop, foreign))
-            assert (foreign / "kept").read_text() == "kept"
-        assert [path.name for path in victim.iterdir()] == ["kept"]
-        assert (victim / "kept").read_text() == "kept"
-    return f"{len(said)} refusals: {said[0]}"
+            assert [*foreign.iterdir()] == []
+        assert [*victim.iterdir()] == []
+        said += capture_refusals(workshop, scratch)
+        saved = saved_error_log(workshop, scratch, random.Random(seed))
+    return f"{len(said)} refusals: {said[0]}; {saved}"
 
 
-def refusal(workshop: Workshop, directory: Path) -> str:
+def capture_refusals(workshop: Workshop, scratch: Path) -> list[str]:
+    """Start drivers whose capture file is there, a link to a file, or a link to none; return what they said."""
+    kept, missing = scratch / "kept.pcapng", scratch / "missing.pcapng"
+    kept.write_text("kept")
+    links = [_linked(scratch / f"to-{target.stem}.pcapng", target) for target in (kept, missing)]
+    attempts = [(kept, ()), *((link, more) for link in links for more in ((), ("--capture-overwrite",)))]
+    said = [
+        refusal(workshop, workshop.memory / f"capturing-{number}", "--capture", str(path), *more)
+        for number, (path, more) in enumerate(attempts)
+    ]
+    assert kept.read_text() == "kept"
+    assert not missing.exists()
+    assert all(link.is_symlink() for link in links)
+    return said
+
+
+def saved_error_log(workshop: Workshop, scratch: Path, dice: random.Random) -> str:
+    """Plant links at the names under which a driver can save the errors of the one before it; return the line that names the file."""
+    victim = scratch / "victim.log"
+    victim.write_text("kept")
+    directory = workshop.memory / "erring"
+    # The errors stay when their driver dies.
+    first = workshop.driver(directory, OPTIONS)
+    wait_for_driver(directory, first)
+    cnc = CncFile(directory)
+    try:
+        RingWriter(cnc.mapping, *cnc.to_driver).write(UNKNOWN_COMMAND, bytes(16))
+        deadline = time.monotonic() + START_S
+        while not cnc.errors():
+            assert time.monotonic() < deadline, "the driver logs no error"
+            time.sleep(0.01)
+    finally:
+        cnc.close()
+    first.popen.kill()
+    first.popen.wait(START_S)
+    # A name has the second in which it is made and the process's number, which the next processes are close to.
+    now, last = time.time(), first.popen.pid
+    stamps = [time.strftime("%Y-%m-%d-%H-%M-%S", time.localtime(now + second)) for second in range(LINKED_SECONDS)]
+    planted = [
+        _linked(workshop.memory / f"erring-{stamp}-{last + ahead}-error.log", victim if dice.random() < 0.5 else scratch / "no-log")
+        for stamp in stamps
+        for ahead in range(1, LINKED_PROCESSES)
+    ]
+    second = workshop.driver(directory, {**OPTIONS, "aeron.dir.delete.on.start": "false", "aeron.driver.timeout": "1s"})
+    wait_for_driver(directory, second)
+    second.popen.terminate()
+    assert second.popen.wait(START_S) == 0, second.said()
+    said = second.log.read_text()
+    found = re.search(r"existing errors saved to: (\S+)", said)
+    assert found, said
+    assert victim.read_text() == "kept"
+    assert not (scratch / "no-log").exists()
+    saved = Path(found[1])
+    assert not saved.is_symlink()
+    assert str(UNKNOWN_COMMAND) in saved.read_text()
+    assert any(link.name.startswith(saved.name.rpartition("-error")[0].rsplit("-", 1)[0]) for link in planted), f"{saved} had no link"
+    return f"errors saved to {saved.name}"
+
+
+def refusal(workshop: Workshop, directory: Path, *arguments: str) -> str:
     """Start a driver that has to refuse; return what it said."""
-    driver = workshop.driver(directory, OPTIONS)
-    status = driver.popen.wait(START_S)
+    driver = workshop.driver(directory, OPTIONS, *arguments)
+    try:
+        status = driver.popen.wait(REFUSAL_S)
+    except subprocess.TimeoutExpired:
+        raise AssertionError(f"a driver serves {directory} {arguments}\n{driver.said()}") from None
     said = driver.log.read_text().strip()
     assert status > 0, driver.said()
     assert said, f"the driver ended with {status} and said nothing"
