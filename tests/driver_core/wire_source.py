@@ -78,7 +78,7 @@ class WireSource:
 
     def answers(self, kind: int) -> list[Any]:
         """Return the frames of one type that came back since the last call; those of other types are lost."""
-        decoders = {
+        decoders: dict[int, Any] = {
             transport.FrameType.SM: transport.StatusMessageDecoder,
             transport.FrameType.NAK: transport.NakDecoder,
             transport.FrameType.ERR: transport.ErrorFrameDecoder,

@@ -14,6 +14,7 @@ from aerowire.client import Image, Subscription
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.conformance.accepted.generator import AcceptedGenerator
 from aerowire.conformance.accepted.steps import Step
+from aerowire.conformance.accepted.targets import SendTarget
 from aerowire.ipc.cnc import CncFile
 from tests.fuzz.grammar.bystander import Bystander
 from tests.fuzz.grammar.polls import OracleError, Reader
@@ -35,10 +36,13 @@ from tests.fuzz.grammar.world import (
 )
 
 LONG_PAUSE_NS = 1_200 * MS
-DATAGRAMS_PER_CYCLE = 4
+DATAGRAMS_PER_CYCLE = 16
 # Virtual time in which a stream of others has to be complete after the last hostile datagram.
 PATIENCE_NS = 10_000 * MS
 ERRORS_LOGGED_MAX = 5_000
+# Bytes that the driver may send in answer for each byte that came, beside what time alone makes it send: status messages and heartbeats.
+ANSWERS_OF_RECEIVER, ANSWERS_OF_SENDER = 1, 8
+TIMED_ANSWERS = 64 * 1024
 WAYS_OF_STREAM = {
     1001: ("poll", "assembler", "poll_many"),
     1002: ("controlled", "poll_block", "messages"),
@@ -162,6 +166,7 @@ class Episode:
                 reader.poll()
         self._check_ends()
         self._check_counters()
+        self._check_answers()
 
     def measure(self) -> Outcome:
         """Return the outcome with what the driver has counted."""
@@ -262,6 +267,21 @@ class Episode:
                 raise OracleError(f"counter {which.name} is {value(which)}")
         if value(SystemCounter.CLIENT_TIMEOUTS):
             raise OracleError(f"{value(SystemCounter.CLIENT_TIMEOUTS)} clients were given up")
+
+    def _check_answers(self) -> None:
+        """The driver's answers are bounded by what was sent to it; a publication with one destination sends its own data beside."""
+        asked, answered = self.world.asked, self.world.answered
+        for target in self.targets:
+            name = target.name
+            if isinstance(target, SendTarget) and target.receivers > 1:
+                # Each of its forged receivers is a destination, and gets the stream.
+                continue
+            is_sender = isinstance(target, SendTarget)
+            most = (ANSWERS_OF_SENDER if is_sender else ANSWERS_OF_RECEIVER) * asked[name] + TIMED_ANSWERS
+            if is_sender:
+                most += self._offered[0]
+            if answered[name] > most:
+                raise OracleError(f"{answered[name]} bytes answered {asked[name]} bytes to {name!r}, {most} are to be expected")
 
 
 def run_episode(seed: int, number: int, count: int, record: Callable[[Step], object] | None = None) -> Outcome:

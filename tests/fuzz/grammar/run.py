@@ -24,7 +24,7 @@ from pathlib import Path
 from aerowire.conformance.accepted.steps import Step, load, minimise, save, to_line
 
 ROOT = Path(__file__).resolve().parents[3]
-LENGTH = 5_000
+LENGTH = 20_000
 # An episode takes seconds; instrumented builds and busy machines are slower.
 SILENCE_S = 120.0
 MINIMISE_TRIES = 120

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from aerowire.conformance.accepted.steps import Step, pause, save
-from tests.fuzz.grammar import polls, run
+from tests.fuzz.grammar import episode, polls, run
 from tests.fuzz.grammar.bystander import Bystander
 from tests.fuzz.grammar.episode import Episode, replay_episode, run_episode
 
@@ -51,6 +51,11 @@ def test_an_image_whose_end_is_not_told_is_a_finding(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(Episode, "_subscribe", deaf)
     assert "went without notice" in run_episode(1, 1, DATAGRAMS).finding
+
+
+def test_answers_that_are_longer_than_what_was_asked_are_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(episode, "TIMED_ANSWERS", -(1 << 20))
+    assert "are to be expected" in run_episode(1, 1, DATAGRAMS).finding
 
 
 class _Nothing(set[tuple[int, int]]):

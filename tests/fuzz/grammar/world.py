@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,9 @@ class World:
         self.clock = ManualClock(now_ns=1_000_000_000, epoch_ms=time.time_ns() // MS)
         self.network = SimulatedNetwork(self.clock, seed=seed, latency_ns=0)
         self.sent = 0
+        # Bytes by target: those that hostile sockets sent, and those that came back to them.
+        self.asked: Counter[str] = Counter()
+        self.answered: Counter[str] = Counter()
         self.errors: list[BaseException] = []
         ports = Ports(
             clock=self.clock,
@@ -109,6 +113,7 @@ class World:
         if address is not None:
             self._sockets[step.target, step.sender].send_datagrams([(step.payload, address)])
             self.sent += 1
+            self.asked[step.target] += len(step.payload)
 
     def received(self) -> list[tuple[str, bytes]]:
         """Return what the driver has sent to the hostile sockets."""
@@ -117,6 +122,7 @@ class World:
             while batch := port.receive_datagrams(64):
                 for payload, source, _ in batch:
                     found.append((name, payload))
+                    self.answered[name] += len(payload)
                     if self._addresses[name] is None:
                         self._addresses[name] = source
                 if len(batch) < 64:
@@ -133,9 +139,9 @@ class World:
             step = min(duration_ns, LONGEST_STEP_NS)
             self.clock.advance(step)
             duration_ns -= step
-            # An image that was asked for is made in one cycle and gets data in the next.
             self.work()
-            self.work()
+        # An image that was asked for is made in one cycle and gets data in the next.
+        self.work()
 
     def _open_socket(self, spec: SocketSpec) -> DatagramPort:
         peer = None if spec.connect is None else (spec.connect.host, spec.connect.port)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from itertools import accumulate
 
 from aerowire.codecs.flyweights.transport import (
     FRAME_ALIGNMENT,
@@ -32,6 +33,17 @@ INITIAL_TERM_IDS = (0, 1, 7, -1, 2**31 - 1, 2**31 - 2, -(2**31))
 FRAME_FLAGS = (0xC0, 0x80, 0x40, 0x00, 0xE0, 0xD0, 0xFF, 0x20)
 TTLS = (0, 1, 255, 2**31 - 1, -1)
 ECHOES = (0, 1, -1, 2**63 - 1, -(2**63), 10**9)
+
+# Positions at which sessions begin, by their term length; the last ones reach the highest count of terms, 2^31 - 1.
+BEGINS: tuple[Callable[[int], int], ...] = (
+    *(lambda _: 0,) * 6,
+    lambda length: length - FRAME_ALIGNMENT,
+    lambda length: length,
+    lambda length: 5 * length + 1024,
+    lambda length: length // 2,
+    lambda length: (2**31 - 2) * length,
+    lambda length: (2**31 - 1) * length + length // 2,
+)
 
 Datagrams = list[tuple[str, bytes]]
 
@@ -68,11 +80,11 @@ class Sending:
             (self._outside, 1),
         ]
         self._makers = [maker for maker, _ in self._productions]
-        self._weights = [weight for _, weight in self._productions]
+        self._weights = list(accumulate(weight for _, weight in self._productions))
         # Streams of orderly sessions have no gaps and no overlaps, so that they come far and their logs wrap.
         orderly = {self._in_order, self._batch, self._term_end, self._padding, self._fragments, self._heartbeats, self._round_trip}
         orderly |= {self._changed_setup, self._end, self._revoke}
-        self._orderly = [weight if maker in orderly else 0 for maker, weight in self._productions]
+        self._orderly = list(accumulate(weight if maker in orderly else 0 for maker, weight in self._productions))
 
     def steps(self) -> list[Step]:
         """Draw a session and a production; return the datagrams that it makes."""
@@ -82,7 +94,7 @@ class Sending:
         else:
             session = dice.choice(list(self.sessions.values()))
             session.quiet_steps += 1
-            made = dice.choices(self._makers, self._orderly if session.is_orderly else self._weights)[0](session)
+            made = dice.choices(self._makers, cum_weights=self._orderly if session.is_orderly else self._weights)[0](session)
             if session.quiet_steps > QUIET_STEPS_MAX or session.position >= session.term_length * 64:
                 self._leave(session)
         steps = [Step(self.target.name, session.sender, kind, payload) for kind, payload in made]
@@ -106,7 +118,7 @@ class Sending:
             session.begin(begin)
         else:
             term_length = dice.choice(TERM_LENGTHS)
-            begin = dice.choice((0, 0, 0, term_length - FRAME_ALIGNMENT, term_length, 5 * term_length + 1024, term_length // 2))
+            begin = dice.choice(BEGINS)(term_length)
             session = Session(
                 self._next_session,
                 dice.choice(self.target.streams),
