@@ -63,7 +63,7 @@ with MediaDriver.launch(aeron_dir=directory, **options) as driver:
         out, whole = [], []
         poll = poll_of(way, subscription, out)
         other_poll = poll_of("poll", other_sub, whole)
-        until(lambda: publication.is_connected and other.is_connected, "not connected")
+        until(lambda: publication.is_connected and other.is_connected and subscription.images and other_sub.images, "not connected")
         for number in range(100):
             offer(publication, b"before")
             offer(other, b"%d" % number)
