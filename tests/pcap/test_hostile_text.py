@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import re
 
+import pyarrow as pa
 import pytest
 
+from aerowire.pcap.commands.export import WRITERS
 from aerowire.pcap.commands.frames import _line
 from aerowire.pcap.commands.shared import printable
 from aerowire.pcap.commands.summary import _print_summary
@@ -30,3 +35,16 @@ def test_a_frame_is_one_line() -> None:
     assert f"error_message={SHOWN}" in _line(frame)
     assert "\n" not in _line(frame)
     assert printable(HOSTILE) == SHOWN
+
+
+def test_a_row_of_csv_is_one_line_and_json_keeps_the_text() -> None:
+    batch = pa.record_batch({"message": [HOSTILE, 'plain, "größe"'], "naks": [[HOSTILE], None]})
+    out = {kind: io.BytesIO() for kind in ("csv", "json")}
+    for kind, file in out.items():
+        with WRITERS[kind](file, batch.schema) as writer:
+            writer.write_batch(batch)
+    text = out["csv"].getvalue().decode()
+    assert [line for line in text.split("\n") if not line.isprintable()] == []
+    rows = list(csv.DictReader(text.splitlines()))
+    assert [row["message"] for row in rows] == [SHOWN, 'plain, "größe"']
+    assert [json.loads(line)["message"] for line in out["json"].getvalue().splitlines()] == [HOSTILE, 'plain, "größe"']

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from aerowire.base.text import printable
 from aerowire.client import Aeron
 from aerowire.tools.errors import Error, ErrorsReport
-from aerowire.tools.figures import printable, printable_lines, printable_text
+from aerowire.tools.figures import printable_lines, printable_text
 from aerowire.tools.main import main
 from aerowire.tools.watching import as_text
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from aerowire.base.errors import DriverDirectoryMissingError
+from aerowire.base.text import printable
 from aerowire.client import Aeron
 from aerowire.codecs.flyweights.cnc import StreamCounterKeyEncoder, SystemCounterKeyEncoder
 from aerowire.codecs.tables.counters import CounterType
@@ -21,7 +22,7 @@ from aerowire.driver.media_driver import MediaDriver
 from aerowire.ipc.counters import CounterInfo
 from aerowire.tools import stat
 from aerowire.tools.driver_files import ENDED, DriverFiles
-from aerowire.tools.figures import age_text, printable, rate_text, size_text
+from aerowire.tools.figures import age_text, rate_text, size_text
 from aerowire.tools.main import main
 from tests.support import proc
 

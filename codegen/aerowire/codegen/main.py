@@ -5,6 +5,7 @@ Little is loaded before signals are looked after: whoever starts a command may w
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -31,12 +32,32 @@ def main(argv: Sequence[str] | None = None) -> int:
                 raise
             print(f"codegen: the package {error.name} is not installed; pip install 'aerowire[codegen]' installs it", file=sys.stderr)
             return USAGE
+        except SystemExit as error:
+            return code_of_parser(error)
         except BaseException as error:
             # Whatever an interruption became on its way up, it is one.
             if not interruption.is_requested and not isinstance(error, KeyboardInterrupt):
                 raise
             print("codegen: interrupted", file=sys.stderr)
             return FINDING
+
+
+def code_of_parser(ended: SystemExit) -> int:
+    """Return the exit code of `--help` or wrong usage, or of output that could not be written."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return discard_output(USAGE - 1)
+    except OSError as error:
+        print(f"codegen: {error.strerror or error}", file=sys.stderr)
+        return discard_output(USAGE)
+    raise ended
+
+
+def discard_output(code: int) -> int:
+    """Send what is still buffered nowhere, since the interpreter flushes once more at exit; return `code`."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code
 
 
 if __name__ == "__main__":

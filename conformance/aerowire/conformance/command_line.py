@@ -18,6 +18,7 @@ from aerowire.conformance.model import Verdict
 from aerowire.conformance.peers.base import Peer, started
 from aerowire.conformance.peers.drivers import AerowirePeer, CommandPeer, JavaPeer, RunningPeer, short_timers
 from aerowire.conformance.progress import LiveLine
+from aerowire.conformance.text import printable, printable_error
 
 EXIT_FINDING = 1
 EXIT_USAGE = 2
@@ -106,13 +107,14 @@ def execute(options: argparse.Namespace) -> int:
         code = int(options.run(options))
         sys.stdout.flush()
     except ConformanceError as error:
-        print(f"conformance: {error}", file=sys.stderr)
+        print(f"conformance: {printable_error(error)}", file=sys.stderr)
         return EXIT_USAGE
     except BrokenPipeError:
         discard_output()
         return EXIT_FINDING  # nobody has seen the verdicts
     except OSError as error:
-        print(f"conformance: {error.filename or ''}: {error.strerror or error}".replace(": : ", ": "), file=sys.stderr)
+        told = f"conformance: {error.filename or ''}: {error.strerror or error}".replace(": : ", ": ")
+        print(printable(told), file=sys.stderr)
         discard_output()
         return EXIT_USAGE
     return code
@@ -298,7 +300,7 @@ def run_cases(options: argparse.Namespace) -> int:
     header = {"driver": peer.name, "release": peer.release, "seed": seed}
     terminal = Terminal(total=len(cases), is_quiet=options.json, is_in_order=options.jobs == 1)
     if not options.json:
-        print(f"{len(cases)} cases against driver {peer.name}, seed {seed}", flush=True)
+        print(f"{len(cases)} cases against driver {printable(peer.name)}, seed {seed}", flush=True)
     if options.jobs > 1:
         results = run_in_parallel(
             peer, cases, seed=seed, jobs=options.jobs, recipes=recipes, on_start=terminal.on_start, on_result=terminal.on_result
@@ -312,7 +314,7 @@ def run_cases(options: argparse.Namespace) -> int:
     if options.report is not None:
         files = write_report(options.report, results, header)
         if not options.json:
-            print(f"report: {', '.join(str(path) for path in files)}")
+            print(printable(f"report: {', '.join(str(path) for path in files)}"))
     elif any(result.exchanges for result in results if result.verdict in (Verdict.FAIL, Verdict.INCONCLUSIVE)) and not options.json:
         for path in write_captures(Path(tempfile.mkdtemp(prefix="aerowire-conformance-failures-")), results):
             print(f"capture: {path}")
@@ -378,7 +380,7 @@ def replay_capture(options: argparse.Namespace) -> int:
         print(json.dumps(outcome.to_dict(), indent=2))
     else:
         for line in outcome.lines():
-            print(line)
+            print(printable(line))
     return 0 if outcome.is_pass else EXIT_FINDING
 
 
@@ -395,5 +397,5 @@ def fuzz_driver(options: argparse.Namespace) -> int:
         print(json.dumps(outcome.to_dict(), indent=2))
     else:
         for line in outcome.lines():
-            print(line)
+            print(printable(line))
     return 0 if outcome.is_pass else EXIT_FINDING

@@ -6,6 +6,7 @@ driver under test is stopped and its files are removed.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -34,6 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 f"conformance: the package {error.name} is not installed; pip install 'aerowire[conformance]' installs it", file=sys.stderr
             )
             return EXIT_USAGE
+        except SystemExit as error:
+            return code_of_parser(error)
         except BaseException as error:
             # Whatever an interruption became on its way up, it is one.
             if not interruption.is_requested and not isinstance(error, KeyboardInterrupt):
@@ -43,6 +46,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
             LiveLine().clear()
             print("conformance: interrupted", file=sys.stderr)
             return EXIT_FINDING
+
+
+def code_of_parser(ended: SystemExit) -> int:
+    """Return the exit code of `--help` or wrong usage, or of output that could not be written."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return discard_output(EXIT_USAGE - 1)
+    except OSError as error:
+        print(f"conformance: {error.strerror or error}", file=sys.stderr)
+        return discard_output(EXIT_USAGE)
+    raise ended
+
+
+def discard_output(code: int) -> int:
+    """Send what is still buffered nowhere, since the interpreter flushes once more at exit; return `code`."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code
 
 
 if __name__ == "__main__":

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TextIO
 
+from aerowire.conformance.text import printable
+
 CLEAR_LINE = "\r\x1b[K"
 
 
@@ -19,7 +21,7 @@ class LiveLine:
     def show(self, text: str) -> None:
         """Put `text` where the last one was; an empty text clears the line."""
         if self._is_live:
-            self._stream.write(CLEAR_LINE + text)
+            self._stream.write(CLEAR_LINE + printable(text))
             self._stream.flush()
 
     def clear(self) -> None:

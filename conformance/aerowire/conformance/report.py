@@ -16,6 +16,7 @@ from aerowire.conformance.harness.trace import to_rows, write_capture
 from aerowire.conformance.model import Case, Result, Verdict
 from aerowire.conformance.page import page
 from aerowire.conformance.progress import LiveLine
+from aerowire.conformance.text import printable
 
 COLOURS = {Verdict.PASS: "32", Verdict.FAIL: "31", Verdict.UNSUPPORTED: "33", Verdict.INCONCLUSIVE: "35"}
 
@@ -64,11 +65,11 @@ class Terminal:
         self._print(f"  {case.id}  {verdict} {result.duration_s:5.1f} s  {case.requirement}{tries}")
         if result.verdict is not Verdict.PASS:
             self._print(f"       stimulus  {case.stimulus}")
-            self._print(f"       expected  {result.expected or case.expected}")
-            self._print(f"       actual    {result.actual}")
+            self._print(f"       expected  {printable(result.expected or case.expected)}")
+            self._print(f"       actual    {printable(result.actual)}")
             for note in result.notes:
-                for line in note.rstrip().splitlines():
-                    self._print(f"       note      {line}")
+                for line in note.rstrip().split("\n"):
+                    self._print(f"       note      {printable(line)}")
 
     def on_end(self, results: Sequence[Result], duration_s: float) -> None:
         """Show the totals."""
@@ -158,7 +159,7 @@ def write_captures(directory: Path, results: Sequence[Result]) -> list[Path]:
 
 def junit_suite(results: Sequence[Result], header: Mapping[str, object]) -> ET.Element:
     """Return a run as JUnit has it: a driver that fails a rule is a failure, a case without a conclusion an error."""
-    suite = ET.Element("testsuite", name=f"conformance {header.get('driver', '')}".strip())
+    suite = ET.Element("testsuite", name=xml_text(f"conformance {header.get('driver', '')}".strip()))
     counts = summary(results)
     suite.set("tests", str(len(results)))
     suite.set("failures", str(counts[Verdict.FAIL]))

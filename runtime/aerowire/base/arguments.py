@@ -1,10 +1,11 @@
-"""Checks of arguments that users give: of the wrong type or out of range, they raise what says so, with what was expected.
+"""Checks of arguments: a wrong type or a value out of range raises an error with the argument, what is expected, and what was given.
 
 Whole numbers are whatever Python takes for an index: NumPy's integers and members of an IntEnum too, but neither bool nor float.
 """
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Mapping
 
@@ -35,10 +36,16 @@ def duration_ns(what: str, value: object) -> int:
 
 
 def seconds(what: str, value: object) -> float:
-    """Return a number of seconds. Raises WrongTypeError."""
+    """Return a number of seconds. Raises WrongTypeError, or ConfigurationError for NaN and for more than a float holds."""
     if isinstance(value, bool | str) or not hasattr(value, "__float__"):
         raise wrong_type(what, value, "seconds as a number", what)
-    return float(value)
+    try:
+        found = float(value)
+    except OverflowError:
+        found = math.nan
+    if math.isnan(found):
+        raise ConfigurationError(f"{what} is out of range", where=what, expected="seconds as a number", actual=f"{value!r:.100}")
+    return found
 
 
 def text(what: str, value: object, *, expected: str = "text", where: object = None) -> str:

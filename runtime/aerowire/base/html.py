@@ -5,6 +5,8 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable
 
+from aerowire.base.text import printable
+
 _NUMBER = 'style="text-align:right;font-variant-numeric:tabular-nums"'
 
 
@@ -24,4 +26,4 @@ def table_html(head: Iterable[str], lines: Iterable[Iterable[object]]) -> str:
 def _cell(value: object) -> str:
     if isinstance(value, int):
         return f"<td {_NUMBER}>{value:,}</td>"
-    return f"<td>{html.escape(str(value))}</td>"
+    return f"<td>{html.escape(printable(str(value)))}</td>"

@@ -10,6 +10,8 @@ import re
 from aerowire.base.errors import ConfigurationError
 
 _SIZE = re.compile(r"(-?[0-9]+)([kKmMgG]?)", re.ASCII)
+# More than any number of 64 bits has, leading zeros included.
+DIGITS_MAX = 100
 _DURATION = re.compile(r"(-?[0-9]+)(ns|us|ms|s|)", re.ASCII | re.IGNORECASE)
 _INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
 
@@ -29,7 +31,7 @@ def parse_size(name: str, text: str) -> int:
         raise ConfigurationError(
             f"{name} is not a size", where=name, expected="an integer with an optional k, m or g", actual=repr(text), hint="for example 64k"
         )
-    value = int(match[1]) * _SIZE_FACTORS[match[2].lower()]
+    value = _digits(name, match[1]) * _SIZE_FACTORS[match[2].lower()]
     return _within(name, value, INT64_MIN, INT64_MAX)
 
 
@@ -44,7 +46,7 @@ def parse_duration_ns(name: str, text: str) -> int:
             actual=repr(text),
             hint="for example 200ms",
         )
-    value = int(match[1]) * _DURATION_FACTORS_NS[match[2].lower()]
+    value = _digits(name, match[1]) * _DURATION_FACTORS_NS[match[2].lower()]
     return _within(name, value, INT64_MIN, INT64_MAX)
 
 
@@ -52,7 +54,7 @@ def parse_integer(name: str, text: str, low: int = INT32_MIN, high: int = INT32_
     """Parse a decimal integer within `low`..`high` inclusive."""
     if _INTEGER.fullmatch(text) is None:
         raise ConfigurationError(f"{name} is not an integer", where=name, expected="a decimal integer", actual=repr(text))
-    return _within(name, int(text), low, high)
+    return _within(name, _digits(name, text), low, high)
 
 
 def parse_boolean(name: str, text: str) -> bool:
@@ -79,6 +81,15 @@ def format_size(length: int) -> str:
         if length and length % factor == 0:
             return f"{length // factor}{unit}"
     return str(length)
+
+
+def _digits(name: str, text: str) -> int:
+    """Return a number in decimal digits. Python refuses to convert some thousands of them, with an error of its own."""
+    if len(text) > DIGITS_MAX:
+        raise ConfigurationError(
+            f"{name} is out of range", where=name, expected=f"at most {DIGITS_MAX} digits", actual=f"{len(text)} digits"
+        )
+    return int(text)
 
 
 def _within(name: str, value: int, low: int, high: int) -> int:

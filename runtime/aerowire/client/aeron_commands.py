@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TextIO, TypeVar
 from aerowire.base import arguments
 from aerowire.base.channel_keys import check_channel
 from aerowire.base.errors import ConfigurationError
+from aerowire.base.text import printable
 from aerowire.client.counter import Counter
 from aerowire.client.handlers import AVAILABLE_COUNTER, CLOSE, UNAVAILABLE_COUNTER
 from aerowire.client.publication import ExclusivePublication, Publication
@@ -190,7 +191,7 @@ class AeronCommands:
         """Write a line for each counter, `id: value - label`, to `out` (default: standard output)."""
         self._conductor.ensure_open()
         for counter in self._conductor.counters.for_each():
-            print(f"{counter.counter_id:3}: {counter.value:,} - {counter.label}", file=out)
+            print(f"{counter.counter_id:3}: {counter.value:,} - {printable(counter.label)}", file=out)
 
     def add_available_counter_handler(self, handler: CounterHandler) -> int:
         """Call `handler(counters_reader, registration_id, counter_id)` for each counter that appears; returns a number to remove it by."""

@@ -3,6 +3,7 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t
 
+from aerowire.base.whole_numbers cimport int64_of
 from aerowire.client.state cimport STATE_OPEN, Handle
 from aerowire.ipc.counters cimport CountersReader, counter_atomic_add, counter_get, counter_set
 from aerowire.memory.atomics cimport cas_i64, exchange_i64
@@ -42,8 +43,8 @@ cdef class Counter(Handle):
         return counter_get(self.live_address())
 
     @value.setter
-    def value(self, int64_t to):
-        counter_set(self.live_address(), to)
+    def value(self, to):
+        counter_set(self.live_address(), int64_of("value", to))
 
     @property
     def label(self):
@@ -55,28 +56,29 @@ cdef class Counter(Handle):
         """Add one, atomically; return the number before."""
         return counter_atomic_add(self.live_address(), 1)
 
-    def get_and_add(self, int64_t by):
+    def get_and_add(self, by):
         """Add `by`, atomically; return the number before."""
-        return counter_atomic_add(self.live_address(), by)
+        return counter_atomic_add(self.live_address(), int64_of("by", by))
 
     def decrement(self):
         """Subtract one, atomically; return the number before."""
         return counter_atomic_add(self.live_address(), -1)
 
-    def get_and_set(self, int64_t to):
+    def get_and_set(self, to):
         """Replace the number, atomically; return the one before."""
-        return exchange_i64(self.live_address(), to)
+        return exchange_i64(self.live_address(), int64_of("to", to))
 
-    def compare_and_set(self, int64_t expected, int64_t to):
+    def compare_and_set(self, expected, to):
         """Replace the number if it is `expected`, atomically; return whether it was."""
-        return cas_i64(self.live_address(), expected, to)
+        return cas_i64(self.live_address(), int64_of("expected", expected), int64_of("to", to))
 
-    def propose_max(self, int64_t proposed):
+    def propose_max(self, proposed):
         """Raise the number to `proposed` if it is less, atomically; return whether it was."""
         cdef int64_t* address = self.live_address()
+        cdef int64_t to = int64_of("proposed", proposed)
         cdef int64_t current = counter_get(address)
-        while current < proposed:
-            if cas_i64(address, current, proposed):
+        while current < to:
+            if cas_i64(address, current, to):
                 return True
             current = counter_get(address)
         return False

@@ -10,6 +10,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_GET_SI
 from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
+from aerowire.base.whole_numbers cimport int64_of
 from aerowire.client.claim cimport BufferClaim, new_claim
 from aerowire.client.fast_call cimport FastFunction, precede
 from aerowire.client.numbers cimport number_of, numbers_clear
@@ -54,9 +55,10 @@ cdef enum:
     UNLOCKED_LENGTH = 65536
 
 
-def error_string(int64_t result) -> str:
+def error_string(result) -> str:
     """Return the name of an offer's negative result, NONE for a position. Aeron: Publication.errorString."""
-    return "NONE" if result >= 0 else _RESULT_NAMES.get(result, "UNKNOWN")
+    cdef int64_t found = int64_of("result", result)
+    return "NONE" if found >= 0 else _RESULT_NAMES.get(found, "UNKNOWN")
 
 
 cdef class PublicationBase(StreamHandle):

@@ -4,6 +4,7 @@ cimport cython
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
 from libc.stdint cimport INT64_MAX, int32_t, int64_t
 
+from aerowire.base.whole_numbers cimport int32_of
 from aerowire.client.batch cimport BatchPool, FragmentBatch
 from aerowire.client.block cimport Block, lend, poll_frames
 from aerowire.client.controlled_poll cimport poll_controlled
@@ -224,11 +225,12 @@ cdef class Subscription(StreamHandle):
                     return True
         return False
 
-    def image_by_session_id(self, int32_t session_id):
+    def image_by_session_id(self, session_id):
         """Return the image of a session, or None."""
+        cdef int32_t wanted = int32_of("session id", session_id)
         cdef Image image
         for image in self._images:
-            if image.session_id == session_id:
+            if image.session_id == wanted:
                 return image
         return None
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 
 from aerowire.base import arguments
 from aerowire.base.directory import default_aeron_dir
+from aerowire.base.errors import ConfigurationError
 from aerowire.base.options import resolve_options
 from aerowire.codecs.tables.options import OPTIONS
 from aerowire.driver.csv_names import CSV_TABLES, TABLE_OPTIONS
@@ -182,6 +183,13 @@ class Context:
         if "untethered_linger_timeout_ns" not in self._values.given:
             self.untethered_linger_timeout_ns = UNTETHERED_LINGER_UNSET
         self.aeron_dir: str = str(self._values["dir"] or default_aeron_dir())
+        if not self.aeron_dir.isascii():
+            raise ConfigurationError(
+                "the driver directory is not ASCII",
+                where=OPTIONS["dir"].property,
+                expected="an ASCII path: the answers to clients hold the names of log files, and the protocol has no other text",
+                actual=ascii(self.aeron_dir),
+            )
         self.threading_mode = ThreadingMode(self._values["threading_mode"])
         self.capture = None if capture is None else os.fspath(capture)
         self.capture_overwrite = capture_overwrite

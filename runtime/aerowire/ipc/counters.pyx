@@ -12,6 +12,7 @@ from libc.string cimport memcpy, memset
 from typing import NamedTuple
 
 from aerowire.base.errors import ClosedError, ConfigurationError, CountersFullError
+from aerowire.base.whole_numbers cimport int32_of, int64_of
 from aerowire.codecs.native.cnc cimport (
     COUNTER_DEFAULT_OWNER_ID, COUNTER_DEFAULT_REFERENCE_ID, COUNTER_DEFAULT_REGISTRATION_ID, COUNTER_KEY_LENGTH_MAX,
     COUNTER_LABEL_LENGTH_MAX, COUNTER_METADATA_FREE_FOR_REUSE_DEADLINE_MS_OFFSET, COUNTER_METADATA_KEY_OFFSET,
@@ -106,44 +107,44 @@ cdef class CountersReader:
 
     # -- Python faces --------------------------------------------------------------------------------------------------------------
 
-    def value(self, int32_t counter_id) -> int:
+    def value(self, counter_id) -> int:
         """Value of a counter."""
-        return load_acquire_i64(self.value_address(self._check(counter_id)))
+        return load_acquire_i64(self.value_address(self._check(int32_of("counter id", counter_id))))
 
-    def state(self, int32_t counter_id) -> int:
+    def state(self, counter_id) -> int:
         """0 unused, 1 allocated, -1 reclaimed."""
-        return self.counter_state(self._check(counter_id))
+        return self.counter_state(self._check(int32_of("counter id", counter_id)))
 
-    def type_id(self, int32_t counter_id) -> int:
-        return self.counter_type_id(self._check(counter_id))
+    def type_id(self, counter_id) -> int:
+        return self.counter_type_id(self._check(int32_of("counter id", counter_id)))
 
-    def registration_id(self, int32_t counter_id) -> int:
-        return self.counter_registration_id(self._check(counter_id))
+    def registration_id(self, counter_id) -> int:
+        return self.counter_registration_id(self._check(int32_of("counter id", counter_id)))
 
-    def owner_id(self, int32_t counter_id) -> int:
-        return self.counter_owner_id(self._check(counter_id))
+    def owner_id(self, counter_id) -> int:
+        return self.counter_owner_id(self._check(int32_of("counter id", counter_id)))
 
-    def reference_id(self, int32_t counter_id) -> int:
-        return self.counter_reference_id(self._check(counter_id))
+    def reference_id(self, counter_id) -> int:
+        return self.counter_reference_id(self._check(int32_of("counter id", counter_id)))
 
-    def free_for_reuse_deadline_ms(self, int32_t counter_id) -> int:
+    def free_for_reuse_deadline_ms(self, counter_id) -> int:
         """Epoch milliseconds from which a freed id may be used again; 2^63 - 1 while in use."""
-        return load_acquire_i64(self._metadata_record(self._check(counter_id)) + COUNTER_METADATA_FREE_FOR_REUSE_DEADLINE_MS_OFFSET)
+        return load_acquire_i64(self._metadata_record(self._check(int32_of("counter id", counter_id))) + COUNTER_METADATA_FREE_FOR_REUSE_DEADLINE_MS_OFFSET)
 
-    def key(self, int32_t counter_id) -> bytes:
+    def key(self, counter_id) -> bytes:
         """The whole key area."""
-        return (<const char*>self.counter_key(self._check(counter_id)))[:COUNTER_KEY_LENGTH_MAX]
+        return (<const char*>self.counter_key(self._check(int32_of("counter id", counter_id))))[:COUNTER_KEY_LENGTH_MAX]
 
-    def label(self, int32_t counter_id) -> str:
+    def label(self, counter_id) -> str:
         """Label of a counter; octets that are not UTF-8 are escaped."""
-        cdef const uint8_t* record = self._metadata_record(self._check(counter_id))
+        cdef const uint8_t* record = self._metadata_record(self._check(int32_of("counter id", counter_id)))
         cdef int32_t length = load_acquire_i32(record + COUNTER_METADATA_LABEL_LENGTH_OFFSET)
         length = max(0, min(length, <int32_t>COUNTER_LABEL_LENGTH_MAX))
         return (<const char*>(record + COUNTER_METADATA_LABEL_OFFSET))[:length].decode("utf-8", "backslashreplace")
 
-    def value_view(self, int32_t counter_id) -> memoryview:
+    def value_view(self, counter_id) -> memoryview:
         """Eight octets of a counter's value; keeps them mapped."""
-        begin = self._check(counter_id) * COUNTER_VALUE_LENGTH + COUNTER_VALUE_VALUE_OFFSET
+        begin = self._check(int32_of("counter id", counter_id)) * COUNTER_VALUE_LENGTH + COUNTER_VALUE_VALUE_OFFSET
         return memoryview(self._values_holder)[begin:begin + sizeof(int64_t)]
 
     def _repr_html_(self) -> str:
@@ -163,16 +164,18 @@ cdef class CountersReader:
                                   self.counter_registration_id(counter_id), self.counter_owner_id(counter_id),
                                   self.counter_reference_id(counter_id), self.key(counter_id))
 
-    def find_by_type_and_registration(self, int32_t type_id, int64_t registration_id) -> int:
+    def find_by_type_and_registration(self, type_id, registration_id) -> int:
         """Id of the allocated counter of a type and registration, or NULL_COUNTER_ID."""
         cdef int32_t counter_id
         cdef int32_t state
+        cdef int32_t wanted_type_id = int32_of("type id", type_id)
+        cdef int64_t wanted_registration_id = int64_of("registration id", registration_id)
         for counter_id in range(self.capacity):
             state = self.counter_state(counter_id)
             if state == COUNTER_STATE_UNUSED:
                 break
-            if (state == COUNTER_STATE_ALLOCATED and self.counter_type_id(counter_id) == type_id
-                    and self.counter_registration_id(counter_id) == registration_id):
+            if (state == COUNTER_STATE_ALLOCATED and self.counter_type_id(counter_id) == wanted_type_id
+                    and self.counter_registration_id(counter_id) == wanted_registration_id):
                 return counter_id
         return COUNTER_NULL_ID
 

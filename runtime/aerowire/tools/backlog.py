@@ -126,7 +126,8 @@ class BacklogReport:
         from rich.table import Table
         from rich.text import Text
 
-        from aerowire.tools.figures import grouped, printable, size_text
+        from aerowire.base.text import printable
+        from aerowire.tools.figures import grouped, size_text
         from aerowire.tools.live_view import head_style
 
         driver = self.seen.driver

@@ -94,8 +94,8 @@ class CncReport:
         from rich.console import Group
         from rich.text import Text
 
+        from aerowire.base.text import printable
         from aerowire.tools.driver_files import ALIVE
-        from aerowire.tools.figures import printable
         from aerowire.tools.live_view import head_style
 
         driver = self.driver
@@ -126,7 +126,8 @@ class CncReport:
         return _table(rows, ("section", "offset", "length", ""))
 
     def _render_clients(self) -> RenderableType:
-        from aerowire.tools.figures import age_text, printable
+        from aerowire.base.text import printable
+        from aerowire.tools.figures import age_text
 
         liveness_ms = self.driver.client_liveness_timeout_ns // 1_000_000
         rows = []
@@ -138,7 +139,7 @@ class CncReport:
         return _table(rows, ("client", "name", "pid", "heartbeat", "version"))
 
     def _render_channels(self) -> RenderableType:
-        from aerowire.tools.figures import printable
+        from aerowire.base.text import printable
 
         rows = [(str(item.counter_id), _status(item), printable(item.label)) for item in self.channels]
         return _table(rows, ("counter", "status", "channel"))

@@ -23,12 +23,12 @@ def connect(name: str, *, aeron_dir: str | None = None, properties: Mapping[str,
     from aerowire.client import Aeron
     from aerowire.system.bus_error import explain_bus_errors
     from aerowire.tools.exit_codes import USAGE
-    from aerowire.tools.figures import printable_text
+    from aerowire.tools.figures import printable_error
 
     explain_bus_errors(USAGE)
 
     def tell(error: BaseException) -> None:
         if not isinstance(error, _ENDINGS):
-            print(f"{name}: {printable_text(error)}", file=sys.stderr)
+            print(f"{name}: {printable_error(error)}", file=sys.stderr)
 
     return Aeron.connect(aeron_dir, properties={_NAME_PROPERTY: name, **(properties or {})}, error_handler=tell)

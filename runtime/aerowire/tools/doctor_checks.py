@@ -6,8 +6,9 @@ import enum
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from aerowire.base.text import printable
 from aerowire.codecs.tables.options import OPTIONS
-from aerowire.tools.figures import printable, size_text
+from aerowire.tools.figures import size_text
 from aerowire.tools.machine_facts import Machine
 from aerowire.tools.stale_drivers import DriverDirectory
 

@@ -91,11 +91,13 @@ def run(arguments: argparse.Namespace) -> int:
     # BEFORE the driver starts: whoever sees its directory may already want it to end.
     stop = _StopPipe()
     from aerowire.base.errors import AerowireError
+    from aerowire.base.text import printable
     from aerowire.driver.context import Context
     from aerowire.driver.media_driver import MediaDriver
     from aerowire.driver.spawned import ERROR_MARK
     from aerowire.system.bus_error import explain_bus_errors, survive_bus_errors
     from aerowire.tools.exit_codes import USAGE
+    from aerowire.tools.figures import printable_error
 
     survive_bus_errors()
     explain_bus_errors(USAGE)
@@ -111,15 +113,15 @@ def run(arguments: argparse.Namespace) -> int:
     with driver:
         if context.print_configuration:
             for name, value in context.options.items():
-                print(f"{name}={value}")
-        print(f"aerowire driver: pid {os.getpid()}, {context.threading_mode.value}, in {driver.aeron_dir}", flush=True)
+                print(printable(f"{name}={value}"))
+        print(f"aerowire driver: pid {os.getpid()}, {context.threading_mode.value}, in {printable(str(driver.aeron_dir))}", flush=True)
         ends = [stop.reader, *_spawner(arguments)]
         while not _is_stopped(ends) and not driver.wait_for_termination(0):
             continue
     try:
         driver.check_capture()
     except AerowireError as error:
-        print(f"aerowire driver: {error}", file=sys.stderr)
+        print(f"aerowire driver: {printable_error(error)}", file=sys.stderr)
         return 1
     return 0
 

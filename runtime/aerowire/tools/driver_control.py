@@ -81,6 +81,7 @@ def terminate_command(subparsers: argparse._SubParsersAction[argparse.ArgumentPa
 
 def run_pid(arguments: argparse.Namespace) -> int:
     """Print the process id; returns 0 for a living driver, else 1."""
+    from aerowire.base.text import printable
     from aerowire.system.processes import process_is_running
     from aerowire.tools.driver_files import ALIVE, driver_files
     from aerowire.tools.exit_codes import DONE, FINDING
@@ -89,7 +90,7 @@ def run_pid(arguments: argparse.Namespace) -> int:
         state = files.state()
         told, found = state.heartbeat_text, state.state
         is_told = found != ALIVE
-        # A young heartbeat of a driver that does not live: its lock file is let go.
+        # The heartbeat may be recent although the driver has ended: then its lock file is not locked.
         is_young = state.age_ms is not None and 0 <= state.age_ms <= files.driver_timeout_ns // 1_000_000
         if (found == ALIVE or is_young) and not process_is_running(state.pid, begun_by_ms=state.start_timestamp_ms):
             is_told, lives = True, found == ALIVE and _await_heartbeat(files, state)
@@ -97,7 +98,7 @@ def run_pid(arguments: argparse.Namespace) -> int:
             told = f"process {state.pid} {_ELSEWHERE if lives else _GONE}"
     _print({"pid": state.pid, "aeron_dir": state.aeron_dir, "driver": found}, str(state.pid), as_json=arguments.json)
     if is_told:
-        print(f"aerowire driver pid: {state.aeron_dir}: {told}", file=sys.stderr)
+        print(printable(f"aerowire driver pid: {state.aeron_dir}: {told}"), file=sys.stderr)
     return DONE if found == ALIVE else FINDING
 
 
@@ -180,4 +181,6 @@ def _await_end(files: DriverFiles, before: DriverState, wait_s: float) -> str:
 def _print(fields: dict[str, Any], text: str, *, as_json: bool) -> None:
     import json
 
-    print(json.dumps(fields) if as_json else text, flush=True)
+    from aerowire.base.text import printable
+
+    print(json.dumps(fields) if as_json else printable(text), flush=True)

@@ -66,6 +66,7 @@ def mode_text(value: int) -> str:
 
 def run(arguments: argparse.Namespace) -> int:
     """Show or set the mode; returns 0, or 1 when it has no effect."""
+    from aerowire.base.text import printable
     from aerowire.codecs.tables.counters import SystemCounter
     from aerowire.tools.driver_control import check_lives
     from aerowire.tools.driver_files import ALIVE, driver_files
@@ -88,11 +89,11 @@ def run(arguments: argparse.Namespace) -> int:
         changed = "" if arguments.mode is None else f", was {was} {mode_text(was)}"
         print(f"{value} {mode_text(value)}{changed}", flush=True)
     if arguments.mode is None and state.state != ALIVE:
-        print(f"aerowire driver idle: {state.aeron_dir}: {state.heartbeat_text}", file=sys.stderr)
+        print(printable(f"aerowire driver idle: {state.aeron_dir}: {state.heartbeat_text}"), file=sys.stderr)
         return FINDING
     if was == NONE and not arguments.json:
         note = _AT_NONE.format(stands="stands" if arguments.mode is None else "stood")
-        print(f"aerowire driver idle: driver {state.pid} in {state.aeron_dir}: {note}", file=sys.stderr)
+        print(printable(f"aerowire driver idle: driver {state.pid} in {state.aeron_dir}: {note}"), file=sys.stderr)
     return FINDING if was == NONE and arguments.mode is not None else DONE
 
 

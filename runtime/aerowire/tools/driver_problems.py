@@ -14,9 +14,9 @@ def recent_errors(directory: Path | str, since_ms: int = 0) -> list[str]:
     """
     from aerowire.base.directory import CNC_FILE_NAME
     from aerowire.base.errors import AerowireError
+    from aerowire.base.text import printable
     from aerowire.ipc.cnc import CncFile
     from aerowire.ipc.error_log import scan_errors
-    from aerowire.tools.figures import printable
 
     try:
         cnc = CncFile.map(str(Path(directory) / CNC_FILE_NAME), writable=False)

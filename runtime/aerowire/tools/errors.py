@@ -118,16 +118,18 @@ class ErrorsReport:
         from rich.console import Group
         from rich.text import Text
 
+        from aerowire.base.text import printable
         from aerowire.tools.damage import damage_text
         from aerowire.tools.live_view import head_style
 
         parts: list[RenderableType] = []
         for source, errors in ((self.source, self.errors), *self.saved.items()):
             observed = sum(error.count for error in errors)
-            title = f"{source} - {len(errors)} distinct errors, observed {observed:,} times" if errors else f"{source} - no errors"
+            name = printable(str(source))
+            title = f"{name} - {len(errors)} distinct errors, observed {observed:,} times" if errors else f"{name} - no errors"
             if not parts and self.damage is not None:
                 parts += [Text(title, style=head_style("bold red"))] if errors else []
-                parts.append(Text(f"{source} - {damage_text(self.damage, _NAME)}", style=head_style("bold red")))
+                parts.append(Text(f"{name} - {damage_text(self.damage, _NAME)}", style=head_style("bold red")))
             else:
                 style = "bold red" if errors else "bold green"
                 parts.append(Text(title, style=style if parts else head_style(style)))

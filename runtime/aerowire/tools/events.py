@@ -103,7 +103,7 @@ def _lines(event: Event, wanted: frozenset[DriverEventCode], *, as_json: bool) -
 
 
 def _facts_text(facts: dict[str, object]) -> str:
-    from aerowire.tools.figures import printable
+    from aerowire.base.text import printable
 
     words = []
     for name, value in facts.items():

@@ -31,13 +31,24 @@ def exit_code_of(work: Callable[[], int], interruption: Interruption, name: str,
         if interruption.is_requested or isinstance(error, KeyboardInterrupt):
             return _interrupted(name, is_endless=is_endless())
         if isinstance(error, AerowireError):
-            from aerowire.tools.figures import printable_text
+            from aerowire.tools.figures import printable_error
 
-            print(f"{name}: {printable_text(error)}", file=sys.stderr)
+            print(f"{name}: {printable_error(error)}", file=sys.stderr)
             return USAGE
         if isinstance(error, OSError):
             return _refused_by_system(name, error)
+        if isinstance(error, SystemExit):
+            return _ended_by_parser(name, error)
         raise
+
+
+def _ended_by_parser(name: str, error: SystemExit) -> int:
+    """Return the code of `--help`, `--version` or wrong usage, or of the output that could not be written."""
+    try:
+        sys.stdout.flush()
+    except OSError as refused:
+        return _refused_by_system(name, refused)
+    raise error
 
 
 def _interrupted(name: str, *, is_endless: bool) -> int:
@@ -53,7 +64,7 @@ def _refused_by_system(name: str, error: OSError) -> int:
     if isinstance(error, BrokenPipeError):
         _discard_output()
         return DONE  # whoever read our output has gone
-    from aerowire.tools.figures import printable
+    from aerowire.base.text import printable
 
     print(printable(f"{name}: {error.strerror or error}: {error.filename or ''}".rstrip(": ")), file=sys.stderr)
     _discard_output()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 
+from aerowire.base.text import printable
+
 _BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 _DAY_S, _HOUR_S, _MINUTE_S = 86_400, 3_600, 60
 
@@ -53,16 +55,14 @@ def age_text(age_ms: int) -> str:
     return f"{seconds // _DAY_S} d {seconds % _DAY_S // _HOUR_S} h"
 
 
-def printable(text: str) -> str:
-    """Return foreign text on one line, with whatever could steer a terminal, forge a line or hide written out as escapes."""
-    if text.isprintable():
-        return text
-    return "".join(part if part.isprintable() else repr(part)[1:-1] for part in text.replace("\t", "    "))
-
-
 def printable_text(text: object) -> str:
     """Return foreign text of several lines with each line printable."""
     return "\n".join(printable_lines(str(text)))
+
+
+def printable_error(text: object) -> str:
+    """Return an error of one or more lines; lines after the first are indented, so that none looks like output of the command."""
+    return "\n    ".join(printable_lines(str(text)))
 
 
 def printable_lines(text: str) -> list[str]:

@@ -9,6 +9,7 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING
 
+from aerowire.tools.figures import printable_error
 from aerowire.tools.file_arguments import add_stream_arguments
 
 if TYPE_CHECKING:
@@ -171,7 +172,8 @@ class _Receiver:
         return len(endings)
 
     def _tell_ending(self, ending: Ending) -> None:
-        from aerowire.tools.figures import grouped, printable
+        from aerowire.base.text import printable
+        from aerowire.tools.figures import grouped
         from aerowire.tools.file_intake import RECEIVED
         from aerowire.tools.transfer_display import speed_text
         from aerowire.tools.watching import print_text
@@ -191,4 +193,4 @@ class _Receiver:
 
 
 def _complain(text: str) -> None:
-    print(f"aerowire file receive: {text}", file=sys.stderr)
+    print(f"aerowire file receive: {printable_error(text)}", file=sys.stderr)

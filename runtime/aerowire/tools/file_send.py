@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from aerowire.base.errors import AerowireError, MaxPositionExceededError, NotConnectedError
 from aerowire.tools.delivery import SLEEP_MAX_S, SLEEP_MIN_S, await_subscriber, drain
 from aerowire.tools.exit_codes import DONE, FINDING, USAGE
+from aerowire.tools.figures import printable_error
 from aerowire.tools.file_arguments import add_stream_arguments
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def _length_of(file: FileIO, path: str) -> int:
 
 def _send(aeron: Aeron, publication: ExclusivePublication, path: str, arguments: argparse.Namespace, display: TransferDisplay) -> int:
     """Send one file and tell of it; return 0, or the exit code of what kept it from being sent."""
-    from aerowire.tools.figures import printable
+    from aerowire.base.text import printable
     from aerowire.tools.transfer_display import speed_text
     from aerowire.tools.watching import print_text
 
@@ -198,5 +199,5 @@ def _offer(publication: ExclusivePublication, *parts: Buffer) -> None:
 
 
 def _complain(text: str, code: int) -> int:
-    print(f"aerowire file send: {text}", file=sys.stderr)
+    print(f"aerowire file send: {printable_error(text)}", file=sys.stderr)
     return code

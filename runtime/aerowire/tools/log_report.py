@@ -13,9 +13,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from aerowire.base.text import printable
 from aerowire.codecs.flyweights.logbuffer import END_OF_STREAM_POSITION_UNSET
 from aerowire.codecs.flyweights.transport import DataHeaderDecoder, FrameType
-from aerowire.tools.figures import grouped, printable, printable_lines, size_text
+from aerowire.tools.figures import grouped, printable_lines, size_text
 from aerowire.tools.log_files import log_paths
 from aerowire.tools.log_frames import HEADER_LENGTH, Claim, Damage, Entry, Frame, Remnant, Term, Zeros, entries_of
 from aerowire.tools.log_reader import ACTIVE, LogReader, TermState
@@ -195,17 +196,17 @@ class LogList:
 
     def render(self) -> RenderableType:
         """Return them for people."""
-        head = Text(f"{self.directory} - {len(self.logs)} logs", style="bold")
+        head = Text(f"{printable(str(self.directory))} - {len(self.logs)} logs", style="bold")
         table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
         for name in ("log", "type", "stream", "session", "term length", "tail position", "on disk", "file"):
             table.add_column(name, justify="left" if name in {"type", "file"} else "right", no_wrap=name != "file")
         for log in self.logs:
             path = Path(log["file"])
             if "error" in log:
-                table.add_row(path.stem, Text(printable(log["error"]), style="red"))
+                table.add_row(Text(printable(path.stem)), Text(printable(log["error"]), style="red"))
                 continue
             cells = (
-                path.stem,
+                printable(path.stem),
                 log["type"],
                 str(log["stream_id"]),
                 str(log["session_id"]),

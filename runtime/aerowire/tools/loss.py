@@ -137,8 +137,9 @@ class LossReportShown:
         from rich.table import Table
         from rich.text import Text
 
+        from aerowire.base.text import printable
         from aerowire.tools.damage import damage_text
-        from aerowire.tools.figures import grouped, printable, size_text, time_text
+        from aerowire.tools.figures import grouped, size_text, time_text
         from aerowire.tools.live_view import head_style
 
         total = sum(entry.total_bytes_lost for entry in self.entries)
@@ -173,8 +174,9 @@ def _look(files: DriverFiles) -> LossReportShown:
 
 
 def _csv(entry: LossEntry) -> str:
+    from aerowire.base.text import printable
     from aerowire.tools.figures import time_text
 
-    texts = (f'"{text}"' for text in (entry.channel.replace('"', '""'), entry.source.replace('"', '""')))
+    texts = (f'"{printable(text).replace(chr(34), chr(34) * 2)}"' for text in (entry.channel, entry.source))
     times = (time_text(entry.first_timestamp_ms), time_text(entry.last_timestamp_ms))
     return ",".join(map(str, (entry.observation_count, entry.total_bytes_lost, *times, entry.session_id, entry.stream_id, *texts)))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from aerowire.base.errors import AerowireError, MaxPositionExceededError, NotConnectedError
 from aerowire.tools.delivery import SLEEP_MAX_S, SLEEP_MIN_S, await_subscriber, drain
+from aerowire.tools.figures import printable_error
 from aerowire.tools.lines import LineReader
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def _open(path: str | None) -> int | None:
         problem = os.strerror(errno.EISDIR)
     except OSError as error:
         problem = error.strerror or str(error)
-    print(f"aerowire publish: cannot read {path}: {problem}", file=sys.stderr)
+    print(f"aerowire publish: cannot read {printable_error(path)}: {problem}", file=sys.stderr)
     return None
 
 
@@ -99,7 +100,7 @@ def _publish(aeron: Aeron, publication: ExclusivePublication, descriptor: int, a
         from aerowire.tools.driver_problems import with_recent_errors
 
         text = f"no subscriber for {arguments.channel} stream {arguments.stream} within {arguments.wait:g} s"
-        print(f"aerowire publish: {with_recent_errors(text, aeron.context.aeron_dir, began_ms)}", file=sys.stderr)
+        print(f"aerowire publish: {printable_error(with_recent_errors(text, aeron.context.aeron_dir, began_ms))}", file=sys.stderr)
         return 1
     if code := _send_lines(publication, descriptor, arguments.wait):
         return code
@@ -128,7 +129,7 @@ def _send_lines(publication: ExclusivePublication, descriptor: int, wait_s: floa
         print(f"aerowire publish: the subscriber left after line {sent}", file=sys.stderr)
         return 1
     except AerowireError as error:
-        print(f"aerowire publish: line {sent + 1}: {error}", file=sys.stderr)
+        print(f"aerowire publish: line {sent + 1}: {printable_error(error)}", file=sys.stderr)
         return 2
     return 0
 

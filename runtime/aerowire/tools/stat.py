@@ -124,8 +124,9 @@ class Counters:
         from rich.console import Group
         from rich.text import Text
 
+        from aerowire.base.text import printable
         from aerowire.tools.driver_files import ALIVE
-        from aerowire.tools.figures import printable, rate_text
+        from aerowire.tools.figures import rate_text
         from aerowire.tools.live_view import head_style
 
         driver = self.driver

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.table import Table
 from rich.text import Text
 
-from aerowire.tools.figures import grouped, printable, rate_text, size_text
+from aerowire.base.text import printable
+from aerowire.tools.figures import grouped, rate_text, size_text
 from aerowire.tools.stream_model import LATE_SHARE, End, Publication, Subscriber
 from aerowire.tools.stream_verdicts import share_behind, slowest_of
 

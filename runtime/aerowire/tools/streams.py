@@ -88,7 +88,7 @@ class StreamsReport:
         from rich.console import Group
         from rich.text import Text
 
-        from aerowire.tools.figures import printable
+        from aerowire.base.text import printable
         from aerowire.tools.live_view import head_style
         from aerowire.tools.stream_model import Publication
         from aerowire.tools.stream_rows import COLUMNS, Row, rows_of, table_of, title_of

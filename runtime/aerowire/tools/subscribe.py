@@ -47,6 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     from aerowire.tools.arguments import properties_of
     from aerowire.tools.connection import connect
     from aerowire.tools.driver_problems import with_recent_errors
+    from aerowire.tools.figures import printable_error
 
     lines: list[bytes] = []
     assembler = FragmentAssembler(lambda _buffer, _offset, _length, header: lines.append(header.payload()))
@@ -71,7 +72,8 @@ def run(arguments: argparse.Namespace) -> int:
                 continue
             if deadline is not None and time.monotonic() > deadline and not subscription.is_connected:
                 text = f"no publisher for {arguments.channel} stream {arguments.stream} within {arguments.wait:g} s"
-                print(f"aerowire subscribe: {with_recent_errors(text, aeron.context.aeron_dir, began_ms)}", file=sys.stderr)
+                told = printable_error(with_recent_errors(text, aeron.context.aeron_dir, began_ms))
+                print(f"aerowire subscribe: {told}", file=sys.stderr)
                 return 1
             time.sleep(sleep_s)
             sleep_s = min(sleep_s * 2, SLEEP_MAX_S)

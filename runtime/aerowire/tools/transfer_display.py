@@ -7,7 +7,8 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from aerowire.tools.figures import printable, size_text
+from aerowire.base.text import printable
+from aerowire.tools.figures import size_text
 
 if TYPE_CHECKING:
     from collections.abc import Hashable

@@ -188,7 +188,7 @@ class _Absence:
     def render(self) -> RenderableType:
         from rich.text import Text
 
-        from aerowire.tools.figures import printable
+        from aerowire.base.text import printable
 
         told = printable(f"no driver in {self._aeron_dir}: {self._error.what}; waiting for one")
         return Text(f"{time.strftime('%H:%M:%S')} - {told}", style="bold red")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from aerowire.conformance.errors import ConformanceError
 from aerowire.conformance.model import Verdict
+from aerowire.conformance.text import printable
 
 if TYPE_CHECKING:
     from aerowire.conformance.judge.judgement import Judgement
@@ -64,7 +65,7 @@ def judge_captures(options: argparse.Namespace) -> int:
             raise ConformanceError(f"{path}: no such capture")
         judgements.append(judge_file(path, options.ports))
         if not options.json:
-            print("\n".join(lines_of(judgements[-1])), flush=True)
+            print("\n".join(map(printable, lines_of(judgements[-1]))), flush=True)
     if options.json:
         print(json.dumps([to_dict(each) for each in judgements], indent=2))
     return 0 if all(each.is_pass for each in judgements) else 1

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
-from aerowire.pcap.commands.shared import DONE, EXIT_CODES, FINDING, add_reading, complain, spark_or_none
+from aerowire.pcap.commands.shared import DONE, EXIT_CODES, FINDING, add_reading, complain, printable, spark_or_none
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
@@ -103,7 +103,7 @@ def _tell(arguments: argparse.Namespace, rows: int, found: Scan | SparkScan) -> 
     if arguments.json:
         print(json.dumps({"output": arguments.output, "rows": rows, **found.statistics.to_dict()}), file=_report_stream(arguments))
         return
-    print(f"{arguments.output}: {rows:,} frames of {found.statistics.packets:,} packets", file=_report_stream(arguments))
+    print(f"{printable(arguments.output)}: {rows:,} frames of {found.statistics.packets:,} packets", file=_report_stream(arguments))
     if found.statistics.is_damaged:
         print(
             f"aerowire pcap: damaged: corrupt in {found.statistics.corrupt_records} places, "
@@ -192,7 +192,10 @@ class _Rows:
 
 @contextmanager
 def _csv(file: BinaryIO, schema: pa.Schema) -> Iterator[Writer]:
-    """Comma-separated, as pandas and Spark read it: bytes are hexadecimal, lists JSON, nulls empty."""
+    """Comma-separated, as pandas and Spark read it: bytes are hexadecimal, lists JSON, nulls empty.
+
+    Each row is one line: characters of text that are not printable become escapes.
+    """
     import csv
     import io
 
@@ -202,7 +205,7 @@ def _csv(file: BinaryIO, schema: pa.Schema) -> Iterator[Writer]:
     def line(row: dict[str, Any]) -> str:
         text.seek(0)
         text.truncate()
-        writer.writerow(json.dumps(value, default=_plain) if isinstance(value, list) else _plain(value) for value in row.values())
+        writer.writerow(map(_cell, row.values()))
         return text.getvalue()
 
     file.write((",".join(schema.names) + "\n").encode())
@@ -214,6 +217,12 @@ def _json(file: BinaryIO, schema: pa.Schema) -> Iterator[Writer]:
     """A JSON object a line, without nulls; bytes are hexadecimal."""
     assert schema is not None
     yield _Rows(file, lambda row: json.dumps({name: value for name, value in row.items() if value is not None}, default=_plain) + "\n")
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, str):
+        return printable(value)
+    return json.dumps(value, default=_plain) if isinstance(value, list) else _plain(value)
 
 
 def _plain(value: object) -> object:

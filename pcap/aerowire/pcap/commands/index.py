@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from aerowire.pcap.commands.shared import DONE, EXIT_CODES, FINDING, add_json, complain, working
+from aerowire.pcap.commands.shared import DONE, EXIT_CODES, FINDING, add_json, complain, printable, working
 
 EXAMPLES = """\
   aerowire pcap index traffic.pcap
@@ -48,5 +48,5 @@ def run(arguments: argparse.Namespace) -> int:
             print(json.dumps(told))
         else:
             note = "; the capture is damaged" if index.is_damaged else ""
-            print(f"{target}: {told['places']:,} places, {told['links']:,} links, {told['streams']:,} streams{note}")
+            print(f"{printable(target)}: {told['places']:,} places, {told['links']:,} links, {told['streams']:,} streams{note}")
     return FINDING if is_damaged else DONE

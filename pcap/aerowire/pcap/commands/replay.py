@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from aerowire.pcap.commands.shared import DONE, FINDING, add_reading, complain, spark_session, working
+from aerowire.pcap.commands.shared import DONE, FINDING, add_reading, complain, printable, spark_session, working
 
 if TYPE_CHECKING:
     from aerowire.pcap.publishing import Publisher, Target
@@ -183,7 +183,9 @@ def _tell(arguments: argparse.Namespace, target: Target, found: Found) -> None:
         return
     rate = f" in {outcome.elapsed_s:.3f} s" if outcome.sent else ""
     sent = "unknown how many" if outcome.sent is None else f"{outcome.sent:,}"
-    print(f"{target}: {sent} messages sent{rate}, session {outcome.session_id}, waited {outcome.blocked_ns / 1e9:.3f} s for room")
+    print(
+        f"{printable(target)}: {sent} messages sent{rate}, session {outcome.session_id}, waited {outcome.blocked_ns / 1e9:.3f} s for room"
+    )
     if counts.skipped or counts.lost_bytes:
         print(
             f"aerowire pcap: left out: {counts.incomplete_messages:,} messages of which a part is missing, {counts.truncated_messages:,} "
@@ -193,7 +195,7 @@ def _tell(arguments: argparse.Namespace, target: Target, found: Found) -> None:
     if found.is_damaged:
         print("aerowire pcap: the capture is damaged; `aerowire pcap summary` counts where", file=sys.stderr)
     if outcome.problem is not None:
-        print(f"aerowire pcap: {outcome.problem}", file=sys.stderr)
+        print(f"aerowire pcap: {printable(outcome.problem)}", file=sys.stderr)
     if outcome.interrupted:
         print("aerowire pcap: interrupted", file=sys.stderr)
 

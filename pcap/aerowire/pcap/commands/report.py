@@ -6,7 +6,7 @@ import argparse
 import json
 from pathlib import Path
 
-from aerowire.pcap.commands.shared import DONE, EXIT_CODES, FINDING, add_reading, complain, reading
+from aerowire.pcap.commands.shared import DONE, EXIT_CODES, FINDING, add_reading, complain, printable, reading
 
 EXAMPLES = """\
   aerowire pcap report traffic.pcapng
@@ -48,5 +48,5 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps({"page": arguments.output, **statistics.to_dict()}))
     else:
-        print(f"{arguments.output}: {statistics.frames:,} frames of {len(paths):,} captures; open it in a browser")
+        print(f"{printable(arguments.output)}: {statistics.frames:,} frames of {len(paths):,} captures; open it in a browser")
     return FINDING if statistics.is_damaged else DONE

@@ -116,7 +116,8 @@ def reason_of(error: Exception) -> str:
 
 def printable(text: object) -> str:
     """Return text of a capture or a file name on one line, with escapes for what could steer a terminal or forge a line."""
-    return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in str(text))
+    plain = str(text)
+    return plain if plain.isprintable() else "".join(one if one.isprintable() else ascii(one)[1:-1] for one in plain)
 
 
 def complain(error: Exception) -> int:
