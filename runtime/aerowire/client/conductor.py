@@ -127,7 +127,7 @@ class ClientConductor:
                 self._check_liveness()
                 work += self._logs.release_due()
             except (BroadcastLappedError, DamagedBufferError) as error:
-                # What the driver has said is lost, or cannot be told from what another process wrote.
+                # Messages of the driver are lost, or cannot be distinguished from bytes that another process wrote.
                 self.terminate(error)
                 self._ensure_open()  # raises the reason, which a file that was cut short may be
             finally:

@@ -105,7 +105,7 @@ class DriverEvents:
     def receive(self, limit: int = MESSAGE_LIMIT) -> int:
         """Handle the messages that are there, at most `limit`; return how many.
 
-        Unknown types are skipped, and so is a message that is not of its type's layout, of which the listener is told.
+        Unknown types are skipped. A message that does not have the layout of its type is skipped and reported to the listener.
         """
         count = 0
         while count < limit:

@@ -132,7 +132,7 @@ cdef class IpcPublication(Subscribable):
             counter_increment(self._system.address[SYSTEM_COUNTER_UNBLOCKED_PUBLICATIONS])
 
     cdef void _check_frame(self, int64_t now_ns) noexcept nogil:
-        # The stream ends where a frame cannot be stepped over: nobody can read what lies behind it.
+        # The stream ends at a frame that cannot be stepped over, because no reader can reach the frames behind it.
         cdef int32_t length = malformed_length(self._log, self._consumer_position)
         if length != 0:
             self.on_malformed(self._consumer_position, length, 0)

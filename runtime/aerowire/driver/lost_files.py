@@ -20,7 +20,8 @@ _REASON = "the driver's log file was cut short, or its file system is full"
 class LostFiles:
     """Finds the files that have lost pages and ends what used them. Registrar thread.
 
-    A stream is ended, and the others go on. Without its cnc file a driver has no clients: it says so and asks to be ended.
+    A stream with lost pages is ended, the others are not. Without its cnc file a driver has no clients: it writes a line to standard
+    error and requests its own end.
     """
 
     def __init__(self, own_files: Iterable[Region], watch: CutWatch, *, on_end: Callable[[], None]) -> None:

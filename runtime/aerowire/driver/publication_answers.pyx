@@ -21,8 +21,8 @@ from aerowire.protocol.frame_build cimport build_rttm
 from aerowire.protocol.lifecycle cimport PUBLICATION_ACTIVE
 
 
-# What peers say of one publication that the registrar and the clients hear of, in a second. Each receiver repeats a response's set-up five
-# times a second, and sends ERR frames at the same pace.
+# Reports of peers on one publication that are passed on to the registrar and the clients in a second. Each receiver repeats a response's
+# set-up five times a second, and sends ERR frames at the same pace.
 cdef int64_t TOLD_INTERVAL_NS = 1_000_000_000
 cdef int TOLD_PER_INTERVAL = 64
 

@@ -242,7 +242,7 @@ cdef class PublicationImage(Subscribable):
         return True
 
     cdef void _take_back_end(self, int64_t now_ns) noexcept nogil:
-        # The stream goes on behind its end: somebody else sent that, or the sender came back with the same session. What revoked it stays.
+        # Data lies behind the end of stream: another host sent that end, or the sender came back with the same session. A revocation stays.
         if self._log.is_revoked() or (self.lifecycle.state() != IMAGE_ACTIVE and not (self._ended_draining and self.lifecycle.resume(now_ns))):
             return
         self._ended_draining = False

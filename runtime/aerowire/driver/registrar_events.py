@@ -149,7 +149,7 @@ def _on_native_error(registrar: Registrar, event: Event) -> None:
 
 
 def _on_malformed_frame(registrar: Registrar, event: Event) -> None:
-    """Record a frame that cannot be stepped over; an image's sender is told, a publication's clients are."""
+    """Record a frame that cannot be stepped over; report it to an image's sender, or to a publication's clients."""
     image, publication = registrar.images.of_native(event.subject), registrar.publications.of_native(event.subject)
     stream = image or publication
     if stream is None:

@@ -49,7 +49,7 @@ def _reject_ipc(registrar: Registrar, native: IpcPublication, reason: str) -> No
     report_publication_error(registrar, native, reason, ErrorCode.IMAGE_REJECTED)
     publication = registrar.publications.of_native(native)
     if publication is not None:
-        # The cool-down BEFORE the links go, so that nobody joins in between.
+        # Start the cool-down BEFORE the links are removed, so that no subscriber joins in between.
         core.tracker.reject_publication(native)
         registrar.subscriptions.unlink_all(publication)
 

@@ -109,7 +109,7 @@ cdef class LogBuffers:
             region = regions.map(path, writable=writable, minimum_length=minimum)
         cdef LogBuffers log = LogBuffers.__new__(LogBuffers)
         log._attach(region, path, 0)
-        # Read once, then checked, then used: whoever shares the file may write it meanwhile.
+        # Read once, then checked, then used: another process that maps the file may write it meanwhile.
         log._read_parameters()
         _check_file(path, log.term_length, log.page_size, log.mtu_length, len(region))
         log.bits = position_bits_to_shift(log.term_length)

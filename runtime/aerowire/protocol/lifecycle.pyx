@@ -113,7 +113,7 @@ cdef class ImageLifecycle:
         return self._enter_from(IMAGE_ACTIVE, IMAGE_DRAINING, now_ns) or self._enter_from(IMAGE_INIT, IMAGE_DRAINING, now_ns)
 
     cpdef bint resume(self, int64_t now_ns) noexcept nogil:
-        """What drained goes on; return False when subscribers were told of its end already. Receiver."""
+        """Resume a stream that was draining; return False if subscribers have its end already. Receiver."""
         return self._enter_from(IMAGE_DRAINING, IMAGE_ACTIVE, now_ns)
 
     cpdef bint drain_time_over(self, int64_t now_ns) noexcept nogil:

@@ -1,6 +1,6 @@
 """Who may change a directory or a file that this process is going to trust, and files that are made where others may write.
 
-A driver's directory holds shared memory: whoever may replace a file in it, or the directory itself, decides what driver and clients map.
+A driver's directory holds shared memory. A user who may replace a file in it, or the directory, controls what driver and clients map.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _HINT = "choose another aeron.dir, or set aeron.dir.shared=true where all of its
 
 
 def check_directory(directory: Path, descriptor: int, *, is_shared: bool) -> None:
-    """Raise ForeignDirectoryError unless nobody but this user and root can replace what is in an open directory, or the directory.
+    """Raise ForeignDirectoryError if a user other than this one and root can replace an open directory or files in it.
 
     With `is_shared` it may belong to another user, and its group may write to it.
     """
