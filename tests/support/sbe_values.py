@@ -2,7 +2,7 @@
 
 Numbers are numbers (a float's are exact in its width), None an optional number's null; a char is a str of length 1; text is str; an enum
 and a set are their number, None an optional enum's null; composites and entries are dicts; data without a character encoding is bytes.
-Constants are not there.
+A composite without a value is None.  Constants are not there.
 """
 
 from __future__ import annotations
@@ -56,6 +56,9 @@ class _Drawing:
         return values
 
     def field(self, field: Field) -> object:
+        is_nullable = isinstance(field.type, Composite) and (field.is_optional or field.since > 0) and has_null(field.type)
+        if is_nullable and self.random.random() < 0.3:
+            return None
         return self.value(field.type, field.is_optional)
 
     def value(self, one: Type, is_optional: bool) -> object:
@@ -132,6 +135,46 @@ class _Drawing:
         while len(allowed.encode(characters)) > most:
             allowed = allowed[:-1]
         return allowed
+
+
+def has_null(composite: Composite) -> bool:
+    """Whether null members tell a composite from all that hold something."""
+    for member in composite.members:
+        one = member.type
+        if isinstance(one, Composite) and has_null(one):
+            return True
+        if isinstance(one, Enum) or (isinstance(one, Encoded) and not one.is_text and not is_constant(one)):
+            return True
+    return False
+
+
+def null_members(composite: Composite, version: int) -> Values:
+    """The members of a composite without a value, as they are on the wire."""
+    return {member.name: _null(member.type, version) for member in living(composite.members, version) if not is_constant(member.type)}
+
+
+def _null(one: Type, version: int) -> object:
+    if isinstance(one, Composite):
+        return null_members(one, version)
+    if isinstance(one, Enum):
+        return one.null
+    if not isinstance(one, Encoded):
+        return 0
+    if one.is_text:
+        return ""
+    null = chr(int(one.null)) if one.primitive == "char" else one.null
+    return null if one.length == 1 else [one.null] * one.length
+
+
+def with_null_members(block: Block, values: Values, version: int) -> Values:
+    """The values with the members of composites that are None, as the official encoders want them."""
+    found = dict(values)
+    for field in living(block.fields, version):
+        if isinstance(field.type, Composite) and not field.is_constant and values[field.name] is None:
+            found[field.name] = null_members(field.type, version)
+    for group in living(block.groups, version):
+        found[group.name] = [with_null_members(group, entry, version) for entry in values[group.name]]
+    return found
 
 
 def in_width(number: float, primitive: str) -> float:

@@ -71,7 +71,7 @@ order = st.fixed_dictionaries(
             }
         ),
         "venue": st.none() | st.integers(0, 2**32 - 2),
-        "limit": st.just({"mantissa": None}),
+        "limit": st.none() | st.fixed_dictionaries({"mantissa": st.integers(-(2**63) + 1, 2**63 - 1)}),
         "urgent": st.integers(0, 255),
         "fills": st.lists(
             st.fixed_dictionaries(

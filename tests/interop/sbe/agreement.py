@@ -25,7 +25,7 @@ from tests.interop.sbe.ours import KINDS, Codec, generated
 from tests.interop.sbe.tokens import token_differences
 from tests.support.sbe_drawing import draw_schema
 from tests.support.sbe_schemas import Block, Composite, Encoded, Enum, Schema, Type, is_constant, living
-from tests.support.sbe_values import Values, draw_values
+from tests.support.sbe_values import Values, draw_values, null_members, with_null_members
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def check_official_round_trip(official: OfficialTool, drawn: Drawn, messages: in
     official.read(path)
     for block, values in drawn.values(version, messages):
         with explained(drawn, message=block.name, values=values):
-            encoded = official.encode(path, block.name, values)
+            encoded = official.encode(path, block.name, with_null_members(block, values, version))
             decoded = official.decode(path, encoded)
             assert (decoded.message, decoded.length, decoded.skipped) == (block.name, len(encoded), len(encoded))
             assert wire_values(block, decoded.values, version) == wire_values(block, values, version)
@@ -127,7 +127,7 @@ def check_messages(official: OfficialTool, drawn: Drawn, codec: Codec, messages:
     for block, values in drawn.values(version, messages):
         with explained(drawn, codec=codec.name, message=block.name, values=values):
             written = codec.encode(block.name, values)
-            theirs = official.encode(path, block.name, values) if drawn.schema.makes_java else written
+            theirs = official.encode(path, block.name, with_null_members(block, values, version)) if drawn.schema.makes_java else written
             assert written.hex() == theirs.hex()
             read = codec.decode(theirs)
             assert read.message == block.name
@@ -188,7 +188,7 @@ def assert_absent(block: Block, values: Values, writer: int, reader: int) -> Non
         value: Any = values[field.name] if not field.is_constant else None
         if field.since > writer and not field.is_constant:
             assert value is None, (field.name, value)
-        elif isinstance(field.type, Composite):
+        elif isinstance(field.type, Composite) and value is not None:
             for member in living(field.type.members, reader):
                 if member.since > writer and not is_constant(member.type):
                     assert value[member.name] is None, (field.name, member.name, value)
@@ -222,6 +222,7 @@ def wire_values(block: Block, values: Values, version: int) -> Values:
 def _wire(one: Type, value: object, version: int) -> object:
     match one:
         case Composite():
+            value = null_members(one, version) if value is None else value
             assert isinstance(value, dict)
             members = [member for member in living(one.members, version) if not is_constant(member.type)]
             return {member.name: _wire(member.type, value[member.name], version) for member in members}

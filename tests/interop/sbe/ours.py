@@ -218,7 +218,9 @@ def _write(block: Block | Composite, encoder: Any, values: Values) -> None:
         if one.name not in values or (isinstance(one, Field | Member) and one.presence is Presence.CONSTANT):
             continue
         python, kind, value = names[one.name], inner.get(one.name), values[one.name]
-        if isinstance(kind, Composite):
+        if isinstance(kind, Composite) and value is None:
+            setattr(encoder, python, None)
+        elif isinstance(kind, Composite):
             _write(kind, getattr(encoder, python), value)
         elif kind is not None:
             group = getattr(encoder, python)(len(value))

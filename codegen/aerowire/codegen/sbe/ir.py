@@ -387,6 +387,21 @@ def size_in(type: Type, version: int) -> int:
     return max([0, *(member.offset + size_in(member.type, version) for member in there)])
 
 
+def has_null(composite: Composite) -> bool:
+    """Whether null members tell a composite from all that hold something: zeros may be a set, a text or no value at all."""
+    for member in composite.members:
+        one = member.type
+        if isinstance(one, Composite):
+            found = has_null(one)
+        elif isinstance(one, Enum):
+            found = member.size > 0 and all(value.value != one.null for value in one.values)
+        else:
+            found = isinstance(one, EncodedType) and one.size > 0 and not one.is_text
+        if found:
+            return True
+    return False
+
+
 def walk_blocks(block: Block) -> Iterator[Block]:
     """The block and, depth first, the groups within it."""
     yield block

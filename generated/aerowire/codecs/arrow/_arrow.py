@@ -131,15 +131,27 @@ class ConstantColumn:
 
 @dataclass(frozen=True, slots=True)
 class CompositeColumn:
-    """The members of a composite."""
+    """The members of a composite.  With `nulls` it is null where every member has its own: a number, or none in text of that encoding."""
 
     name: str
     since_version: int
     members: tuple[BlockColumn, ...]
+    nulls: tuple[tuple[str, int | float | bytes | str], ...] = ()
 
     def build(self, columns: Columns, errors: TextErrors) -> Any:
         members = _named(self.name, lambda: [(one.name, one.build(columns, errors)) for one in self.members])
-        return _struct(members, columns.count, columns.older_than(self.since_version))
+        return _struct(members, columns.count, self.is_null(columns))
+
+    def is_null(self, columns: Columns) -> NDArray[np.bool_] | None:
+        """Return which rows have no value, None when none can be without."""
+        is_null = columns.older_than(self.since_version)
+        if not self.nulls:
+            return is_null
+        # A member that is newer than the message is filled with its null.
+        whole = np.ones(columns.count, np.bool_)
+        for path, null in self.nulls:
+            whole &= _equals(columns[path], null)
+        return whole if is_null is None else whole | is_null
 
 
 BlockColumn = NumberColumn | CharacterColumn | TextColumn | EnumColumn | SetColumn | ConstantColumn | CompositeColumn
@@ -296,6 +308,18 @@ def _spark_type(type_: Any) -> Any:
     if pa.types.is_list(type_):
         return pa.list_(_for_spark(type_.value_field))
     return _SPARK_NUMBERS.get(str(type_), type_)
+
+
+def _equals(values: NDArray[Any], null: int | float | bytes | str) -> NDArray[np.bool_]:
+    """Which rows have a null, in all elements of an array."""
+    if isinstance(null, str):
+        octets = values.view(np.uint8).reshape(len(values), values.dtype.itemsize)
+        found: NDArray[np.bool_] = octets[:, : _unit(null)] == 0
+    elif isinstance(null, bytes):
+        found = values == null
+    else:
+        found = np.isnan(values) if np.isnan(null) else values == np.asarray(null, values.dtype)
+    return found if found.ndim == 1 else np.all(found, axis=1)
 
 
 def _unit(encoding: str) -> int:

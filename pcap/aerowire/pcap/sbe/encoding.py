@@ -180,7 +180,7 @@ def prepare(layout: Any, table: Any, array: Any, path: str, version: int) -> Pre
     if array.null_count:
         raise UnfitError(values.first(array.is_null()), path, "expected a struct, found null")
     places = {one.name: one for one in layout.fields if one.since_version <= version}
-    fields = _fields(table.fields, members, places, path, len(array))
+    fields = _fields(table.fields, members, places, path, np.zeros(len(array), np.bool_))
     is_whole = len(places) == len(layout.fields)
     block_length = int(layout.dtype.itemsize) if is_whole else int(layout.least_block_length(version))
     parts: list[Part] = []
@@ -197,7 +197,11 @@ def prepare(layout: Any, table: Any, array: Any, path: str, version: int) -> Pre
     return Prepared(block_length, fields, parts, sizes)
 
 
-def _fields(columns: Any, members: dict[str, Any], places: dict[str, Any], path: str, count: int) -> list[tuple[Any, NDArray[Any]]]:
+def _fields(
+    columns: Any, members: dict[str, Any], places: dict[str, Any], path: str, is_null: NDArray[np.bool_]
+) -> list[tuple[Any, NDArray[Any]]]:
+    """Convert the values of fields or of members; `is_null` are the rows without the composite that has them."""
+    count = len(is_null)
     found: list[tuple[Any, NDArray[Any]]] = []
     for one in columns:
         kind, where = type(one).__name__, f"{path}.{one.name}"
@@ -206,10 +210,27 @@ def _fields(columns: Any, members: dict[str, Any], places: dict[str, Any], path:
             array = pa.nulls(count)
         if kind == "CompositeColumn":
             inner = members_of(array, where, {member.name for member in one.members})
-            found += _fields(one.members, inner, places, where, count)
+            # Members have nulls of their own, which others than null structs need not be able to say.
+            is_missing = is_null | np.asarray(array.is_null()) if one.nulls else is_null
+            found += _fields(one.members, inner, places, where, is_missing)
         elif kind != "ConstantColumn" and one.path in places:
-            found.append((places[one.path], _values(one, kind, Target(places[one.path], where), array)))
+            found.append((places[one.path], _present(one, kind, Target(places[one.path], where), array, is_null)))
     return found
+
+
+def _present(column: Any, kind: str, target: Target, array: Any, is_null: NDArray[np.bool_]) -> NDArray[Any]:
+    """The values of a member; its null where the composite that it is in is null."""
+    if not is_null.any():
+        return _values(column, kind, target, array)
+    rows = np.flatnonzero(~is_null)
+    try:
+        there = _values(column, kind, target, array.take(pa.array(rows)))
+    except UnfitError as error:
+        raise UnfitError(int(rows[error.index]) if len(rows) else 0, error.path, error.what) from None
+    every = np.empty((len(is_null), *there.shape[1:]), there.dtype)
+    every[is_null] = target.layout.fill
+    every[rows] = there
+    return every
 
 
 def _values(column: Any, kind: str, target: Target, array: Any) -> NDArray[Any]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from aerowire.codegen.ir import FORMATS
 from aerowire.codegen.sbe.flyweights.docs import class_doc
 from aerowire.codegen.sbe.flyweights.module import Module
+from aerowire.codegen.sbe.flyweights.nulls import define_nulls
 from aerowire.codegen.sbe.flyweights.part_properties import data_encoding, part_readers, part_writers
 from aerowire.codegen.sbe.flyweights.rows import Row
 from aerowire.codegen.sbe.flyweights.text import WIDTH, byte_literal, joined, literal, spread, spread_flat, spread_tuple
@@ -49,6 +50,9 @@ def add_layout(module: Module, stem: str, owner: Owner) -> None:
         lines += [properties[name]] if name in properties else []
     lines.append(f"    _NAME = {literal(owner.name)}")
     members = [literal(names[one.name]) for one in _nodes(owner)]
+    nullable = [literal(value.name) for value in values if value.is_nullable]
+    lines += spread_tuple("_NULLABLE: ClassVar[tuple[str, ...]] = ", nullable, 1) if nullable else []
+    lines += [f"    _NULLS = {define_nulls(module, stem, owner)}"] if module.model.is_asked(owner) else []
     lines += spread_tuple(f"_MEMBERS: {module.use('ClassVar')}[tuple[str, ...]] = ", members, 1)
     lines += _meta(owner, f"    _META: ClassVar[dict[str, tuple[{module.use('_Any')}, ...]]] = {{")
     module.lines += lines
@@ -324,11 +328,11 @@ def _stores(module: Module, value: Value) -> list[str]:
 
 
 def _composite_setter(module: Module, value: Value) -> list[str]:
-    """A composite is set from its record, or where it may be absent, from None."""
+    """A composite is set from its record, or from None where that stands for null."""
     kind = module.use_class(value.class_name, "composites")
     put = module.use("_put")
-    lines = [f"    @{value.name}.setter", f"    def {value.name}(self, value: {kind}{' | None' if value.since else ''}) -> None:"]
-    if value.since:
+    lines = [f"    @{value.name}.setter", f"    def {value.name}(self, value: {kind}{' | None' if value.is_nullable else ''}) -> None:"]
+    if value.is_nullable:
         name = module.define(f"_NULL_{value.class_name}", byte_literal(value.null_bytes(module.model.order)))
         start = f"self._offset + {value.offset}" if value.offset else "self._offset"
         end = f"self._offset + {value.offset + value.size}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from aerowire.codegen.sbe.flyweights.docs import class_doc
 from aerowire.codegen.sbe.flyweights.module import Module
+from aerowire.codegen.sbe.flyweights.nulls import define_nulls
 from aerowire.codegen.sbe.flyweights.part_properties import data_encoding, group_stem
 from aerowire.codegen.sbe.flyweights.text import literal, mapping, spread_tuple
 from aerowire.codegen.sbe.flyweights.values import Owner, Value
@@ -32,6 +33,7 @@ def add_record(module: Module, stem: str, owner: Owner, methods: list[str]) -> N
     lines += mapping(f"_MEMBERS: {module.use('ClassVar')}[dict[str, {any_name}]] = ", [(literal(k), v) for k, v in kinds.items()], 1)
     constants = [value for value in values if value.is_constant]
     lines += spread_tuple("_CONSTANTS: ClassVar[tuple[str, ...]] = ", [literal(value.name) for value in constants], 1)
+    lines += [f"    _NULLS = {define_nulls(module, stem, owner)}"] if module.model.is_asked(owner) else []
     for value in constants:
         lines.append(f"    {value.name}: ClassVar[{value.constant_annotation}] = {module.model.constant(value)}")
     module.lines += [*lines, *fields, *methods]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import codecs
 import math
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from aerowire.codegen.ir import FORMATS
 from aerowire.codegen.sbe.flyweights.text import literal, number
@@ -24,6 +25,8 @@ from aerowire.codegen.sbe.ir import (
     MessageSchema,
     Presence,
     Type,
+    has_null,
+    walk_blocks,
 )
 from aerowire.codegen.sbe.naming import ClassNames, class_names, enum_member_names, property_names
 
@@ -117,12 +120,21 @@ class Value:
         return self.presence is Presence.OPTIONAL and self.kind in {"number", "char", "enum"}
 
     @property
+    def is_nullable(self) -> bool:
+        """A composite for which None stands when all its members are null: it is optional, or there are versions without it."""
+        if not isinstance(self.type, Composite):
+            return False
+        return (self.presence is Presence.OPTIONAL or self.since > 0) and has_null(self.type)
+
+    @property
     def may_be_none(self) -> bool:
-        return self.is_optional or (self.since > 0 and not self.is_constant)
+        return self.is_optional or self.is_nullable or (self.since > 0 and not self.is_constant)
 
     @property
     def takes_none(self) -> bool:
-        """None may be written; a row of optional numbers or characters is then null throughout."""
+        """None may be written; a row of optional numbers or characters is then null throughout, and so is a composite."""
+        if self.is_composite:
+            return self.is_nullable
         return self.may_be_none or (self.presence is Presence.OPTIONAL and self.kind in {"numbers", "text"})
 
     @property
@@ -216,6 +228,22 @@ class Model:
     def of(cls, schema: MessageSchema, support: str) -> Model:
         return cls(schema, class_names(schema), support)
 
+    def is_asked(self, of: Owner) -> bool:
+        """Whether it is a composite that is asked whether all its members are null; types that differ in a description share a class."""
+        return isinstance(of, Composite) and self.names.types.get(of) in self._asked
+
+    @cached_property
+    def _asked(self) -> frozenset[str]:
+        """The classes of composites for which None may stand, and of those within them."""
+        owners: list[Owner] = [block for message in self.schema.messages for block in walk_blocks(message)]
+        owners += [one for one in self.names.types if isinstance(one, Composite)]
+        found: set[str] = set()
+        for owner in owners:
+            for value in self.values(owner):
+                if value.is_nullable and isinstance(value.type, Composite):
+                    found.update(self.names.types[one] for one in _with_inner(value.type))
+        return frozenset(found)
+
     @property
     def order(self) -> str:
         """The byte order as `struct` has it."""
@@ -244,6 +272,13 @@ class Model:
         if value.kind == "char" and isinstance(found, int):
             return literal(chr(found))
         return number(found if found is not None else 0)
+
+
+def _with_inner(composite: Composite) -> Iterator[Composite]:
+    yield composite
+    for member in composite.members:
+        if isinstance(member.type, Composite):
+            yield from _with_inner(member.type)
 
 
 def limits(value: Value) -> Mapping[str, str]:

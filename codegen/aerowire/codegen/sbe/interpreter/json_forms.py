@@ -27,6 +27,7 @@ class JsonForms:
     """Values as in JSON."""
 
     keeps_padding = True
+    has_null_composites = False
 
     def number(self, type: EncodedType, presence: Presence, order: ByteOrder) -> Leaf:
         if type.primitive.is_float:

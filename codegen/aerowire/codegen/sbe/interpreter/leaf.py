@@ -47,9 +47,14 @@ class DataForm:
 
 
 class Forms(Protocol):
-    """What values look like: as Python's, or as JSON's.  `keeps_padding`: bytes between the values are part of the form."""
+    """What values look like: as Python's, or as JSON's.
+
+    `keeps_padding`: bytes between the values are part of the form.  `has_null_composites`: None is read for an optional composite whose
+    members are all null.
+    """
 
     keeps_padding: bool
+    has_null_composites: bool
 
     def number(self, type: EncodedType, presence: Presence, order: ByteOrder) -> Leaf: ...
 

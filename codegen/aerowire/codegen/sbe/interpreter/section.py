@@ -13,7 +13,20 @@ from typing import Any
 from aerowire.codegen.sbe.interpreter.errors import MessageError, shown, shown_name
 from aerowire.codegen.sbe.interpreter.leaf import Extended, Forms, Leaf, Slot, leaf_of
 from aerowire.codegen.sbe.interpreter.names import free_name
-from aerowire.codegen.sbe.ir import ByteOrder, Composite, EncodedType, Enum, Field, FlagSet, Member, Number, Presence, size_in
+from aerowire.codegen.sbe.interpreter.nulls import Null, all_null, null_of, put_nulls
+from aerowire.codegen.sbe.ir import (
+    ByteOrder,
+    Composite,
+    EncodedType,
+    Enum,
+    Field,
+    FlagSet,
+    Member,
+    Number,
+    Presence,
+    has_null,
+    size_in,
+)
 
 Slots = tuple[Slot, ...]
 Reader = Callable[[Slots], object]
@@ -24,7 +37,7 @@ RAW = "$raw"
 class Values:
     """Named values side by side: the fields of a block or the members of a composite.
 
-    `required` are the names that must be given when writing, `allowed` all that may be.
+    `required` are the names that must be given when writing, `allowed` all that may be; `nulls` are those of a composite's members.
     """
 
     def __init__(self) -> None:
@@ -33,6 +46,7 @@ class Values:
         self.names: list[str] = []
         self.required: set[str] = set()
         self.allowed: set[str] = set()
+        self.nulls: list[Null] = []
         self._is_plain = False
 
     def freeze(self) -> None:
@@ -110,7 +124,7 @@ class Section:
             elif field.since_version > self._version:
                 self._add_absent(self.values, field.name, field.since_version, self._absent(field.type, field.presence))
             else:
-                self._add(self.values, field.name, field.type, field.presence, field.offset, taken)
+                self._add(self.values, field, field.type, field.offset, taken)
 
     def add_members(self, values: Values, members: Iterable[Member], base: int) -> None:
         """Add the members of a composite that starts at `base`."""
@@ -121,7 +135,7 @@ class Section:
             elif member.since_version > self._version:
                 self._add_absent(values, member.name, member.since_version, self._absent(member.type, member.presence))
             else:
-                self._add(values, member.name, member.type, member.presence, base + member.offset, taken)
+                self._add(values, member, member.type, base + member.offset, taken)
 
     def slot_at(self, offset: int, size: int) -> int:
         """Skip to `offset`, where `size` bytes follow; returns the index of their first slot."""
@@ -148,14 +162,17 @@ class Section:
             self._codes.append(f"{length}x")
         self.size = offset
 
-    def _add(self, values: Values, name: str, type: object, presence: Presence, offset: int, taken: Collection[str]) -> None:
+    def _add(self, values: Values, one: Field | Member, type: object, offset: int, taken: Collection[str]) -> None:
+        name, presence = one.name, one.presence
         if isinstance(type, Composite):
-            self._add_composite(values, name, type, presence, offset)
+            self._add_composite(values, one, type, offset)
             return
         assert isinstance(type, EncodedType | Enum | FlagSet)
         leaf = leaf_of(self._forms, type, presence, self._order)
         raw_name = free_name(name + RAW, taken) if leaf.parse_raw else ""
         start = self.slot_at(offset, type.size)
+        if values is not self.values and type.size:
+            values.nulls.append(null_of(self._forms, type, self._order, start))
         self._codes.append(leaf.code)
         self.defaults.extend(_zeros(leaf) if leaf.default is None else _as_slots(leaf, leaf.default))
         values.names.append(name)
@@ -165,19 +182,24 @@ class Section:
         values.readers.append((name, raw_name, _reader(leaf, start)))
         values.writers.append((name, _writer(leaf, name, raw_name, start)))
 
-    def _add_composite(self, values: Values, name: str, type: Composite, presence: Presence, offset: int) -> None:
-        inner = Values()
+    def _add_composite(self, values: Values, one: Field | Member, type: Composite, offset: int) -> None:
+        inner, name = Values(), one.name
         self._pad_to(offset)
         self.add_members(inner, type.members, offset)
         self._pad_to(offset + size_in(type, self._version))
         inner.freeze()
         values.names.append(name)
         values.allowed.add(name)
-        may_be_left_out = not inner.required and presence is not Presence.REQUIRED
+        values.nulls += inner.nulls
+        is_optional = one.presence is Presence.OPTIONAL
+        is_nullable = has_null(type) and (is_optional or one.since_version > 0)
+        may_be_left_out = is_optional and (is_nullable or not inner.required)
         if not may_be_left_out:
             values.required.add(name)
-        values.readers.append((name, "", inner.read))
-        values.writers.append((name, _composite_writer(inner, name, may_be_left_out)))
+        is_read_as_none = is_nullable and self._forms.has_null_composites
+        values.readers.append((name, "", _none_if_null(inner) if is_read_as_none else inner.read))
+        may_be_none = is_nullable or (may_be_left_out and not self._forms.has_null_composites)
+        values.writers.append((name, _composite_writer(inner, name, may_be_left_out=may_be_left_out, may_be_none=may_be_none)))
 
     def _constant(self, field: Field) -> object:
         if isinstance(field.type, Enum) and isinstance(field.constant, str):
@@ -259,13 +281,18 @@ def _check_agreement(leaf: Leaf, slot: Slot, value: object, raw_name: str) -> No
         raise MessageError(f"differs from {shown_name(raw_name)}", expected=shown(plain), actual=shown(value))
 
 
-def _composite_writer(inner: Values, name: str, may_be_left_out: bool) -> Writer:
+def _none_if_null(inner: Values) -> Reader:
+    return lambda slots: None if all_null(inner.nulls, slots) else inner.read(slots)
+
+
+def _composite_writer(inner: Values, name: str, *, may_be_left_out: bool, may_be_none: bool) -> Writer:
     allowed = frozenset(inner.allowed)
 
     def write(values: Mapping[str, Any], slots: list[Slot]) -> None:
         value = values.get(name)
         if value is None:
-            if may_be_left_out:
+            if may_be_none if name in values else may_be_left_out:
+                put_nulls(inner.nulls, slots)
                 return
             raise MessageError("is missing" if name not in values else "cannot be null", expected="an object")
         if value.__class__ is not dict and not isinstance(value, Mapping):

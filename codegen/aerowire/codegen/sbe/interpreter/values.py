@@ -64,6 +64,7 @@ class ValueForms:
     """Values as Python's.  Padding, and what follows the NUL of a text, is not part of them."""
 
     keeps_padding = False
+    has_null_composites = True
 
     def number(self, type: EncodedType, presence: Presence, order: ByteOrder) -> Leaf:
         leaf = self._one_number(type, presence, order)

@@ -25,10 +25,12 @@ from aerowire.codegen.sbe.ir import (
     Message,
     MessageSchema,
     Presence,
+    has_null,
 )
 from aerowire.codegen.sbe.naming import free_name, upper_name
 from aerowire.codegen.sbe.placement import Placement
-from aerowire.codegen.sbe.targets.dtypes import Tables, shared_dots, support_files
+from aerowire.codegen.sbe.targets.columns import Column, members_of
+from aerowire.codegen.sbe.targets.dtypes import Tables, fill_text, shared_dots, support_files
 from aerowire.codegen.sbe.targets.python_text import Listing, call, laid_out, mapping, names_called, row
 from aerowire.codegen.targets.base import render
 
@@ -198,7 +200,9 @@ def _value(
         return _constant(about, type, constant)
     if isinstance(type, Composite):
         members = [_member(member, path) for member in type.members]
-        builder = call("CompositeColumn", name, str(about.since_version), row([member.builder for member in members]))
+        nulls = [_null(column) for column in members_of(type, path)] if _is_nullable(about, type, presence) else []
+        more = {"nulls": row(nulls)} if nulls else {}
+        builder = call("CompositeColumn", name, str(about.since_version), row([member.builder for member in members]), **more)
         return Shape(about.name, _arrow_struct(members), _ddl_struct(members), builder, about)
     if isinstance(type, Enum):
         return Shape(about.name, "pa.string()", "STRING", call("EnumColumn", *texts, row(_enum_names(type))), about)
@@ -208,6 +212,19 @@ def _value(
         ddl = f"STRUCT<{', '.join(_choice(choice.name, choice.description) for choice in type.choices)}>"
         return Shape(about.name, arrow, ddl, call("SetColumn", *texts, choices), about)
     return _encoded(about, type, texts)
+
+
+def _is_nullable(about: Field | Member, type: Composite, presence: Presence) -> bool:
+    """Whether null stands for a composite whose members are all null."""
+    return (presence is Presence.OPTIONAL or about.since_version > 0) and has_null(type)
+
+
+def _null(column: Column) -> Listing:
+    """The path of a member and what stands for null in it: of text, nothing in front of the first NUL."""
+    is_text = isinstance(column.type, EncodedType) and column.type.is_text
+    encoding = column.type.character_encoding or "US-ASCII" if is_text and isinstance(column.type, EncodedType) else ""
+    known = encoding if python_encoding(encoding) else "ISO-8859-1"
+    return row([literal(column.path), literal(known) if is_text else fill_text(column)])
 
 
 def _encoded(about: Field | Member, type: EncodedType, texts: tuple[str, str]) -> Shape:

@@ -81,6 +81,11 @@ def columns_of_field(field: Field, order: ByteOrder) -> Iterator[Column]:
         )
 
 
+def members_of(composite: Composite, path: str) -> Iterator[Column]:
+    """The columns of a composite's members, where only their paths and types are of interest."""
+    yield from _members(composite, path, 0, 0, ByteOrder.LITTLE_ENDIAN)
+
+
 def _members(composite: Composite, path: str, offset: int, since_version: int, order: ByteOrder) -> Iterator[Column]:
     for member in composite.members:
         name, start, since = f"{path}.{member.name}", offset + member.offset, max(since_version, member.since_version)

@@ -176,6 +176,11 @@ def _field(column: Column) -> Listing:
     )
 
 
+def fill_text(column: Column) -> str:
+    """What a message has that is older than a value, as an expression."""
+    return _value(column, column.fill)
+
+
 def _value(column: Column, value: int | float) -> str:
     if column.format.startswith("S"):
         text = repr(bytes([int(value)]) if value else b"")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import struct
+from math import isnan
 from typing import Any, ClassVar
 
 from .errors import FieldMeta
@@ -17,6 +18,7 @@ class Flyweight:
     _offset: int
     _NAME: ClassVar[str]
     _MEMBERS: ClassVar[tuple[str, ...]]
+    _NULLABLE: ClassVar[tuple[str, ...]] = ()  # composites for which None stands when all their members are null
     _META: ClassVar[dict[str, tuple[Any, ...]]]
 
     def _path(self) -> str:
@@ -41,7 +43,12 @@ class Flyweight:
 
     def to_dict(self) -> dict[str, Any]:
         """Every member by its Python name; bytes are copied, composites are dicts and groups lists of them."""
-        return {name: plain(getattr(self, name)) for name in self._shown()}
+        return {name: plain(self._value(name)) for name in self._shown()}
+
+    def _value(self, name: str) -> Any:
+        """A member as a data class has it: None for a composite without a value."""
+        value = getattr(self, name)
+        return None if name in self._NULLABLE and is_null(value) else value
 
     def _shown(self) -> tuple[str, ...]:
         """The members that can be read."""
@@ -57,6 +64,22 @@ class Flyweight:
         except AttributeError:
             parts = ["<not wrapped>"]
         return f"{type(self).__name__}({', '.join(parts)})"
+
+
+def is_null(composite: Any) -> bool:
+    """Whether all members of a composite, a decoder or a record, are null or newer than the message."""
+    return composite is None or all(_is_null_value(getattr(composite, name), null) for name, null in composite._NULLS)
+
+
+def _is_null_value(value: Any, null: Any) -> bool:
+    """`null` is the value that stands for null; None for that of a composite, which has members."""
+    if value is None:
+        return True
+    if null is None:
+        return is_null(value)
+    if isinstance(null, tuple):
+        return all(_is_null_value(*pair) for pair in zip(value, null, strict=True))
+    return bool(value == null or (isinstance(null, float) and isnan(null) and isnan(value)))
 
 
 def plain(value: Any) -> Any:

@@ -25,6 +25,7 @@ class CompositeDecoder(Flyweight):
     _acting_version: int
     ENCODED_LENGTH: ClassVar[int]
     SBE_SCHEMA_VERSION: ClassVar[int]
+    _NULLS: ClassVar[tuple[tuple[str, Any], ...]]
 
     def wrap(self, buffer: Buffer, offset: int = 0, acting_version: int | None = None) -> Self:
         """Read from `offset` on; returns itself."""

@@ -29,6 +29,7 @@ class Record:
     __slots__ = ()
     _MEMBERS: ClassVar[dict[str, Any]]
     _CONSTANTS: ClassVar[tuple[str, ...]]
+    _NULLS: ClassVar[tuple[tuple[str, Any], ...]]
 
     def to_dict(self) -> dict[str, Any]:
         """Every member by its Python name; composites are dicts and groups lists of them."""
@@ -77,7 +78,7 @@ def read_record(kind: type[RecordT], source: Flyweight) -> RecordT:
     for name, inner in kind._MEMBERS.items():
         if name in kind._CONSTANTS:
             continue
-        value = getattr(source, name)
+        value = source._value(name)
         if isinstance(value, memoryview):
             value = bytes(value)
         elif inner is not None and value is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from aerowire.codegen.sbe.flyweights.fused.shared import Shared, in_row
+from aerowire.codegen.sbe.flyweights.nulls import none_if, null_condition
 from aerowire.codegen.sbe.flyweights.part_properties import data_encoding, group_stem
 from aerowire.codegen.sbe.flyweights.rows import Row
 from aerowire.codegen.sbe.flyweights.text import INDENT, joined, literal, spread_flat
@@ -25,8 +26,13 @@ class Reading:
     def local(self, start: str) -> str:
         return self.shared.local(start)
 
-    def values(self, of: Owner, target: str, row: Row, base: int, after: list[str], before: list[str]) -> None:
-        """Put the values of a block or composite into a row; what has to be done with them goes to `before` and `after`."""
+    def values(self, of: Owner, target: str, row: Row, base: int, after: list[str], before: list[str]) -> list[str]:
+        """Put the values of a block or composite into a row; what has to be done with them goes to `before` and `after`.
+
+        Returns the conditions under which a composite is null throughout, of those that are asked.
+        """
+        is_asked = self.module.model.is_asked(of)
+        conditions: list[str] = []
         for value in sorted(self.module.model.values(of), key=lambda one: one.offset):
             if value.is_constant:
                 continue
@@ -34,9 +40,13 @@ class Reading:
                 inner = self.local("c")
                 kind = self.module.use_class(value.class_name, "composites")
                 before.append(f"{inner} = {target}.{value.name} = {self.module.use('_new')}({kind})")
-                self.values(value.type, inner, row, base + value.offset, after, before)
+                nulls = self.values(value.type, inner, row, base + value.offset, after, before)
+                after += none_if(nulls, f"{target}.{value.name}") if value.is_nullable else []
+                conditions += nulls
                 row.pad(base + value.offset + value.size)
                 continue
+            if is_asked and value.size:
+                conditions.append(null_condition(self.module, value, f"{target}.{value.name}"))
             raw = self.local("v")
             if value.kind == "numbers":
                 after.append(f"{target}.{value.name} = {self.module.whole(value.code)}.unpack({raw})")
@@ -47,6 +57,7 @@ class Reading:
                 else:
                     after.append(f"{target}.{value.name} = {decoded}")
             row.put(base + value.offset, in_row(value), value.size, raw)
+        return conditions
 
     def block(self, block: Block, stem: str, target: str, row: Row, at: str, checks: Sequence[str] = ()) -> None:
         """A block at `at`, behind what the row has already; then its groups and data."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from aerowire.codegen.sbe.flyweights.fused.shared import Shared, in_row
+from aerowire.codegen.sbe.flyweights.nulls import define_null_record
 from aerowire.codegen.sbe.flyweights.part_properties import data_encoding, group_stem
 from aerowire.codegen.sbe.flyweights.rows import Row
 from aerowire.codegen.sbe.flyweights.text import INDENT, literal
@@ -35,7 +36,9 @@ class Writing:
             if isinstance(value.type, Composite):
                 inner = self.local("c")
                 self.lines.append(f"{inner} = {given}")
-                if value.may_be_none:
+                if value.is_nullable:
+                    self.lines += [f"if {inner} is None:", f"{INDENT}{inner} = {define_null_record(self.module, value)}"]
+                elif value.may_be_none:
                     self.lines += [f"if {inner} is None:", f"{INDENT}raise {self.module.use('_IrregularError')}"]
                 self.values(value.type, inner, row, base + value.offset)
                 row.pad(base + value.offset + value.size)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
+from aerowire.codegen.sbe.flyweights.nulls import define_nulls
 from aerowire.codegen.sbe.flyweights.part_properties import data_encoding
 from aerowire.codegen.sbe.flyweights.text import INDENT, literal
 from aerowire.codegen.sbe.flyweights.values import header_values
@@ -36,6 +37,8 @@ class Declaration(RecordText):
         yield f"{INDENT}_MEMBERS = {{{', '.join(f'{told(name)}: {kinds.get(name)}' for name in every)}}}"
         constants = [value.name for value in self.values if value.is_constant]
         yield f"{INDENT}_CONSTANTS = ({''.join(f'{told(name)}, ' for name in constants)})"
+        if self.module.model.is_asked(self.owner):
+            yield f"{INDENT}_NULLS = {define_nulls(self.module, self.stem, self.owner)}"
         yield f"{INDENT}__dataclass_fields__ = _fields_of(({''.join(f'{one}, ' for one in self._fields())}))"
         yield f"{INDENT}__match_args__ = ()"
         yield from self._init(members)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from aerowire.codegen.sbe.flyweights.nulls import null_expression
 from aerowire.codegen.sbe.flyweights.part_properties import data_encoding
 from aerowire.codegen.sbe.flyweights.text import INDENT, literal
 from aerowire.codegen.sbe.flyweights.values import Value, errors_of, is_marked, is_nan
@@ -19,7 +20,7 @@ class Reader(RecordText):
     def reader(self) -> list[str]:
         if isinstance(self.owner, Composite):
             out = [f"cdef int _read_{self.stem}({self.kind} self, const uint8_t* p, uint64_t version) except -1:"]
-            return [*out, *self._assignments(), f"{INDENT}return 0"]
+            return [*out, *self._assignments(), f"{INDENT}return 0", *self._null_check()]
         steps = self.owner.growth()
         least = "".join(f"{end} if version >= {since} else " if since else f"{end}" for since, end in reversed(steps))
         least = least if steps and not steps[0][0] else f"{least}0"
@@ -57,6 +58,24 @@ class Reader(RecordText):
             level = 2
         yield f"{INDENT * level}self.{value.name} = {kind}.__new__({kind})"
         yield f"{INDENT * level}_read_{stem}(<{kind}>self.{value.name}, p + {value.offset}, version)"
+        if value.is_nullable:
+            yield from (f"{INDENT * level}if _null_{stem}(<{kind}>self.{value.name}):", f"{INDENT * (level + 1)}self.{value.name} = None")
+
+    def _null_check(self) -> list[str]:
+        """The function that says whether all members of a composite are null, where that is asked."""
+        if not self.module.model.is_asked(self.owner):
+            return []
+        lines = ["", "", f"cdef bint _null_{self.stem}({self.kind} self) except -1:"]
+        for value in self.stored:
+            given = f"self.{value.name}"
+            if value.is_composite:
+                is_null = f"_null_{plain(value.class_name)}(<{value.class_name}>{given})"
+            elif value.kind == "numbers" and is_nan(value.null):
+                is_null = f"all([one != one for one in {given}])"
+            else:
+                is_null = f"{given} != {given}" if is_nan(value.null) else f"{given} == {null_expression(value)}"
+            lines += [f"{INDENT}if not ({given} is None or {is_null}):", f"{INDENT * 2}return False"] if value.size else []
+        return [*lines, f"{INDENT}return True"]
 
     def _read_value(self, value: Value) -> str:
         place = f"p + {value.offset}"

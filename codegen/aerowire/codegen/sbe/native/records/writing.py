@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from aerowire.codegen.sbe.flyweights.part_properties import data_encoding
-from aerowire.codegen.sbe.flyweights.text import INDENT, literal
+from aerowire.codegen.sbe.flyweights.text import INDENT, byte_literal, literal
 from aerowire.codegen.sbe.flyweights.values import Value, errors_of, is_marked
 from aerowire.codegen.sbe.ir import Composite, Data, EncodedType, Group
 from aerowire.codegen.sbe.native.c_text import c_type
@@ -40,6 +40,15 @@ class Writer(RecordText):
             given, place = f"self.{value.name}", f"p + {value.offset}"
             if value.is_composite:
                 kind, stem = value.class_name, plain(value.class_name)
+                if value.is_nullable:
+                    null = self.module.define(f"_NULL_{stem}", byte_literal(value.null_bytes(self.module.model.order)))
+                    yield f"{INDENT}if {given} is None:"
+                    yield f"{INDENT * 2}memcpy({place}, PyBytes_AS_STRING({null}), {value.size})"
+                    yield f"{INDENT}else:"
+                    yield f"{INDENT * 2}if not isinstance({given}, {kind}):"
+                    yield f"{INDENT * 3}raise {self.module.use('_IrregularError')}"
+                    yield f"{INDENT * 2}_write_{stem}(<{kind}>{given}, {place})"
+                    continue
                 yield f"{INDENT}if not isinstance({given}, {kind}):"
                 yield f"{INDENT * 2}raise {self.module.use('_IrregularError')}"
                 yield f"{INDENT}_write_{stem}(<{kind}>{given}, {place})"
