@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from aerowire.codegen.load import load_project
-from aerowire.codegen.problems import SchemaError
+from aerowire.codegen.problems import Location, Problem, SchemaError
 from aerowire.codegen.sources import Source, default_spec
 from aerowire.codegen.targets.registry import render_all
 
@@ -212,3 +212,8 @@ def test_a_schema_whose_number_is_a_word_is_refused(tmp_path: Path, attribute: s
     (tmp_path / "counters.xml").write_bytes((default_spec() / "counters.xml").read_bytes())
     with pytest.raises(SchemaError, match="one"):
         load_project([Source(tmp_path / "logbuffer.xml", "logbuffer.xml")])
+
+
+def test_text_of_a_schema_cannot_control_a_terminal_or_forge_a_line() -> None:
+    problem = Problem(Location("a\nb.xml", 1, 2), "type '\x1b[2J\u202e\r\n': unknown")
+    assert str(SchemaError([problem])) == r"a\nb.xml:1:2: error: type '\x1b[2J\u202e\r\n': unknown"

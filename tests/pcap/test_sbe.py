@@ -469,3 +469,29 @@ assert not [name for name in sys.modules if name.startswith(("aerowire.codegen",
 def test_the_package_of_captures_does_not_load_it() -> None:
     code = "import sys, aerowire.pcap; assert not [name for name in sys.modules if 'sbe' in name or name.startswith('pyarrow')]"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "namespace"),
+    [
+        ("utf-8", "http://www.w3.org/2001/XInclude"),
+        ("utf-8", "http://www.w3.org/2003/XInclude"),
+        ("utf-8", "http://www.w3.org/2001/XInclud&#101;"),
+        ("utf-16", "http://www.w3.org/2001/XInclude"),
+        ("iso-8859-15", "http://www.w3.org/2001/XInclude"),
+        ("shift_jis", "http://www.w3.org/2001/XInclude"),
+    ],
+)
+def test_a_schema_that_includes_files_is_read_again_when_they_change(tmp_path: Path, encoding: str, namespace: str) -> None:
+    text = f"""<?xml version="1.0" encoding="{encoding}"?>
+<sbe:messageSchema xmlns:sbe="http://fixprotocol.io/2016/sbe" xmlns:xi="{namespace}" package="own" id="1">
+<types><composite name="messageHeader"><type name="blockLength" primitiveType="uint16"/><type name="templateId" primitiveType="uint16"/>
+<type name="schemaId" primitiveType="uint16"/><type name="version" primitiveType="uint16"/></composite></types>
+<xi:include href="message.xml"/></sbe:messageSchema>"""
+    schema, message = tmp_path / "schema.xml", tmp_path / "message.xml"
+    schema.write_bytes(text.encode(encoding))
+    found = []
+    for name in ("First", "Second"):
+        message.write_text(f'<sbe:message xmlns:sbe="http://fixprotocol.io/2016/sbe" name="{name}" id="1"/>')
+        found += load_schema(schema).messages
+    assert found == ["First", "Second"]

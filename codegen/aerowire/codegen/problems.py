@@ -5,6 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 
+def printable(text: str) -> str:
+    """The text with escapes for what is no visible character, line breaks included."""
+    return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
+
+
 @dataclass(frozen=True, order=True, slots=True)
 class Location:
     """A place in a source file; lines and columns count from 1."""
@@ -35,7 +40,7 @@ class Problem:
 
     def __str__(self) -> str:
         rule = f" ({self.rule})" if self.rule else ""
-        return f"{self.location}: {self.severity}: {self.message}{rule}"
+        return printable(f"{self.location}: {self.severity}: {self.message}{rule}")
 
 
 class SchemaError(Exception):

@@ -22,7 +22,7 @@ class Snippets:
 
     def show(self, problem: Problem) -> str:
         """Return the problem with its source line and caret, where there is one; nothing in it controls a terminal."""
-        shown = printable(str(problem))
+        shown = str(problem)
         line = self._line(problem.location.file, problem.location.line)
         if not line or line.isspace() or problem.location.column > len(line):
             return shown
@@ -40,11 +40,6 @@ class Snippets:
             self._lines[file] = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
         lines = self._lines[file]
         return lines[number - 1].decode("utf-8", "replace") if 0 < number <= len(lines) else ""
-
-
-def printable(text: str) -> str:
-    """The text with escapes for what is no visible character, line breaks included."""
-    return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
 
 
 def _cut(line: str, column: int) -> tuple[str, int]:

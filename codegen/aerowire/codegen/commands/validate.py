@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from aerowire.codegen.commands.common import DONE, FINDING, USAGE, Commands, add_command, add_reading_arguments, reading_options
 from aerowire.codegen.languages import LANGUAGES
-from aerowire.codegen.snippets import Snippets, printable
+from aerowire.codegen.problems import printable
+from aerowire.codegen.snippets import Snippets
 from aerowire.codegen.sources import default_spec, find_sources
 
 if TYPE_CHECKING:

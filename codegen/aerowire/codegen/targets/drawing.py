@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from aerowire.codegen.snippets import printable
+from aerowire.codegen.problems import printable
 
 ROW = 4
 WIDTH = 15  # characters of one byte, without the line beside it

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 
-from aerowire.codegen.snippets import printable
+from aerowire.codegen.problems import printable
 
 WIDTH = 140
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from aerowire.codegen.mark import mark
-from aerowire.codegen.snippets import printable
+from aerowire.codegen.problems import printable
 
 # Within a word an underscore is none, and an ampersand is one only where it looks like the start of an entity.
 _SPECIAL = re.compile(r"([\\`*{}\[\]<>|#~]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|&(?=#?\w+;))")
