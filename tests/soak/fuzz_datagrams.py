@@ -15,7 +15,7 @@ from tests.soak.bars import Part, Size
 COUNT = {Size.FULL: 1_000_000, Size.SMALL: 3_000}
 PARTS = {Size.FULL: 20, Size.SMALL: 1}
 SEED = 1801
-ACCEPTED_SHARE = 0.8
+ACCEPTED_SHARE = 0.9
 
 
 def run(count: int, seed: int, scratch: Path) -> str:

@@ -20,8 +20,13 @@ from tests.fuzz.grammar.bystander import Bystander
 from tests.fuzz.grammar.polls import OracleError, Reader
 from tests.fuzz.grammar.world import (
     CONTROL,
+    GROUP,
+    GROUP_PORT,
+    GROUP_STREAM,
     HOST,
+    HOSTILE_DESTINATIONS,
     HOSTILE_RECEIVER,
+    HOSTILE_RESPONDER,
     MS,
     MULTI_STREAM,
     OTHER_STREAM,
@@ -30,6 +35,7 @@ from tests.fuzz.grammar.world import (
     PATH_B,
     RECEIVE,
     RECEIVE_OTHER,
+    RESPONSE,
     TERM,
     World,
     targets,
@@ -49,6 +55,7 @@ WAYS_OF_STREAM = {
     1003: ("controlled-assembler", "block_poll", "views"),
     1004: ("images", "raw_poll", "poll_into"),
     MULTI_STREAM: ("assembler",),
+    GROUP_STREAM: ("poll_many",),
 }
 
 
@@ -91,8 +98,9 @@ class Episode:
         aeron = self.world.aeron
         channel = f"aeron:udp?endpoint={HOST}:{RECEIVE}"
         other = f"aeron:udp?endpoint={HOST}:{RECEIVE_OTHER}"
+        group = f"aeron:udp?endpoint={GROUP}:{GROUP_PORT}|interface={HOST}"
         self.readers = [
-            Reader(self._subscribe(channel, stream), way, seed + number)
+            Reader(self._subscribe(group if stream == GROUP_STREAM else channel, stream), way, seed + number)
             for stream, ways in WAYS_OF_STREAM.items()
             for number, way in enumerate(ways)
         ]
@@ -111,6 +119,20 @@ class Episode:
                 3002,
             ),
         ]
+        responses = self._subscribe(f"aeron:udp?control={HOST}:{RESPONSE}|control-mode=response", 3104)
+        self.readers.append(Reader(responses, "poll", seed))
+        self.publications += [
+            aeron.add_exclusive_publication(
+                f"aeron:udp?control-mode=manual|session-id=23|init-term-id=-1|term-id=-1|term-offset=0|{TERM}", 3003
+            ),
+            aeron.add_exclusive_publication(
+                f"aeron:udp?endpoint={HOST}:{HOSTILE_RESPONDER}|session-id=24|response-correlation-id={responses.registration_id}"
+                f"|init-term-id={2**31 - 1}|term-id={2**31 - 1}|term-offset=0|{TERM}",
+                3004,
+            ),
+        ]
+        for index in range(2):
+            self.publications[2].add_destination(f"aeron:udp?endpoint={HOST}:{HOSTILE_DESTINATIONS + index}")
         self._offered = [publication.position for publication in self.publications]
         self.targets = targets()
         for target in self.targets:
@@ -279,7 +301,7 @@ class Episode:
             is_sender = isinstance(target, SendTarget)
             most = (ANSWERS_OF_SENDER if is_sender else ANSWERS_OF_RECEIVER) * asked[name] + TIMED_ANSWERS
             if is_sender:
-                most += self._offered[0]
+                most += self._offered[{"one": 0, "request": 3}[name]]
             if answered[name] > most:
                 raise OracleError(f"{answered[name]} bytes answered {asked[name]} bytes to {name!r}, {most} are to be expected")
 

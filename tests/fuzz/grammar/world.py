@@ -29,9 +29,12 @@ MS = 1_000_000
 TERM = "term-length=64k"
 # Addresses of the driver's endpoints, and of the hostile receivers that publications send to.
 RECEIVE, RECEIVE_OTHER, PATH_A, PATH_B, CONTROL, RESOLVER = 40_001, 40_002, 40_003, 40_004, 40_005, 40_006
-HOSTILE_RECEIVER, HOSTILE_RECEIVERS = 41_001, 41_002
+# A multicast group: data goes to the odd address, answers go to the one behind it.
+GROUP, GROUP_ANSWERS, GROUP_PORT = "224.20.30.39", "224.20.30.40", 40_007
+RESPONSE = 40_008
+HOSTILE_RECEIVER, HOSTILE_RECEIVERS, HOSTILE_DESTINATIONS, HOSTILE_RESPONDER = 41_001, 41_002, 41_010, 41_020
 HOSTILE_STREAMS = (1001, 1002, 1003, 1004)
-OWN_STREAM, OTHER_STREAM, MULTI_STREAM = 2001, 2002, 1101
+OWN_STREAM, OTHER_STREAM, MULTI_STREAM, GROUP_STREAM = 2001, 2002, 1101, 1102
 FIRST_SESSION = 10_000
 LONGEST_STEP_NS = 20 * MS
 
@@ -93,16 +96,21 @@ class World:
     def attach(self, target: Target) -> None:
         """Open the hostile sockets of a target."""
         if isinstance(target, SendTarget):
-            group = target.name == "many"
-            base = HOSTILE_RECEIVERS if group else HOSTILE_RECEIVER
+            base = {
+                "one": HOSTILE_RECEIVER,
+                "many": HOSTILE_RECEIVERS,
+                "listed": HOSTILE_DESTINATIONS,
+                "request": HOSTILE_RESPONDER,
+            }[target.name]
             for index in range(target.receivers):
                 self._sockets[target.name, index] = self.network.open_port((HOST, base + index))
-            self._addresses[target.name] = (HOST, CONTROL) if group else None
+            self._addresses[target.name] = (HOST, CONTROL) if target.name == "many" else None
             return
-        ports = {"receive": RECEIVE, "path-a": PATH_A, "path-b": PATH_B, "resolver": RESOLVER}
+        ports = {"receive": RECEIVE, "path-a": PATH_A, "path-b": PATH_B, "resolver": RESOLVER, "group": GROUP_PORT}
+        is_group = target.name == "group"
         for index in range(target.senders):
-            self._sockets[target.name, index] = self.network.open_port((HOST, 0))
-        self._addresses[target.name] = (HOST, ports[target.name])
+            self._sockets[target.name, index] = self.network.open_port((HOST, 0), None, (GROUP_ANSWERS, GROUP_PORT) if is_group else None)
+        self._addresses[target.name] = (GROUP if is_group else HOST, ports[target.name])
 
     def send(self, step: Step) -> None:
         """Send a step's datagram, or let its time pass."""
@@ -146,7 +154,9 @@ class World:
     def _open_socket(self, spec: SocketSpec) -> DatagramPort:
         peer = None if spec.connect is None else (spec.connect.host, spec.connect.port)
         host = HOST if spec.bind.host in ("0.0.0.0", "::") else spec.bind.host
-        return self.network.open_port((host, spec.bind.port), peer)
+        if spec.group is None:
+            return self.network.open_port((host, spec.bind.port), peer)
+        return self.network.open_port((HOST, 0), peer, (spec.group.host, spec.group.port))
 
 
 def targets() -> list[Target]:
@@ -155,7 +165,10 @@ def targets() -> list[Target]:
         ReceiveTarget("receive", (*HOSTILE_STREAMS, OWN_STREAM), FIRST_SESSION, senders=3),
         ReceiveTarget("path-a", (MULTI_STREAM,), FIRST_SESSION, weight=2),
         ReceiveTarget("path-b", (MULTI_STREAM,), FIRST_SESSION, weight=2),
+        ReceiveTarget("group", (GROUP_STREAM,), FIRST_SESSION, weight=2),
         SendTarget("one", 21, 3001, 0, 65536, 1408),
         SendTarget("many", 22, 3002, 2**31 - 1, 65536, 1408, receivers=3, group_tag=4711),
+        SendTarget("listed", 23, 3003, -1, 65536, 1408, receivers=2),
+        SendTarget("request", 24, 3004, 2**31 - 1, 65536, 1408),
         ResolverTarget("resolver"),
     ]
