@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +14,10 @@ from aerowire.codegen.targets.base import DOCUMENTS, PACKAGE
 
 SUFFIXES = {".py", ".pxd", ".pyi", ".lua", ".md", ".typed"}
 
+NAME_MAX = 255  # bytes of a file's name
+CACHED = ".cpython-311.opt-2.pyc"  # what Python's cache has behind the name of a module; the files below have less
+PARTIAL = "..4194304"  # what a file has in front and behind while it is written
+
 
 @dataclass(frozen=True, slots=True)
 class Written:
@@ -22,6 +26,16 @@ class Written:
     changed: tuple[str, ...]
     unchanged: tuple[str, ...]
     removed: tuple[str, ...]
+
+
+def too_long(files: Iterable[str]) -> Iterator[tuple[str, int]]:
+    """Yield each file whose name no file system holds, or that of the compiled module that Python caches, and the name's length."""
+    for name in files:
+        for part in name.split("/"):
+            suffix = CACHED if part.endswith(".py") else PARTIAL
+            length = len(part.removesuffix(".py").encode("utf-8", "surrogatepass")) + len(suffix)
+            if length > NAME_MAX:
+                yield name, length
 
 
 def write_files(out: Path, files: dict[str, str], *, is_complete: bool) -> Written:

@@ -125,3 +125,19 @@ def test_what_packages_share_elsewhere_is_removed_from_each() -> None:
     assert not Path("out/acme/own/support").exists()
     assert not Path("out/acme/own/_columns.py").exists()
     assert Path("out/acme/support/errors.py").is_file()
+
+
+@pytest.mark.parametrize(("length", "fits"), [(233, True), (234, False), (300, False)])
+def test_a_name_that_no_file_can_have_is_refused_before_anything_is_written(
+    length: int, fits: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, out = tmp_path / "long.xml", tmp_path / "out"
+    file.write_text(schema("", f'<sbe:message name="Short" id="1"/>\n<sbe:message name="{"m" * length}" id="2"/>'))
+    status = main(["generate", str(file), "--out", str(out), "--package", "own"])
+    assert status == (0 if fits else 2)
+    if fits:
+        return
+    assert not out.exists()
+    told = capsys.readouterr().err
+    assert f"long.xml:{file.read_text().count(chr(10)) - 1}:" in told
+    assert f"the name of its file, with what Python's cache puts behind it, has {length + 22} bytes; expected at most 255" in told

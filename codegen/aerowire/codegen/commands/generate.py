@@ -76,7 +76,7 @@ def _version(text: str) -> int:
 
 def _run(arguments: argparse.Namespace) -> int:
     from aerowire.codegen.load import load_project
-    from aerowire.codegen.output import write_files
+    from aerowire.codegen.output import too_long, write_files
     from aerowire.codegen.targets.registry import render_all
 
     sources = find_sources(arguments.schemas, arguments.spec or default_spec())
@@ -93,6 +93,9 @@ def _run(arguments: argparse.Namespace) -> int:
     files = render_all(project, arguments.target)
     if arguments.native:
         files |= _native_files(project)
+    long = dict(too_long(files))
+    if long:
+        raise SchemaError(_too_long(project, long))
     written = write_files(out, files, is_complete=not arguments.schemas and not arguments.target)
     removed = [*written.removed, *_remove_leftovers(project, out, files, arguments.target)]
     for name in removed:
@@ -108,6 +111,33 @@ def _run(arguments: argparse.Namespace) -> int:
             if hidden:
                 print(f"note: {hidden}")
     return DONE
+
+
+def _too_long(project: Project, files: dict[str, int]) -> list[Problem]:
+    """What is wrong with names of messages and packages that make a file's name too long, where they stand."""
+    from aerowire.codegen.output import NAME_MAX
+    from aerowire.codegen.sbe.naming import class_names
+    from aerowire.codegen.sbe.reader.numerals import shorten
+
+    problems: list[Problem] = []
+    for schema, place in project.users_messages:
+        folder = place.folder("flyweights")
+        modules = class_names(schema).modules
+        places = {f"{folder}/messages/{modules[one.name]}.py": one for one in schema.messages}
+        for file, length in files.items():
+            if not file.startswith(f"{folder}/"):
+                continue
+            message = places.get(file)
+            at = message.location if message is not None and message.location is not None else Location(schema.source, 1, 1)
+            what = f"message {shorten(message.name)!r}" if message is not None else f"package {shorten(place.package)!r}"
+            told = f"{what}: the name of its file, with what Python's cache puts behind it, has {length} bytes"
+            problems.append(Problem(at, f"{told}; expected at most {NAME_MAX}"))
+    if problems:
+        return problems
+    return [
+        Problem(Location(file, 1, 1), f"the name of the file has {length} bytes; expected at most {NAME_MAX}")
+        for file, length in files.items()
+    ]
 
 
 def _usage(arguments: argparse.Namespace, project: Project) -> str:
