@@ -75,6 +75,9 @@ class Subscriber:
 class Node:
     """One driver's native objects, and a registrar's bare minimum."""
 
+    # Of the next image; a fixed window if None.
+    congestion_control: CongestionControl | None = None
+
     def __init__(self, clock: ManualClock, *, receiver_batch: int = 4, **options: int) -> None:
         self.clock = clock
         self.options = options
@@ -96,7 +99,6 @@ class Node:
         self.subscribers: list[Subscriber] = []
         self.seen: list[Event] = []
         self.rejoins = True
-        self.congestion_control: CongestionControl | None = None
 
     def get(self, counter: SystemCounter) -> int:
         return self.counters.value(counter)
