@@ -136,3 +136,12 @@ def test_mappings_are_aligned_to_pages_and_buffers_tell_their_address() -> None:
         assert address_of(region) % 4096 == 0
         assert address_of(memoryview(region)[8:]) == address_of(region) + 8
         region.pre_touch()
+
+
+def test_a_cut_that_an_access_shows_has_the_error_of_one_that_the_length_shows(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    with Region.create_file(path, 8192) as region:
+        os.truncate(path, 4096)
+        assert f"a mapped file was cut short; at {path}; expected 8192 bytes; got 4096 bytes" in str(region.lost_pages_error())
+        assert region.lost_pages == 0
+        assert region.find_cut()

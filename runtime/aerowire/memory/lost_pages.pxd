@@ -17,7 +17,7 @@ cdef struct MappedRange:
 
 # With the interpreter lock
 cdef MappedRange* add_range(uint8_t* address, int64_t length, bint is_writable, bytes name) except NULL
-cdef void remove_range(MappedRange* entry) noexcept nogil
+cdef void remove_range(MappedRange* entry) noexcept nogil       # replaces its pages first; the caller unmaps them
 # Any thread, a signal handler too
 cdef MappedRange* range_at(const void* address) noexcept nogil
 cdef bint replace_page(MappedRange* entry, void* address) noexcept nogil

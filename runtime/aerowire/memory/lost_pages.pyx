@@ -46,6 +46,9 @@ cdef MappedRange* add_range(uint8_t* address, int64_t length, bint is_writable, 
 
 
 cdef void remove_range(MappedRange* entry) noexcept nogil:
+    # Anonymous pages take the place of the file's BEFORE the range goes: an access between the two raises no SIGBUS, and the range goes
+    # before another mapping can have its addresses.
+    _replace(entry.address, <size_t>entry.length, entry.is_writable)
     store_release_i64(&entry.address, 0)
 
 
@@ -61,12 +64,15 @@ cdef MappedRange* range_at(const void* address) noexcept nogil:
 
 
 cdef bint replace_page(MappedRange* entry, void* address) noexcept nogil:
-    cdef void* page = <void*>(<uintptr_t>address & ~(page_size - 1))
-    cdef int protection = PROT_READ | PROT_WRITE if entry.is_writable else PROT_READ
-    if map_memory(page, page_size, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) == MAP_FAILED:
+    if not _replace(<void*>(<uintptr_t>address & ~(page_size - 1)), page_size, entry.is_writable):
         return False
     count_lost_pages(entry, 1)
     return True
+
+
+cdef bint _replace(void* address, size_t length, bint is_writable) noexcept nogil:
+    cdef int protection = PROT_READ | PROT_WRITE if is_writable else PROT_READ
+    return map_memory(address, length, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) != MAP_FAILED
 
 
 cdef void count_lost_pages(MappedRange* entry, int32_t pages) noexcept nogil:

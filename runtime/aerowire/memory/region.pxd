@@ -27,6 +27,8 @@ cdef class Region:
     cdef int64_t _device        # of the file, with its inode: another file may take its name
     cdef int64_t _inode
     cdef int64_t _cut_length    # of the file when it was found to be shorter than the mapping; -1 before
+
+    cdef bint _measure_cut(self)
     cdef object __weakref__
 
     cdef object hold(self)      # the Mapping: keep a reference while native code uses `address`

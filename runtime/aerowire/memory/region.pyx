@@ -56,7 +56,8 @@ cdef class Mapping:
 
     def __dealloc__(self):
         if self.range != NULL:
-            remove_range(self.range)                # BEFORE other memory can have the addresses
+            with nogil:
+                remove_range(self.range)            # BEFORE other memory can have the addresses
         if self.address != NULL:
             with nogil:                             # gigabytes take their time
                 munmap(self.address, <size_t>self.length)
@@ -176,11 +177,19 @@ cdef class Region:
 
         Finds what no access tells: zeros in the page that the file's new end is in. A file that was deleted or replaced is not looked at.
         """
+        if self._cut_length >= 0:
+            return True
+        if not self._measure_cut():
+            return False
+        count_lost_pages(self._mapping.range, <int32_t>min(<int64_t>LOST_PAGES_MAX,
+                                                           (self.length - self._cut_length + PAGE_SIZE - 1) // PAGE_SIZE))
+        return True
+
+    cdef bint _measure_cut(self):
+        # Sets _cut_length if the file is shorter than the mapping.
         cdef int64_t length
         if self._path is None or self.address == NULL or self._mapping.range == NULL:
             return False
-        if self._cut_length >= 0:
-            return True
         try:
             found = os.stat(self._path, follow_symlinks=False)
         except OSError:
@@ -189,7 +198,6 @@ cdef class Region:
         if <int64_t>found.st_dev != self._device or <int64_t>found.st_ino != self._inode or length >= self.length:
             return False
         self._cut_length = length
-        count_lost_pages(self._mapping.range, <int32_t>min(<int64_t>LOST_PAGES_MAX, (self.length - length + PAGE_SIZE - 1) // PAGE_SIZE))
         return True
 
     def guard(self):
@@ -209,8 +217,8 @@ cdef class Region:
         return load_acquire_i32(&self._mapping.range.lost_pages)
 
     def lost_pages_error(self):
-        """Return the error for a region that has lost pages."""
-        if self._cut_length >= 0:
+        """Return the error for a region that has lost pages: the same one for a cut that its length shows and one that SIGBUS has shown."""
+        if self._cut_length >= 0 or self._measure_cut():
             return TruncatedFileError("a mapped file was cut short", where=self._path, expected=f"{self.length} bytes",
                                       actual=f"{self._cut_length} bytes", hint="another process cut the file: find and stop it")
         return TruncatedFileError("no memory behind a mapped file (SIGBUS)", where=self._path, expected=f"{self.length} bytes",
