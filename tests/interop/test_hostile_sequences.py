@@ -22,8 +22,8 @@ STREAM, OWN_STREAM = 1001, 2001
 SEQUENCES = int(os.environ.get("AEROWIRE_HOSTILE_SEQUENCES") or 300)
 AT_ONCE = 10
 FIRST_SESSION = 10_000
-# Time in which an image is made, and in which what was sent is in its log.
-IMAGE_S, SETTLE_S, PATIENCE_S = 0.25, 0.1, 20.0
+DATAGRAMS_UNREAD_MAX = 32  # fewer than fill a socket's receive buffer
+PATIENCE_S = 20.0
 PROPERTIES = {
     "aeron.image.liveness.timeout": "2s",
     "aeron.term.buffer.length": "65536",
@@ -49,11 +49,19 @@ class Place:
         self._socket.connect(("127.0.0.1", self.port))
 
     def send(self, datagrams: list[bytes]) -> None:
-        for number, datagram in enumerate(datagrams):
-            self._socket.send(datagram)
-            if number % 16 == 15:
-                time.sleep(0.001)
-                self.bystander.work()
+        """Send datagrams; return when the driver has read them all."""
+        for first in range(0, len(datagrams), DATAGRAMS_UNREAD_MAX):
+            for datagram in datagrams[first : first + DATAGRAMS_UNREAD_MAX]:
+                self._socket.send(datagram)
+            # The other stream has the same receiving socket, which is read in order.
+            self._pass_on(1)
+
+    def await_images(self, session_ids: list[int]) -> None:
+        """Wait until there is an image of each session."""
+        deadline = time.monotonic() + PATIENCE_S
+        while missing := [number for number in session_ids if self._subscription.image_by_session_id(number) is None]:
+            assert time.monotonic() < deadline, f"{self.driver.side}: no image of {missing}\n{self.driver.process.said()}"
+            self.bystander.work()
 
     def take(self) -> None:
         """Take everything that can be read of the hostile sessions."""
@@ -63,8 +71,12 @@ class Place:
 
     def finish(self) -> None:
         """Assert that the stream of others arrives."""
+        self._pass_on(100)
+
+    def _pass_on(self, count: int) -> None:
+        """Send messages of the other stream and wait until they have arrived."""
         deadline = time.monotonic() + PATIENCE_S
-        goal = self.bystander.sent + 100
+        goal = self.bystander.sent + count
         while self.bystander.received < goal:
             assert time.monotonic() < deadline, (
                 f"{self.driver.side}: {self.bystander.received} of {goal} messages\n{self.driver.process.said()}"
@@ -97,10 +109,10 @@ def test_ours_delivers_what_the_official_driver_does(places: dict[Side, Place], 
         batch = drawn(base + first)
         for place in places.values():
             place.send([sequence.setup for sequence in batch])
-        time.sleep(IMAGE_S)
+        for place in places.values():
+            place.await_images([sequence.session_id for sequence in batch])
         for place in places.values():
             place.send([datagram for sequence in batch for datagram in sequence.datagrams])
-        time.sleep(SETTLE_S)
         for place in places.values():
             place.take()
         for sequence in batch:
