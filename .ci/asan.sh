@@ -2,6 +2,7 @@
 # Build the native modules with the address and undefined behaviour sanitizers, in a copy of the tree, and run the tests of native code.
 #
 #     .ci/asan.sh [PYTEST ARGUMENT ...]     run the tests below, or those that are named
+#     .ci/asan.sh --build                   only build
 #     .ci/asan.sh --run MODULE [...]        run `python -m MODULE ...` on that build (tests.fuzz: the same build guides the fuzzer)
 #     .ci/asan.sh --patch FILE --run ...    the same on a copy with a patch applied
 #
@@ -26,6 +27,7 @@ fi
 export AEROWIRE_SANITIZE=address,undefined,coverage
 "$python" hatch_build.py --sanitize "$AEROWIRE_SANITIZE"
 engine=$("$python" -m tests.fuzz.engine)
+if [ "${1:-}" = --build ]; then exit; fi
 # With Python's own allocator the sanitizer would see one block where Python has many objects.
 export PYTHONMALLOC=malloc
 # The same for Arrow's.
