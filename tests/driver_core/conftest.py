@@ -42,6 +42,7 @@ TERM = 64 * 1024
 WINDOW = TERM // 2
 HEADER = 32
 SESSION, STREAM, INITIAL_TERM = 77, 1001, 2**31 - 2  # the term id wraps on the way
+SUBSCRIPTION = 5  # the registration of the one subscriber of an image
 
 
 @dataclass
@@ -201,7 +202,7 @@ class Node:
             hwm_position_id=self.counter("rcv-hwm"),
             rebuild_position_id=self.counter("rcv-pos"),
             naks_sent_id=self.counter("rcv-naks-sent"),
-            subscriber_position_ids=[(position_id, 5)],
+            subscriber_position_ids=[(position_id, SUBSCRIPTION)],
             congestion_control=self.congestion_control or StaticWindowCongestionControl(WINDOW),
             source_identity="{}:{}".format(*event.source_address),
             clock=self.clock,

@@ -21,6 +21,8 @@ HEADER = 32
 POLLS = 4
 LENGTH_LIMIT = 4096
 FRAGMENT_LIMIT = 10
+BATCHES = (6, 7, 8, 13)  # ways that fill a batch
+ITERATIONS_FROM = 14  # the ways from here on iterate
 PADDINGS_MAX = 4096  # frames of padding that one poll steps over
 
 
@@ -38,11 +40,7 @@ class EveryPoll:
     def __init__(
         self, log: LogBuffers, counters: Any, position_id: int, *, session_id: int, stream_id: int, has_file: bool = False
     ) -> None:
-        self._log = log
-        self._counters = counters
-        self._position_id = position_id
-        self._ids = session_id, stream_id
-        self._term_length = log.length_of_term
+        self.attach(log, counters, position_id, session_id=session_id, stream_id=stream_id)
         self._rows = np.zeros(8, dtype="<i4")
         self._polls: tuple[Callable[[Subscription, Image], object], ...] = (
             lambda _, image: image.poll(self._on_fragment, 10),
@@ -64,14 +62,22 @@ class EveryPoll:
             lambda subscription, _: [bytes(view) for view in subscription.views(timeout_ns=0)],
         )
 
-    def run(self, start: int, skipped: int = 0) -> None:
-        """Poll from `start` in every way but the first `skipped`, each until nothing more comes."""
+    def attach(self, log: LogBuffers, counters: Any, position_id: int, *, session_id: int, stream_id: int) -> None:
+        """Poll another log from now on."""
+        self._log = log
+        self._counters = counters
+        self._position_id = position_id
+        self._ids = session_id, stream_id
+        self._term_length = log.length_of_term
+
+    def run(self, start: int, skipped: int = 0, most: int = 16) -> None:
+        """Poll from `start` in every way but the first `skipped`, in `most` ways, each until nothing more comes."""
         self._assembler = FragmentAssembler(self._on_message)
         self._image_assembler = ImageFragmentAssembler(self._on_message)
         self._controlled_assembler = ControlledFragmentAssembler(self._on_controlled_message)
         self._image_controlled_assembler = ImageControlledFragmentAssembler(self._on_controlled_message)
         subscription, image = self._join(start)
-        for poll in self._polls[skipped:]:
+        for index, poll in enumerate(self._polls[skipped : skipped + most], skipped):
             self._counters.set_value(self._position_id, start)
             for _ in range(POLLS):
                 before = self._counters.value(self._position_id)
@@ -81,16 +87,15 @@ class EveryPoll:
                     subscription, image = self._join(start)
                     break
                 after = self._counters.value(self._position_id)
-                if poll in self._polls[:-2] and not before <= after <= self._last_position(
-                    poll, before
-                ):  # iteration polls until nothing comes
+                # Iteration polls until nothing comes.
+                if index < ITERATIONS_FROM and not before <= after <= self._last_position(index, before):
                     raise FindingError(f"poll moved the position from {before} to {after}")
                 if after == before:
                     break
 
-    def _last_position(self, poll: object, before: int) -> int:
+    def _last_position(self, index: int, before: int) -> int:
         """Return where a poll ends at the latest: with the term, or, where it fills a batch, a term for each frame."""
-        terms = FRAGMENT_LIMIT + PADDINGS_MAX if poll in (*self._polls[6:9], self._polls[13]) else 1
+        terms = FRAGMENT_LIMIT + PADDINGS_MAX if index in BATCHES else 1
         return (before // self._term_length + terms) * self._term_length
 
     def _join(self, start: int) -> tuple[Subscription, Image]:

@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.fuzz.worker import read_state
+from tests.fuzz.worker import before_path, pack_inputs, read_state
 
 MINIMISE_S = 30.0
 SUMMARY_MAX = 300
@@ -68,12 +68,12 @@ def run_target(run: Run) -> list[Finding]:
             arguments += [f"--condense={run.condense}"] if run.condense else []
             if _work(arguments, report):
                 break
-            executions, data = read_state(state) if state.exists() else (0, b"")
+            executions, inputs = read_state(state) if state.exists() else (0, [])
             done += executions
             said = report.read_text(errors="replace")
             summary = _summary(said)
             if summary not in found:
-                found[summary] = Finding(seed, executions, summary, _save(run, data, said))
+                found[summary] = Finding(seed, executions, summary, _save(run, inputs, said))
             seed += 1
     return list(found.values())
 
@@ -95,13 +95,15 @@ def _summary(said: str) -> str:
     return re.sub(r"0x[0-9a-f]{6,}", "0x..", " | ".join([line[:SUMMARY_MAX], *frames[:2]]))
 
 
-def _save(run: Run, data: bytes, said: str) -> Path:
-    """Save a finding: the input, the shortened input, and the report."""
+def _save(run: Run, inputs: list[bytes], said: str) -> Path:
+    """Save a finding: the input, the shortened input, the inputs before it that it needs, and the report."""
+    data = inputs[-1] if inputs else b""
     run.findings.mkdir(parents=True, exist_ok=True)
     path = run.findings / f"{run.target}-{hashlib.sha256(data).hexdigest()[:12]}"
     path.with_suffix(".full").write_bytes(data)
     path.with_suffix(".txt").write_text(said)
     path.write_bytes(data)
+    before_path(path).write_bytes(pack_inputs(inputs[:-1]))
     command = [sys.executable, "-m", "tests.fuzz.worker", run.target, f"--minimise={path}", f"--seconds={MINIMISE_S}"]
     command.append(f"--state={path.with_suffix('.state')}")
     subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, check=False, timeout=10 * MINIMISE_S)

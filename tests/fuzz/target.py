@@ -11,7 +11,11 @@ class FindingError(AssertionError):
 
 
 class Target(Protocol):
-    """One entry point. `execute` leaves no state behind on which the next execution depends."""
+    """One entry point. `execute` leaves no state behind on which the next execution depends.
+
+    A target whose executions share objects has a method `renew` too, which makes them anew. It is called after some executions; a
+    finding that needs what ran before it is saved with these inputs.
+    """
 
     name: str
     # The corpus and mutations have at most so many bytes.

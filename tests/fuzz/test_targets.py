@@ -5,12 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.fuzz.catalogue import TARGETS
+from tests.fuzz.catalogue import TARGETS, make_target
 from tests.fuzz.engine import Engine
-from tests.fuzz.worker import CORPUS, EXIT_FINDING, read_state
+from tests.fuzz.worker import CORPUS, EXIT_FINDING, LIFETIME, StateFile, minimise_before, read_state
 
 ROOT = Path(__file__).resolve().parents[2]
 MUTATIONS = 300
@@ -74,4 +75,55 @@ def test_a_target_that_raises_is_a_finding_with_its_input(tmp_path: Path) -> Non
     )
     assert done.returncode == EXIT_FINDING, done.stderr
     assert "a seven" in done.stderr
-    assert read_state(state)[1][:1] == b"\x07"
+    assert read_state(state)[1][-1][:1] == b"\x07"
+
+
+class Remembering:
+    """A target that fails when it has seen both 1 and 2 since it was renewed."""
+
+    name, length_max, words, traced = "ring", 8, (), ()
+
+    def __init__(self) -> None:
+        self._seen = b""
+
+    def seeds(self) -> list[bytes]:
+        return []
+
+    def renew(self) -> None:
+        self._seen = b""
+
+    def execute(self, data: bytes) -> None:
+        self._seen += data
+        assert not {1, 2} <= set(self._seen)
+
+
+def test_a_finding_keeps_only_those_inputs_before_it_that_it_needs() -> None:
+    before = [b"\x09", b"\x01", b"\x08"]
+    assert minimise_before(Remembering(), Engine(1), b"\x02", before, 60.0) == [b"\x01"]
+    assert minimise_before(Remembering(), Engine(1), b"\x01\x02", before, 60.0) == []
+
+
+def test_the_state_file_has_the_inputs_since_the_last_renewal(tmp_path: Path) -> None:
+    state = StateFile(tmp_path / "state")
+    for number in range(LIFETIME):
+        assert state.has_room(2)
+        state.put(number, bytes([number, 1]))
+    assert not state.has_room(2)
+    assert read_state(tmp_path / "state") == (LIFETIME - 1, [bytes([number, 1]) for number in range(LIFETIME)])
+    state.clear()
+    state.put(LIFETIME, b"next")
+    assert read_state(tmp_path / "state") == (LIFETIME, [b"next"])
+
+
+@pytest.mark.parametrize("target", ["receiver", "sender"])
+def test_every_stream_of_an_execution_ends_with_it(target: str) -> None:
+    kept: Any = make_target(target)
+    for data in kept.seeds():
+        kept.execute(data)
+        node = kept._nodes._node
+        assert node.is_empty
+        assert not node.images
+    first = kept._nodes._node
+    kept.renew()
+    kept.execute(b"")
+    assert kept._nodes._node is not first

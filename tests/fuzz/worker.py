@@ -9,13 +9,14 @@ from __future__ import annotations
 import argparse
 import contextlib
 import faulthandler
+import gc
 import mmap
 import os
 import struct
 import sys
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -32,27 +33,72 @@ HANG_LIMIT_MS = 5_000
 GROWTH_LIMIT_PAGES = (192 << 20) // 4096
 MEMORY_INTERVAL = 8_192
 PROGRESS_S = 10.0
-STATE_HEADER = struct.Struct("<QI")  # executions before this one, length of its input
+STATE_HEADER = struct.Struct("<QI")  # executions before this one, inputs in the file
+INPUT_HEADER = struct.Struct("<I")  # length of an input
+# Executions that share the objects of a target.
+LIFETIME = 64
+STATE_LENGTH = STATE_HEADER.size + LIFETIME * INPUT_HEADER.size + 2 * INPUT_LENGTH_MAX
 
 
 class StateFile:
-    """The input under way, as the parent finds it."""
+    """The input under way, after those that ran on the same objects, as the parent finds them."""
 
     def __init__(self, path: Path) -> None:
         with path.open("w+b") as file:
-            file.truncate(STATE_HEADER.size + INPUT_LENGTH_MAX)
+            file.truncate(STATE_LENGTH)
             self._map = mmap.mmap(file.fileno(), 0)
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget the inputs: the next one runs on new objects."""
+        self._count, self._at = 0, STATE_HEADER.size
+
+    def has_room(self, length: int) -> bool:
+        """Return whether an input fits behind the others."""
+        return self._count < LIFETIME and self._at + INPUT_HEADER.size + length <= STATE_LENGTH
 
     def put(self, number: int, data: bytes) -> None:
-        STATE_HEADER.pack_into(self._map, 0, number, len(data))
-        self._map[STATE_HEADER.size : STATE_HEADER.size + len(data)] = data
+        """Add an input. The count comes last: a parent sees whole inputs only."""
+        INPUT_HEADER.pack_into(self._map, self._at, len(data))
+        self._at += INPUT_HEADER.size
+        self._map[self._at : self._at + len(data)] = data
+        self._at += len(data)
+        self._count += 1
+        STATE_HEADER.pack_into(self._map, 0, number, self._count)
 
 
-def read_state(path: Path) -> tuple[int, bytes]:
-    """Return how many executions a worker had done, and the input of the one under way."""
+def read_state(path: Path) -> tuple[int, list[bytes]]:
+    """Return how many executions a worker had done, and the inputs since the last renewal; the last one is under way."""
     raw = path.read_bytes()
-    number, length = STATE_HEADER.unpack_from(raw)
-    return number, raw[STATE_HEADER.size : STATE_HEADER.size + length]
+    number, count = STATE_HEADER.unpack_from(raw)
+    return number, unpack_inputs(raw[STATE_HEADER.size :], count)
+
+
+def pack_inputs(inputs: Sequence[bytes]) -> bytes:
+    """Return inputs as the bytes of one file."""
+    return b"".join(INPUT_HEADER.pack(len(data)) + data for data in inputs)
+
+
+def unpack_inputs(raw: bytes, count: int = 1 << 30) -> list[bytes]:
+    """Return the first `count` inputs of a file."""
+    inputs: list[bytes] = []
+    at = 0
+    while at < len(raw) and len(inputs) < count:
+        (length,) = INPUT_HEADER.unpack_from(raw, at)
+        at += INPUT_HEADER.size + length
+        inputs.append(raw[at - length : at])
+    return inputs
+
+
+def before_path(path: Path) -> Path:
+    """Return where the inputs are that run before the one at `path`, if it needs any."""
+    return path.with_suffix(".before")
+
+
+def read_before(path: Path) -> list[bytes]:
+    """Return the inputs that run before the one at `path`."""
+    before = before_path(path)
+    return unpack_inputs(before.read_bytes()) if before.exists() else []
 
 
 class LineCoverage:
@@ -105,9 +151,14 @@ class Worker:
         self.corpus: list[bytes] = []
         self.executions = 0
         self.pages_at_first = 0
+        self._renew = getattr(target, "renew", None)
 
     def execute(self, data: bytes) -> int:
         """Run one input; return how much of what it ran is new."""
+        if self._renew is None or not self.state.has_room(len(data)):
+            self.state.clear()
+            if self._renew is not None:
+                self._renew()
         self.state.put(self.executions, data)
         self.executions += 1
         before = self.engine.cpu_ns()
@@ -195,8 +246,8 @@ class Worker:
         )
 
 
-def is_bad(target: Target, engine: Engine, data: bytes) -> bool:
-    """Run an input in a fork; return whether that was a finding."""
+def is_bad(target: Target, engine: Engine, data: bytes, before: Sequence[bytes] = ()) -> bool:
+    """Run an input in a fork, after others; return whether that was a finding."""
     pid = os.fork()
     if pid == 0:
         code = 1
@@ -205,16 +256,29 @@ def is_bad(target: Target, engine: Engine, data: bytes) -> bool:
             os.dup2(silent, 1)
             os.dup2(silent, 2)
             engine.limit(HANG_LIMIT_MS)
-            before = engine.cpu_ns()
+            for earlier in before:
+                target.execute(earlier)
+            started = engine.cpu_ns()
             target.execute(data)
-            code = int(engine.cpu_ns() - before > EXECUTION_LIMIT_NS and not target.traced)
+            code = int(engine.cpu_ns() - started > EXECUTION_LIMIT_NS and not target.traced)
         finally:
             os._exit(code)
     return os.waitpid(pid, 0)[1] != 0
 
 
-def minimise(target: Target, engine: Engine, data: bytes, seconds: float) -> bytes:
-    """Return a shorter input that is still a finding, with as many zeros as it can have."""
+def minimise_before(target: Target, engine: Engine, data: bytes, before: list[bytes], seconds: float) -> list[bytes]:
+    """Return those of the inputs before `data` that are needed to make it a finding."""
+    if not before or is_bad(target, engine, data):
+        return []
+    deadline = time.monotonic() + seconds
+    for at in reversed(range(len(before))):
+        if time.monotonic() < deadline and is_bad(target, engine, data, before[:at] + before[at + 1 :]):
+            before = before[:at] + before[at + 1 :]
+    return before
+
+
+def minimise(target: Target, engine: Engine, data: bytes, seconds: float, before: Sequence[bytes] = ()) -> bytes:
+    """Return a shorter input that is still a finding after the inputs of `before`, with as many zeros as it can have."""
     deadline = time.monotonic() + seconds
     chunk = max(1, len(data) // 2)
     while chunk and time.monotonic() < deadline:
@@ -222,14 +286,25 @@ def minimise(target: Target, engine: Engine, data: bytes, seconds: float) -> byt
         while at < len(data) and time.monotonic() < deadline:
             shorter = data[:at] + data[at + chunk :]
             zeroed = data[:at] + bytes(len(data[at : at + chunk])) + data[at + chunk :]
-            if shorter and is_bad(target, engine, shorter):
+            if shorter and is_bad(target, engine, shorter, before):
                 data = shorter
                 continue
-            if zeroed != data and is_bad(target, engine, zeroed):
+            if zeroed != data and is_bad(target, engine, zeroed, before):
                 data = zeroed
             at += chunk
         chunk //= 2
     return data
+
+
+def minimise_file(target: Target, engine: Engine, path: Path, seconds: float) -> None:
+    """Shorten the input at `path`, and the inputs before it, in place."""
+    data = path.read_bytes()
+    before = minimise_before(target, engine, data, read_before(path), seconds)
+    if before:
+        before_path(path).write_bytes(pack_inputs(before))
+    else:
+        before_path(path).unlink(missing_ok=True)
+    path.write_bytes(minimise(target, engine, data, seconds, before))
 
 
 def condense(worker: Worker) -> list[bytes]:
@@ -279,13 +354,17 @@ def main() -> int:
     target = make_target(arguments.target)
     engine = Engine(arguments.seed, target.words)
     if arguments.minimise:
-        arguments.minimise.write_bytes(minimise(target, engine, arguments.minimise.read_bytes(), arguments.seconds))
+        minimise_file(target, engine, arguments.minimise, arguments.seconds)
         return 0
+    # A collection walks what has been made from now on, and not every imported module.
+    gc.collect()
+    gc.freeze()
     worker = Worker(target, engine, StateFile(arguments.state))
     try:
         if arguments.replay:
             engine.limit(HANG_LIMIT_MS)
-            worker.execute(arguments.replay.read_bytes())
+            for data in (*read_before(arguments.replay), arguments.replay.read_bytes()):
+                worker.execute(data)
         else:
             worker.fuzz(arguments.executions, arguments.seconds, arguments.keep)
             if arguments.condense:

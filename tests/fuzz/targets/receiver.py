@@ -15,6 +15,8 @@ PLACE, SENDERS = ("10.0.0.2", 40001), (("10.0.0.9", 5000), ("10.0.0.9", 5001))
 SESSIONS, STREAM, INITIAL_TERM, TERM = (77, 78), 1001, 5, 64 * 1024
 STEPS_MAX = 24
 IMAGES_MAX = 3
+POLLS_PER_STEP = 4
+POLL_CHOICES = 4
 
 
 class ReceiverTarget:
@@ -39,6 +41,7 @@ class ReceiverTarget:
 
     def __init__(self) -> None:
         self._nodes = NodeFactory()
+        self._every_poll: EveryPoll | None = None
 
     def seeds(self) -> Iterable[bytes]:
         """Return streams in order, with gaps, overlapping, with frames in payload, and one of each frame as it is on the wire."""
@@ -58,7 +61,7 @@ class ReceiverTarget:
             yield setup + b"\0" + bytes([len(frame)]) + frame
 
     def execute(self, data: bytes) -> None:
-        """Run the steps, then let the sessions time out."""
+        """Run the steps, poll, then let the sessions time out."""
         fields = Fields(data)
         node, network = self._nodes.make()
         endpoint = node.receive_endpoint(network.open_port(PLACE))
@@ -74,14 +77,18 @@ class ReceiverTarget:
                 node.advance(((1 << (fields.unsigned(1) >> 4)) * MS) or MS)
             elif kind == 6:
                 for subscriber in node.subscribers[:IMAGES_MAX]:
-                    self._poll(node, subscriber, step >> 5)
+                    self._poll(node, subscriber, (step >> 5) % POLL_CHOICES)
             else:
                 datagram = self._datagram(kind, step >> 3, fields)
                 senders[step >> 7].send_datagrams([(datagram, None)])
                 node.advance(MS)
         for subscriber in node.subscribers[:IMAGES_MAX]:
-            self._poll(node, subscriber, 0)
-        node.invoker.close()
+            self._poll(node, subscriber, len(data) % POLL_CHOICES)
+        node.end_images(endpoint)
+
+    def renew(self) -> None:
+        """Let the next execution begin with new agents."""
+        self._nodes.renew()
 
     def _datagram(self, kind: int, choice: int, fields: Fields) -> bytes:
         session = SESSIONS[choice >> 3 & 1]
@@ -122,9 +129,12 @@ class ReceiverTarget:
         place = int32s(offset % TERM, session, STREAM, INITIAL_TERM + offset // TERM)
         return int32s(length) + bytes([0, flags]) + kind.to_bytes(2, "little") + place + bytes(8)
 
-    @staticmethod
-    def _poll(node: FuzzNode, subscriber: Subscriber, skipped: int) -> None:
+    def _poll(self, node: FuzzNode, subscriber: Subscriber, skipped: int) -> None:
         image = subscriber.source
         position = node.counters.value(subscriber.position_id)
-        every = EveryPoll(image.log, node.counters, subscriber.position_id, session_id=image.session_id, stream_id=image.stream_id)
-        every.run(position, skipped)
+        place = image.log, node.counters, subscriber.position_id
+        if self._every_poll is None:
+            self._every_poll = EveryPoll(*place, session_id=image.session_id, stream_id=image.stream_id)
+        else:
+            self._every_poll.attach(*place, session_id=image.session_id, stream_id=image.stream_id)
+        self._every_poll.run(position, skipped * POLLS_PER_STEP, POLLS_PER_STEP)

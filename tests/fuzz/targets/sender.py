@@ -82,11 +82,11 @@ class SenderTarget:
             node.advance(MS)
             if network.sent - before > SENT_MAX // 32:
                 raise FindingError(f"{network.sent - before} datagrams were sent for one step")
-            for receiver in receivers:
-                receiver.receive_datagrams()
-        node.tracker.close_publication(publication)
-        node.advance(SECOND)
-        node.invoker.close()
+        node.end_publication(publication, endpoint)
+
+    def renew(self) -> None:
+        """Let the next execution begin with new agents."""
+        self._nodes.renew()
 
     @staticmethod
     def _flow_control(kind: int) -> FlowControl:
