@@ -81,7 +81,10 @@ def test_a_target_that_raises_is_a_finding_with_its_input(tmp_path: Path) -> Non
 class Remembering:
     """A target that fails when it has seen both 1 and 2 since it was renewed."""
 
-    name, length_max, words, traced = "ring", 8, (), ()
+    name = "ring"
+    length_max = 8
+    words: tuple[bytes, ...] = ()
+    traced: tuple[str, ...] = ()
 
     def __init__(self) -> None:
         self._seen = b""
