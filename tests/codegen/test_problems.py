@@ -217,3 +217,13 @@ def test_a_schema_whose_number_is_a_word_is_refused(tmp_path: Path, attribute: s
 def test_text_of_a_schema_cannot_control_a_terminal_or_forge_a_line() -> None:
     problem = Problem(Location("a\nb.xml", 1, 2), "type '\x1b[2J\u202e\r\n': unknown")
     assert str(SchemaError([problem])) == r"a\nb.xml:1:2: error: type '\x1b[2J\u202e\r\n': unknown"
+
+
+def test_an_element_whose_prefix_is_declared_below_the_root_is_a_problem_at_its_line(tmp_path: Path) -> None:
+    file = tmp_path / "schema.xml"
+    text = (default_spec() / "files.xml").read_text().replace("</types>", '\n<x:y xmlns:x="urn:x"/></types>', 1)
+    file.write_text(text)
+    with pytest.raises(SchemaError) as caught:
+        load_project([Source(file, "schema.xml")])
+    line = text[: text.index("<x:y")].count("\n") + 1
+    assert line in {problem.location.line for problem in caught.value.problems}

@@ -72,7 +72,9 @@ class Document:
     def _locate_error(self, entry: etree._LogEntry) -> Location:
         on_line = [location for location in self._locations.values() if location.line == entry.line]
         if entry.path:
-            found = self.root.xpath(entry.path, namespaces={key: uri for key, uri in self.root.nsmap.items() if key})
+            # The path has prefixes as they are written; some may be declared below the root.
+            declared = {key: uri for element in self.root.iter(etree.Element) for key, uri in element.nsmap.items() if key}
+            found = self.root.xpath(entry.path, namespaces=declared)
             if isinstance(found, list) and len(found) == 1 and isinstance(found[0], etree._Element):
                 return self.locate(found[0])
         return on_line[0] if on_line else Location(self.name, max(entry.line, 1), 1)
