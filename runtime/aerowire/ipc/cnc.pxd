@@ -15,6 +15,6 @@ cdef class CncFile:
     cdef object _path
     cdef object __weakref__
 
-    cdef int _attach(self, Region region, object path) except -1
+    cdef int _attach(self, Region region, object path, object lengths) except -1
     cdef object _section(self, int index)
     cdef int64_t heartbeat(self) noexcept nogil         # of the driver, epoch ms; any thread while not closed

@@ -76,7 +76,7 @@ cdef class CncFile:
         header.pid = pid
         header.file_page_size = file_page_size
         cdef CncFile cnc = CncFile.__new__(CncFile)
-        cnc._attach(region, path)
+        cnc._attach(region, path, lengths)
         return cnc
 
     @staticmethod
@@ -105,15 +105,16 @@ cdef class CncFile:
             raise TruncatedFileError("cnc file is shorter than its sections", where=path,
                                      expected=f">= {CNC_HEADER_LENGTH + sum(lengths)} bytes", actual=f"{len(region)} bytes",
                                      hint="the driver ran out of space, or the file was copied while it ran")
-        cnc._attach(region, path)
+        cnc._attach(region, path, lengths)
         return cnc
 
-    cdef int _attach(self, Region region, object path) except -1:
+    cdef int _attach(self, Region region, object path, object lengths) except -1:
         cdef int64_t offset = CNC_HEADER_LENGTH
         self._region = region
         self._path = path
         self.address = region.address
-        for index, length in enumerate(_lengths(region.address)):
+        # The lengths that were checked: the header may have changed since.
+        for index, length in enumerate(lengths):
             self._offsets[<int>index] = offset
             offset += length
         self._offsets[<int>END] = offset
