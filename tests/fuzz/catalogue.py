@@ -17,6 +17,15 @@ _CLASSES = {
     "receiver": "tests.fuzz.targets.receiver:ReceiverTarget",
     "sender": "tests.fuzz.targets.sender:SenderTarget",
     "pcap": "tests.fuzz.targets.captures:CaptureTarget",
+    "cnc": "tests.fuzz.targets.cnc_header:CncTarget",
+    "channel": "tests.fuzz.targets.channels:ChannelTarget",
+    "ports": "tests.fuzz.targets.decorated_ports:DecoratedPortTarget",
+    "cubic": "tests.fuzz.targets.congestion:CubicTarget",
+    "commands": "tests.fuzz.targets.driver_commands:CommandsTarget",
+    "sbe": "tests.fuzz.targets.messages:MessageTarget",
+    "sbe-json": "tests.fuzz.targets.messages:JsonTarget",
+    "sbe-schema": "tests.fuzz.targets.schemas:MessageSchemaTarget",
+    "layout-schema": "tests.fuzz.targets.schemas:LayoutSchemaTarget",
     "gossip": "tests.fuzz.targets.gossip:GossipTarget",
 }
 TARGETS = tuple(_CLASSES)

@@ -12,11 +12,12 @@ import pytest
 from tests.fuzz.catalogue import TARGETS, make_target
 from tests.fuzz.engine import Engine
 from tests.fuzz.worker import CORPUS, EXIT_FINDING, LIFETIME, StateFile, minimise_before, read_state
+from tests.soak.fuzz_native import PARTS
 
 ROOT = Path(__file__).resolve().parents[2]
 MUTATIONS = 300
-# The slow ones make fewer: agents are made for each execution, and Python's lines are traced.
-MUTATIONS_OF = {"receiver": 100, "sender": 100, "pcap": 20}
+# The slow ones make fewer: a driver works in virtual time, files are written, Python's lines are traced.
+MUTATIONS_OF = {"pcap": 20, "ports": 60, "commands": 70, "sbe": 60, "sbe-schema": 70, "layout-schema": 70}
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -130,3 +131,8 @@ def test_every_stream_of_an_execution_ends_with_it(target: str) -> None:
     kept.renew()
     kept.execute(b"")
     assert kept._nodes._node is not first
+
+
+def test_the_soak_runs_every_target_for_a_hundred_million_executions_in_all() -> None:
+    assert set(PARTS) == set(TARGETS)
+    assert sum(count * executions for count, executions in PARTS.values()) == 100_000_000

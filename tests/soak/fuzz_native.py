@@ -12,20 +12,28 @@ from pathlib import Path
 from tests.soak.bars import Part, Size
 
 ROOT = Path(__file__).resolve().parents[2]
-PART = 1_000_000
-# Millions of executions of each target; the slowest ones have the fewest.
-MILLIONS = {
-    "ring": 20,
-    "broadcast": 18,
-    "counters": 8,
-    "error-log": 14,
-    "loss-report": 14,
-    "log-metadata": 8,
-    "log-polls": 6,
-    "receiver": 2,
-    "sender": 2,
-    "pcap": 4,
-    "gossip": 4,
+# Parts of each target, and executions of a part: about an hour of a quick target, a few hours of a slow one; together 100 million.
+PARTS = {
+    "ring": (20, 1_000_000),
+    "broadcast": (15, 1_000_000),
+    "counters": (7, 1_000_000),
+    "error-log": (14, 1_000_000),
+    "loss-report": (14, 1_000_000),
+    "log-metadata": (6, 1_000_000),
+    "log-polls": (4, 1_000_000),
+    "cubic": (7, 1_000_000),
+    "cnc": (6, 1_000_000),
+    "sender": (2, 1_000_000),
+    "receiver": (2, 500_000),
+    "gossip": (1, 1_000_000),
+    "sbe-json": (1, 1_000_000),
+    "pcap": (2, 250_000),
+    "channel": (1, 500_000),
+    "sbe": (1, 450_000),
+    "ports": (1, 200_000),
+    "layout-schema": (1, 150_000),
+    "sbe-schema": (1, 100_000),
+    "commands": (1, 100_000),
 }
 SEED = 1800
 
@@ -46,11 +54,11 @@ def run_fuzzer(*arguments: str, patch: Path | None = None, timeout_s: float = 48
     return done.returncode, done.stdout
 
 
-def run(target: str, seed: int, _scratch: Path) -> str:
+def run(target: str, executions: int, seed: int, _scratch: Path) -> str:
     """Run one part; return the fuzzer's last line of progress."""
     folder = ROOT / "soak" / "fuzz"
     code, said = run_fuzzer(
-        target, f"--executions={PART}", f"--seed={seed}", f"--findings={folder / 'findings'}", f"--keep={folder / 'corpus'}"
+        target, f"--executions={executions}", f"--seed={seed}", f"--findings={folder / 'findings'}", f"--keep={folder / 'corpus'}"
     )
     assert code == 0, said[-4000:]
     return [line for line in said.splitlines() if line.startswith(f"{target}: ")][-1]
@@ -61,7 +69,7 @@ def parts(size: Size) -> list[Part]:
     if size is Size.SMALL:
         return []
     return [
-        Part(f"{target}-{number:02}", SEED + number, partial(run, target, SEED + number))
-        for target, count in MILLIONS.items()
+        Part(f"{target}-{number:02}", SEED + number, partial(run, target, executions, SEED + number))
+        for target, (count, executions) in PARTS.items()
         for number in range(count)
     ]

@@ -42,14 +42,17 @@ def import_package(schema: MessageSchema, folder: Path) -> ModuleType:
     return package
 
 
-def import_native(text: str, folder: Path, targets: str = "flyweights,native") -> Both:
-    """Generate a package with compiled codecs of a schema, which is written to the folder's schema.xml, and import both."""
+def import_native(text: str, folder: Path, targets: str = "flyweights,native", *, flags: str = "-O0") -> Both:
+    """Generate a package with compiled codecs of a schema, which is written to the folder's schema.xml, and import both.
+
+    `flags` are added to those of the compiler.
+    """
     name = f"native_{next(_number)}"
     file = folder / "schema.xml"
     file.write_text(text, encoding="utf-8")
     command = ["generate", str(file), "--out", str(folder), "--package", name, "--target", targets, "--native"]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CFLAGS", "-O0")
+        patch.setenv("CFLAGS", flags)
         assert main(command) == 0
         patch.syspath_prepend(str(folder))
         return import_module(name), import_module(f"{name}.native")
