@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from aerowire.codegen.sbe.ir import Block, Composite, EncodedType, Enum, Field, FlagSet, Member, Message, MessageSchema, Presence
+from aerowire.codegen.sbe.ir import Block, Composite, EncodedType, Enum, Field, FlagSet, Member, Message, MessageSchema, Presence, has_null
 from aerowire.codegen.sbe.reader import load_message_schema
 from tests.codegen.sbe.conftest import Generate
 from tests.codegen.sbe.plain_messages import Plain, Writer
@@ -37,12 +37,37 @@ def expected(one: Field | Member, path: str, constant: Any, plain: Plain, versio
         return constant
     if not isinstance(one.type, Composite):
         return None if plain.values[path] is None else shown(one.type, plain.values[path])
-    if one.since_version > version:
+    is_nullable = has_null(one.type) and (one.presence is Presence.OPTIONAL or one.since_version > 0)
+    if one.since_version > version or (is_nullable and all_null(one.type, path, plain)):
         return None
     constants = {member.name: member.type.constant for member in one.type.members if isinstance(member.type, EncodedType)}
     return {
         member.name: expected(member, f"{path}.{member.name}", constants.get(member.name), plain, version) for member in one.type.members
     }
+
+
+def all_null(composite: Composite, path: str, plain: Plain) -> bool:
+    """Return whether all members are null, constants and those newer than the message left aside."""
+    return all(
+        all_null(member.type, f"{path}.{member.name}", plain)
+        if isinstance(member.type, Composite)
+        else is_null(member.type, plain.values.get(f"{path}.{member.name}"))
+        for member in composite.members
+    )
+
+
+def is_null(type_: EncodedType | Enum | FlagSet, value: Any) -> bool:
+    """Return whether a raw value, or every item of an array, is null. Text is null when nothing stands before its first NUL."""
+    if value is None:
+        return True
+    if isinstance(type_, FlagSet):
+        return bool(value == 0)
+    if isinstance(value, bytes) and isinstance(type_, EncodedType) and type_.is_text:
+        return not value.partition(b"\0")[0]
+    return all(
+        item == type_.null or (isinstance(item, float) and math.isnan(item))
+        for item in ([value] if isinstance(value, int | float) else value)
+    )
 
 
 def shown(type_: EncodedType | Enum | FlagSet, value: Any) -> Any:
