@@ -25,6 +25,10 @@ def test_begins_with_ten_datagrams_or_as_many_as_the_window_holds():
     assert cubic(max_window_length=3 * MTU + 1).window_length == 3 * MTU
     with pytest.raises(ValueError, match="at least one MTU"):
         cubic(max_window_length=MTU - 1)
+    for rtt_ns in (-1, 60 * SECOND + 1, 2**63 - 1):
+        with pytest.raises(ValueError, match=f"expected 0 to 60000000000 ns, actual {rtt_ns}"):
+            cubic(initial_rtt_ns=rtt_ns)
+    assert cubic(initial_rtt_ns=60 * SECOND).window_length == 10 * MTU
 
 
 def test_a_loss_takes_a_fifth_and_is_told_at_once_down_to_one_datagram():

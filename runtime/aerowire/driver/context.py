@@ -19,6 +19,7 @@ from aerowire.system.udp import probe_socket_buffers
 
 TerminationValidator = Callable[[str, bytes], bool]
 
+INITIAL_RTT_MAX_NS = 60_000_000_000
 _SCOPES = ("driver", "aerowire")
 
 # Threads that run several agents have no processor of their own to name: each goes where the official driver puts it.
@@ -189,6 +190,13 @@ class Context:
                 where=OPTIONS["dir"].property,
                 expected="an ASCII path: the answers to clients hold the names of log files, and the protocol has no other text",
                 actual=ascii(self.aeron_dir),
+            )
+        if not 0 <= self._values["cubic_congestion_control_initial_rtt_ns"] <= INITIAL_RTT_MAX_NS:
+            raise ConfigurationError(
+                "the first round trip of cubic congestion control is out of range",
+                where=OPTIONS["cubic_congestion_control_initial_rtt_ns"].property,
+                expected="0 to 60 s",
+                actual=f"{self._values['cubic_congestion_control_initial_rtt_ns']} ns",
             )
         self.threading_mode = ThreadingMode(self._values["threading_mode"])
         self.capture = None if capture is None else os.fspath(capture)

@@ -36,6 +36,8 @@ cdef class CubicCongestionControl(CongestionControl):
                   bint tcp_mode=False, CountersReader counters=None, int32_t rtt_counter_id=-1, int32_t window_counter_id=-1):
         if mtu < 1 or max_window_length < mtu:
             raise ValueError(f"window of a congestion control: expected at least one MTU of {mtu} bytes, actual {max_window_length}")
+        if not 0 <= initial_rtt_ns <= MEASURED_RTT_MAX_NS:
+            raise ValueError(f"first round trip of a congestion control: expected 0 to {MEASURED_RTT_MAX_NS} ns, actual {initial_rtt_ns}")
         self._mtu = mtu
         self._max_window_length = max_window_length
         self._measure_rtt = measure_rtt
