@@ -66,6 +66,8 @@ def test_answers_of_random_bytes_leave_the_client_alive(
         for _ in range(draw.randrange(4)):
             at = 4 * draw.randrange(len(body) // 4)
             body[at : at + 4] = draw.choice((0, 1, 4, len(body), 2**31 - 1, -1)).to_bytes(4, "little", signed=True)
+        if kind is CommandType.ON_CLIENT_TIMEOUT and int.from_bytes(body[:8], "little") == client.client_id:
+            continue  # the driver drops this client: what the bytes say is true
         driver.transmitter.transmit(kind, bytes(body))
         client.invoke()
     assert client.add_publication("aeron:ipc", 11).stream_id == 11

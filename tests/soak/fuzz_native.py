@@ -5,6 +5,7 @@ The corpus grows in soak/fuzz/corpus from part to part; inputs that fail are sav
 
 from __future__ import annotations
 
+import os
 import subprocess
 from functools import partial
 from pathlib import Path
@@ -44,6 +45,7 @@ def run_fuzzer(*arguments: str, patch: Path | None = None, timeout_s: float = 48
     done = subprocess.run(
         [".ci/asan.sh", *planted, "--run", "tests.fuzz", *arguments],
         cwd=ROOT,
+        env={**os.environ, "AEROWIRE_FUZZ_COMPILED": "1"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

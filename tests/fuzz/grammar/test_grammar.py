@@ -75,7 +75,7 @@ def test_a_saved_sequence_is_replayed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("code", "text"),
-    [("import os; os.kill(os.getpid(), 11)", "ended with status -11"), ("import time; time.sleep(60)", "no episode ended within 1 s")],
+    [("import os; os.kill(os.getpid(), 15)", "ended with status -15"), ("import time; time.sleep(60)", "no episode ended within 1 s")],
 )
 def test_a_child_that_dies_or_hangs_is_a_finding(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: str, text: str) -> None:
     def start(_seed: int, *_arguments: str) -> subprocess.Popen[bytes]:
