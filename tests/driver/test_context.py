@@ -372,3 +372,9 @@ def test_every_option_of_the_driver_is_read_by_somebody_or_named_as_without_effe
         and not re.search(rf"\b{name}\b", sources)
     ]
     assert unread == []
+
+
+def test_a_first_round_trip_of_more_than_a_minute_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match=r"first round trip.*aeron\.CubicCongestionControl\.initialRtt.*expected 0 to 60 s"):
+        Context(environ={}, cubic_congestion_control_initial_rtt_ns="61s")
+    assert Context(environ={}, cubic_congestion_control_initial_rtt_ns="60s").cubic_congestion_control_initial_rtt_ns == 60_000_000_000
