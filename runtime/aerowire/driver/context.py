@@ -191,12 +191,12 @@ class Context:
                 expected="an ASCII path: the answers to clients hold the names of log files, and the protocol has no other text",
                 actual=ascii(self.aeron_dir),
             )
-        if not 0 <= self._values["cubic_congestion_control_initial_rtt_ns"] <= INITIAL_RTT_MAX_NS:
+        if not 0 <= self.cubic_congestion_control_initial_rtt_ns <= INITIAL_RTT_MAX_NS:
             raise ConfigurationError(
                 "the first round trip of cubic congestion control is out of range",
                 where=OPTIONS["cubic_congestion_control_initial_rtt_ns"].property,
                 expected="0 to 60 s",
-                actual=f"{self._values['cubic_congestion_control_initial_rtt_ns']} ns",
+                actual=f"{self.cubic_congestion_control_initial_rtt_ns} ns",
             )
         self.threading_mode = ThreadingMode(self._values["threading_mode"])
         self.capture = None if capture is None else os.fspath(capture)
