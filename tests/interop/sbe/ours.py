@@ -154,7 +154,7 @@ class Flyweights:
         length = header + decoder.sbe_decoded_length
         values = _read(found, decoder)
         assert header + decoder.encoded_length == length, "what was read is as long as what is skipped"
-        return Read(found.name, values, length)
+        return Read(found.name, _with_nulls(found, values, _schema(found, decoder.to_dict())), length)
 
 
 class CompiledRecords(Records):
@@ -243,6 +243,18 @@ def _read(block: Block | Composite, decoder: Any) -> Values:
         elif kind is not None:
             value = [_read(kind, entry) for entry in value]
         found[name] = list(value) if isinstance(value, tuple) else value
+    return found
+
+
+def _with_nulls(block: Block | Composite, members: Values, shown: Values) -> Values:
+    """The members that a decoder gave, and None for each composite that its `to_dict()` shows to be without a value."""
+    found = dict(members)
+    for name, kind in _inner(block).items():
+        given, plain = members[name], shown[name]
+        if isinstance(given, list):
+            found[name] = [_with_nulls(kind, one, other) for one, other in zip(given, plain, strict=True)]
+        elif given is not None:
+            found[name] = None if plain is None else _with_nulls(kind, given, plain)
     return found
 
 
