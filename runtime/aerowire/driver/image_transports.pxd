@@ -21,8 +21,9 @@ cdef struct ImageTransport:
 cdef class ImageTransports:
     """On the receiver's thread."""
 
-    cdef ImageTransport items[IMAGE_TRANSPORTS_MAX]
+    cdef ImageTransport* items
     cdef int count                      # of places in use; those between may be unknown
+    cdef int _capacity
     cdef bint _is_multi_destination
 
     cdef void track(self, int index, const Address* source, int64_t now_ns) noexcept nogil      # something came from it
@@ -35,3 +36,5 @@ cdef class ImageTransports:
     cdef bint all_ended(self, void* const* present) noexcept nogil          # present: by index, NULL for transports that are gone
     cdef int64_t end_position(self) noexcept nogil                          # the last one's
     cdef int32_t active_count(self, int64_t liveness_timeout_ns, int64_t now_ns) noexcept nogil
+    # private
+    cdef bint _has_room_for(self, int index) noexcept nogil     # False: too high for a transport of a subscription, or no memory

@@ -1,11 +1,13 @@
 """The transports that bring one image. Aeron: PublicationImage and ImageConnection, MultiRcvDestination.sendToAll."""
 
 from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
 cimport cython
 
 from aerowire.base.address cimport Address, address_from
+from aerowire.memory.growing cimport grow
 from aerowire.protocol.destinations cimport DESTINATION_TIMEOUT_NS
 
 
@@ -22,10 +24,20 @@ cdef class ImageTransports:
             raise ValueError(f"transport index: expected 0 to {IMAGE_TRANSPORTS_MAX - 1}, actual {index}")
         address_from(&control, control_address)
         self._is_multi_destination = is_multi_destination
+        self.items = <ImageTransport*>calloc(index + 1, sizeof(ImageTransport))
+        if self.items is NULL:
+            raise MemoryError("transports of an image")
+        self._capacity = index + 1
         self.track(index, &control, now_ns)
 
+    def __dealloc__(self):
+        free(self.items)
+
     cdef void track(self, int index, const Address* source, int64_t now_ns) noexcept nogil:
-        cdef ImageTransport* transport = &self.items[index]
+        cdef ImageTransport* transport
+        if not self._has_room_for(index):
+            return
+        transport = &self.items[index]
         if index >= self.count:
             self.count = index + 1
         if not transport.known:
@@ -36,6 +48,8 @@ cdef class ImageTransports:
         transport.heard = True
 
     cdef void expect(self, int index, const Address* control, int64_t now_ns) noexcept nogil:
+        if not self._has_room_for(index):
+            return
         self.forget(index)
         if index >= self.count:
             self.count = index + 1
@@ -45,18 +59,23 @@ cdef class ImageTransports:
             self.items[index].last_activity_ns = now_ns
 
     cdef void forget(self, int index) noexcept nogil:
-        memset(&self.items[index], 0, sizeof(ImageTransport))
+        if index < self.count:
+            memset(&self.items[index], 0, sizeof(ImageTransport))
 
     cdef bint is_answered(self, int index, int64_t now_ns) noexcept nogil:
         cdef ImageTransport* transport = &self.items[index]
-        return transport.known and (not self._is_multi_destination or transport.last_activity_ns + DESTINATION_TIMEOUT_NS - now_ns > 0)
+        if index >= self.count or not transport.known:
+            return False
+        return not self._is_multi_destination or transport.last_activity_ns + DESTINATION_TIMEOUT_NS - now_ns > 0
 
     cdef void end(self, int index, int64_t position) noexcept nogil:
-        self.items[index].end_position = position
-        self.items[index].ended = True
+        if index < self.count:
+            self.items[index].end_position = position
+            self.items[index].ended = True
 
     cdef void go_on(self, int index) noexcept nogil:
-        self.items[index].ended = False
+        if index < self.count:
+            self.items[index].ended = False
 
     cdef void go_on_all(self) noexcept nogil:
         cdef int i
@@ -85,3 +104,12 @@ cdef class ImageTransports:
             if self.items[i].heard and self.items[i].last_frame_ns + liveness_timeout_ns - now_ns > 0:
                 active += 1
         return active
+
+    cdef bint _has_room_for(self, int index) noexcept nogil:
+        cdef int before
+        while index >= self._capacity:
+            before = self._capacity
+            if not grow(<void**>&self.items, &self._capacity, sizeof(ImageTransport), IMAGE_TRANSPORTS_MAX):
+                return False
+            memset(&self.items[before], 0, (self._capacity - before) * sizeof(ImageTransport))
+        return True

@@ -60,7 +60,7 @@ cdef class PublicationImage(Subscribable):
     cdef int32_t _is_lost               # registrar writes: the log's file was cut short
     cdef int32_t _rejected              # registrar writes, after the text
     cdef int32_t _rejection_length
-    cdef char _rejection[ERROR_TEXT_LENGTH_MAX]
+    cdef char* _rejection               # NULL: not rejected; belongs to the image
     cdef StatusNews _status_news        # tracker writes
     cdef LossNews _loss_news            # tracker writes
     # receiver

@@ -5,6 +5,7 @@ allocates or takes the interpreter lock after construction.
 """
 
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 cimport cython
@@ -117,6 +118,9 @@ cdef class PublicationImage(Subscribable):
                 raise MemoryError
         log.set_end_of_stream_position(END_OF_STREAM_POSITION_UNSET)
         log.set_active_transport_count(1)
+
+    def __dealloc__(self):
+        free(self._rejection)
 
     # ---- receiver: packets
 
@@ -428,6 +432,9 @@ cdef class PublicationImage(Subscribable):
         cdef bytes text = reason.encode("utf-8")[:ERROR_TEXT_LENGTH_MAX]
         cdef const char* source = text
         if not load_acquire_i32(&self._rejected):
+            self._rejection = <char*>malloc(len(text) + 1)
+            if self._rejection is NULL:
+                raise MemoryError("reason of a rejection")
             memcpy(self._rejection, source, len(text))
             self._rejection_length = <int32_t>len(text)
             store_release_i32(&self._rejected, True)
