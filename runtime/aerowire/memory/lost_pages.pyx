@@ -18,8 +18,11 @@ cdef extern from "<sys/mman.h>" nogil:
     int PROT_READ, PROT_WRITE, MAP_PRIVATE, MAP_ANONYMOUS, MAP_FIXED, MAP_NORESERVE
     void* MAP_FAILED
 
+cdef enum:
+    ENTRIES_PER_BLOCK = 64
+
 cdef uintptr_t page_size = mmap.PAGESIZE
-cdef MappedRange* first = NULL      # stored whole, with release: see add_range
+cdef MappedRange* first = NULL      # stored with release when its entries are whole: see _add_entries
 cdef int32_t total = 0
 
 
@@ -28,21 +31,28 @@ cdef MappedRange* add_range(uint8_t* address, int64_t length, bint is_writable, 
     cdef bytes end = name[-(NAME_LENGTH - 1):] + b"\0"
     while entry is not NULL and entry.address is not NULL:
         entry = entry.next
-    cdef bint is_new = entry is NULL
-    if is_new:
-        entry = <MappedRange*>calloc(1, sizeof(MappedRange))
-        if entry is NULL:
-            raise MemoryError("list of mapped files")
-        entry.next = first
+    if entry is NULL:
+        entry = _add_entries()
     entry.length = length
     entry.is_writable = is_writable
     entry.is_guarded = 0
     entry.lost_pages = 0
     memcpy(entry.name, <const char*>end, len(end))
     store_release_i64(&entry.address, <int64_t>address)
-    if is_new:
-        store_release_i64(&first, <int64_t>entry)
     return entry
+
+
+cdef MappedRange* _add_entries() except NULL:
+    """Lengthen the list by unused entries, in one block: single ones would keep pages of the heap in use all over it."""
+    cdef MappedRange* block = <MappedRange*>calloc(ENTRIES_PER_BLOCK, sizeof(MappedRange))
+    cdef int i
+    if block is NULL:
+        raise MemoryError("list of mapped files")
+    for i in range(ENTRIES_PER_BLOCK - 1):
+        block[i].next = &block[i + 1]
+    block[ENTRIES_PER_BLOCK - 1].next = first
+    store_release_i64(&first, <int64_t>block)
+    return block
 
 
 cdef void remove_range(MappedRange* entry) noexcept nogil:
