@@ -21,6 +21,9 @@ class SmallAgent:
     def free_commands(self) -> int:
         return 2 - len(self.queue)
 
+    def forget_taken(self) -> None:
+        pass
+
     def add_publication(self, publication: Any) -> None:
         assert self.free_commands > 0
         self.queue.append(("add", publication))

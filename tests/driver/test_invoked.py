@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
+from collections.abc import Callable
 
 import pytest
 
@@ -39,6 +41,35 @@ def test_one_thread_does_the_work_of_driver_and_client(driver: MediaDriver) -> N
             subscription.poll(lambda buffer, offset, length, _header: got.extend(buffer[offset : offset + length]), 10)
         assert threading.active_count() == threads
     assert got == b"".join(MESSAGES)
+
+
+def test_streams_that_were_removed_are_freed_at_once(driver: MediaDriver) -> None:
+    gc.collect()
+    gc.disable()
+    try:
+        with driver, Aeron.connect(driver.aeron_dir, use_conductor_agent_invoker=True, driver_agent_invoker=driver.invoker) as aeron:
+            client = aeron.conductor_agent_invoker
+            assert client is not None
+
+            def waits_for(condition: Callable[[], bool]) -> bool:
+                deadline = time.monotonic() + LIMIT_S
+                while not (done := condition()) and time.monotonic() < deadline:
+                    driver.invoker.invoke()
+                    client.invoke()
+                return done
+
+            channel = f"aeron:udp?endpoint=127.0.0.1:{free_port()}|linger=0"
+            with aeron.add_subscription(channel, 7) as subscription, aeron.add_publication(channel, 7) as publication:
+                assert waits_for(lambda: publication.is_connected and len(subscription.images) == 1)
+                assert streams() == ["NetworkPublication", "PublicationImage"]
+            assert waits_for(lambda: not streams()), streams()
+    finally:
+        gc.enable()
+
+
+def streams() -> list[str]:
+    """Return the kinds of the native streams of this process, of which a driver has one object each."""
+    return sorted(kind for kind in (type(one).__name__ for one in gc.get_objects()) if kind in {"NetworkPublication", "PublicationImage"})
 
 
 def test_a_client_with_threads_has_no_invoker(driver: MediaDriver) -> None:

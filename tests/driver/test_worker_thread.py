@@ -5,11 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+import weakref
 from pathlib import Path
 
 import pytest
 
 from aerowire.driver.worker_thread import WorkerThread
+from tests.support.proc import wait_until
 
 LIMIT_S = 20.0
 
@@ -27,6 +29,18 @@ def test_hands_on_what_a_call_raises() -> None:
     with pytest.raises(ValueError, match="seven"):
         failed.result(LIMIT_S)
     assert lookups.submit(int, "7").result(LIMIT_S) == 7
+    lookups.shutdown()
+
+
+def test_keeps_nothing_of_a_call_that_has_ended() -> None:
+    class Subject: ...
+
+    lookups = WorkerThread("finder")
+    subject = Subject()
+    alive = weakref.ref(subject)
+    lookups.submit(repr, subject).result(LIMIT_S)
+    del subject
+    wait_until(lambda: alive() is None, "the thread still refers to what its last call was given")
     lookups.shutdown()
 
 

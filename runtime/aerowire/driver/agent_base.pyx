@@ -50,6 +50,10 @@ cdef class DriverAgent(NativeAgent):
         """Commands that can be added before the queue is full."""
         return self._commands.free_slots()
 
+    def forget_taken(self) -> None:
+        """Let go of what the commands named that the agent has taken; registrar only."""
+        self._commands.forget_taken()
+
     def _put(self, int operation, subject, int32_t a=0, int32_t b=0, *, bint flag=False, int64_t value=0, size_t second=0,
              bint hold=False, bint awaits=False):
         """Ask the agent for something; registrar only. `hold` keeps the subject until its final event, `awaits` until one answer."""

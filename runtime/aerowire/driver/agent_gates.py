@@ -31,6 +31,7 @@ _RESERVE = 8
 class _Agent(Protocol):
     @property
     def free_commands(self) -> int: ...
+    def forget_taken(self) -> None: ...
 
 
 class AgentGate:
@@ -52,7 +53,8 @@ class AgentGate:
         return not self._waiting and self._agent.free_commands > _RESERVE
 
     def flush(self) -> int:
-        """Hand over what waits, as far as there is room; returns how many went."""
+        """Let go of what taken commands named, and hand over what waits, as far as there is room; returns how many went."""
+        self._agent.forget_taken()
         count = 0
         while self._waiting and self._agent.free_commands > 0:
             self._waiting.popleft()()

@@ -29,10 +29,7 @@ cdef class CommandQueue:
         free(self._slots)
 
     cdef int put(self, Command* command, object subject) except -1:
-        cdef int64_t taken = load_acquire_i64(&self._head)
-        while self._pruned < taken:
-            self._subjects[self._pruned & (COMMAND_QUEUE_CAPACITY - 1)] = None
-            self._pruned += 1
+        self.forget_taken()
         if self.free_slots() == 0:
             if self._failed_offers is not NULL:
                 counter_atomic_add(self._failed_offers, 1)
@@ -51,6 +48,13 @@ cdef class CommandQueue:
 
     cdef void taken(self) noexcept nogil:
         store_release_i64(&self._head, self._head + 1)
+
+    cdef int forget_taken(self) except -1:
+        cdef int64_t taken = load_acquire_i64(&self._head)
+        while self._pruned < taken:
+            self._subjects[self._pruned & (COMMAND_QUEUE_CAPACITY - 1)] = None
+            self._pruned += 1
+        return 0
 
     cdef int free_slots(self) noexcept nogil:
         return COMMAND_QUEUE_CAPACITY - <int>(self._tail - load_acquire_i64(&self._head))
