@@ -129,12 +129,10 @@ class Images:
             source_identity=image.source_identity,
         )
 
-    def take_removed(self, at_least: int) -> bool:
-        """Return whether so many images were removed since this was last true."""
-        if self._removed < at_least:
-            return False
-        self._removed = 0
-        return True
+    def take_removed(self) -> int:
+        """Return how many images were removed since the last call."""
+        removed, self._removed = self._removed, 0
+        return removed
 
     def close(self) -> None:
         """Free every log; the agents must have stopped."""

@@ -61,8 +61,8 @@ _EVENTS_PER_CYCLE = 64
 # neither hold up the commands of clients nor make a long cycle.
 _EVENTS_PER_POLL = 8
 _EVENTS_NS_MAX = 10_000_000
-# Images that leave enough memory behind for it to be given back to the system: about 6 KiB each. It takes a millisecond.
-_REMOVED_IMAGES = 64
+# How long after images were removed their memory goes back to the system, and so how often at most. It takes 0.1 to 1 ms.
+_MEMORY_DELAY_NS = 500_000_000
 
 
 @dataclass(slots=True)
@@ -123,6 +123,7 @@ class Registrar:
         self._pending: _Resolution | None = None
         self._is_stopping = threading.Event()
         self._flush_deadline_ns = 0
+        self._memory_deadline_ns: int | None = None
         self._unfinished_sleep_ns = _SLEEP_NS_UNFINISHED
         self._is_capture_over = core.capture is None
 
@@ -156,12 +157,21 @@ class Registrar:
         work += self._handle_commands()
         if core.logs.pending:
             work += core.logs.free_some()
-        elif self.images.take_removed(_REMOVED_IMAGES):
-            give_back_memory()
+        else:
+            self._give_back_memory()
         if self._names is not None:
             work += self._names.do_work(core.ports.clock.now_ns())
         self._flush_capture()
         return work
+
+    def _give_back_memory(self) -> None:
+        """Give the memory of removed images back to the system, a while after the first of them was removed."""
+        if self._memory_deadline_ns is None:
+            if self.images.take_removed():
+                self._memory_deadline_ns = self.core.ports.clock.now_ns() + _MEMORY_DELAY_NS
+        elif self.core.ports.clock.now_ns() - self._memory_deadline_ns >= 0:
+            self._memory_deadline_ns = None
+            give_back_memory()
 
     def next_deadline_ns(self) -> int:
         """Return when there is something to do if nobody posts an event or a command."""

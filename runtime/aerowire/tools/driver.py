@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import select
 import signal
@@ -111,6 +112,9 @@ def run(arguments: argparse.Namespace) -> int:
             return 2
         raise
     with driver:
+        # Modules and options stay until the end: later collections need not look at them again.
+        gc.collect()
+        gc.freeze()
         if context.print_configuration:
             for name, value in context.options.items():
                 print(printable(f"{name}={value}"))
