@@ -89,6 +89,15 @@ def test_driver_life_has_four_faces(path: Path) -> None:
             cnc.check_driver(1000, 10)
 
 
+@pytest.mark.parametrize("heartbeat_ms", [-(1 << 63), 1 - (1 << 63), -2])
+def test_a_heartbeat_far_in_the_past_is_too_old(path: Path, heartbeat_ms: int) -> None:
+    now_ms = 1_700_000_000_000
+    with create(path) as cnc:
+        cnc.to_driver.consumer_heartbeat_ms = heartbeat_ms
+        with pytest.raises(DriverTimeoutError, match=f"{now_ms - heartbeat_ms} ms"):
+            cnc.check_driver(now_ms, 10)
+
+
 def test_missing_unready_foreign_and_short_files_differ(path: Path) -> None:
     with pytest.raises(DriverDirectoryMissingError, match="hint"):
         CncFile.map(path)

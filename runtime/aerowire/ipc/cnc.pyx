@@ -146,9 +146,10 @@ cdef class CncFile:
         if beat == CONSUMER_HEARTBEAT_CLOSED:
             raise DriverShutdownError("driver has shut down", where=self._path, expected="a running driver",
                                       actual="the mark of one that ended in order", hint="start it again")
-        if now_ms - beat > timeout_ms:
+        age_ms = <object>now_ms - <object>beat  # in Python's numbers: the beat may be any
+        if age_ms > timeout_ms:
             raise DriverTimeoutError("driver heartbeat is too old", where=self._path, expected=f"at most {timeout_ms} ms",
-                                     actual=f"{now_ms - beat} ms", hint="the driver is dead or stalled; start it again")
+                                     actual=f"{age_ms} ms", hint="the driver is dead or stalled; start it again")
         return beat
 
     @property
