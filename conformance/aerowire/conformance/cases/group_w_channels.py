@@ -15,8 +15,10 @@ from aerowire.conformance.harness.client import Client
 from aerowire.conformance.harness.wire import free_port
 from aerowire.conformance.model import Finding, MachineLacks, case
 
-# Ports of a range that the driver may choose from, and how often to look for one that is free.
+# Ports of a range that the driver may choose from, where ranges may begin (Linux gives the ports from 32768 on to whoever names none),
+# and how often to look for one that is free.
 RANGE = 3
+RANGES_FIRST = range(20_000, 32_768 - RANGE, RANGE)
 TRIES = 50
 RECEIVER_RANGE, SENDER_RANGE = "receiver_wildcard_port_range", "sender_wildcard_port_range"
 # A label of a name has 63 bytes at most, so no name server need be asked.
@@ -108,19 +110,28 @@ def w01(bench: Bench) -> None:
         raise Finding("another port for another endpoint", f"{port} for both")
 
 
-def free_range() -> int:
-    """Return the first of some neighbouring ports that are free. Raises MachineLacks where there are none."""
-    for _ in range(TRIES):
-        low = free_port()
-        with contextlib.ExitStack() as sockets:
-            try:
-                for port in range(low, low + RANGE):
-                    one = sockets.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
-                    one.bind((LOOPBACK, port))
-            except (OSError, OverflowError):
-                continue
-            return low
-    raise MachineLacks(f"{RANGE} neighbouring ports that are free", "none were found")
+def free_ranges(bench: Bench, count: int) -> list[int]:
+    """Return the firsts of some ranges of neighbouring free ports that have no port in common.
+
+    They are none that this system gives to whoever names no port: one of those may be gone again at any moment.
+    Raises MachineLacks where there are none.
+    """
+    firsts: list[int] = []
+    with contextlib.ExitStack() as found:
+        for _ in range(TRIES):
+            low = bench.random.choice(RANGES_FIRST)
+            with contextlib.ExitStack() as sockets:
+                try:
+                    for port in range(low, low + RANGE):
+                        one = sockets.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+                        one.bind((LOOPBACK, port))
+                except OSError:
+                    continue
+                found.enter_context(sockets.pop_all())
+            firsts.append(low)
+            if len(firsts) == count:
+                return firsts
+    raise MachineLacks(f"{count} ranges of {RANGE} neighbouring ports that are free", f"{len(firsts)} were found")
 
 
 @case(
@@ -134,7 +145,7 @@ def free_range() -> int:
 )
 def w02(bench: Bench) -> None:
     """Ports of a range."""
-    low, senders = free_range(), free_range()
+    low, senders = free_ranges(bench, 2)
     ranges = {RECEIVER_RANGE: f"{low} {low + RANGE - 1}", SENDER_RANGE: f"{senders} {senders + RANGE - 1}"}
     with own_driver(bench, ranges) as twin:
         client = Client(twin.directory)
