@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import selectors
 import shutil
 import signal
@@ -16,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,9 @@ ROOT = Path(__file__).resolve().parents[2]
 # On a machine that has much else to do, a virtual machine takes its time to start, and any process to end.
 LIMIT_S = 120.0
 STOP_S = 30.0
+# Linux gives the ports from 32768 on to whoever names none.
+PORTS = range(20_000, 32_760)
+PORT_TRIES = 50
 
 
 class Process:
@@ -163,11 +167,12 @@ def open_workshop(scratch: Path) -> Iterator[Workshop]:
 
 
 def free_port() -> int:
-    """Return a UDP port that was free a moment ago."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """Return a UDP port that was free a moment ago, and that the system gives to nobody who asks for any port."""
+    for port in random.SystemRandom().sample(PORTS, PORT_TRIES):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError(f"none of {PORT_TRIES} UDP ports of {PORTS.start} to {PORTS.stop - 1} is free")
 
 
 def wait_for_driver(directory: Path, driver: Process, timeout_s: float = LIMIT_S) -> None:
