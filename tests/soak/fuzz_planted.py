@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from tests.soak.bars import Part, Size
-from tests.soak.fuzz_native import run_fuzzer
+from tests.soak.sanitized import run_sanitized
 
 PLANTED = Path(__file__).resolve().parents[1] / "fuzz" / "planted"
 PATCHES = sorted(PLANTED.glob("*.patch"))
@@ -23,8 +23,14 @@ def target_of(patch: Path) -> str:
 
 def find(patch: Path, scratch: Path) -> str:
     """Plant one defect and fuzz until it is found."""
-    code, said = run_fuzzer(
-        target_of(patch), f"--seconds={LIMIT_S}", f"--seed={SEED}", f"--findings={scratch}", patch=patch, timeout_s=LIMIT_S + BUILD_S
+    code, said = run_sanitized(
+        "tests.fuzz",
+        target_of(patch),
+        f"--seconds={LIMIT_S}",
+        f"--seed={SEED}",
+        f"--findings={scratch}",
+        patch=patch,
+        timeout_s=LIMIT_S + BUILD_S,
     )
     found = re.search(r"FINDING after .*", said)
     assert code == 1, f"{patch.name} was not found: {said[-2000:]}"
