@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+import socket
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -12,8 +15,8 @@ from aerowire.conformance.harness import frames, wire
 from aerowire.conformance.harness.check import check_intervals
 from aerowire.conformance.harness.frames import StreamFrames
 from aerowire.conformance.harness.units import parse_duration_ns
-from aerowire.conformance.harness.wire import Wire
-from aerowire.conformance.model import Finding, NotSent, TimingMiss
+from aerowire.conformance.harness.wire import Wire, free_port
+from aerowire.conformance.model import Finding, MachineLacks, NotSent, TimingMiss
 
 STREAM = StreamFrames(1, 2, initial_term_id=2**31 - 1, term_length=65_536)
 
@@ -25,6 +28,25 @@ def pair() -> Iterator[tuple[Wire, Wire]]:
     yield one, two
     one.close()
     two.close()
+
+
+def test_free_ports_are_none_that_the_system_gives_away() -> None:
+    first = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text(encoding="ascii").split()[0])
+    drawn = [free_port(host) for host in ["127.0.0.1", "::1"] * 50]
+    assert len(set(drawn)) == len(drawn)
+    assert 1024 < min(drawn) <= max(drawn) < first
+
+
+def test_free_port_is_free_on_every_interface(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Whoever asks for a port of a multicast group asks for it on all interfaces.
+    taken, free = free_port(), free_port()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
+        other.bind(("127.0.0.2", taken))
+        monkeypatch.setattr(wire, "_ports", iter([taken, free]))
+        assert free_port() == free
+        monkeypatch.setattr(wire, "_ports", itertools.repeat(taken))
+        with pytest.raises(MachineLacks, match=r"20000 to 32759 that is free.*50 of them are taken"):
+            free_port()
 
 
 def test_group_is_heard_on_the_interface_of_loopback(pair: tuple[Wire, Wire]) -> None:

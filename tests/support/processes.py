@@ -167,10 +167,10 @@ def open_workshop(scratch: Path) -> Iterator[Workshop]:
 
 
 def free_port() -> int:
-    """Return a UDP port that was free a moment ago, and that the system gives to nobody who asks for any port."""
+    """Return a UDP port that was free on every interface a moment ago, and that the system gives to nobody who asks for any port."""
     for port in random.SystemRandom().sample(PORTS, PORT_TRIES):
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe, suppress(OSError):
-            probe.bind(("127.0.0.1", port))
+            probe.bind(("0.0.0.0", port))
             return port
     raise AssertionError(f"none of {PORT_TRIES} UDP ports of {PORTS.start} to {PORTS.stop - 1} is free")
 

@@ -12,13 +12,12 @@ from aerowire.conformance.cases.refusals import expect_refusal
 from aerowire.conformance.harness.bench import CONDUCTOR_MS, LOOPBACK, TERM_LENGTH, Bench, Subscription
 from aerowire.conformance.harness.check import check_equal
 from aerowire.conformance.harness.client import Client
-from aerowire.conformance.harness.wire import free_port
+from aerowire.conformance.harness.wire import PORTS, free_port
 from aerowire.conformance.model import Finding, MachineLacks, case
 
-# Ports of a range that the driver may choose from, where ranges may begin (Linux gives the ports from 32768 on to whoever names none),
-# and how often to look for one that is free.
+# Ports of a range that the driver may choose from, where ranges may begin, and how often to look for one that is free.
 RANGE = 3
-RANGES_FIRST = range(20_000, 32_768 - RANGE, RANGE)
+RANGES_FIRST = range(PORTS.start, PORTS.stop - RANGE, RANGE)
 TRIES = 50
 RECEIVER_RANGE, SENDER_RANGE = "receiver_wildcard_port_range", "sender_wildcard_port_range"
 # A label of a name has 63 bytes at most, so no name server need be asked.

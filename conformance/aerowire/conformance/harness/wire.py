@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
+import random
 import select
 import socket
 import struct
@@ -35,6 +37,10 @@ ANCILLARY_MAX = 256
 LOOPBACK_INTERFACE = "lo"
 RECEIVE_BUFFER = 4 * 1024 * 1024
 DATAGRAM_MAX = 65_536
+# Linux gives the ports from 32768 on to whoever names none.
+PORTS = range(20_000, 32_760)
+PORT_TRIES = 50
+_ports = itertools.cycle(random.SystemRandom().sample(PORTS, len(PORTS)))
 # How long to wait for a reaction after its bound has passed: it separates "late" from "never".
 PATIENCE_S = 1.5
 
@@ -348,8 +354,14 @@ def confirms_departures() -> bool:
 
 
 def free_port(host: str = "127.0.0.1") -> int:
-    """Return a UDP port that was free a moment ago: for endpoints that the driver binds itself."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_DGRAM) as probe:
-        probe.bind((host, 0))
-        return int(probe.getsockname()[1])
+    """Return a UDP port that was free a moment ago on every interface: for endpoints that the driver binds itself.
+
+    It is none of those that the system gives to whoever names no port, so nobody gets it by chance before the driver binds it.
+    """
+    family, wildcard = (socket.AF_INET6, "::") if ":" in host else (socket.AF_INET, "0.0.0.0")
+    for _ in range(PORT_TRIES):
+        port = next(_ports)
+        with socket.socket(family, socket.SOCK_DGRAM) as probe, contextlib.suppress(OSError):
+            probe.bind((wildcard, port))
+            return port
+    raise MachineLacks(f"a UDP port of {PORTS.start} to {PORTS.stop - 1} that is free", f"{PORT_TRIES} of them are taken")
