@@ -217,7 +217,7 @@ def test_a_frame_that_nobody_takes_is_a_short_send(world: SimulatedWorld) -> Non
 
 
 class _TakesNothing:
-    def receive_datagrams(self, _count: int) -> list[object]:
+    def receive_datagrams(self, _count: int, _batch: object) -> list[object]:
         return []
 
     def send_datagrams(self, _datagrams: object) -> int:

@@ -227,6 +227,16 @@ def test_poller_always_reports_ports_without_a_descriptor() -> None:
     assert poller.poll() == []
 
 
+def test_batch_that_is_kept_takes_no_more_than_it_has_room_for(pair: tuple[UdpPort, UdpPort]) -> None:
+    left, right = pair
+    right.set_peer(left.local_address)
+    batch = DatagramBatch(2, 100)
+    for number in range(3):
+        assert send_row(right, [b"%d" % number * 90, b"%d" % number, b"last"]) == 3
+        found = [left.receive_datagrams(count, batch) for count in (64, 1) if select.select([left], [], [], 5)[0]]
+        assert [[payload for payload, _, _ in part] for part in found] == [[b"%d" % number * 90, b"%d" % number], [b"last"]]
+
+
 def test_batch_checks_its_size() -> None:
     assert len(DatagramBatch(3, 100)) == 3
     for count, capacity in ((0, 1), (1, 0)):

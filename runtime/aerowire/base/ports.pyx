@@ -128,10 +128,14 @@ cdef class DatagramPort:
             index += 1
         return _raise_if_negative(self.send(batch.items, index), "send failed")
 
-    def receive_datagrams(self, int count=16) -> list:
-        """Return pending datagrams as (payload, (host, port), timestamp_ns): up to `count`, and those that arrived joined to one of them."""
-        cdef DatagramBatch batch = DatagramBatch(count)
-        cdef int received = _raise_if_negative(self.receive(batch.items, count), "receive failed")
+    def receive_datagrams(self, int count=16, DatagramBatch batch=None) -> list:
+        """Return pending datagrams as (payload, (host, port), timestamp_ns): up to `count`, and those that arrived joined to one of them.
+
+        `batch` is room that whoever receives often keeps; without it, room of 64 KiB for each datagram is taken and given back.
+        """
+        if batch is None:
+            batch = DatagramBatch(count)
+        cdef int received = _raise_if_negative(self.receive(batch.items, min(count, len(batch))), "receive failed")
         cdef Datagram* item
         cdef int index
         out = []

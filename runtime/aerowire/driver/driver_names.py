@@ -11,6 +11,7 @@ from concurrent.futures import Executor, Future
 from typing import TYPE_CHECKING
 
 from aerowire.base.errors import AerowireError, ConfigurationError, SocketError
+from aerowire.base.ports import DatagramBatch
 from aerowire.codecs.flyweights.cnc import BootstrapNeighborKeyEncoder
 from aerowire.codecs.flyweights.events import DriverEventCode
 from aerowire.codecs.tables.counters import CounterType, SystemCounter, format_label
@@ -72,6 +73,7 @@ class DriverNames:
         self._port = open_socket(
             SocketSpec(bind=bind, connect=None, so_sndbuf=context.socket_so_sndbuf, so_rcvbuf=context.socket_so_rcvbuf)
         )
+        self._batch = DatagramBatch(_RECEIVE_LIMIT)
         # A port that nothing can wait on is looked at in every cycle: what lies there is for its reader to take.
         self._is_always_ready = self._port.fileno() < 0
         local = self._port.local_address
@@ -137,7 +139,7 @@ class DriverNames:
 
     def _receive(self, now_ns: int) -> int:
         try:
-            arrived = self._port.receive_datagrams(_RECEIVE_LIMIT)
+            arrived = self._port.receive_datagrams(_RECEIVE_LIMIT, self._batch)
         except SocketError as error:
             self._errors.record(error, key=("name resolver", "receive", error.actual))
             return 0

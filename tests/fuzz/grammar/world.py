@@ -11,7 +11,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from aerowire.base.ports import DatagramPort
+from aerowire.base.ports import DatagramBatch, DatagramPort
 from aerowire.client import Aeron
 from aerowire.conformance.accepted.steps import Step
 from aerowire.conformance.accepted.targets import ReceiveTarget, ResolverTarget, SendTarget, Target
@@ -37,6 +37,8 @@ HOSTILE_STREAMS = (1001, 1002, 1003, 1004)
 OWN_STREAM, OTHER_STREAM, MULTI_STREAM, GROUP_STREAM = 2001, 2002, 1101, 1102
 FIRST_SESSION = 10_000
 LONGEST_STEP_NS = 20 * MS
+# Datagrams that are taken from a socket at one time.
+BATCH = 64
 
 OPTIONS: dict[str, Any] = {
     "environ": {},
@@ -86,6 +88,7 @@ class World:
             error_handler=self.errors.append,
         )
         self._sockets: dict[tuple[str, int], SimulatedPort] = {}
+        self._batch = DatagramBatch(BATCH)
         self._addresses: dict[str, tuple[str, int] | None] = {}
 
     def close(self) -> None:
@@ -127,13 +130,13 @@ class World:
         """Return what the driver has sent to the hostile sockets."""
         found = []
         for (name, _), port in self._sockets.items():
-            while batch := port.receive_datagrams(64):
-                for payload, source, _ in batch:
+            while arrived := port.receive_datagrams(BATCH, self._batch):
+                for payload, source, _ in arrived:
                     found.append((name, payload))
                     self.answered[name] += len(payload)
                     if self._addresses[name] is None:
                         self._addresses[name] = source
-                if len(batch) < 64:
+                if len(arrived) < BATCH:
                     break
         return found
 
