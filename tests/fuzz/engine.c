@@ -28,12 +28,16 @@ typedef struct {
 
 static uint8_t edges[MAP_SIZE] __attribute__((aligned(64)));
 static uint8_t seen[MAP_SIZE] __attribute__((aligned(64)));
+/* The edges of this execution: an execution runs some hundred of them, so that all of the map need not be looked at. */
+static uint32_t run[MAP_SIZE];
+static uint32_t run_count;
 static Pair pairs[PAIRS];
 static uint32_t pair_count;
 static volatile int is_active;
 static volatile int is_guarding;
 static uintptr_t previous;
-static __thread int is_fuzzing_thread;
+/* Preloaded, so there is room in the static block; a sanitizer would look at each look-up of a dynamic one. */
+static __thread int is_fuzzing_thread __attribute__((tls_model("initial-exec")));
 static uint64_t random_state = 1;
 
 /* ---- coverage ---- */
@@ -42,8 +46,9 @@ void __sanitizer_cov_trace_pc(void) {
     if (!is_active || !is_fuzzing_thread) return;
     uintptr_t place = (uintptr_t)__builtin_return_address(0);
     place = (place * 0x9E3779B97F4A7C15ull) >> 40;
-    uint8_t *count = &edges[(place ^ previous) & (MAP_SIZE - 1)];
-    if (*count != 255) ++*count;
+    uint32_t edge = (uint32_t)((place ^ previous) & (MAP_SIZE - 1));
+    if (edges[edge] == 0) run[run_count++] = edge;
+    if (edges[edge] != 255) ++edges[edge];
     previous = place >> 1;
 }
 
@@ -81,7 +86,8 @@ static uint8_t bucket(uint8_t count) {
 
 /* Begin an execution: counts from 0. */
 void fuzz_begin(void) {
-    memset(edges, 0, sizeof edges);
+    for (uint32_t i = 0; i < run_count; i++) edges[run[i]] = 0;
+    run_count = 0;
     pair_count = 0;
     previous = 0;
     is_fuzzing_thread = 1;
@@ -93,16 +99,11 @@ void fuzz_end(void) { is_active = 0; }
 /* Merge the edges of the last execution into those seen; return how many (edge, bucket of counts) are new. */
 uint32_t fuzz_news(void) {
     uint32_t news = 0;
-    for (uint32_t i = 0; i < MAP_SIZE; i += 8) {
-        uint64_t word;
-        memcpy(&word, edges + i, 8);
-        if (!word) continue;
-        for (uint32_t j = i; j < i + 8; j++) {
-            uint8_t fresh = bucket(edges[j]) & (uint8_t)~seen[j];
-            if (fresh) {
-                seen[j] |= fresh;
-                news++;
-            }
+    for (uint32_t i = 0; i < run_count; i++) {
+        uint8_t fresh = bucket(edges[run[i]]) & (uint8_t)~seen[run[i]];
+        if (fresh) {
+            seen[run[i]] |= fresh;
+            news++;
         }
     }
     return news;
@@ -119,8 +120,8 @@ void fuzz_forget(void) { memset(seen, 0, sizeof seen); }
 /* Write the (edge, bucket of counts) of the last execution as numbers, for minimising a corpus; return how many. */
 uint32_t fuzz_trace(uint32_t *out, uint32_t capacity) {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < MAP_SIZE && count < capacity; i++)
-        if (edges[i]) out[count++] = i * 8u + (uint32_t)__builtin_ctz(bucket(edges[i]));
+    for (uint32_t i = 0; i < run_count && count < capacity; i++)
+        out[count++] = run[i] * 8u + (uint32_t)__builtin_ctz(bucket(edges[run[i]]));
     return count;
 }
 

@@ -16,7 +16,7 @@ import struct
 import sys
 import time
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -38,6 +38,9 @@ INPUT_HEADER = struct.Struct("<I")  # length of an input
 # Executions that share the objects of a target.
 LIFETIME = 64
 STATE_LENGTH = STATE_HEADER.size + LIFETIME * INPUT_HEADER.size + 2 * INPUT_LENGTH_MAX
+
+
+Tracer = Callable[[FrameType, str, Any], Any]
 
 
 class StateFile:
@@ -106,12 +109,15 @@ class LineCoverage:
 
     def __init__(self, traced: tuple[str, ...]) -> None:
         self._traced = traced
-        self._wanted: dict[CodeType, bool] = {}
-        self._seen: set[tuple[CodeType, int]] = set()
-        self._now: set[tuple[CodeType, int]] = set()
+        # By id of the code object, whose own hash takes longer than a line does; the objects are kept, so that the ids stay theirs.
+        self._codes: dict[int, CodeType] = {}
+        self._tracers: dict[int, Tracer | None] = {}
+        self._now: dict[int, set[int]] = {}
+        self._seen: dict[int, set[int]] = {}
 
     def __enter__(self) -> None:
-        self._now = set()
+        for lines in self._now.values():
+            lines.clear()
         sys.settrace(self._on_call)
 
     def __exit__(self, *_: object) -> None:
@@ -119,25 +125,38 @@ class LineCoverage:
 
     def _on_call(self, frame: FrameType, _event: str, _argument: Any) -> Any:
         code = frame.f_code
-        wanted = self._wanted.get(code)
-        if wanted is None:
-            wanted = self._wanted[code] = any(part in code.co_filename for part in self._traced)
-        return self._on_line if wanted else None
+        try:
+            return self._tracers[id(code)]
+        except KeyError:
+            self._codes[id(code)] = code
+            is_wanted = any(part in code.co_filename for part in self._traced)
+            tracer = self._tracers[id(code)] = self._make_tracer(id(code)) if is_wanted else None
+            return tracer
 
-    def _on_line(self, frame: FrameType, _event: str, _argument: Any) -> Any:
-        self._now.add((frame.f_code, frame.f_lineno))
-        return self._on_line
+    def _make_tracer(self, code_id: int) -> Tracer:
+        lines = self._now[code_id] = set()
+        self._seen[code_id] = set()
+
+        def on_line(frame: FrameType, _event: str, _argument: Any) -> Any:
+            lines.add(frame.f_lineno)
+            return on_line
+
+        return on_line
 
     def news(self) -> int:
-        fresh = self._now - self._seen
-        self._seen |= fresh
-        return len(fresh)
+        news = 0
+        for code_id, lines in self._now.items():
+            seen = self._seen[code_id]
+            if not lines <= seen:
+                news += len(lines - seen)
+                seen |= lines
+        return news
 
     def lines_seen(self) -> int:
-        return len(self._seen)
+        return sum(map(len, self._seen.values()))
 
     def lines_now(self) -> frozenset[tuple[CodeType, int]]:
-        return frozenset(self._now)
+        return frozenset((self._codes[code_id], line) for code_id, lines in self._now.items() for line in lines)
 
 
 class Worker:
