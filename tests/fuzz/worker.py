@@ -23,6 +23,7 @@ from typing import Any
 
 from tests.fuzz.catalogue import TARGETS, make_target
 from tests.fuzz.engine import INPUT_LENGTH_MAX, Engine
+from tests.fuzz.memory import allocated_bytes
 from tests.fuzz.target import Target
 
 EXIT_FINDING = 79
@@ -30,8 +31,11 @@ CORPUS = Path(__file__).parent / "corpus"
 # Every poll returns within this much processor time; an execution has several polls.
 EXECUTION_LIMIT_NS = 100_000_000
 HANG_LIMIT_MS = 5_000
-GROWTH_LIMIT_PAGES = (192 << 20) // 4096
-MEMORY_INTERVAL = 8_192
+# Memory is looked at after so many executions each time, from when caches and corpus are mostly filled. Without a sanitizer, freed memory
+# that the allocator keeps counts as well.
+GROWTH_LIMIT = 48 << 20
+MEMORY_INTERVAL = 1_024
+MEMORY_FROM = 8_192
 PROGRESS_S = 10.0
 STATE_HEADER = struct.Struct("<QI")  # executions before this one, inputs in the file
 INPUT_HEADER = struct.Struct("<I")  # length of an input
@@ -169,7 +173,7 @@ class Worker:
         self.lines = LineCoverage(target.traced) if target.traced else None
         self.corpus: list[bytes] = []
         self.executions = 0
-        self.pages_at_first = 0
+        self.allocated_at_first = 0
         self._renew = getattr(target, "renew", None)
 
     def execute(self, data: bytes) -> int:
@@ -249,12 +253,12 @@ class Worker:
         return self.corpus[self.engine.below(count)]
 
     def check_memory(self) -> None:
-        """Fail when the process has grown by more than sanitizer and corpus account for."""
-        pages = int(Path("/proc/self/statm").read_text().split()[1])
-        if self.executions <= 8 * MEMORY_INTERVAL:
-            self.pages_at_first = pages
-        elif pages - self.pages_at_first > GROWTH_LIMIT_PAGES:
-            raise AssertionError(f"the process grew by {(pages - self.pages_at_first) >> 8} MiB within {self.executions} executions")
+        """Fail when the process has grown by more than the corpus accounts for."""
+        allocated = allocated_bytes()
+        if self.executions <= MEMORY_FROM:
+            self.allocated_at_first = allocated
+        elif (growth := allocated - self.allocated_at_first) > GROWTH_LIMIT:
+            raise AssertionError(f"the process grew by {growth >> 20} MiB within {self.executions} executions")
 
     def tell(self, seconds: float) -> None:
         lines = f", {self.lines.lines_seen()} lines" if self.lines else ""

@@ -7,6 +7,7 @@ line on stderr instead.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import re
@@ -18,7 +19,7 @@ from pathlib import Path
 
 from aerowire.codecs.flyweights.cnc import BroadcastTrailerDecoder, RingTrailerDecoder
 from aerowire.conformance.harness.cnc import CncFile
-from aerowire.conformance.harness.ring import RingWriter
+from aerowire.conformance.harness.ring import RingFullError, RingWriter
 from tests.soak.bars import Part, Size
 from tests.support.hostile_wire import WIRE_SCENES, Attacker
 from tests.support.processes import Process, Workshop, free_port, open_workshop, wait_for_driver
@@ -132,13 +133,23 @@ def spoil_ring(cnc: CncFile, dice: random.Random) -> None:
 
 
 def wait_until_served(cnc: CncFile) -> None:
-    """Wait until the driver has read everything that the to-driver buffer holds."""
+    """Send a command, and wait until the driver has read everything that the to-driver buffer holds.
+
+    Room that was claimed and never written is skipped a client's liveness timeout later, when something stands behind it: until then a
+    writer may still come back to it. Aeron: ManyToOneRingBuffer.unblock.
+    """
     offset, length = cnc.to_driver
     trailer = offset + length - RingTrailerDecoder.ENCODED_LENGTH
+    writer = RingWriter(cnc.mapping, offset, length)
     positions: tuple[int, int] = (0, 1)
+    is_sent = False
     deadline = time.monotonic() + START_S
-    while positions[0] != positions[1]:
+    while not is_sent or positions[0] != positions[1]:
         assert time.monotonic() < deadline, f"the driver does not read the to-driver buffer: head and tail {positions}"
+        if not is_sent:
+            with contextlib.suppress(RingFullError):
+                writer.write(UNKNOWN_COMMAND, bytes(16))
+                is_sent = True
         time.sleep(0.01)
         positions = (
             cnc.mapping.i64(trailer + RingTrailerDecoder.HEAD_POSITION_OFFSET),
@@ -158,7 +169,6 @@ def ring(seed: int, scratch: Path) -> str:
                 time.sleep(SETTLE_S / 3)
                 stage.expect_alive()
             texts = cnc.errors()
-            # A tail one capacity ahead looks like a full buffer of unfinished records, which takes a client's liveness timeout to undo.
             wait_until_served(cnc)
         finally:
             cnc.close()

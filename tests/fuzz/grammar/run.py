@@ -209,7 +209,7 @@ def _save_finding(campaign: Campaign, episode: int, length: int, folder: Path | 
 def _run_here(arguments: argparse.Namespace) -> int:
     """Run episodes in this process, one line of JSON each."""
     from tests.fuzz.grammar.episode import run_episode
-    from tests.soak.footprint import anonymous_bytes
+    from tests.fuzz.memory import allocated_bytes
 
     end = time.monotonic() + arguments.seconds if arguments.seconds else float("inf")
     sent, number = 0, arguments.first
@@ -227,7 +227,7 @@ def _run_here(arguments: argparse.Namespace) -> int:
         gc.collect()
         if outcome.traceback:
             print(outcome.traceback, file=sys.stderr)
-        print(json.dumps({**outcome.to_dict(), "memory_kib": anonymous_bytes(os.getpid()) >> 10}), flush=True)
+        print(json.dumps({**outcome.to_dict(), "memory_kib": allocated_bytes() >> 10}), flush=True)
         if outcome.finding:
             return FOUND
     return 0
