@@ -193,7 +193,7 @@ class ClientConductor:
         self._resources.mark_forked()
 
     def ensure_open(self) -> None:
-        """Raise what a call deserves once the client is closed or has ended."""
+        """Raise what says that the client is closed, or why it has ended; nothing while it is open."""
         with self._lock:
             self._ensure_open()
 

@@ -40,7 +40,7 @@ cdef class Handle:
             self._state = state
 
     def _ensure_open(self):
-        """Raise what a call deserves in this state; nothing while open."""
+        """Raise what says that the client is closed, or why it has ended; nothing while it is open."""
         if self._state != STATE_OPEN:
             self.raise_not_open()
 

@@ -1,8 +1,8 @@
 """Pages of mapped files that are no longer there: the file was cut short, or its file system is full.
 
-The kernel answers an access to such a page with SIGBUS.  A handler (aerowire.system.bus_error) finds the mapping here and puts a page of zeros
-in place of the lost one, so that the access goes on; the owner of a guarded mapping then finds its lost pages counted and ends what used them.
-Ranges are a list that only grows, whose entries are used again: a signal handler walks it without a lock.
+The kernel answers an access to such a page with SIGBUS.  A handler (aerowire.system.bus_error) looks up the mapping here and puts a page of
+zeros in place of the lost one, so that the access succeeds.  The owner of a guarded mapping sees the count of its lost pages and closes what
+uses the mapping.  The list of ranges only grows and its entries are reused, so that a signal handler can walk it without a lock.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uintptr_t

@@ -1,8 +1,7 @@
 """Which positions of a received stream are missing.
 
-A receiver that writes each datagram where it says that it belongs can be made to write one frame across another: what follows then is no
-log that anybody can read. This table of what is missing is the receiver's own memory, so that neither peers nor processes that share the
-log can change what it says.
+A receiver that writes each datagram to the offset in its header can be made to write one frame across another, and the log cannot be read
+beyond that frame. The receiver keeps this table in memory of its own, so that neither peers nor processes that share the log can change it.
 """
 
 from libc.stdint cimport int32_t, int64_t
