@@ -17,6 +17,7 @@ _CLASSES = {
     "receiver": "tests.fuzz.targets.receiver:ReceiverTarget",
     "sender": "tests.fuzz.targets.sender:SenderTarget",
     "pcap": "tests.fuzz.targets.captures:CaptureTarget",
+    "recordings": "tests.fuzz.targets.recordings:RecordingsTarget",
     "cnc": "tests.fuzz.targets.cnc_header:CncTarget",
     "channel": "tests.fuzz.targets.channels:ChannelTarget",
     "ports": "tests.fuzz.targets.decorated_ports:DecoratedPortTarget",

@@ -17,7 +17,7 @@ from tests.soak.fuzz_native import PARTS
 ROOT = Path(__file__).resolve().parents[2]
 MUTATIONS = 300
 # The slow ones make fewer: a driver works in virtual time, files are written, Python's lines are traced.
-MUTATIONS_OF = {"pcap": 20, "ports": 60, "commands": 70, "sbe": 60, "sbe-schema": 70, "layout-schema": 70}
+MUTATIONS_OF = {"pcap": 20, "recordings": 60, "ports": 60, "commands": 70, "sbe": 60, "sbe-schema": 70, "layout-schema": 70}
 
 
 @pytest.mark.parametrize("target", TARGETS)

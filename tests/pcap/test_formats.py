@@ -155,6 +155,12 @@ def test_empty_and_unknown_link_types(build: SimpleNamespace, tmp_path: Path) ->
         (12, 1_700_000_123_456_789_012, 1_700_000_123_456_789),
         (0x80 | 10, 1_700_000_000 * 1024 + 512, 1_700_000_000_500_000_000),
         (0x80 | 40, 1_700_000 * 2**40 + 2**39, 1_700_000_500_000_000),
+        (0x80 | 63, 2**63 + 2**62, 1_500_000_000),
+        (0x80 | 64, 2**63, 500_000_000),
+        (0x80 | 70, 2**63, 7_812_500),
+        (0x80 | 97, 2**64 - 1, 0),
+        (0x80 | 127, 2**64 - 1, 0),
+        (127, 2**64 - 1, 1),
     ],
 )
 def test_reads_pcapng_in_every_resolution(
@@ -162,6 +168,19 @@ def test_reads_pcapng_in_every_resolution(
 ) -> None:
     packet = build.ethernet(build.ip4(frame, build.SENDER, build.RECEIVER))
     data = build.section(order) + build.interface(resolution=resolution, order=order) + build.enhanced(packet, ticks=ticks, order=order)
+    assert read_frames(written(tmp_path, data), ports=PORTS)["ts_ns"].to_pylist() == [ns]
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize(
+    ("offset_s", "ns"),
+    [(3600, 3_600_000_001_000), (-1, -999_999_000), (9_223_372_036, 9_223_372_036_000_001_000), (9_223_372_037, 1000), (-(2**63), 1000)],
+)
+def test_time_offsets_that_nanoseconds_cannot_hold_are_ignored(
+    build: SimpleNamespace, tmp_path: Path, frame: bytes, order: str, offset_s: int, ns: int
+) -> None:
+    packet = build.ethernet(build.ip4(frame, build.SENDER, build.RECEIVER))
+    data = build.section(order) + build.interface(offset_s=offset_s, order=order) + build.enhanced(packet, ticks=1, order=order)
     assert read_frames(written(tmp_path, data), ports=PORTS)["ts_ns"].to_pylist() == [ns]
 
 

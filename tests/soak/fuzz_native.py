@@ -11,8 +11,8 @@ from pathlib import Path
 from tests.soak.bars import Part, Size
 from tests.soak.sanitized import ROOT, run_sanitized
 
-# Parts of each target, and executions of a part: at most an hour of one processor each, by what a target does in a second (10,000 records
-# of a ring buffer, 30 captures); together 100 million in about ten hours.
+# Parts of each target, and executions of a part: at most an hour of one processor each, by what a target does in a second (25,000 records
+# of a ring buffer, 30 captures); together 100 million in about four hours.
 PARTS = {
     "ring": (24, 1_000_000),
     "broadcast": (16, 1_000_000),
@@ -32,6 +32,7 @@ PARTS = {
     "ports": (1, 80_000),
     "commands": (1, 80_000),
     "pcap": (1, 50_000),
+    "recordings": (1, 50_000),
     "layout-schema": (1, 50_000),
     "sbe-schema": (1, 40_000),
 }

@@ -33,7 +33,11 @@ SEARCH_LENGTH = 1 << 16  # bytes looked at at a time
 KNOWN_KINDS = (SECTION, INTERFACE, PACKET, SIMPLE_PACKET, 4, 5, ENHANCED_PACKET, 9, 0xA, 0xBAD, 0x40000BAD)
 INTERFACES_MAX = 65536  # an interface's number in a packet block of the older kind has 16 bits
 OPTIONS_MAX = 64  # of one packet that are looked at
+OFFSET_S_MAX = (2**63 - 1) // 1_000_000_000  # what nanoseconds in 64 bits can hold, some 292 years
 END_OF_OPTIONS, COMMENT, INTERFACE_NAME, TIME_RESOLUTION, TIME_OFFSET = 0, 1, 2, 9, 14
+
+
+Ticks = np.ndarray[tuple[int], np.dtype[np.uint64]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,20 +50,25 @@ class Interface:
     resolution: int = 6  # as stored: 10 to the minus n, or 2 to the minus n with the high bit set
     offset_s: int = 0
 
-    def to_ns(self, ticks: np.ndarray[tuple[int], np.dtype[np.uint64]]) -> Integers:
+    def to_ns(self, ticks: Ticks) -> Integers:
         """Return nanoseconds since the epoch for timestamps in this interface's unit."""
         exponent = self.resolution & 0x7F
         if self.resolution & 0x80:
-            seconds = ticks >> np.uint64(exponent)
-            rest = ticks & np.uint64((1 << exponent) - 1)
+            seconds = _shifted(ticks, exponent)
+            rest = ticks - (seconds << np.uint64(min(exponent, 63)))
             drop = max(0, exponent - 34)  # so that the product below stays within 64 bits
-            ns = ((rest >> np.uint64(drop)) * np.uint64(1_000_000_000)) >> np.uint64(exponent - drop)
+            ns = (_shifted(rest, drop) * np.uint64(1_000_000_000)) >> np.uint64(exponent - drop)
             out = seconds.astype(np.int64) * 1_000_000_000 + ns.astype(np.int64)
         elif exponent <= 9:
             out = (ticks * np.uint64(10 ** (9 - exponent))).astype(np.int64)
         else:
             out = (ticks // np.uint64(10 ** min(19, exponent - 9))).astype(np.int64)
         return out + self.offset_s * 1_000_000_000
+
+
+def _shifted(values: Ticks, bits: int) -> Ticks:
+    """Return values shifted to the right; numpy does not say what comes of a shift by 64 bits or more."""
+    return values >> np.uint64(bits) if bits < 64 else np.zeros_like(values)
 
 
 @dataclass(slots=True)
@@ -380,6 +389,8 @@ def _interface(buffer: Bytes, offset: int, length: int, order: str) -> Interface
             resolution = value[0]
         elif code == TIME_OFFSET and len(value) >= 8:
             offset_s = struct.unpack(order + "q", value[:8])[0]
+            if abs(offset_s) > OFFSET_S_MAX:
+                offset_s = 0  # of a damaged block: no packet was captured then
     return Interface(link_type, snap_length, name, resolution, offset_s)
 
 
