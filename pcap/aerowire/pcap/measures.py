@@ -97,7 +97,9 @@ def quantiles(values: Integers, counted: Mapping[int, int] | None = None) -> dic
 def _setup_to_first_data(frames: Columns, track: Track) -> int | None:
     setups = np.flatnonzero(frames.of_type("SETUP"))
     firsts = track.rows[track.has_length]
-    return int(frames["ts_ns"][firsts[0]] - frames["ts_ns"][setups[0]]) if setups.size and firsts.size and setups[0] < firsts[0] else None
+    return (
+        int(frames["ts_ns"][firsts[0]]) - int(frames["ts_ns"][setups[0]]) if setups.size and firsts.size and setups[0] < firsts[0] else None
+    )
 
 
 def _receivers(frames: Columns, positions: Integers) -> list[dict[str, Any]]:

@@ -223,7 +223,7 @@ def _path(report: PathReport, frames: Columns, rows: Integers, spans: tuple[Inte
             report.retransmitted_bytes += length
             report.retransmissions_dropped += dropped
             report.retransmitted_bytes_dropped += length if dropped else 0
-            report.latencies_ns.append(int(frames["ts_ns"][row] - frames["ts_ns"][cause]))
+            report.latencies_ns.append(int(frames["ts_ns"][row]) - int(frames["ts_ns"][cause]))
         elif earlier < 0:
             report.reordered += 1
         else:
