@@ -29,7 +29,7 @@ check-generated: build ## compare generated/ with what spec/ says
 interop: build ## run everything against the official Java implementation (needs java and mvn)
 	$(PYTEST) tests/interop tests/conformance -m interop $(if $(ARGS),$(ARGS),--interop-matrix=docs/interop.md)
 
-soak: build ## run the long bars at full size (BAR=name for one); resumable, state in soak/
+soak: build ## run the long bars at full size (BAR=name for one, BAR=name/part); resumable, state in soak/
 	$(PYTHON_BIN) -m tests.soak.run $(BAR)
 
 tsan: ## run the thread tests on an instrumented build

@@ -1,4 +1,4 @@
-"""Run the long bars at full size: python -m tests.soak.run [--again] [--small] [BAR ...].
+"""Run the long bars at full size: python -m tests.soak.run [--again] [--small] [BAR[/PART] ...].
 
 Resumable: a part that passed on the same sources is not run again (soak/state.json, one entry for each part).
 Prints every part's seed and what it measured, and closes with "N passed, N failed"; exits 1 when a part failed.
@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tests.soak.bars import Part, Size
@@ -81,31 +81,42 @@ def run_part(name: str, part: Part) -> str | None:
     return measured
 
 
+def chosen_parts(wanted: Sequence[str], size: Size) -> Iterator[tuple[str, Part]]:
+    """Yield the name and the parts of each BAR, or of each BAR/PART those parts whose names begin so."""
+    for bar, _, prefix in (name.partition("/") for name in wanted or BARS):
+        for part in BARS[bar](size):
+            if part.name.startswith(prefix):
+                yield f"{bar}/{part.name}", part
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Run the long bars at full size.")
-    parser.add_argument("bars", nargs="*", metavar="BAR", help=f"one or more of {', '.join(BARS)}; all without")
+    parser.add_argument(
+        "bars", nargs="*", metavar="BAR", help=f"one or more of {', '.join(BARS)}; all without; BAR/PART for parts that begin so"
+    )
     parser.add_argument("--again", action="store_true", help="run what passed before as well")
     parser.add_argument("--small", action="store_true", help="the size of `make test`; passes are not remembered")
     arguments = parser.parse_args(argv)
-    if unknown := [name for name in arguments.bars if name not in BARS]:
+    if unknown := [name for name in arguments.bars if name.partition("/")[0] not in BARS]:
         parser.error(f"unknown bar {', '.join(unknown)}; there are {', '.join(BARS)}")
+    size = Size.SMALL if arguments.small else Size.FULL
+    if empty := [name for name in arguments.bars if "/" in name and not any(chosen_parts([name], size))]:
+        parser.error(f"no part of {', '.join(empty)}")
 
     digest = source_digest()
     passed = {} if arguments.again or arguments.small else load_state(digest)
     outcomes: dict[str, bool] = {}
     try:
-        for bar in arguments.bars or BARS:
-            for part in BARS[bar](Size.SMALL if arguments.small else Size.FULL):
-                name = f"{bar}/{part.name}"
-                if name in passed:
-                    print(f"{name}: passed before: {passed[name]}", flush=True)
-                    outcomes[name] = True
-                    continue
-                measured = run_part(name, part)
-                outcomes[name] = measured is not None
-                if measured is not None and not arguments.small:
-                    passed[name] = measured
-                    save_state(digest, passed)
+        for name, part in chosen_parts(arguments.bars, size):
+            if name in passed:
+                print(f"{name}: passed before: {passed[name]}", flush=True)
+                outcomes[name] = True
+                continue
+            measured = run_part(name, part)
+            outcomes[name] = measured is not None
+            if measured is not None and not arguments.small:
+                passed[name] = measured
+                save_state(digest, passed)
     except KeyboardInterrupt:
         print("interrupted; what passed is remembered", flush=True)
         return 1
