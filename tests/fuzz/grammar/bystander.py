@@ -22,6 +22,16 @@ class Bystander:
         self.sent = 0
         self.received = 0
 
+    @property
+    def registration_id(self) -> int:
+        """Of the publication; its log is called by it."""
+        return self._publication.registration_id
+
+    @property
+    def session_id(self) -> int:
+        """Of the publication, and so of its image."""
+        return self._publication.session_id
+
     def work(self) -> None:
         """Offer one message and take what has come."""
         if self._publication.offer(self._message(self.sent)) > 0:
