@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from aerowire.base.errors import AerowireError, ClosedError, DriverShutdownError
-from aerowire.client import Aeron, ExclusivePublication, Subscription
+from aerowire.client import Aeron, ExclusivePublication, Subscription, iteration
 from aerowire.client.iteration import MessageReader
 
 if TYPE_CHECKING:
@@ -117,6 +117,66 @@ def test_views_drop_a_message_whose_beginning_was_lost(opened: Opened) -> None:
     publication.send(b"whole")
     subscription.poll(lambda *_: None, 1)
     assert [bytes(view) for view in subscription.views(timeout_ns=SOON_NS)] == [b"whole"]
+
+
+class _BeginningsOnly:
+    """A subscription to which the first fragment of a message comes again and again."""
+
+    def __init__(self, subscription: Subscription, driver: FakeDriver) -> None:
+        self._subscription, self._driver = subscription, driver
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._subscription, name)
+
+    def poll(self, handler: Any, _limit: int) -> int:
+        self._rewind()
+        return self._subscription.poll(handler, 1)
+
+    def poll_block(self, _length: int) -> Any:
+        self._rewind()
+        return self._subscription.poll_block(1408)
+
+    def _rewind(self) -> None:
+        self._driver.counters.set_value(self.images[0].subscriber_position_id, 0)
+
+
+@pytest.mark.parametrize("kind", ["messages", "views"])
+@pytest.mark.parametrize("fragments_max", [1, 500])
+def test_a_loop_ends_in_time_though_fragments_come_that_make_no_message(
+    opened: Opened, driver: FakeDriver, monkeypatch: pytest.MonkeyPatch, kind: str, fragments_max: int
+) -> None:
+    publication, subscription = opened
+    publication.send(bytes(4000))
+    monkeypatch.setattr(iteration, "FRAGMENTS_MAX", fragments_max)
+    beginnings: Any = _BeginningsOnly(subscription, driver)
+    assert list(getattr(MessageReader(), kind)(beginnings, 0)) == []
+
+
+@pytest.mark.parametrize("kind", ["messages", "views"])
+def test_a_loop_without_patience_gets_long_messages_that_are_there(opened: Opened, kind: str) -> None:
+    publication, subscription = opened
+    long = os.urandom(5 * publication.max_payload_length)
+    publication.send(long)
+    assert [bytes(message) for message in getattr(subscription, kind)(timeout_ns=0)] == [long]
+
+
+@pytest.mark.parametrize("kind", ["messages", "views"])
+def test_a_loop_forgets_messages_whose_senders_have_gone(
+    opened: Opened, driver: FakeDriver, aeron: Aeron, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    publication, subscription = opened
+    monkeypatch.setattr(iteration, "FRAGMENTS_MAX", 1)
+    reader = MessageReader()
+    publication.send(bytes(4000))
+    beginnings: Any = _BeginningsOnly(subscription, driver)
+    assert list(getattr(reader, kind)(beginnings, 0)) == []
+    assert list(reader._parts) == [publication.session_id] * (kind == "views")
+    driver.drop_images(driver.streams[0])
+    driver.cycle(aeron)
+    assert subscription.images == ()
+    assert list(getattr(reader, kind)(subscription, 0)) == []
+    assert reader._parts == {}
+    assert not reader._assembler.free_session_buffer(publication.session_id)
 
 
 def test_a_loop_waits_for_messages_of_another_thread(driver: FakeDriver) -> None:

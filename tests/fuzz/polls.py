@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from aerowire.base.errors import AerowireError
+from aerowire.client import iteration
 from aerowire.client.actions import Action
 from aerowire.client.assembler import FragmentAssembler, ImageFragmentAssembler
 from aerowire.client.controlled_assembler import ControlledFragmentAssembler, ImageControlledFragmentAssembler
@@ -23,6 +25,7 @@ LENGTH_LIMIT = 4096
 FRAGMENT_LIMIT = 10
 BATCHES = (6, 7, 8, 13)  # ways that fill a batch
 ITERATIONS_FROM = 14  # the ways from here on iterate
+MESSAGES_MAX = 1024
 PADDINGS_MAX = 4096  # frames of padding that one poll steps over
 
 
@@ -41,6 +44,8 @@ class EveryPoll:
         self, log: LogBuffers, counters: Any, position_id: int, *, session_id: int, stream_id: int, has_file: bool = False
     ) -> None:
         self.attach(log, counters, position_id, session_id=session_id, stream_id=stream_id)
+        # A log that nobody cleans is read round and round.
+        iteration.FRAGMENTS_MAX = 256
         self._rows = np.zeros(8, dtype="<i4")
         self._polls: tuple[Callable[[Subscription, Image], object], ...] = (
             lambda _, image: image.poll(self._on_fragment, 10),
@@ -58,8 +63,8 @@ class EveryPoll:
             lambda subscription, _: subscription.controlled_poll(self._controlled_assembler, 10),
             lambda _, image: image.controlled_poll(self._image_controlled_assembler, 10),
             lambda subscription, _: self._take_batch(subscription.poll_many(FRAGMENT_LIMIT)),
-            lambda subscription, _: list(subscription.messages(timeout_ns=0)),
-            lambda subscription, _: [bytes(view) for view in subscription.views(timeout_ns=0)],
+            lambda subscription, _: list(islice(subscription.messages(timeout_ns=0), MESSAGES_MAX)),
+            lambda subscription, _: [bytes(view) for view in islice(subscription.views(timeout_ns=0), MESSAGES_MAX)],
         )
 
     def attach(self, log: LogBuffers, counters: Any, position_id: int, *, session_id: int, stream_id: int) -> None:

@@ -109,6 +109,11 @@ cdef class FragmentAssembler:
         """Forget what was collected for a session and free its memory; return whether there was anything."""
         return self._builders.pop(session_id, None) is not None
 
+    def _retain(self, sessions):
+        """Forget what was collected for sessions other than these."""
+        for session_id in [session_id for session_id in self._builders if session_id not in sessions]:
+            del self._builders[session_id]
+
     def clear(self):
         """Forget everything collected and free the memory."""
         self._builders.clear()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING
 
 from aerowire.base import arguments
@@ -19,12 +19,17 @@ from aerowire.codecs.flyweights.transport import MAX_MESSAGE_LENGTH, DataFlags, 
 if TYPE_CHECKING:
     from aerowire.client.block import Block
     from aerowire.client.header import Header
+    from aerowire.client.image import Image
     from aerowire.client.subscription import Subscription
 
 # Polls without a message before the thread begins to sleep, and how long it sleeps: what a publisher that is running leaves between two.
 SPINS = 100
 SLEEP_MIN_S = 10e-6
 SLEEP_MAX_S = 1e-3
+
+# Fragments without a message between them that are taken after the time is up, because a message may be among them that is there already.
+# The longest message has no more where frames carry 256 bytes or more.
+FRAGMENTS_MAX = 65_536
 
 # Bytes of log that a loop over views borrows at a time: what the publisher waits for while the loop's body is slow.
 BLOCK_LENGTH = 65536
@@ -35,7 +40,7 @@ _UNFRAGMENTED, _BEGIN, _END = int(DataFlags.UNFRAGMENTED), int(DataFlags.BEGIN),
 
 
 class _Waiter:
-    """Idles between polls that found nothing, until a deadline."""
+    """Idles between polls that found nothing, until no message has come for the timeout."""
 
     def __init__(self, subscription: Subscription, timeout: int | str | None) -> None:
         self._subscription = subscription
@@ -45,11 +50,17 @@ class _Waiter:
     def start_over(self) -> None:
         self._deadline_ns = None if self._timeout_ns is None else time.monotonic_ns() + self._timeout_ns
         self._tries, self._sleep_s = 0, SLEEP_MIN_S
+        self._fragments = 0
 
-    def is_over(self) -> bool:
-        """Idle; return whether the time is up."""
+    def is_over(self, fragments: int) -> bool:
+        """Idle, unless a poll has found fragments; return whether the time is up."""
+        self._fragments += fragments
+        if fragments and self._fragments < FRAGMENTS_MAX:
+            return False  # whoever reads what is there gets all of it, whatever the timeout
         if self._deadline_ns is not None and time.monotonic_ns() >= self._deadline_ns:
             return True
+        if fragments:
+            return False
         self._subscription._wait_for_driver()
         self._tries += 1
         if self._tries > SPINS:
@@ -65,6 +76,7 @@ class MessageReader:
         self._complete: deque[bytes] = deque()
         self._assembler = FragmentAssembler(self._on_message)
         self._parts: dict[int, tuple[int, bytearray]] = {}
+        self._images: tuple[Image, ...] = ()
 
     def messages(self, subscription: Subscription, timeout: int | str | None) -> Iterator[bytes]:
         """Yield messages as bytes until none has come for the timeout, or the subscription is closed."""
@@ -74,12 +86,13 @@ class MessageReader:
                 count = subscription.poll(self._assembler, 1)
             except ClosedError:
                 continue  # by another thread since the look
-            if count == 0:
-                if waiter.is_over():
-                    return
-            elif self._complete:
+            if self._complete:
                 yield self._complete.popleft()
                 waiter.start_over()
+            else:
+                self._forget_gone(subscription)
+                if waiter.is_over(count):
+                    return
 
     def views(self, subscription: Subscription, timeout: int | str | None) -> Iterator[memoryview]:
         """Yield messages as views, each valid until the next is asked for; otherwise as `messages`."""
@@ -90,26 +103,42 @@ class MessageReader:
             except ClosedError:
                 continue  # by another thread since the look
             with lent as block:
-                found = bool(block)
-                yield from self._views_of(block)
-            if found:
+                messages, fragments = yield from self._views_of(block)
+            if messages:
                 waiter.start_over()
-            elif waiter.is_over():
-                return
+            else:
+                self._forget_gone(subscription)
+                if waiter.is_over(fragments):
+                    return
 
-    def _views_of(self, block: Block) -> Iterator[memoryview]:
-        offset = 0
+    def _views_of(self, block: Block) -> Generator[memoryview, None, tuple[int, int]]:
+        """Yield the messages of a block; return how many that were, and how many fragments made none."""
+        offset = messages = fragments = 0
         try:
             while offset < block.length:
                 payload, flags, term_offset, offset = block._frame_at(offset)
                 if flags & _UNFRAGMENTED == _UNFRAGMENTED:
+                    messages += 1
                     yield payload
+                    continue
+                whole = self._assemble(block.session_id, term_offset, flags, payload)
+                if whole is None:
+                    fragments += 1
                 else:
-                    whole = self._assemble(block.session_id, term_offset, flags, payload)
-                    if whole is not None:
-                        yield whole
+                    messages += 1
+                    yield whole
         finally:
             block.release(offset)
+        return messages, fragments
+
+    def _forget_gone(self, subscription: Subscription) -> None:
+        """Free what was collected of messages whose images have ended: their rest does not come any more."""
+        images = subscription.images
+        if images is not self._images:
+            self._images = images
+            sessions = {image.session_id for image in images}
+            self._assembler._retain(sessions)
+            self._parts = {session_id: part for session_id, part in self._parts.items() if session_id in sessions}
 
     def _assemble(self, session_id: int, term_offset: int, flags: int, payload: memoryview) -> memoryview | None:
         next_offset = _aligned(term_offset + HEADER_LENGTH + len(payload))

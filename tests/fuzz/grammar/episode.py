@@ -27,6 +27,7 @@ from tests.fuzz.grammar.world import (
     HOSTILE_DESTINATIONS,
     HOSTILE_RECEIVER,
     HOSTILE_RESPONDER,
+    LOSSY_STREAM,
     MS,
     MULTI_STREAM,
     OTHER_STREAM,
@@ -36,6 +37,7 @@ from tests.fuzz.grammar.world import (
     RECEIVE,
     RECEIVE_OTHER,
     RESPONSE,
+    STAMPED,
     TERM,
     World,
     targets,
@@ -58,6 +60,7 @@ WAYS_OF_STREAM = {
     1004: ("images", "raw_poll", "poll_into"),
     MULTI_STREAM: ("assembler",),
     GROUP_STREAM: ("poll_many",),
+    LOSSY_STREAM: ("assembler", "messages"),
 }
 
 
@@ -101,8 +104,11 @@ class Episode:
         channel = f"aeron:udp?endpoint={HOST}:{RECEIVE}"
         other = f"aeron:udp?endpoint={HOST}:{RECEIVE_OTHER}"
         group = f"aeron:udp?endpoint={GROUP}:{GROUP_PORT}|interface={HOST}"
+        stamp = ("0", "8", "reserved")[seed % 3]
+        stamped = f"aeron:udp?endpoint={HOST}:{STAMPED}|reliable=false|channel-rcv-ts-offset={stamp}"
+        channels = {GROUP_STREAM: group, LOSSY_STREAM: stamped}
         self.readers = [
-            Reader(self._subscribe(group if stream == GROUP_STREAM else channel, stream), way, seed + number)
+            Reader(self._subscribe(channels.get(stream, channel), stream), way, seed + number)
             for stream, ways in WAYS_OF_STREAM.items()
             for number, way in enumerate(ways)
         ]

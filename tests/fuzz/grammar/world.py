@@ -32,9 +32,11 @@ RECEIVE, RECEIVE_OTHER, PATH_A, PATH_B, CONTROL, RESOLVER = 40_001, 40_002, 40_0
 # A multicast group: data goes to the odd address, answers go to the one behind it.
 GROUP, GROUP_ANSWERS, GROUP_PORT = "224.20.30.39", "224.20.30.40", 40_007
 RESPONSE = 40_008
+# An endpoint that writes the time of arrival into what it receives, and whose streams do without what is lost.
+STAMPED = 40_009
 HOSTILE_RECEIVER, HOSTILE_RECEIVERS, HOSTILE_DESTINATIONS, HOSTILE_RESPONDER = 41_001, 41_002, 41_010, 41_020
 HOSTILE_STREAMS = (1001, 1002, 1003, 1004)
-OWN_STREAM, OTHER_STREAM, MULTI_STREAM, GROUP_STREAM = 2001, 2002, 1101, 1102
+OWN_STREAM, OTHER_STREAM, MULTI_STREAM, GROUP_STREAM, LOSSY_STREAM = 2001, 2002, 1101, 1102, 1201
 FIRST_SESSION = 10_000
 LONGEST_STEP_NS = 20 * MS
 # Datagrams that are taken from a socket at one time.
@@ -78,7 +80,11 @@ class World:
             resolver=lambda name: HOST if name == "localhost" else None,
             interfaces=lambda: [InterfaceAddress("lo", 1, HOST)],
         )
-        self.driver = MediaDriver.launch(Context(aeron_dir=str(directory), **OPTIONS), ports=ports)
+        options = dict(OPTIONS)
+        if seed % 2:
+            # Every other driver notes all that it does, and keeps every datagram.
+            options |= {"event_log": "all", "capture": directory.with_name("datagrams.pcapng")}
+        self.driver = MediaDriver.launch(Context(aeron_dir=str(directory), **options), ports=ports)
         self.aeron = Aeron.connect(
             str(directory),
             use_conductor_agent_invoker=True,
@@ -109,7 +115,7 @@ class World:
                 self._sockets[target.name, index] = self.network.open_port((HOST, base + index))
             self._addresses[target.name] = (HOST, CONTROL) if target.name == "many" else None
             return
-        ports = {"receive": RECEIVE, "path-a": PATH_A, "path-b": PATH_B, "resolver": RESOLVER, "group": GROUP_PORT}
+        ports = {"receive": RECEIVE, "path-a": PATH_A, "path-b": PATH_B, "resolver": RESOLVER, "group": GROUP_PORT, "stamped": STAMPED}
         is_group = target.name == "group"
         for index in range(target.senders):
             self._sockets[target.name, index] = self.network.open_port((HOST, 0), None, (GROUP_ANSWERS, GROUP_PORT) if is_group else None)
@@ -169,6 +175,7 @@ def targets() -> list[Target]:
         ReceiveTarget("path-a", (MULTI_STREAM,), FIRST_SESSION, weight=2),
         ReceiveTarget("path-b", (MULTI_STREAM,), FIRST_SESSION, weight=2),
         ReceiveTarget("group", (GROUP_STREAM,), FIRST_SESSION, weight=2),
+        ReceiveTarget("stamped", (LOSSY_STREAM,), FIRST_SESSION, weight=3),
         SendTarget("one", 21, 3001, 0, 65536, 1408),
         SendTarget("many", 22, 3002, 2**31 - 1, 65536, 1408, receivers=3, group_tag=4711),
         SendTarget("listed", 23, 3003, -1, 65536, 1408, receivers=2),
