@@ -31,6 +31,9 @@ SLEEP_MAX_S = 1e-3
 # The longest message has no more where frames carry 256 bytes or more.
 FRAGMENTS_MAX = 65_536
 
+# How many of them are taken between two looks at the time.
+FRAGMENTS_PER_LOOK = 64
+
 # Bytes of log that a loop over views borrows at a time: what the publisher waits for while the loop's body is slow.
 BLOCK_LENGTH = 65536
 
@@ -81,6 +84,7 @@ class MessageReader:
     def messages(self, subscription: Subscription, timeout: int | str | None) -> Iterator[bytes]:
         """Yield messages as bytes until none has come for the timeout, or the subscription is closed."""
         waiter = _Waiter(subscription, timeout)
+        fragments = 0
         while not _has_ended(subscription):
             try:
                 count = subscription.poll(self._assembler, 1)
@@ -89,10 +93,13 @@ class MessageReader:
             if self._complete:
                 yield self._complete.popleft()
                 waiter.start_over()
-            else:
+                continue
+            fragments += count
+            if not count or fragments >= FRAGMENTS_PER_LOOK:
                 self._forget_gone(subscription)
-                if waiter.is_over(count):
+                if waiter.is_over(fragments if count else 0):
                     return
+                fragments = 0
 
     def views(self, subscription: Subscription, timeout: int | str | None) -> Iterator[memoryview]:
         """Yield messages as views, each valid until the next is asked for; otherwise as `messages`."""
@@ -103,33 +110,34 @@ class MessageReader:
             except ClosedError:
                 continue  # by another thread since the look
             with lent as block:
-                messages, fragments = yield from self._views_of(block)
-            if messages:
+                is_fruitful, fragments = yield from self._views_of(block)
+            if is_fruitful:
                 waiter.start_over()
             else:
                 self._forget_gone(subscription)
                 if waiter.is_over(fragments):
                     return
 
-    def _views_of(self, block: Block) -> Generator[memoryview, None, tuple[int, int]]:
-        """Yield the messages of a block; return how many that were, and how many fragments made none."""
-        offset = messages = fragments = 0
+    def _views_of(self, block: Block) -> Generator[memoryview, None, tuple[bool, int]]:
+        """Yield the messages of a block; return whether there were any, and how many fragments made none."""
+        is_fruitful = False
+        offset = fragments = 0
         try:
             while offset < block.length:
                 payload, flags, term_offset, offset = block._frame_at(offset)
                 if flags & _UNFRAGMENTED == _UNFRAGMENTED:
-                    messages += 1
+                    is_fruitful = True
                     yield payload
                     continue
                 whole = self._assemble(block.session_id, term_offset, flags, payload)
                 if whole is None:
                     fragments += 1
                 else:
-                    messages += 1
+                    is_fruitful = True
                     yield whole
         finally:
             block.release(offset)
-        return messages, fragments
+        return is_fruitful, fragments
 
     def _forget_gone(self, subscription: Subscription) -> None:
         """Free what was collected of messages whose images have ended: their rest does not come any more."""

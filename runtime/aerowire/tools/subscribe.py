@@ -57,7 +57,12 @@ def run(arguments: argparse.Namespace) -> int:
     sleep_s = SLEEP_MIN_S
     with (
         connect("aerowire subscribe", properties=properties_of(arguments)) as aeron,
-        aeron.add_subscription(arguments.channel, arguments.stream) as subscription,
+        aeron.add_subscription(
+            arguments.channel,
+            arguments.stream,
+            # The rest of a message does not come any more.
+            unavailable_image_handler=lambda image: assembler.free_session_buffer(image.session_id),
+        ) as subscription,
     ):
         while remaining is None or remaining > 0:
             # A message is at least one fragment, so that no more messages are read than are wanted.
