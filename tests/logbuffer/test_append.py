@@ -180,6 +180,15 @@ def test_long_messages_are_refused_whatever_the_limit(tmp_path: Path, kind: type
 
 
 @BOTH
+def test_a_message_that_no_term_can_hold_does_not_rotate_for_ever(tmp_path: Path, kind: type[Appender]) -> None:
+    # A log file's metadata can say an MTU with which the fragments of a message of full length are longer than a term.
+    bench = Bench(tmp_path, kind)
+    appender = kind(bench.log, bench.counters, 0, SESSION, STREAM, max_payload_length=1)
+    assert appender.append_many([b"a", bytes(TERM // 8), b"b"]) == (ADMIN_ACTION, 1)
+    assert appender.append(b"c") > 0
+
+
+@BOTH
 def test_last_term_of_a_stream_ends_it(tmp_path: Path, kind: type[Appender]) -> None:
     last = (1 << 31) - 1
     bench = Bench(tmp_path, kind, initial_term_id=0, term_id=last, term_offset=TERM - 64)

@@ -107,6 +107,7 @@ cdef class ExclusiveAppender(Appender):
     cdef int64_t offer_many(self, const Part* messages, int count, int* sent, ReservedValue reserved, void* context) noexcept nogil:
         cdef int64_t result = self.term_begin_position + self.term_offset
         cdef int done = 0
+        cdef int tripped = -1
         cdef int taken
         while done < count:
             taken = self._offer_run(messages + done, count - done) if reserved == NULL else 0
@@ -117,8 +118,10 @@ cdef class ExclusiveAppender(Appender):
             result = self.offer(messages[done].address, messages[done].length, reserved, context)
             if result >= 0:
                 done += 1
-            elif result != OFFER_ADMIN_ACTION:
-                break
+            elif result != OFFER_ADMIN_ACTION or done == tripped:
+                break           # twice for one message: no term is long enough for it
+            else:
+                tripped = done
         sent[0] = done
         return result
 
@@ -146,6 +149,7 @@ cdef class ExclusiveAppender(Appender):
     cdef int64_t offer_rows(self, const uint8_t* rows, int64_t length, int64_t count, int64_t* sent) noexcept nogil:
         cdef int64_t result = self.term_begin_position + self.term_offset
         cdef int64_t done = 0
+        cdef int64_t tripped = -1
         cdef int taken
         while done < count:
             taken = self._offer_row_run(rows + done * length, length, count - done)
@@ -156,8 +160,10 @@ cdef class ExclusiveAppender(Appender):
             result = self.offer(rows + done * length, length, NULL, NULL)
             if result >= 0:
                 done += 1
-            elif result != OFFER_ADMIN_ACTION:
-                break
+            elif result != OFFER_ADMIN_ACTION or done == tripped:
+                break           # twice for one message: no term is long enough for it
+            else:
+                tripped = done
         sent[0] = done
         return result
 

@@ -1,11 +1,14 @@
-"""A hostile log file: mapped as client and as driver, then appended to, claimed, rotated, unblocked and polled."""
+"""A hostile log file: mapped as client and as driver, then appended to in every way, claimed, rotated, unblocked and polled."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable
 
 from aerowire.base.errors import AerowireError
 from aerowire.ipc.counters import CountersManager
+from aerowire.logbuffer import rebuild
+from aerowire.logbuffer.append import Claim
 from aerowire.logbuffer.concurrent_appender import ConcurrentAppender
 from aerowire.logbuffer.exclusive_appender import ExclusiveAppender
 from aerowire.logbuffer.log import LogBuffers
@@ -17,6 +20,7 @@ from tests.fuzz.target import FindingError
 
 TERM, PAGE = 64 * 1024, 4096
 SESSION, STREAM, INITIAL_TERM = 77, 1001, 5
+PARTS = ((b"a", bytes(100)), (bytes(40), bytes(1500), b""), tuple(bytes(8) for _ in range(40)))
 METADATA_SET = 512  # bytes of the metadata that an input may change
 
 
@@ -72,7 +76,7 @@ class LogMetadataTarget:
         view[: len(frames)] = frames
         try:
             # Not closed: its memory is that of the next execution too.
-            self._use(LogBuffers.map("log", regions=self._regions), how)
+            self._use(LogBuffers.map("log", regions=self._regions), how, int.from_bytes(frames[-8:], "little", signed=True))
         except AerowireError as error:
             if not changes:
                 raise FindingError("a log with good metadata is refused") from error
@@ -81,7 +85,7 @@ class LogMetadataTarget:
                 view[index * TERM : index * TERM + 4096] = self._blank[:4096]
                 view[(index + 1) * TERM - 4096 : (index + 1) * TERM] = self._blank[:4096]
 
-    def _use(self, log: LogBuffers, how: int) -> None:
+    def _use(self, log: LogBuffers, how: int, position: int) -> None:
         log.metadata_fields()
         for name in ("connected", "transport_count", "eos_position", "revoked", "tail_position", "term_count", "tails"):
             getattr(log, name)
@@ -92,6 +96,9 @@ class LogMetadataTarget:
             self._append(ExclusiveAppender, log)
         if how & 8:
             log.rotate()
+            # A driver frees what consumers wait for; where they stand is a counter, which every client may write.
+            for blocked in (position, log.tail_position, max(0, log.tail_position - 64)):
+                rebuild.unblock(log, blocked)
         if how & 16:
             start = 0 if how & 32 else max(0, min(log.tail_position, 1 << 62) // 32 * 32)
             EveryPoll(log, self._counters, self._position_id, session_id=SESSION, stream_id=STREAM).run(start, how >> 6)
@@ -103,3 +110,13 @@ class LogMetadataTarget:
                 appender.append(bytes(length))
             except (AerowireError, ValueError):
                 continue  # longer than a message may be
+        for parts in PARTS:
+            with contextlib.suppress(AerowireError, ValueError):
+                appender.append_parts(parts)
+            with contextlib.suppress(AerowireError, ValueError):
+                appender.append_many(parts)
+        for ends in (Claim.commit, Claim.abort, None):
+            with contextlib.suppress(AerowireError, ValueError):
+                _, claim = appender.claim(24)
+                if claim is not None and ends is not None:
+                    ends(claim)
