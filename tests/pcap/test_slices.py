@@ -117,6 +117,16 @@ def test_a_slice_whose_maker_died_is_made_again(build: SimpleNamespace, tmp_path
     assert not list(folder.glob("*.slice"))
 
 
+def test_a_slice_that_is_made_when_the_index_is_there_already_does_not_stay(build: SimpleNamespace, tmp_path: Path) -> None:
+    path = mixed(build, tmp_path / "capture.pcap", 1)
+    whole = index.find_or_build(path)
+    (folder,) = tmp_path.glob("aerowire-captures-*")
+    # As by a process that saw neither the index, which was not written yet, nor this slice, which was removed right behind that.
+    (folder / f"{whole.fingerprint}.0.slice").write_text("null")
+    assert index._made_together(str(path), whole.fingerprint, folder / f"{whole.fingerprint}{index.SUFFIX}") == whole
+    assert not list(folder.glob("*.slice"))
+
+
 def test_damage_and_doubt_are_left_to_one_pass(build: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = mixed(build, tmp_path / "capture.pcap", 2)
     data = bytearray(path.read_bytes())

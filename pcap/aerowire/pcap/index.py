@@ -185,7 +185,7 @@ def _made_together(path: str, mark: str, target: Path) -> Index:
             found = build(path) if made is None else Index(mark, length, *made, is_damaged=False)
             _forget_old(target.parent)
             _write(target, found)
-            workshop.clear()
+        workshop.clear()  # also what was made between another process's writing and clearing
     return found
 
 
