@@ -25,7 +25,7 @@ LENGTH_LIMIT = 4096
 FRAGMENT_LIMIT = 10
 BATCHES = (6, 7, 8, 13)  # ways that fill a batch
 ITERATIONS_FROM = 14  # the ways from here on iterate
-MESSAGES_MAX = 1024
+MESSAGES_MAX = 64
 PADDINGS_MAX = 4096  # frames of padding that one poll steps over
 
 
@@ -148,8 +148,9 @@ class EveryPoll:
         bytes(buffer[offset : offset + length])
 
     def _take_batch(self, batch: Any) -> None:
-        if sum(len(message) for message in batch) > 3 * self._term_length:
-            raise FindingError("a batch is longer than its log")
+        # More than the log has, where nobody cleans it: a batch goes on in the next term.
+        if len(batch) > FRAGMENT_LIMIT or any(len(message) > self._term_length for message in batch):
+            raise FindingError("a batch has more messages than were asked for, or one that is longer than a term")
         batch.to_list()
 
     def _take_block(self, block: Any) -> None:
