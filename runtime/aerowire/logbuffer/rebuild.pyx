@@ -95,7 +95,7 @@ cdef int unblock_log(LogBuffers logs, int64_t blocked_position) noexcept nogil:
     cdef int32_t active_count = active_term_count(metadata)
     cdef int64_t raw_tail
     cdef int index, status
-    if active_count == blocked_count - 1 and blocked_offset == 0:
+    if active_count == wrapping_subtract(blocked_count, 1) and blocked_offset == 0:
         # the term is full, and whoever filled it died before it rotated
         raw_tail = load_acquire_i64(tail_address(metadata, index_by_term_count(active_count)))
         rotate_log(metadata, active_count, tail_term_id(raw_tail))
