@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -23,12 +24,26 @@ def no_driver_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AERON_DIR", raising=False)
 
 
-@pytest.fixture(scope="session")
-def driver_dir() -> Iterator[str]:
+@contextmanager
+def embedded_driver() -> Iterator[str]:
     with MediaDriver.launch_embedded(
         threading_mode="SHARED", term_buffer_length=65536, ipc_term_buffer_length=65536, publication_linger_timeout_ns=200_000_000
     ) as driver:
         yield driver.aeron_dir
+
+
+@pytest.fixture(scope="session")
+def driver_dir() -> Iterator[str]:
+    """The directory of a driver for all tests; clients of earlier ones that were killed have their streams for some seconds."""
+    with embedded_driver() as directory:
+        yield directory
+
+
+@pytest.fixture
+def empty_driver_dir() -> Iterator[str]:
+    """The directory of a driver for one test."""
+    with embedded_driver() as directory:
+        yield directory
 
 
 @pytest.fixture

@@ -228,14 +228,14 @@ def test_a_slow_subscriber_is_named_with_its_client_and_process(driver_dir: str,
     assert any("to read" in line and "idler" in line for line in backlog.splitlines())
 
 
-def test_only_what_is_asked_for_is_shown(driver_dir: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with Aeron.connect(aeron_dir=driver_dir) as aeron, aeron.add_publication(IPC, 1), aeron.add_publication(IPC, 2) as wanted:
+def test_only_what_is_asked_for_is_shown(empty_driver_dir: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with Aeron.connect(aeron_dir=empty_driver_dir) as aeron, aeron.add_publication(IPC, 1), aeron.add_publication(IPC, 2) as wanted:
         session = wanted.session_id
-        assert main(["streams", "--json", "--dir", driver_dir, "--session", str(session)]) == 0
+        assert main(["streams", "--json", "--dir", empty_driver_dir, "--session", str(session)]) == 0
         assert [item["stream_id"] for item in json.loads(capsys.readouterr().out)["publications"]] == [2]
-        assert main(["streams", "--json", "--dir", driver_dir, "--stalled"]) == 0
+        assert main(["streams", "--json", "--dir", empty_driver_dir, "--stalled"]) == 0
         assert json.loads(capsys.readouterr().out)["publications"] == []
-        assert main(["backlog", "--json", "--dir", driver_dir, "--at-least", "1"]) == 0
+        assert main(["backlog", "--json", "--dir", empty_driver_dir, "--at-least", "1"]) == 0
         assert json.loads(capsys.readouterr().out)["backlogs"] == []
 
 
