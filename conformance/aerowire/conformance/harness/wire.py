@@ -97,7 +97,8 @@ class Departure(NamedTuple):
 class Wire:
     """A bound UDP socket and the log of what came to it, and of the beginning of what it sent.
 
-    With the address of an `interface`, the host is a group that is joined there.
+    With the address of an `interface`, the host is a group that is joined there. Without a port, the next of `PORTS` is bound: receivers of
+    earlier sockets still send status messages to the ports of those.
 
     Invariant: `arrivals` is in order of reading and never loses an entry; `mark()` and the index arguments
     let a case look only at what came after a point.
@@ -121,13 +122,14 @@ class Wire:
         if interface:
             # A driver's endpoint of the group shares the port.
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        port = port or free_port(host)
         self._socket.bind((host, port, 0, interface_index(interface)) if ":" in host else (host, port))
         if interface:
             join_group(self._socket, host, interface)
         self._socket.setblocking(False)
         self._idle = idle
         self.host = host
-        self.port: int = self._socket.getsockname()[1]
+        self.port = port
         self.arrivals: list[Arrival] = []
         self.departures: list[Departure] = []
         self.departed = 0
