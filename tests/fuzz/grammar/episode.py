@@ -44,6 +44,8 @@ from tests.fuzz.grammar.world import (
 )
 
 LONG_PAUSE_NS = 1_200 * MS
+# Cycles between two polls of a slow reader.
+SLOW = 200
 DATAGRAMS_PER_CYCLE = 16
 # Virtual time in which a stream of others has to be complete after the last hostile datagram.
 PATIENCE_NS = 10_000 * MS
@@ -105,6 +107,8 @@ class Episode:
         other = f"aeron:udp?endpoint={HOST}:{RECEIVE_OTHER}"
         group = f"aeron:udp?endpoint={GROUP}:{GROUP_PORT}|interface={HOST}"
         stamp = ("0", "8", "reserved")[seed % 3]
+        receiver = f"endpoint={HOST}:{HOSTILE_RECEIVER}"
+        dynamic = f"control={HOST}:{CONTROL}|control-mode=dynamic"
         stamped = f"aeron:udp?endpoint={HOST}:{STAMPED}|reliable=false|channel-rcv-ts-offset={stamp}"
         channels = {GROUP_STREAM: group, LOSSY_STREAM: stamped}
         self.readers = [
@@ -119,16 +123,25 @@ class Episode:
         ]
         self.publications = [
             aeron.add_exclusive_publication(
-                f"aeron:udp?endpoint={HOST}:{HOSTILE_RECEIVER}|session-id=21|init-term-id=0|term-id=0|term-offset=0|{TERM}", 3001
+                f"aeron:udp?{receiver}|channel-snd-ts-offset={stamp}|session-id=21|init-term-id=0|term-id=0|term-offset=0|{TERM}", 3001
             ),
             aeron.add_exclusive_publication(
-                f"aeron:udp?control={HOST}:{CONTROL}|control-mode=dynamic|fc=tagged,g:4711/1,t:500ms|session-id=22"
+                f"aeron:udp?{dynamic}|fc=tagged,g:4711/1,t:500ms|session-id=22"
                 f"|init-term-id={2**31 - 1}|term-id={2**31 - 1}|term-offset=0|{TERM}",
                 3002,
             ),
         ]
         responses = self._subscribe(f"aeron:udp?control={HOST}:{RESPONSE}|control-mode=response", 3104)
         self.readers.append(Reader(responses, "poll", seed))
+        self.readers += [
+            Reader(self._subscribe(f"aeron-spy:aeron:udp?{receiver}", 3001), "assembler", seed),
+            Reader(self._subscribe(f"aeron-spy:aeron:udp?{dynamic}", 3002), "poll_block", seed),
+        ]
+        # These are read so seldom that the driver goes on without them.
+        self.slow_readers = [
+            Reader(self._subscribe(f"{name}|tether=false", stream), "assembler", seed)
+            for name, stream in ((channel, 1001), (f"aeron-spy:aeron:udp?{receiver}", 3001), (channel, OWN_STREAM))
+        ]
         self.publications += [
             aeron.add_exclusive_publication(
                 f"aeron:udp?control-mode=manual|session-id=23|init-term-id=-1|term-id=-1|term-offset=0|{TERM}", 3003
@@ -156,8 +169,12 @@ class Episode:
     def trust_nothing(self) -> None:
         """Others write into logs and counters from now on: positions need not only grow."""
         self._checks_positions = False
-        for reader in self.readers:
+        for reader in self._all_readers:
             reader.trust_nothing()
+
+    @property
+    def _all_readers(self) -> list[Reader]:
+        return [*self.readers, *self.slow_readers]
 
     def close(self) -> None:
         """End everything."""
@@ -195,11 +212,11 @@ class Episode:
         for bystander, goal in zip(self.bystanders, goals, strict=True):
             if bystander.sent < goal or bystander.received < bystander.sent:
                 raise OracleError(f"a stream of others: {bystander.received} messages of {bystander.sent} arrived, {goal} were to be sent")
-        # Hostile senders are silent now: their images end, and each end is announced.
+        # Hostile senders are silent now: their images end once all is read, and each end is announced.
         world.advance(3 * LONG_PAUSE_NS)
         for _ in range(200):
             world.advance(20 * MS)
-            for reader in self.readers:
+            for reader in self._all_readers:
                 reader.poll()
         self._check_ends()
         self._check_counters()
@@ -214,11 +231,11 @@ class Episode:
         outcome.under_runs = value(SystemCounter.FLOW_CONTROL_UNDER_RUNS)
         outcome.errors_logged = value(SystemCounter.ERRORS)
         outcome.images = len({correlation for _, correlation in self.announced})
-        outcome.fragments = sum(reader.fragments for reader in self.readers)
+        outcome.fragments = sum(reader.fragments for reader in self._all_readers)
         outcome.bystander_messages = sum(bystander.received for bystander in self.bystanders)
-        outcome.longest_poll_ms = round(max(reader.longest_s for reader in self.readers) * 1e3, 3)
+        outcome.longest_poll_ms = round(max(reader.longest_s for reader in self._all_readers) * 1e3, 3)
         errors: Counter[str] = Counter()
-        for reader in self.readers:
+        for reader in self._all_readers:
             errors.update(reader.errors)
         errors.update(type(error).__name__ for error in self.world.errors)
         outcome.poll_errors = dict(errors)
@@ -237,6 +254,9 @@ class Episode:
         turn = number % 3
         for index, reader in enumerate(self.readers):
             if index % 3 == turn:
+                reader.poll()
+        if number % SLOW == 0:
+            for reader in self.slow_readers:
                 reader.poll()
         if number % 2 == 0:
             for bystander in self.bystanders:

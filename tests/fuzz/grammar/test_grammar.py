@@ -67,8 +67,8 @@ def test_a_saved_sequence_is_replayed(tmp_path: Path) -> None:
     setup = struct.pack("<ibBhiiiiiiii", 40, 0, 0, 5, 0, 10_000, 1001, 7, 7, 65536, 1408, 0)
     steps = [Step("receive", 0, "setup", setup), pause(5_000_000)]
     outcome = replay_episode(1, 1, steps)
-    # The streams of others have two images.
-    assert (outcome.finding, outcome.datagrams, outcome.images) == ("", 1, 2 + 1)
+    # The streams of others have two images, spies one of each publication.
+    assert (outcome.finding, outcome.datagrams, outcome.images) == ("", 1, 2 + 2 + 1)
     save(tmp_path / "steps.txt", steps, remark=json.dumps({"seed": 1, "episode": 1}))
     assert run.replay(tmp_path / "steps.txt") == ""
 

@@ -52,12 +52,22 @@ OPTIONS: dict[str, Any] = {
     "publication_connection_timeout_ns": "2s",
     "client_liveness_timeout_ns": "60s",
     "publication_unblock_timeout_ns": "70s",
+    "untethered_window_limit_timeout_ns": "300ms",
+    "untethered_resting_timeout_ns": "600ms",
     "timer_interval_ns": "100ms",
     "counters_free_to_reuse_timeout_ns": 0,
     "driver_resolver_name": "fuzzed",
     "driver_resolver_interface": f"{HOST}:{RESOLVER}",
     "dir_delete_on_start": True,
     "dir_delete_on_shutdown": True,
+}
+
+
+# What some drivers do to the frames of all streams, in both directions.
+IMPAIRED: dict[str, Any] = {
+    f"debug_{way}_{effect}_rate": rate
+    for way in ("receive_data", "receive_control", "send_data", "send_control")
+    for effect, rate in (("loss", 0.02), ("duplicate", 0.02), ("reorder", 0.02))
 }
 
 
@@ -84,6 +94,8 @@ class World:
         if seed % 2:
             # Every other driver notes all that it does, and keeps every datagram.
             options |= {"event_log": "all", "capture": directory.with_name("datagrams.pcapng")}
+        if seed % 4 > 1:
+            options |= IMPAIRED | {name.replace("_rate", "_seed"): seed & 0x7FFFFFFF for name in IMPAIRED}
         self.driver = MediaDriver.launch(Context(aeron_dir=str(directory), **options), ports=ports)
         self.aeron = Aeron.connect(
             str(directory),
