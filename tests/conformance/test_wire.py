@@ -30,7 +30,7 @@ def pair() -> Iterator[tuple[Wire, Wire]]:
     two.close()
 
 
-def test_free_ports_are_none_that_the_system_gives_away() -> None:
+def test_free_ports_are_outside_of_the_range_that_the_system_assigns_from() -> None:
     first = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text(encoding="ascii").split()[0])
     drawn = [free_port(host) for host in ["127.0.0.1", "::1"] * 50]
     assert len(set(drawn)) == len(drawn)
@@ -38,7 +38,7 @@ def test_free_ports_are_none_that_the_system_gives_away() -> None:
 
 
 def test_free_port_is_free_on_every_interface(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Whoever asks for a port of a multicast group asks for it on all interfaces.
+    # A multicast endpoint binds its port on all interfaces.
     taken, free = free_port(), free_port()
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
         other.bind(("127.0.0.2", taken))

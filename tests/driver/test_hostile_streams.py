@@ -37,7 +37,7 @@ def driver() -> Iterator[MediaDriver]:
 
 
 class Scene:
-    """A client with a stream that nobody attacks, and what it was told."""
+    """A client with a stream that is not attacked, and the errors that it got."""
 
     def __init__(self, driver: MediaDriver) -> None:
         self.driver = driver

@@ -26,7 +26,7 @@ NUMBERS = {kind.name: number for number, kind in OWN_COUNTERS.items()}
 
 
 class Sending:
-    """A publication with 32 messages sent, and the socket of somebody who forges answers."""
+    """A publication with 32 messages sent, and the socket that forged answers come from."""
 
     def __init__(self, world, **options) -> None:
         self.world = world

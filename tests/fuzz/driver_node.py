@@ -22,7 +22,7 @@ from aerowire.system.clock import ManualClock
 from tests.driver_core.conftest import MS, SECOND, SUBSCRIPTION, Node
 
 COUNTERS_MAX = 900  # of the 1,024 that a node has room for
-# Longer than every timeout, so that all timers begin anew with an execution.
+# Longer than every timeout, so that all timers start again with each execution.
 INTERVAL_NS = 1_000 * SECOND
 END_STEPS_MAX = 16
 

@@ -44,7 +44,7 @@ class EveryPoll:
         self, log: LogBuffers, counters: Any, position_id: int, *, session_id: int, stream_id: int, has_file: bool = False
     ) -> None:
         self.attach(log, counters, position_id, session_id=session_id, stream_id=stream_id)
-        # A log that nobody cleans is read round and round.
+        # Without a driver that cleans it, a log is read round and round.
         iteration.FRAGMENTS_MAX = 256
         self._rows = np.zeros(8, dtype="<i4")
         self._polls: tuple[Callable[[Subscription, Image], object], ...] = (
@@ -148,7 +148,7 @@ class EveryPoll:
         bytes(buffer[offset : offset + length])
 
     def _take_batch(self, batch: Any) -> None:
-        # More than the log has, where nobody cleans it: a batch goes on in the next term.
+        # More than the log holds: a batch goes on in the next term, and no driver cleans the log.
         if len(batch) > FRAGMENT_LIMIT or any(len(message) > self._term_length for message in batch):
             raise FindingError("a batch has more messages than were asked for, or one that is longer than a term")
         batch.to_list()

@@ -13,7 +13,7 @@ class FindingError(AssertionError):
 class Target(Protocol):
     """One entry point. `execute` leaves no state behind on which the next execution depends.
 
-    A target whose executions share objects has a method `renew` too, which makes them anew. It is called after some executions; a
+    A target whose executions share objects also has a method `renew`, which replaces them. It is called after some executions; a
     finding that needs what ran before it is saved with these inputs.
     """
 

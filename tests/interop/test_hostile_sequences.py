@@ -132,5 +132,5 @@ def test_ours_delivers_what_the_official_driver_does(places: dict[Side, Place], 
     for place in places.values():
         place.finish()
     print(f"seed {base}: {sequences} sequences, {compared} fragments compared")
-    # Sequences that nobody delivered would prove nothing.
+    # Sequences that neither driver delivers would prove nothing.
     assert compared > 2 * sequences

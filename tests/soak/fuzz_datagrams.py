@@ -46,6 +46,6 @@ def run(count: int, seed: int, _scratch: Path) -> str:
 
 
 def parts(size: Size) -> list[Part]:
-    """Return the parts, each with a seed of its own. The small one runs on an ordinary build, as whoever tests may have no sanitizers."""
+    """Return the parts, each with a seed of its own. The small one runs on an ordinary build: sanitizers may be missing."""
     chosen = run if size is Size.FULL else run_ordinary
     return [Part(f"accepted-{SEED + at}", SEED + at, partial(chosen, COUNT[size], SEED + at)) for at in range(PARTS[size])]

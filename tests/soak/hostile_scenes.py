@@ -224,7 +224,7 @@ def broadcast(seed: int, scratch: Path) -> str:
 
 
 def cut_log(seed: int, scratch: Path) -> str:
-    """Cut off the log of a hostile image that is being read: its readers are told, all else goes on."""
+    """Cut off the log of a hostile image that is being read: its readers get an error, all other streams go on."""
     dice = random.Random(seed)
     with open_workshop(scratch) as workshop:
         stage = Stage(workshop)
@@ -252,7 +252,7 @@ def cut_cnc(seed: int, scratch: Path) -> str:
         os.truncate(stage.directory / "cnc.dat", random.Random(seed).choice((0, 4096)))
         outcome = stage.client.outcome("bombarded", START_S)
         assert stage.client.popen.wait(START_S) == 0, stage.client.said()
-        # Counters read as zero until the client notices: its streams may begin anew for that moment.
+        # Counters read as zero until the client notices: its streams may start again for that moment.
         assert outcome["finding"] == "" or "is not what was sent" in str(outcome["finding"]), outcome
         # Each of the client's readers meets the one error that has ended it, and none another one.
         assert {*outcome["errors"]} == {"TruncatedFileError"}, outcome

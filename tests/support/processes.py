@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # On a machine that has much else to do, a virtual machine takes its time to start, and any process to end.
 LIMIT_S = 120.0
 STOP_S = 30.0
-# Linux gives the ports from 32768 on to whoever names none.
+# Linux assigns ports from 32768 on to sockets that are bound without one.
 PORTS = range(20_000, 32_760)
 PORT_TRIES = 50
 
@@ -167,7 +167,7 @@ def open_workshop(scratch: Path) -> Iterator[Workshop]:
 
 
 def free_port() -> int:
-    """Return a UDP port that was free on every interface a moment ago, and that the system gives to nobody who asks for any port."""
+    """Return a UDP port that was free on every interface a moment ago, outside of the range from which the system assigns ports."""
     for port in random.SystemRandom().sample(PORTS, PORT_TRIES):
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe, suppress(OSError):
             probe.bind(("0.0.0.0", port))

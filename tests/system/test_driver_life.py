@@ -30,7 +30,7 @@ class Beating:
 
 
 class Stage:
-    """A driver's file, the clocks, and what happens while somebody waits."""
+    """A driver's file, the clocks, and events that happen during a wait."""
 
     def __init__(self, directory: Path) -> None:
         self.clock = ManualClock(now_ns=5_000_000_000, epoch_ms=BEAT_MS)

@@ -131,7 +131,7 @@ cdef class DatagramPort:
     def receive_datagrams(self, int count=16, DatagramBatch batch=None) -> list:
         """Return pending datagrams as (payload, (host, port), timestamp_ns): up to `count`, and those that arrived joined to one of them.
 
-        `batch` is room that whoever receives often keeps; without it, room of 64 KiB for each datagram is taken and given back.
+        `batch` holds the datagrams and can be used again; without it, 64 KiB for each datagram are allocated and freed in the call.
         """
         if batch is None:
             batch = DatagramBatch(count)

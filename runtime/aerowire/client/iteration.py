@@ -59,7 +59,7 @@ class _Waiter:
         """Idle, unless a poll has found fragments; return whether the time is up."""
         self._fragments += fragments
         if fragments and self._fragments < FRAGMENTS_MAX:
-            return False  # whoever reads what is there gets all of it, whatever the timeout
+            return False  # a caller that takes what is there gets all of it, whatever the timeout
         if self._deadline_ns is not None and time.monotonic_ns() >= self._deadline_ns:
             return True
         if fragments:

@@ -51,7 +51,7 @@ cdef class DriverAgent(NativeAgent):
         return self._commands.free_slots()
 
     def forget_taken(self) -> None:
-        """Let go of what the commands named that the agent has taken; registrar only."""
+        """Release the objects of the commands that the agent has taken; registrar only."""
         self._commands.forget_taken()
 
     def _put(self, int operation, subject, int32_t a=0, int32_t b=0, *, bint flag=False, int64_t value=0, size_t second=0,

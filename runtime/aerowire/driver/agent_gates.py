@@ -53,7 +53,7 @@ class AgentGate:
         return not self._waiting and self._agent.free_commands > _RESERVE
 
     def flush(self) -> int:
-        """Let go of what taken commands named, and hand over what waits, as far as there is room; returns how many went."""
+        """Release the objects of commands that were taken, then send waiting commands while there is room; return how many were sent."""
         self._agent.forget_taken()
         count = 0
         while self._waiting and self._agent.free_commands > 0:

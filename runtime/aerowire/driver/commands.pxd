@@ -36,5 +36,5 @@ cdef class CommandQueue:
     cdef int put(self, Command* command, object subject) except -1      # AgentQueueFullError when full
     cdef bint poll(self, Command* command) noexcept nogil               # follow by taken() when it was carried out
     cdef void taken(self) noexcept nogil
-    cdef int forget_taken(self) except -1                               # producer: let go of what taken commands named
+    cdef int forget_taken(self) except -1                               # producer: release the objects of taken commands
     cdef int free_slots(self) noexcept nogil

@@ -33,7 +33,7 @@ cdef enum:
     # Images of one endpoint that are being made at once: each takes the registrar up to 1 ms, so that another endpoint's set-up waits
     # for 64 ms at most. Of a thousand streams that begin together, some 70 are served in each round of set-ups, 100 ms apart.
     IMAGES_BEING_MADE_MAX = 64
-    # Set-ups that one endpoint asks for in a second, on account of data without one: a subscriber that starts anew behind four thousand
+    # Set-ups that one endpoint asks for in a second, on account of data without one: a subscriber that starts again behind four thousand
     # running streams asks all of them at once, and an attacker gets no more answers than this.
     SETUP_REQUESTS_PER_SECOND = 4096
     EVICTION_STEPS = 256            # remembered sessions that are looked at to find one that can be forgotten

@@ -39,7 +39,7 @@ LEFT_ALONE = (CounterType.SYSTEM, CounterType.CLIENT_HEARTBEAT)
 
 
 class Neighbour:
-    """Changes counters and logs that are none of the bystanders'."""
+    """Changes counters and logs, except those of the bystanders."""
 
     def __init__(self, episode: Episode, directory: Path, dice: random.Random) -> None:
         self._counters = episode.counters
@@ -54,7 +54,7 @@ class Neighbour:
         self.writes = 0
 
     def close(self) -> None:
-        """Let go of the logs."""
+        """Unmap the logs."""
         for mapped in self._maps.values():
             mapped.close()
 

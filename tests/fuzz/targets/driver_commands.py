@@ -106,7 +106,7 @@ class CommandsTarget:
         while self._responses.poll(64):
             pass
         if self._bad:
-            raise FindingError("a command ended in an error that is none of the driver's own") from self._bad.pop()
+            raise FindingError("a command ended in an error that is not one of the driver's") from self._bad.pop()
 
     def _encoded(self, step: int, base: int, fields: Fields) -> tuple[int, bytes]:
         """Return a command whose ids are small numbers behind `base`, and whose body has then been changed."""

@@ -43,7 +43,7 @@ class Session:
         self.begin(begin)
 
     def begin(self, position: int) -> None:
-        """Start anew at a position: nothing has been sent or consumed."""
+        """Start again at a position: nothing has been sent or consumed."""
         self.position = position
         self.high = position
         self.consumed = position

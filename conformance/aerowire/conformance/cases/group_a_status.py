@@ -68,10 +68,8 @@ def receiver_ids(bench: Bench, subscription: Subscription) -> set[int]:
         source.expect_elicit(within_ms=CONDUCTOR_MS)
         source.start()
         source.wire.expect(frames.is_plain_status, "a second status message", within_ms=CONDUCTOR_MS + period_ms, start=source.wire.mark())
-        session_id = source.frames.session_id
-        messages = [
-            arrival.payload for arrival in source.wire.arrivals if frames.is_status(arrival.first) and arrival.first.session_id == session_id
-        ]
+        statuses = [arrival for arrival in source.wire.arrivals if frames.is_status(arrival.first)]
+        messages = [arrival.payload for arrival in statuses if arrival.first.session_id == source.frames.session_id]
         ids.update(int.from_bytes(message[28:36], "little", signed=True) for message in messages)
     return ids
 

@@ -112,7 +112,7 @@ def w01(bench: Bench) -> None:
 def free_ranges(bench: Bench, count: int) -> list[int]:
     """Return the firsts of some ranges of neighbouring free ports that have no port in common.
 
-    They are none that this system gives to whoever names no port: one of those may be gone again at any moment.
+    They are outside of the range from which the system assigns ports, whose ports may be taken at any moment.
     Raises MachineLacks where there are none.
     """
     firsts: list[int] = []

@@ -37,7 +37,7 @@ ANCILLARY_MAX = 256
 LOOPBACK_INTERFACE = "lo"
 RECEIVE_BUFFER = 4 * 1024 * 1024
 DATAGRAM_MAX = 65_536
-# Linux gives the ports from 32768 on to whoever names none.
+# Linux assigns ports from 32768 on to sockets that are bound without one.
 PORTS = range(20_000, 32_760)
 PORT_TRIES = 50
 _ports = itertools.cycle(random.SystemRandom().sample(PORTS, len(PORTS)))
@@ -358,7 +358,7 @@ def confirms_departures() -> bool:
 def free_port(host: str = "127.0.0.1") -> int:
     """Return a UDP port that was free a moment ago on every interface: for endpoints that the driver binds itself.
 
-    It is none of those that the system gives to whoever names no port, so nobody gets it by chance before the driver binds it.
+    The system assigns ports of another range to sockets that are bound without one, so the port stays free until the driver binds it.
     """
     family, wildcard = (socket.AF_INET6, "::") if ":" in host else (socket.AF_INET, "0.0.0.0")
     for _ in range(PORT_TRIES):
