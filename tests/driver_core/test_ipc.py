@@ -9,9 +9,11 @@ import pytest
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.driver.events import EventType
 from aerowire.driver.ipc_publication import IpcPublication
+from aerowire.driver.untethered_subscriptions import Tether
 from aerowire.logbuffer.concurrent_appender import ConcurrentAppender
 from aerowire.logbuffer.exclusive_appender import ExclusiveAppender
 from aerowire.protocol.lifecycle import PublicationState
+from aerowire.protocol.untethered import UntetheredTimes
 
 MS = 1_000_000
 SECOND = 1_000_000_000
@@ -50,9 +52,9 @@ def publish(node, *, exclusive=False, initial_term_id=2**31 - 2, **options):
     return publication, appender(log, node.counters, limit, SESSION, STREAM, max_payload_length=1376), limit
 
 
-def join(node, world, make_subscriber, publication):
+def join(node, world, make_subscriber, publication, tether=Tether.TETHERED):
     position_id = node.counter("sub-pos")
-    node.tracker.link_subscriber(publication, position_id, next(registrations))
+    node.tracker.link_subscriber(publication, position_id, next(registrations), tether)
     world.settle()
     event = node.seen[-1]
     assert (event.type, event.accepted, event.position_id) == (EventType.SUBSCRIBER_LINKED, 1, position_id)
@@ -226,3 +228,21 @@ def test_a_revoked_stream_that_its_client_s_death_left_is_let_go_of_once(world, 
     world.run(100 * MS)
     ends = [event.type for event in node.seen if event.type in {EventType.PUBLICATION_DONE, EventType.PUBLICATION_REMOVED}]
     assert ends == [EventType.PUBLICATION_DONE, EventType.PUBLICATION_REMOVED]
+
+
+def test_a_closed_publication_does_not_wait_for_an_untethered_subscriber_that_has_lost_it(world, node, make_subscriber):
+    times = UntetheredTimes(window_limit_ns=100 * MS, linger_ns=200 * MS, resting_ns=100 * MS)
+    publication, appender, _ = publish(node, untethered=times)
+    fast, _ = join(node, world, make_subscriber, publication)
+    join(node, world, make_subscriber, publication, Tether.REJOINS)
+    while EventType.SUBSCRIBER_UNAVAILABLE not in [event.type for event in node.seen]:
+        while appender.append(bytes(1000)) > 0:
+            pass
+        world.run(10 * MS)
+        fast.poll()
+    node.tracker.close_publication(publication)
+    world.run(100 * MS)
+    fast.poll()
+    assert publication.state == PublicationState.DRAINING  # its client may still read what it has
+    world.run(200 * MS)
+    assert publication.state == PublicationState.DONE

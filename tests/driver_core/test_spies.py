@@ -150,3 +150,21 @@ def test_an_untethered_spy_that_does_not_rejoin_is_dropped(world, node, make_sub
         world.run(10 * MS)
     told = [(event.type, event.position_id) for event in node.seen if event.type >= EventType.SUBSCRIBER_UNAVAILABLE]
     assert told == [(EventType.SUBSCRIBER_UNAVAILABLE, slow.position_id), (EventType.SUBSCRIBER_DROPPED, slow.position_id)]
+
+
+@pytest.mark.parametrize("tether", [Tether.REJOINS, Tether.LEAVES])
+def test_a_closed_stream_does_not_wait_for_an_untethered_spy_that_has_lost_it(world, node, make_subscriber, tether):
+    times = UntetheredTimes(window_limit_ns=100 * MS, linger_ns=200 * MS, resting_ns=100 * MS)
+    publication, appender = publish(world, node, spies_simulate_connection=True, untethered=times)
+    fast = spy(world, node, publication, make_subscriber)
+    spy(world, node, publication, make_subscriber, tether)
+    while EventType.SUBSCRIBER_UNAVAILABLE not in [event.type for event in node.seen]:
+        fill(appender)
+        fast.poll()
+        world.run(10 * MS)
+    node.tracker.close_publication(publication)
+    world.run(100 * MS)
+    fast.poll()
+    assert publication.state == PublicationState.DRAINING  # its client may still read what it has
+    world.run(200 * MS)
+    assert publication.state == PublicationState.LINGER

@@ -216,6 +216,27 @@ def test_an_image_goes_on_without_an_untethered_subscriber_that_stands_still(wor
     assert subscriber.counters.value(slow_id) == subscriber.seen[-1].position > stalled
 
 
+def test_an_image_ends_without_an_untethered_subscriber_that_has_lost_it(world):
+    times = UntetheredTimes(window_limit_ns=100 * MS, linger_ns=2 * SECOND, resting_ns=400 * MS)
+    publisher, subscriber, publication, appender = connect(world, untethered=times)
+    (image,) = subscriber.images
+    fast, slow_id = subscriber.subscribers[0], subscriber.counter("sub-pos")
+    subscriber.tracker.link_subscriber(image, slow_id, 6, Tether.REJOINS)
+    world.settle()
+    # Seven eighths of a window: the slow one is too far behind, and the sender can send all of it.
+    while publication.producer_position < 28 * 1024:
+        assert appender.append(bytes(1000)) > 0
+    while EventType.SUBSCRIBER_UNAVAILABLE not in [event.type for event in subscriber.seen]:
+        world.run(10 * MS)
+        fast.poll()
+    publisher.tracker.close_publication(publication)
+    world.run(SECOND)
+    fast.poll()
+    assert image.state == ImageState.DRAINING  # its client may still read what it has
+    world.run(SECOND)
+    assert image.state >= ImageState.LINGER
+
+
 def test_an_image_whose_only_subscriber_rests_waits_for_it(world):
     times = UntetheredTimes(window_limit_ns=100 * MS, linger_ns=100 * MS, resting_ns=400 * MS)
     _, subscriber, publication, appender = connect(world, untethered=times)

@@ -105,6 +105,7 @@ cdef class IpcPublication(Subscribable):
                 self._check_frame(now_ns)
                 self._check_cool_down(now_ns, events)
         elif state == PUBLICATION_DRAINING:
+            self.check_lingering(now_ns, events)
             counter_set(self._publisher_position, self._log.producer_position())
             store_relaxed_i64(&self._consumer_position, self._subscribers.greatest(self._consumer_position))
             if self._is_drained():

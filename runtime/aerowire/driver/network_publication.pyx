@@ -282,6 +282,7 @@ cdef class NetworkPublication(Subscribable):
                     self._free_blocked(counter_get(self._sender_position))
                 self._check_frames(now_ns)
         elif state == PUBLICATION_DRAINING:
+            self.check_lingering(now_ns, events)
             self._drain(now_ns)
             self._check_frames(now_ns)
         elif state == PUBLICATION_LINGER and self._linger_posted:

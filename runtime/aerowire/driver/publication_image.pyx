@@ -373,6 +373,7 @@ cdef class PublicationImage(Subscribable):
             elif self._untethered.count > 0 and state == IMAGE_ACTIVE:
                 self.check_untethered(self._untethered_limit(), now_ns, events)
         elif state == IMAGE_DRAINING:
+            self.check_lingering(now_ns, events)
             is_over = self._is_over()
             if not is_over and not (self._is_drained() and self.lifecycle.drain_time_over(now_ns)):
                 return False

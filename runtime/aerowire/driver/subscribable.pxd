@@ -34,6 +34,8 @@ cdef class Subscribable:
     cdef bint unlink_subscriber(self, int32_t counter_id) noexcept nogil
     # Let go of untethered subscribers at or behind `window_limit`, and take back those that have rested. Once a timer interval.
     cdef void check_untethered(self, int64_t window_limit, int64_t now_ns, EventQueue events) noexcept nogil
+    # While the stream drains: the end of those whose clients were already told that they have lost it, and so do not read on.
+    cdef void check_lingering(self, int64_t now_ns, EventQueue events) noexcept nogil
     # Note the first frame that cannot be stepped over or, with the bytes that it had room in, that overlaps others. Any agent.
     cdef void on_malformed(self, int64_t position, int32_t frame_length, int32_t room) noexcept nogil
     cdef bint is_malformed(self) noexcept nogil
@@ -45,4 +47,5 @@ cdef class Subscribable:
     cdef void _before_leaving(self) noexcept nogil              # somebody is about to leave, or to be let go
     cdef void _on_subscribers_changed(self) noexcept nogil
     # private
+    cdef bint _check_one(self, int index, bint keeps_up, int64_t now_ns, EventQueue events) noexcept nogil
     cdef bint _carry_out(self, UntetheredSubscription* item, int after, EventQueue events) noexcept nogil

@@ -52,21 +52,26 @@ cdef class Subscribable:
         return removed or rested
 
     cdef void check_untethered(self, int64_t window_limit, int64_t now_ns, EventQueue events) noexcept nogil:
-        cdef UntetheredSubscription* item
-        cdef int after
         cdef int i = self._untethered.count - 1
-        while i >= 0:
-            item = &self._untethered.items[i]
-            after = self._untethered_times.next_state(item.state, &item.since_ns, load_acquire_i64(item.value) > window_limit, item.rejoins,
-                                                      now_ns)
-            if after != item.state:
-                if not self._carry_out(item, after, events):
-                    return                          # no room to tell of it: again at the next tick
-                item.state = after
-                item.since_ns = now_ns
-                if after == UNTETHERED_ENDED:
-                    self._untethered.remove_at(i)
+        while i >= 0 and self._check_one(i, load_acquire_i64(self._untethered.items[i].value) > window_limit, now_ns, events):
             i -= 1
+
+    cdef void check_lingering(self, int64_t now_ns, EventQueue events) noexcept nogil:
+        cdef int i = self._untethered.count - 1
+        while i >= 0 and (self._untethered.items[i].state != UNTETHERED_LINGER or self._check_one(i, False, now_ns, events)):
+            i -= 1
+
+    cdef bint _check_one(self, int index, bint keeps_up, int64_t now_ns, EventQueue events) noexcept nogil:
+        cdef UntetheredSubscription* item = &self._untethered.items[index]
+        cdef int after = self._untethered_times.next_state(item.state, &item.since_ns, keeps_up, item.rejoins, now_ns)
+        if after != item.state:
+            if not self._carry_out(item, after, events):
+                return False                        # no room to tell of it: again at the next tick
+            item.state = after
+            item.since_ns = now_ns
+            if after == UNTETHERED_ENDED:
+                self._untethered.remove_at(index)
+        return True
 
     cdef bint _carry_out(self, UntetheredSubscription* item, int after, EventQueue events) noexcept nogil:
         cdef EventRecord* record = NULL
