@@ -58,6 +58,21 @@ def test_answers_that_are_longer_than_what_was_asked_are_a_finding(monkeypatch: 
     assert "are to be expected" in run_episode(1, 1, DATAGRAMS).finding
 
 
+def test_a_capture_that_cannot_be_read_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The seed of such an episode is odd, like those of drivers that capture, and its capture is read.
+    number = next(number for number in range(100) if (1_000_003 + number) % (2 * episode.CAPTURES_READ) == episode.CAPTURES_READ)
+    close = Episode.close
+
+    def spoil(self: Episode) -> None:
+        close(self)
+        assert self.world.capture is not None
+        self.world.capture.write_bytes(b"no capture" * 10)
+
+    assert run_episode(1, number, 8).finding == ""
+    monkeypatch.setattr(Episode, "close", spoil)
+    assert "capture cannot be read" in run_episode(1, number, 8).finding
+
+
 class _Nothing(set[tuple[int, int]]):
     def add(self, _item: tuple[int, int]) -> None:
         pass

@@ -91,9 +91,11 @@ class World:
             interfaces=lambda: [InterfaceAddress("lo", 1, HOST)],
         )
         options = dict(OPTIONS)
+        self.capture: Path | None = None
         if seed % 2:
             # Every other driver notes all that it does, and keeps every datagram.
-            options |= {"event_log": "all", "capture": directory.with_name("datagrams.pcapng")}
+            self.capture = directory.with_name("datagrams.pcap" if seed % 3 else "datagrams.pcapng")
+            options |= {"event_log": "all", "capture": self.capture}
         if seed % 4 > 1:
             options |= IMPAIRED | {name.replace("_rate", "_seed"): seed & 0x7FFFFFFF for name in IMPAIRED}
         self.driver = MediaDriver.launch(Context(aeron_dir=str(directory), **options), ports=ports)
