@@ -12,13 +12,14 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from aerowire.base.errors import AerowireError
-from aerowire.client import Image, Subscription
+from aerowire.client import ExclusivePublication, Image, Subscription
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.conformance.accepted.generator import AcceptedGenerator
 from aerowire.conformance.accepted.steps import Step
 from aerowire.conformance.accepted.targets import SendTarget
 from aerowire.ipc.cnc import CncFile
 from tests.fuzz.grammar.bystander import Bystander
+from tests.fuzz.grammar.changes import Changes, is_change, with_changes
 from tests.fuzz.grammar.polls import OracleError, Reader
 from tests.fuzz.grammar.world import (
     CONTROL,
@@ -46,6 +47,8 @@ from tests.fuzz.grammar.world import (
 )
 
 LONG_PAUSE_NS = 1_200 * MS
+# Index of the publication that sends to listed destinations.
+LISTED = 2
 # Cycles between two polls of a slow reader.
 SLOW = 200
 # One episode in so many has its capture read, which takes as long as an episode. Odd, like the seeds of the drivers that capture.
@@ -126,16 +129,6 @@ class Episode:
             Bystander(aeron.add_publication(f"{channel}|session-id=7|{TERM}", OWN_STREAM), own, seed, "poll"),
             Bystander(aeron.add_publication(f"{other}|session-id=8|{TERM}", OTHER_STREAM), away, seed, "controlled"),
         ]
-        self.publications = [
-            aeron.add_exclusive_publication(
-                f"aeron:udp?{receiver}|channel-snd-ts-offset={stamp}|session-id=21|init-term-id=0|term-id=0|term-offset=0|{TERM}", 3001
-            ),
-            aeron.add_exclusive_publication(
-                f"aeron:udp?{dynamic}|fc=tagged,g:4711/1,t:500ms|session-id=22"
-                f"|init-term-id={2**31 - 1}|term-id={2**31 - 1}|term-offset=0|{TERM}",
-                3002,
-            ),
-        ]
         responses = self._subscribe(f"aeron:udp?control={HOST}:{RESPONSE}|control-mode=response", 3104)
         self.readers.append(Reader(responses, "poll", seed))
         self.readers += [
@@ -147,18 +140,17 @@ class Episode:
             Reader(self._subscribe(f"{name}|tether=false", stream), "assembler", seed)
             for name, stream in ((channel, 1001), (f"aeron-spy:aeron:udp?{receiver}", 3001), (channel, OWN_STREAM))
         ]
-        self.publications += [
-            aeron.add_exclusive_publication(
-                f"aeron:udp?control-mode=manual|session-id=23|init-term-id=-1|term-id=-1|term-offset=0|{TERM}", 3003
-            ),
-            aeron.add_exclusive_publication(
-                f"aeron:udp?endpoint={HOST}:{HOSTILE_RESPONDER}|session-id=24|response-correlation-id={responses.registration_id}"
-                f"|init-term-id={2**31 - 1}|term-id={2**31 - 1}|term-offset=0|{TERM}",
-                3004,
-            ),
+        last = 2**31 - 1
+        self._channels_of_publications = [
+            (f"{receiver}|channel-snd-ts-offset={stamp}|session-id=21", 0, 3001),
+            (f"{dynamic}|fc=tagged,g:4711/1,t:500ms|session-id=22", last, 3002),
+            ("control-mode=manual|session-id=23", -1, 3003),
+            (f"endpoint={HOST}:{HOSTILE_RESPONDER}|session-id=24|response-correlation-id={responses.registration_id}", last, 3004),
         ]
-        for index in range(2):
-            self.publications[2].add_destination(f"aeron:udp?endpoint={HOST}:{HOSTILE_DESTINATIONS + index}")
+        self.publications = [self._publication(number) for number in range(len(self._channels_of_publications))]
+        self._former_readers: list[Reader] = []
+        self._former_lengths = [0] * len(self.publications)
+        self.changes = Changes(self)
         self._checks_positions = True
         self._offered = [publication.position for publication in self.publications]
         self.targets = targets()
@@ -181,6 +173,30 @@ class Episode:
     def _all_readers(self) -> list[Reader]:
         return [*self.readers, *self.slow_readers]
 
+    def renew_reader(self, number: int) -> None:
+        """Close the subscription of a reader, and add it again. Raises RegistrationError while the driver still has its ports."""
+        former = self.readers[number]
+        former.subscription.close()
+        subscription = self._subscribe(former.subscription.channel, former.subscription.stream_id)
+        self.readers[number] = Reader(subscription, former.way, self._seed + number)
+        self._former_readers.append(former)
+
+    def renew_publication(self, number: int) -> None:
+        """Close a publication to hostile receivers, and add it again. Raises RegistrationError while the driver still has the first one."""
+        self.publications[number].close()
+        self._former_lengths[number] += self._offered[number]
+        self._offered[number] = 0
+        self.publications[number] = self._publication(number)
+
+    def listed(self) -> tuple[ExclusivePublication | Subscription, list[str]]:
+        """Return the publication with a list of destinations, and these."""
+        return self.publications[LISTED], [f"aeron:udp?endpoint={HOST}:{HOSTILE_DESTINATIONS + index}" for index in range(2)]
+
+    def paths(self) -> tuple[ExclusivePublication | Subscription, list[str]]:
+        """Return the subscription with several destinations, and these."""
+        subscription = next(reader.subscription for reader in self.readers if reader.subscription.stream_id == MULTI_STREAM)
+        return subscription, [f"aeron:udp?endpoint={HOST}:{port}" for port in (PATH_A, PATH_B)]
+
     def close(self) -> None:
         """End everything."""
         self.cnc.close()
@@ -190,7 +206,10 @@ class Episode:
         """Send steps until `count` datagrams have gone out or there are no more; raise OracleError when something does not hold."""
         world = self.world
         for number, step in enumerate(steps):
-            world.send(step)
+            if is_change(step):
+                self.changes.apply(step)
+            else:
+                world.send(step)
             if number % DATAGRAMS_PER_CYCLE == 0:
                 self.cycle(number // DATAGRAMS_PER_CYCLE, generator)
             if not step.pause_ns:
@@ -236,7 +255,7 @@ class Episode:
         outcome.under_runs = value(SystemCounter.FLOW_CONTROL_UNDER_RUNS)
         outcome.errors_logged = value(SystemCounter.ERRORS)
         outcome.images = len({correlation for _, correlation in self.announced})
-        outcome.fragments = sum(reader.fragments for reader in self._all_readers)
+        outcome.fragments = sum(reader.fragments for reader in [*self._all_readers, *self._former_readers])
         outcome.bystander_messages = sum(bystander.received for bystander in self.bystanders)
         outcome.longest_poll_ms = round(max(reader.longest_s for reader in self._all_readers) * 1e3, 3)
         errors: Counter[str] = Counter()
@@ -288,6 +307,15 @@ class Episode:
             if self._checks_positions and 0 <= position < self._offered[index]:
                 raise OracleError(f"a publication's position went from {self._offered[index]} back to {position}")
             self._offered[index] = position
+
+    def _publication(self, number: int) -> ExclusivePublication:
+        channel, term_id, stream = self._channels_of_publications[number]
+        begin = f"init-term-id={term_id}|term-id={term_id}|term-offset=0|{TERM}"
+        publication = self.world.aeron.add_exclusive_publication(f"aeron:udp?{channel}|{begin}", stream)
+        if number == LISTED:
+            for index in range(2):
+                publication.add_destination(f"aeron:udp?endpoint={HOST}:{HOSTILE_DESTINATIONS + index}")
+        return publication
 
     def _subscribe(self, channel: str, stream: int) -> Subscription:
         number = len(self._subscriptions)
@@ -351,7 +379,8 @@ class Episode:
             is_sender = isinstance(target, SendTarget)
             most = (ANSWERS_OF_SENDER if is_sender else ANSWERS_OF_RECEIVER) * asked[name] + TIMED_ANSWERS
             if is_sender:
-                most += self._offered[{"one": 0, "request": 3}[name]]
+                number = {"one": 0, "request": 3}[name]
+                most += self._former_lengths[number] + self._offered[number]
             if answered[name] > most:
                 raise OracleError(f"{answered[name]} bytes answered {asked[name]} bytes to {name!r}, {most} are to be expected")
 
@@ -375,7 +404,8 @@ def _run(seed: int, number: int, count: int, steps: Iterable[Step] | None, recor
             generator = None
             if steps is None:
                 generator = AcceptedGenerator(f"{seed}-{number}", episode.targets, long_pause_ns=LONG_PAUSE_NS)
-                steps = generator if record is None else _recorded(generator, record)
+                drawn = with_changes(generator, f"{seed}-{number}")
+                steps = drawn if record is None else _recorded(drawn, record)
             episode.run(steps, count, generator)
             episode.finish()
         except OracleError as error:

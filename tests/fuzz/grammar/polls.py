@@ -62,6 +62,8 @@ class Reader:
 
     def poll(self) -> int:
         """Poll once; raise OracleError when something does not hold."""
+        if self.subscription.is_closed:
+            return 0
         begin = time.thread_time()
         try:
             count = self._poll(self)

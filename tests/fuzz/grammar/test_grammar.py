@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from aerowire.conformance.accepted.steps import Step, pause, save
+from aerowire.conformance.accepted.steps import Step, load, pause, save
 from tests.fuzz.grammar import episode, polls, run
 from tests.fuzz.grammar.bystander import Bystander
 from tests.fuzz.grammar.episode import Episode, replay_episode, run_episode
@@ -71,6 +71,17 @@ def test_a_capture_that_cannot_be_read_is_a_finding(monkeypatch: pytest.MonkeyPa
     assert run_episode(1, number, 8).finding == ""
     monkeypatch.setattr(Episode, "close", spoil)
     assert "capture cannot be read" in run_episode(1, number, 8).finding
+
+
+def test_changes_of_the_application_are_steps_that_are_recorded_and_repeated(tmp_path: Path) -> None:
+    steps: list[Step] = []
+    drawn = run_episode(5, 1, 8 * DATAGRAMS, steps.append)
+    assert drawn.kinds["change"] > 0
+    save(tmp_path / "steps.txt", steps)
+    repeated = replay_episode(5, 1, load(tmp_path / "steps.txt"))
+    assert (drawn.finding, repeated.finding) == ("", "")
+    assert repeated.kinds == drawn.kinds
+    assert (repeated.images, repeated.fragments) == (drawn.images, drawn.fragments)
 
 
 class _Nothing(set[tuple[int, int]]):
