@@ -113,11 +113,13 @@ class Episode:
         aeron = self.world.aeron
         channel = f"aeron:udp?endpoint={HOST}:{RECEIVE}"
         other = f"aeron:udp?endpoint={HOST}:{RECEIVE_OTHER}"
-        group = f"aeron:udp?endpoint={GROUP}:{GROUP_PORT}|interface={HOST}"
+        control = ("static", "cubic")[seed // 2 % 2]
+        group = f"aeron:udp?endpoint={GROUP}:{GROUP_PORT}|interface={HOST}|cc={control}"
         stamp = ("0", "8", "reserved")[seed % 3]
         receiver = f"endpoint={HOST}:{HOSTILE_RECEIVER}"
         dynamic = f"control={HOST}:{CONTROL}|control-mode=dynamic"
-        stamped = f"aeron:udp?endpoint={HOST}:{STAMPED}|reliable=false|channel-rcv-ts-offset={stamp}"
+        flow_control = ("tagged,g:4711/1,t:500ms", "min,g:/1,t:500ms", "max")[seed // 3 % 3]
+        stamped = f"aeron:udp?endpoint={HOST}:{STAMPED}|reliable=false|channel-rcv-ts-offset={stamp}|cc={control}"
         channels = {GROUP_STREAM: group, LOSSY_STREAM: stamped}
         self.readers = [
             Reader(self._subscribe(channels.get(stream, channel), stream), way, seed + number)
@@ -138,12 +140,17 @@ class Episode:
         # These are read so seldom that the driver goes on without them.
         self.slow_readers = [
             Reader(self._subscribe(f"{name}|tether=false", stream), "assembler", seed)
-            for name, stream in ((channel, 1001), (f"aeron-spy:aeron:udp?{receiver}", 3001), (channel, OWN_STREAM))
+            for name, stream in (
+                (channel, 1001),
+                (channel, OWN_STREAM),
+                (f"aeron-spy:aeron:udp?{receiver}", 3001),
+                (f"aeron-spy:aeron:udp?{dynamic}|rejoin=false", 3002),
+            )
         ]
         last = 2**31 - 1
         self._channels_of_publications = [
             (f"{receiver}|channel-snd-ts-offset={stamp}|session-id=21", 0, 3001),
-            (f"{dynamic}|fc=tagged,g:4711/1,t:500ms|session-id=22", last, 3002),
+            (f"{dynamic}|fc={flow_control}|session-id=22", last, 3002),
             ("control-mode=manual|session-id=23", -1, 3003),
             (f"endpoint={HOST}:{HOSTILE_RESPONDER}|session-id=24|response-correlation-id={responses.registration_id}", last, 3004),
         ]
