@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import socket
-
 import pytest
 
 from tests.conftest import SEED
@@ -23,7 +21,7 @@ from tests.interop.scenarios import (
     total,
     wait_until,
 )
-from tests.support.processes import Process
+from tests.support.processes import Process, free_port
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(400)]
 
@@ -50,17 +48,8 @@ PATIENT = {
 }
 
 
-def group_port() -> int:
-    """Return a UDP port that no socket of any address had a moment ago."""
-    family, anywhere = (socket.AF_INET6, "::") if socket.has_dualstack_ipv6() else (socket.AF_INET, "0.0.0.0")
-    with socket.socket(family, socket.SOCK_DGRAM) as probe:
-        probe.bind((anywhere, 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 def group_channel(*parts: str) -> str:
-    return "|".join([f"aeron:udp?endpoint={GROUP}:{group_port()}", "interface=localhost", *parts])
+    return "|".join([f"aeron:udp?endpoint={GROUP}:{free_port()}", "interface=localhost", *parts])
 
 
 class Group:
@@ -108,7 +97,7 @@ def test_a_group_over_ip6(scenario: Scenario, publishing: Side) -> None:
     scenario.feature("Multicast, IPv6")
     network = ip6_network(scenario.bench.workshop)
     sender, receiver = (End(side, scenario.driver(side, prefix=network.prefix)) for side in (publishing, other(publishing)))
-    channel = f"aeron:udp?endpoint=[{GROUP_6}]:{group_port()}|interface={{{network.interface}}}"
+    channel = f"aeron:udp?endpoint=[{GROUP_6}]:{free_port()}|interface={{{network.interface}}}"
     stream = scenario.stream()
     stream.subscribe(receiver, channel)
     stream.publish(sender, channel)

@@ -13,16 +13,10 @@ from aerowire.base.ports import DatagramPort
 from aerowire.system.datagrams import UdpPort
 from aerowire.system.multicast import open_multicast
 from aerowire.system.split_port import SplitPort
+from tests.support.processes import free_port
 
 LOOPBACK = ("127.0.0.1", socket.if_nametoindex("lo"))
 DATA, CONTROL = "239.192.17.3", "239.192.17.4"
-
-
-def free_port() -> int:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind(("0.0.0.0", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def payloads(port: DatagramPort, count: int) -> list[bytes]:
