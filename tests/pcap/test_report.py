@@ -105,3 +105,9 @@ def test_tells_damage_and_what_was_left_out(build: SimpleNamespace, tmp_path: Pa
     assert main(["pcap", "report", str(tmp_path / "absent"), "--output", str(page)]) == UNUSABLE
     assert main(["pcap", "report", str(path), "--output", str(tmp_path / "absent" / "page.html")]) == UNUSABLE
     assert "cannot be written" in capsys.readouterr().err
+
+
+def test_a_folder_without_captures_is_a_page_without_streams(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "empty").mkdir()
+    page_of(tmp_path, tmp_path / "empty")
+    assert "0 frames of 0 captures" in capsys.readouterr().out

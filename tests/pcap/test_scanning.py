@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,12 @@ def test_gives_the_rows_of_each_file_after_the_other() -> None:
     assert found.to_reader().read_all().equals(expected)
     assert found.statistics.frames == expected.num_rows
     assert found.to_table()["path"].unique().to_pylist() == list(map(str, paths))
+
+
+def test_a_pipe_in_a_folder_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.pcap")
+    shutil.copy(LOSS, tmp_path / "b.pcap")
+    assert scan(tmp_path).paths == (str(tmp_path / "b.pcap"),)
 
 
 def test_counts_over_all_files() -> None:

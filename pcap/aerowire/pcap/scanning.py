@@ -115,9 +115,15 @@ def expand(paths: Iterable[str]) -> Iterator[str]:
             raise CaptureError(f"{path}: no such file, directory or match")
         for name in found:
             if Path(name).is_dir():
-                yield from (str(file) for file in sorted(Path(name).rglob("*")) if _is_visible(file.relative_to(name)) and is_capture(file))
+                yield from (
+                    str(file) for file in sorted(Path(name).rglob("*")) if _is_visible(file.relative_to(name)) and _is_capture(file)
+                )
             else:
                 yield name
+
+
+def _is_capture(path: Path) -> bool:
+    return path.is_file() and is_capture(path)  # BEFORE it is opened: a pipe in a folder would be waited for
 
 
 def _is_visible(path: Path) -> bool:

@@ -51,7 +51,7 @@ def reading(arguments: argparse.Namespace, paths: Sequence[str]) -> Iterator[Spa
 
     Raises CaptureError as `spark_or_none` does.
     """
-    with working(f"reading {len(paths)} captures" if len(paths) > 1 else f"reading {paths[0]}"), spark_or_none(arguments, paths) as spark:
+    with working(f"reading {paths[0]}" if len(paths) == 1 else f"reading {len(paths)} captures"), spark_or_none(arguments, paths) as spark:
         yield spark
 
 
