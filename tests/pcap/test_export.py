@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +101,63 @@ def test_a_failure_leaves_what_was_there_before(tmp_path: Path) -> None:
     target.write_text("before")
     assert export(tmp_path / "absent.pcap", target) == UNUSABLE
     assert target.read_text() == "before"
+
+
+def test_a_capture_that_is_read_is_not_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("a.pcap", "b.pcap"):
+        shutil.copy(LOSS, tmp_path / name)
+    (tmp_path / "link.pcap").symlink_to("b.pcap")
+    for output in ("b.pcap", "link.pcap"):
+        assert export(tmp_path / "a.pcap", tmp_path / "b.pcap", tmp_path / output, "--format", "csv") == UNUSABLE
+        assert export(tmp_path, tmp_path / output, "--format", "csv") == UNUSABLE
+        assert capsys.readouterr().err.count(f"{output}: cannot be written: it is one of the captures that are read") == 2
+    assert (tmp_path / "b.pcap").read_bytes() == LOSS.read_bytes()
+
+
+@pytest.mark.parametrize("kind", ["csv", "json", "arrow", "parquet"])
+def test_a_pipe_stays_a_pipe_and_gets_what_a_file_gets(tmp_path: Path, kind: str) -> None:
+    pipe, target = tmp_path / "pipe", tmp_path / "file"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as reader:
+        read = reader.submit(pipe.read_bytes)
+        assert export(LOSS, pipe, "--format", kind) == export(LOSS, target, "--format", kind) == DONE
+        assert read.result() == target.read_bytes()
+    assert pipe.is_fifo()
+
+
+@pytest.mark.parametrize("kind", ["csv", "json", "arrow", "parquet"])
+def test_a_reader_of_standard_output_that_goes_is_no_error(kind: str) -> None:
+    command = [sys.executable, "-m", "aerowire.tools.main", "pcap", "export", str(LOSS), "-", "--format", kind]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert (process.stderr.read(), process.wait()) == (b"", DONE)
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    link, target = tmp_path / "link.csv", tmp_path / "target.csv"
+    link.symlink_to(target)
+    assert export(LOSS, link) == DONE
+    assert link.is_symlink()
+    assert len(target.read_text().splitlines()) == 1 + read_frames(LOSS).num_rows
+
+
+def test_a_device_without_room_is_an_error_and_stays_a_device(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    device = tmp_path / "device.csv"
+    device.symlink_to("/dev/full")
+    assert export(LOSS, device) == UNUSABLE
+    assert "device.csv: cannot be written: No space left on device" in capsys.readouterr().err
+    assert Path("/dev/full").is_char_device()
+
+
+def test_what_another_export_has_begun_is_left_alone(tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    kept.write_text("before")
+    (tmp_path / "frames.csv.partial").symlink_to(kept)
+    assert export(LOSS, tmp_path / "frames.csv") == DONE
+    assert kept.read_text() == "before"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["frames.csv", "frames.csv.partial", "kept"]
 
 
 @pytest.mark.parametrize(

@@ -107,6 +107,14 @@ def test_tells_damage_and_what_was_left_out(build: SimpleNamespace, tmp_path: Pa
     assert "cannot be written" in capsys.readouterr().err
 
 
+def test_a_capture_that_is_read_is_not_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "a.pcap"
+    shutil.copy(CAPTURES / "unicast_simple.pcap", path)
+    assert main(["pcap", "report", str(path), "--output", str(path)]) == UNUSABLE
+    assert "a.pcap: cannot be written: it is one of the captures that are read" in capsys.readouterr().err
+    assert path.read_bytes() == (CAPTURES / "unicast_simple.pcap").read_bytes()
+
+
 def test_a_folder_without_captures_is_a_page_without_streams(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "empty").mkdir()
     page_of(tmp_path, tmp_path / "empty")

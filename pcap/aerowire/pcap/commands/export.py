@@ -6,11 +6,11 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
-from aerowire.pcap.commands.shared import DONE, EXIT_CODES, FINDING, add_reading, complain, printable, spark_or_none
+from aerowire.pcap.commands.shared import DONE, EXIT_CODES, FINDING, add_reading, complain, printable, spark_or_none, written_file
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
@@ -43,7 +43,7 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("inputs", metavar="FILE", nargs="+", help="captures: files, patterns, folders")
-    parser.add_argument("output", metavar="OUTPUT", help="file to write; - for standard output")
+    parser.add_argument("output", metavar="OUTPUT", help="file to write, which none of the captures may be; - for standard output")
     parser.add_argument("--format", choices=sorted(set(FORMATS.values())), help="format (default: by the ending of OUTPUT)")
     parser.add_argument("--columns", metavar="NAME,...", type=_names, help="only these columns, with commas between")
     parser.add_argument(
@@ -80,13 +80,15 @@ def run(arguments: argparse.Namespace) -> int:
             "payload": arguments.payload,
             "ports": arguments.ports,
         }
-        paths = list(expand(arguments.inputs)) if arguments.spark else []
+        paths = list(expand(arguments.inputs))
         with spark_or_none(arguments, paths) as spark:
-            found = scan(arguments.inputs, **chosen) if spark is None else _scan_with_spark(spark, paths, chosen)
-            with _output(arguments.output) as file:
+            found = scan(paths, **chosen) if spark is None else _scan_with_spark(spark, paths, chosen)
+            with _output(arguments.output, paths) as file:
                 rows = _write(found, kind, file)
     except (CaptureError, ValueError) as error:
         return complain(error)
+    except BrokenPipeError:
+        raise
     except OSError as error:
         return complain(CaptureError(f"{arguments.output}: cannot be written: {error.strerror or error}"))
     _tell(arguments, rows, found)
@@ -117,20 +119,12 @@ def _report_stream(arguments: argparse.Namespace) -> Any:
 
 
 @contextmanager
-def _output(path: str) -> Iterator[BinaryIO]:
-    """Open the output; a file appears under its name when it is whole."""
+def _output(path: str, inputs: Sequence[str]) -> Iterator[BinaryIO]:
     if path == "-":
         yield sys.stdout.buffer
         return
-    partial = Path(f"{path}.partial")
-    try:
-        with partial.open("wb") as file:
-            yield file
-        partial.rename(path)
-    except BaseException:
-        with suppress(OSError):
-            partial.unlink()
-        raise
+    with written_file(path, inputs) as file:
+        yield file
 
 
 def _write(found: Scan | SparkScan, kind: str, file: BinaryIO) -> int:

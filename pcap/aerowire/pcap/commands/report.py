@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
-from pathlib import Path
 
-from aerowire.pcap.commands.shared import DONE, EXIT_CODES, FINDING, add_reading, complain, printable, reading
+from aerowire.pcap.commands.shared import DONE, EXIT_CODES, FINDING, add_reading, complain, printable, reading, written_file
 
 EXAMPLES = """\
   aerowire pcap report traffic.pcapng
@@ -40,7 +39,8 @@ def run(arguments: argparse.Namespace) -> int:
         paths = list(expand(arguments.inputs))
         with reading(arguments, paths) as spark:
             page, statistics = report(paths, arguments.ports, spark)
-        Path(arguments.output).write_text(page, encoding="utf-8")
+        with written_file(arguments.output, paths) as file:
+            file.write(page.encode())
     except CaptureError as error:
         return complain(error)
     except OSError as error:

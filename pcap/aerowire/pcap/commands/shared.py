@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import logging
 import re
+import secrets
 import signal
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -146,6 +147,33 @@ def parse_ports(text: str) -> frozenset[int]:
         return capture.parse_ports(text)
     except CaptureError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
+
+
+@contextmanager
+def written_file(path: str, inputs: Sequence[str]) -> Iterator[BinaryIO]:
+    """Open what a command writes of captures. A file appears under its name when it is whole; a pipe, a device or a link stays what it is.
+
+    Raises CaptureError where the file is one of the captures, which would be lost, and OSError.
+    """
+    from aerowire.pcap.errors import CaptureError
+
+    target = Path(path)
+    if target.exists() and any(target.samefile(capture) for capture in inputs):
+        raise CaptureError(f"{path}: cannot be written: it is one of the captures that are read; give another file")
+    if target.is_symlink() or (target.exists() and not target.is_file()):
+        with target.open("wb") as file:
+            yield file
+        return
+    partial = Path(f"{path}.{secrets.token_hex(4)}.partial")
+    with partial.open("xb") as file:
+        try:
+            yield file
+            file.close()
+            partial.rename(target)
+        except BaseException:
+            with suppress(OSError):
+                partial.unlink()
+            raise
 
 
 @contextmanager
