@@ -120,3 +120,17 @@ def test_the_command_prints_a_line_for_each_and_sums(tmp_path: Path, capsys: pyt
     cut.write_bytes(path.read_bytes()[:-7])
     assert main(["pcap", "loss", str(cut)]) == FINDING
     assert main(["pcap", "loss", str(tmp_path / "absent")]) == UNUSABLE
+
+
+@pytest.mark.parametrize("command", ["loss", "frames"])
+@pytest.mark.parametrize("limit", ["-1", "1e3", "", str(1 << 63)])
+def test_a_limit_that_no_table_has_is_refused(command: str, limit: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match=r"^2$"):
+        main(["pcap", command, str(CAPTURES / "loss_data_sender_side.pcap"), "--limit", limit])
+    assert f"expected a whole number from 0 to {(1 << 63) - 1}, found {limit}" in capsys.readouterr().err
+
+
+def test_a_command_without_standard_input_says_so(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("sys.stdin", None)
+    assert main(["pcap", "summary", "-"]) == UNUSABLE
+    assert capsys.readouterr().err == "aerowire pcap: -: cannot be opened: there is no standard input\n"

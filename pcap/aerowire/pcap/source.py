@@ -39,6 +39,8 @@ CHUNK_LENGTH = 8 << 20  # fastest of 1 to 64 MiB: larger ones fall out of the ca
 def open_source(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open a capture for reading from its first byte, decompressed; "-" is standard input."""
     name = os.fspath(path)
+    if name == "-" and sys.stdin is None:
+        raise CaptureError("-: cannot be opened: there is no standard input")
     try:
         raw = cast(BinaryIO, sys.stdin.buffer if name == "-" else Path(name).open("rb"))  # noqa: SIM115 - closed below, except standard input
     except OSError as error:

@@ -128,13 +128,13 @@ def complain(error: Exception) -> int:
 
 
 def parse_count(text: str) -> int:
-    """Return a number from 0."""
+    """Return a number from 0 to what an index can be."""
     try:
         value = int(text)
     except ValueError:
         value = -1
-    if value < 0:
-        raise argparse.ArgumentTypeError(f"expected a whole number from 0, found {text}")
+    if not 0 <= value <= sys.maxsize:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 0 to {sys.maxsize}, found {text}")
     return value
 
 
