@@ -74,11 +74,27 @@ def test_a_job_that_fails_ends_a_command_with_its_reason_alone(monkeypatch: pyte
     assert stopped == ["once"]
 
 
+@pytest.mark.parametrize(("module", "name"), [("pyspark.errors", "PySparkException"), ("py4j.protocol", "Py4JError")])
+def test_a_session_that_spark_refuses_ends_a_command_with_its_reason_alone(monkeypatch: pytest.MonkeyPatch, module: str, name: str) -> None:
+    kind = getattr(pytest.importorskip(module), name)
+
+    def refuse(**_: object) -> None:
+        raise kind(": org.apache.spark.SparkException: Asked to run locally with 0 threads\n\tat org.apache")
+
+    monkeypatch.setattr("aerowire.pcap.spark.session", refuse)
+    expected = r"^--spark local\[0\]: no session: SparkException: Asked to run locally with 0 threads$"
+    with pytest.raises(CaptureError, match=expected), spark_session("local[0]"):
+        pass
+
+
 def test_a_reason_is_found_in_what_java_and_python_say() -> None:
     stack = 'An exception was thrown from the Python worker:\nTraceback (most recent call last):\n  File "a.py", line 1, in f\n'
     assert reason_of(Exception(f"{stack}OSError: [Errno 28] No space left on device\n")) == "OSError: [Errno 28] No space left on device"
     java = "Job aborted due to stage failure: Task 0 in stage 3.0 failed\njava.lang.OutOfMemoryError: Java heap space\n\tat org.apache"
     assert reason_of(Exception(java)) == "OutOfMemoryError: Java heap space"
+    call = "An error occurred while calling None.org.apache.spark.api.java.JavaSparkContext.\n"
+    refused = f"{call}: org.apache.spark.SparkException: Asked to run locally with 0 threads\n\tat org.apache"
+    assert reason_of(Exception(refused)) == "SparkException: Asked to run locally with 0 threads"
     assert reason_of(Exception("Answer from Java side is empty")) == "Answer from Java side is empty"
 
 

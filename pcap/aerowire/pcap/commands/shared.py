@@ -97,8 +97,8 @@ def spark_session(master: str) -> Iterator[SparkSession]:
     with children_ended_on_interruption():
         try:
             spark = session(master=master, config=SHORT_SESSION)
-        except PySparkException as error:
-            raise CaptureError(f"--spark {master}: no session: {str(error).splitlines()[0]}") from error
+        except (PySparkException, Py4JError) as error:
+            raise CaptureError(f"--spark {master}: no session: {reason_of(error)}") from error
         signal.signal(signal.SIGINT, on_interrupt)  # Spark's own would first ask Java to cancel its jobs
         try:
             yield spark
@@ -111,7 +111,7 @@ def spark_session(master: str) -> Iterator[SparkSession]:
 def reason_of(error: Exception) -> str:
     """Return what failed in an executor, out of the stacks of Python and Java that a failed job tells it with."""
     text = str(error)
-    found = re.search(r"CaptureError: (.+)", text) or re.search(r"^(?:\w+\.)*(\w+(?:Error|Exception): .+)", text, re.MULTILINE)
+    found = re.search(r"CaptureError: (.+)", text) or re.search(r"^(?:: )?(?:\w+\.)*(\w+(?:Error|Exception): .+)", text, re.MULTILINE)
     return found[1] if found else text.strip().partition("\n")[0]
 
 
