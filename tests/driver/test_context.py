@@ -239,6 +239,30 @@ def test_reads_java_properties_files(tmp_path: Path) -> None:
     }
 
 
+def test_only_java_s_ends_of_lines_and_spaces_divide_properties(tmp_path: Path) -> None:
+    path = tmp_path / "driver.properties"
+    path.write_bytes("# Å aeron.mtu.length=1k\na=à\r\nb\f=\fx\x1c\rc=1\\\r\n  2\\\n\n".encode())
+    assert read_properties(path) == {"a": "Ã\xa0", "b": "x\x1c", "c": "12"}
+
+
+@pytest.mark.parametrize("text", ["a=\\u12", "a=\\u", "a=\\uzzzz", "\\u 123=1", "a=\\u1_23", "a=\\u+123"])
+def test_an_escape_that_is_cut_short_names_its_file(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "driver.properties"
+    path.write_text(text)
+    with pytest.raises(ConfigurationError, match=r"escape.*malformed; at .*driver\.properties; expected four hexadecimal digits"):
+        read_properties(path)
+
+
+def test_a_device_without_an_end_is_no_properties_file() -> None:
+    with pytest.raises(ConfigurationError, match=r"cannot be read; at /dev/zero; .*more than 16777216 bytes"):
+        read_properties("/dev/zero")
+
+
+def test_a_name_that_no_file_has_is_a_configuration_error() -> None:
+    with pytest.raises(ConfigurationError, match=r"cannot be read.*null"):
+        read_properties("a\0b")
+
+
 def test_a_missing_properties_file_is_a_configuration_error(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="cannot be read"):
         read_properties(tmp_path / "none")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,10 @@ _URL_SCHEMES = ("http://", "https://", "file:")
 # How long a server may say nothing, as the C driver has it, and more than anybody's properties are long.
 _TIMEOUT_S = 10.0
 _LENGTH_MAX = 16 * 1024 * 1024
+# Of Java's form alone: what Python takes for ends of lines and for spaces beside these are parts of characters of UTF-8.
+_LINE_END = re.compile("\r\n|\r|\n")
+_SPACES = " \t\f"
+_CODE_UNIT = re.compile("[0-9a-fA-F]{4}")
 
 
 def read_properties(name: str | os.PathLike[str]) -> dict[str, str]:
@@ -23,16 +28,20 @@ def read_properties(name: str | os.PathLike[str]) -> dict[str, str]:
     """
     text = os.fspath(name)
     octets = _fetch(text) if text.lower().startswith(_URL_SCHEMES) else _read(Path(text))
-    return dict(_split_property(line) for line in _logical_lines(octets.decode("latin-1")))
+    return dict(_split_property(line, text) for line in _logical_lines(octets.decode("latin-1")))
 
 
 def _read(path: Path) -> bytes:
     try:
-        return path.read_bytes()
-    except OSError as error:
-        raise ConfigurationError(
-            "a properties file cannot be read", where=path, expected="a readable file", actual=error.strerror or str(error)
-        ) from None
+        with path.open("rb") as file:
+            octets = file.read(_LENGTH_MAX + 1)
+    except (OSError, ValueError) as error:
+        cause = getattr(error, "strerror", None) or str(error)
+    else:
+        if len(octets) <= _LENGTH_MAX:
+            return octets
+        cause = f"more than {_LENGTH_MAX} bytes"
+    raise ConfigurationError("a properties file cannot be read", where=path, expected="a readable file", actual=cause)
 
 
 def _fetch(url: str) -> bytes:
@@ -60,33 +69,31 @@ def _fetch(url: str) -> bytes:
 
 
 def _logical_lines(text: str) -> Iterator[str]:
-    pending = ""
-    for raw in text.splitlines():
-        line = raw.lstrip()
+    pending: list[str] = []
+    for raw in _LINE_END.split(text):
+        line = raw.lstrip(_SPACES)
         if not pending and (not line or line[0] in "#!"):
             continue
-        pending += line
-        trailing = len(pending) - len(pending.rstrip("\\"))
-        if trailing % 2:
-            pending = pending[:-1]
-            continue
-        yield pending
-        pending = ""
-    if pending:
-        yield pending
+        is_continued = (len(line) - len(line.rstrip("\\"))) % 2 == 1
+        pending.append(line[:-1] if is_continued else line)
+        if not is_continued:
+            yield "".join(pending)
+            pending.clear()
+    if any(pending):
+        yield "".join(pending)
 
 
-def _split_property(line: str) -> tuple[str, str]:
+def _split_property(line: str, where: str) -> tuple[str, str]:
     index = 0
-    while index < len(line) and line[index] not in "=: \t":
+    while index < len(line) and line[index] not in f"=:{_SPACES}":
         index += 2 if line[index] == "\\" else 1
-    name, rest = line[:index], line[index:].lstrip(" \t")
+    name, rest = line[:index], line[index:].lstrip(_SPACES)
     if rest[:1] in {"=", ":"}:
-        rest = rest[1:].lstrip(" \t")
-    return _unescape(name), _unescape(rest).rstrip()
+        rest = rest[1:].lstrip(_SPACES)
+    return _unescape(name, where), _unescape(rest, where).rstrip(_SPACES)
 
 
-def _unescape(text: str) -> str:
+def _unescape(text: str, where: str) -> str:
     if "\\" not in text:
         return text
     result: list[str] = []
@@ -98,7 +105,15 @@ def _unescape(text: str) -> str:
             char = text[index]
             index += 1
             if char == "u":
-                char = chr(int(text[index : index + 4], 16))
+                digits = _CODE_UNIT.match(text, index)
+                if digits is None:
+                    raise ConfigurationError(
+                        "an escape of a property is malformed",
+                        where=where,
+                        expected="four hexadecimal digits behind \\u",
+                        actual=ascii(text[index : index + 4]),
+                    )
+                char = chr(int(digits[0], 16))
                 index += 4
             else:
                 char = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}.get(char, char)
