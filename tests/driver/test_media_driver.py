@@ -296,6 +296,19 @@ class TestEmbedded:
         with launch(aeron_dir, sender_idle_strategy="sleeping-ms", sender_idle_strategy_init_args=text) as driver:
             assert repr(driver._idle("sender")) == f"SleepingMillisIdleStrategy({period_ms})"
 
+    @pytest.mark.parametrize(
+        ("name", "text"),
+        [
+            ("backoff", str(1 << 63)),
+            ("backoff", "1 1 1 " + "9" * 5000),
+            ("sleeping-ms", str((1 << 63) // 1_000_000 + 1)),
+            ("sleeping-ns", "²"),
+        ],
+    )
+    def test_an_argument_of_an_idle_strategy_beyond_64_bits_is_refused(self, aeron_dir: str, name: str, text: str) -> None:
+        with pytest.raises(ConfigurationError, match=r"at aeron\.sender\.idle\.strategy\.init\.args; expected"):
+            launch(aeron_dir, sender_idle_strategy=name, sender_idle_strategy_init_args=text)
+
     def test_a_full_disk_ends_the_capture_and_not_the_driver(self, launch: Callable[..., Any], tmp_path: Path) -> None:
         pipe = tmp_path / "capture.pcapng"
         os.mkfifo(pipe)

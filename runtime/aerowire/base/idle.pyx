@@ -3,13 +3,14 @@
 Aeron: Configuration.agentIdleStrategy, aeron_agent.c.  An instance belongs to one thread; `fresh()` makes another.
 """
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport INT64_MAX, int64_t
 from posix.time cimport nanosleep, timespec
 
 import difflib
 
 from aerowire.base.errors import ConfigurationError
 from aerowire.base.atomics cimport cpu_relax, load_relaxed_i64
+from aerowire.base.whole_numbers cimport int64_of
 
 cdef extern from "<sched.h>" nogil:
     int sched_yield()
@@ -100,10 +101,10 @@ cdef class SleepingIdleStrategy(IdleStrategy):
 
     cdef int64_t _period_ns
 
-    def __init__(self, int64_t period_ns=SLEEP_NS_DEFAULT):
+    def __init__(self, period_ns=SLEEP_NS_DEFAULT):
         self._alias = "sleep-ns"
-        self._arguments = (period_ns,)
         self._period_ns = _positive("sleep period", period_ns)
+        self._arguments = (self._period_ns,)
 
     cdef void idle(self, int work_count) noexcept nogil:
         if work_count <= 0:
@@ -115,10 +116,10 @@ cdef class SleepingMillisIdleStrategy(IdleStrategy):
 
     cdef int64_t _period_ns
 
-    def __init__(self, int64_t period_ms=SLEEP_MS_DEFAULT):
+    def __init__(self, period_ms=SLEEP_MS_DEFAULT):
         self._alias = "sleep-ms"
-        self._arguments = (period_ms,)
-        self._period_ns = _positive("sleep period", period_ms) * NANOS_PER_MS
+        self._period_ns = _positive("sleep period", period_ms, INT64_MAX // NANOS_PER_MS) * NANOS_PER_MS
+        self._arguments = (self._period_ns // NANOS_PER_MS,)
 
     cdef void idle(self, int work_count) noexcept nogil:
         if work_count <= 0:
@@ -136,16 +137,16 @@ cdef class BackoffIdleStrategy(IdleStrategy):
     cdef int64_t _yields
     cdef int64_t _park_ns
 
-    def __init__(self, int64_t spins_max=BACKOFF_DEFAULTS[0], int64_t yields_max=BACKOFF_DEFAULTS[1],
-                 int64_t park_min_ns=BACKOFF_DEFAULTS[2], int64_t park_max_ns=BACKOFF_DEFAULTS[3]):
+    def __init__(self, spins_max=BACKOFF_DEFAULTS[0], yields_max=BACKOFF_DEFAULTS[1],
+                 park_min_ns=BACKOFF_DEFAULTS[2], park_max_ns=BACKOFF_DEFAULTS[3]):
         self._alias = "backoff"
-        self._arguments = (spins_max, yields_max, park_min_ns, park_max_ns)
         self._spins_max = _not_negative("spins", spins_max)
         self._yields_max = _not_negative("yields", yields_max)
         self._park_min_ns = _positive("shortest park", park_min_ns)
-        if park_max_ns < park_min_ns:
-            raise ConfigurationError("longest park is below the shortest", expected=f">= {park_min_ns} ns", actual=park_max_ns)
-        self._park_max_ns = park_max_ns
+        self._park_max_ns = _positive("longest park", park_max_ns)
+        if self._park_max_ns < self._park_min_ns:
+            raise ConfigurationError("longest park is below the shortest", expected=f">= {self._park_min_ns} ns", actual=self._park_max_ns)
+        self._arguments = (self._spins_max, self._yields_max, self._park_min_ns, self._park_max_ns)
         self.reset()
 
     cdef void reset(self) noexcept nogil:
@@ -223,16 +224,20 @@ cdef class ControllableIdleStrategy(IdleStrategy):
             sleep_ns(PARK_NS)
 
 
-cdef int64_t _positive(what, int64_t value) except -1:
-    if value <= 0:
-        raise ConfigurationError(f"{what} of an idle strategy out of range", expected="> 0", actual=value)
-    return value
+cdef int64_t _positive(str what, object value, int64_t most=INT64_MAX) except -1:
+    cdef int64_t found = int64_of(f"{what} of an idle strategy", value)
+    if found <= 0:
+        raise ConfigurationError(f"{what} of an idle strategy out of range", expected="> 0", actual=found)
+    if found > most:
+        raise ConfigurationError(f"{what} of an idle strategy out of range", expected=f"<= {most}", actual=found)
+    return found
 
 
-cdef int64_t _not_negative(what, int64_t value) except -1:
-    if value < 0:
-        raise ConfigurationError(f"{what} of an idle strategy out of range", expected=">= 0", actual=value)
-    return value
+cdef int64_t _not_negative(str what, object value) except -1:
+    cdef int64_t found = int64_of(f"{what} of an idle strategy", value)
+    if found < 0:
+        raise ConfigurationError(f"{what} of an idle strategy out of range", expected=">= 0", actual=found)
+    return found
 
 
 # Every name under which Aeron's Java and C drivers know a strategy, and ours.

@@ -297,7 +297,10 @@ class MediaDriver:
         where = OPTIONS[f"{role}_idle_strategy{'_init_args' if texts else ''}"].property
         # A bare number is in the strategy's own unit.
         unit_ns = _NS_PER_MS if idle_strategy(name, where=where).alias == "sleep-ms" else 1
-        arguments = (int(text) if text.isdecimal() else units.parse_duration_ns(where, text) // unit_ns for text in texts)
+        arguments = (
+            units.parse_integer(where, text, 0, units.INT64_MAX) if text.isdecimal() else units.parse_duration_ns(where, text) // unit_ns
+            for text in texts
+        )
         return idle_strategy(name, *arguments, where=where)
 
 
