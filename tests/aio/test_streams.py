@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import random
 import struct
 from collections.abc import AsyncIterator
+from typing import Any
 
 import numpy as np
 import pytest
 
 from aerowire import aio
 from aerowire.aio.handle import AsyncHandle
-from aerowire.base.errors import BackPressureError, MaxPositionExceededError, MessageTooLongError
+from aerowire.base.errors import BackPressureError, ConfigurationError, MaxPositionExceededError, MessageTooLongError, WrongTypeError
 from aerowire.driver import MediaDriver
 from tests.aio.conftest import run
 from tests.support.processes import free_port
@@ -156,6 +158,69 @@ def test_handles_are_tables_in_notebooks(real_driver: MediaDriver) -> None:
                 assert shown in handle._repr_html_()
                 await handle.close()
                 assert "closed" in handle._repr_html_()
+
+    run(main())
+
+
+WRONG_TIMEOUTS = ["1", True, [1], 1j, math.nan, 10**400, np.zeros(2)]
+
+
+@pytest.mark.parametrize("timeout_s", WRONG_TIMEOUTS, ids=str)
+def test_a_timeout_that_is_no_number_is_refused_before_anything_is_waited_for(real_driver: MediaDriver, timeout_s: Any) -> None:
+    async def main() -> None:
+        async with ends(real_driver) as (publication, subscription), publication._aeron.add_publication(IPC, 11) as alone:
+            for wait in (
+                lambda: alone.send(b"x", timeout_s=timeout_s),
+                lambda: alone.send_many([b"x"], timeout_s=timeout_s),
+                lambda: publication.send_many([b"x"], timeout_s=timeout_s),
+                lambda: alone.connected(timeout_s=timeout_s),
+                lambda: subscription.connected(timeout_s=timeout_s),
+            ):
+                with pytest.raises(ConfigurationError, match=r"timeout_s .*expected seconds as a number"):
+                    await wait()
+            assert await publication.send(number(1)) == publication.position
+            assert await take(subscription, 1) == [1]
+
+    run(main())
+
+
+@pytest.mark.parametrize("timeout_s", [0, -1, 0.0, np.float32(0)])
+def test_what_there_is_room_for_is_sent_without_any_time_to_wait(real_driver: MediaDriver, timeout_s: float) -> None:
+    async def main() -> None:
+        async with ends(real_driver) as (publication, subscription):
+            for start in range(0, 3 * TERM // 64, 200):
+                for value in range(start, start + 200, 2):
+                    await publication.send(number(value), timeout_s=timeout_s)
+                    await publication.send_many([number(value + 1)], timeout_s=timeout_s)
+                assert await take(subscription, 200) == list(range(start, start + 200))
+                while publication.handle.available_window < 200 * 64:
+                    await asyncio.sleep(0.001)
+            for _ in range(200):
+                await publication.send(b"", timeout_s=timeout_s)
+            await fill(publication, -1)
+            with pytest.raises(BackPressureError):
+                await publication.send(number(1), timeout_s=timeout_s)
+
+    run(main())
+
+
+@pytest.mark.parametrize("limit", [0, -1, 1 << 31, None, "5", 1.5, True])
+def test_a_limit_that_no_batch_meets_is_refused(real_driver: MediaDriver, limit: Any) -> None:
+    async def main() -> None:
+        async with ends(real_driver) as (publication, subscription):
+            await publication.send(b"x")
+            with pytest.raises(ConfigurationError, match=r"fragment_limit .*expected"):
+                await anext(aiter(subscription.batches(limit)))
+
+    run(main())
+
+
+def test_what_is_no_function_handles_no_images(real_driver: MediaDriver) -> None:
+    async def main() -> None:
+        async with aio.connect(real_driver.aeron_dir) as aeron:
+            for name in ("available_image_handler", "unavailable_image_handler"):
+                with pytest.raises(WrongTypeError, match=f"{name} has the wrong type; expected a function"):
+                    aeron.add_subscription(IPC, 10, **{name: 5})
 
     run(main())
 

@@ -127,6 +127,8 @@ class AsyncAeron:
     ) -> Opening[AsyncSubscription]:
         """Add a subscription. As `add_publication`. The handlers are called in the loop with each image that comes and goes."""
         opened: list[AsyncSubscription] = []
+        arguments.function("available_image_handler", available_image_handler)
+        arguments.function("unavailable_image_handler", unavailable_image_handler)
         available = available_image_handler or self._client.context.available_image_handler
         unavailable = unavailable_image_handler or self._client.context.unavailable_image_handler
 

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from aerowire.aio.waiting import Waiters
+from aerowire.base import arguments
 
 if TYPE_CHECKING:
     from aerowire.aio.client import AsyncAeron
@@ -85,8 +86,13 @@ class AsyncHandle:
         self._wake()
 
 
+def time_limit_s(timeout_s: float | None) -> float | None:
+    """Return a timeout in seconds, None for none. Raises WrongTypeError or ConfigurationError for what is no number of seconds."""
+    return None if timeout_s is None else arguments.seconds("timeout_s", timeout_s)
+
+
 async def within(timeout_s: float | None, wait: Coroutine[Any, Any, T], refusal: Callable[[], BaseException]) -> T:
-    """Return what `wait` returns; raise what `refusal()` returns when it takes longer than `timeout_s` (None: for ever)."""
+    """Return what `wait` returns; raise what `refusal()` returns when it takes longer than `timeout_s`, a `time_limit_s`."""
     limit = asyncio.timeout(timeout_s)
     try:
         async with limit:

@@ -6,10 +6,10 @@ Who sends goes in turn: a task that has to wait for room is not overtaken by one
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
-from aerowire.aio.handle import AsyncHandle, within
+from aerowire.aio.handle import AsyncHandle, time_limit_s, within
 from aerowire.aio.handles import watch_connection, watch_window
 from aerowire.base.errors import AerowireError, BackPressureError, MaxPositionExceededError, NotConnectedError
 from aerowire.client.publication import ADMIN_ACTION, BACK_PRESSURED, MAX_POSITION_EXCEEDED, NOT_CONNECTED
@@ -54,7 +54,7 @@ class _AsyncPublicationBase(AsyncHandle):
         MaxPositionExceededError at the end of the stream, PublicationClosedError, and once the client has ended the error that ended it.
         """
         self._sends_in_a_row += 1
-        if self._senders == 0 and (self._sends_in_a_row <= SENDS_IN_A_ROW or timeout_s == 0):
+        if self._senders == 0 and self._sends_in_a_row <= SENDS_IN_A_ROW:
             result = self._handle.offer(message, 0, None, reserved_value)
             if result >= 0:
                 return result
@@ -66,10 +66,11 @@ class _AsyncPublicationBase(AsyncHandle):
         Other tasks' sends wait for its end. When it raises, or is cancelled, the first messages of the batch have been sent, and
         `position` shows how far.
         """
+        limit_s = time_limit_s(timeout_s)
         start = self._handle.position
         self._senders += 1
         try:
-            await within(timeout_s, self._send_rest(messages), lambda: self._refusal(timeout_s, start))
+            await within(limit_s, self._send_rest(messages, limit_s), lambda: self._refusal(limit_s, start))
         finally:
             self._senders -= 1
 
@@ -99,7 +100,8 @@ class _AsyncPublicationBase(AsyncHandle):
 
     async def connected(self, *, timeout_s: float | None = None) -> None:
         """Wait until there is a subscriber. Raises NotConnectedError when there is none in time, and what ended the publication."""
-        await within(timeout_s, self._wait_connection(wanted=True), lambda: self._refusal(timeout_s))
+        limit_s = time_limit_s(timeout_s)
+        await within(limit_s, self._wait_connection(wanted=True), lambda: self._refusal(limit_s))
 
     async def disconnected(self) -> None:
         """Wait until there is no subscriber any more."""
@@ -148,28 +150,30 @@ class _AsyncPublicationBase(AsyncHandle):
     # ---- below: helpers
 
     async def _send_in_turn(self, message: Buffer, reserved_value: int | None, timeout_s: float | None) -> int:
+        limit_s = time_limit_s(timeout_s)
         self._senders += 1
         try:
-            return await within(timeout_s, self._send_waiting(message, reserved_value), lambda: self._refusal(timeout_s))
+            return await within(limit_s, self._send_waiting(message, reserved_value, limit_s), lambda: self._refusal(limit_s))
         finally:
             self._senders -= 1
 
-    async def _send_waiting(self, message: Buffer, reserved_value: int | None) -> int:
+    async def _send_waiting(self, message: Buffer, reserved_value: int | None, limit_s: float | None) -> int:
         async with self._turn:
-            if self._sends_in_a_row > SENDS_IN_A_ROW:
-                # With the turn in hand, so that nobody overtakes, and BEFORE the message is sent: who is cancelled here has sent nothing.
-                self._sends_in_a_row = 0
-                await asyncio.sleep(0)
+            await self._give_way(limit_s)
             while True:
                 result = self._handle.offer(message, 0, None, reserved_value)
+                if result == ADMIN_ACTION:  # the term was turned over: again at once, for who has no time to wait
+                    result = self._handle.offer(message, 0, None, reserved_value)
                 if result >= 0:
                     return result
                 await self._wait_for_room(result)
 
-    async def _send_rest(self, messages: Messages) -> None:
+    async def _send_rest(self, messages: Messages, limit_s: float | None) -> None:
         async with self._turn:
             rest = _in_parts(messages)
             while rest:
+                self._sends_in_a_row += 1
+                await self._give_way(limit_s)
                 sent = self._handle.offer_many(rest[0])
                 if sent < 0:
                     await self._wait_for_room(sent)
@@ -178,7 +182,16 @@ class _AsyncPublicationBase(AsyncHandle):
                     await self._wait_for_room(ADMIN_ACTION)
                 else:
                     del rest[0]
-                    await asyncio.sleep(0)
+                    self._sends_in_a_row = SENDS_IN_A_ROW
+
+    async def _give_way(self, limit_s: float | None) -> None:
+        """Let the loop do something else after many sends in a row, if there is time for that.
+
+        With the turn in hand, so that nobody overtakes, and BEFORE a message is sent: who is cancelled here, or too late, has not sent it.
+        """
+        if self._sends_in_a_row > SENDS_IN_A_ROW and (limit_s is None or limit_s > 0):
+            self._sends_in_a_row = 0
+            await asyncio.sleep(0)
 
     async def _wait_for_room(self, result: int) -> None:
         """Wait for what stood in the way of an offer; raise what no waiting helps against."""
@@ -245,7 +258,8 @@ class AsyncExclusivePublication(_AsyncPublicationBase):
 
 def _in_parts(messages: Messages) -> list[Any]:
     """Return a batch as parts that are sent in one go each, none of them empty."""
-    whole: Any = messages if hasattr(messages, "__len__") and hasattr(messages, "__getitem__") else _refuse(messages)
+    is_sequence = hasattr(messages, "__len__") and hasattr(messages, "__getitem__") and not isinstance(messages, Mapping)
+    whole: Any = messages if is_sequence else _refuse(messages)
     return [whole[start : start + BATCH_MESSAGES] for start in range(0, len(whole), BATCH_MESSAGES)]
 
 

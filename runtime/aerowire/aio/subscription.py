@@ -10,9 +10,10 @@ from collections import deque
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
-from aerowire.aio.handle import AsyncHandle, within
+from aerowire.aio.handle import AsyncHandle, time_limit_s, within
 from aerowire.aio.handles import watch_image
 from aerowire.aio.message import Message, MessageCollector
+from aerowire.base import arguments, units
 from aerowire.base.errors import ClosedError, NotConnectedError
 from aerowire.client.assembler import FragmentAssembler
 
@@ -78,7 +79,9 @@ class AsyncSubscription(AsyncHandle):
         """Iterate over what is there as FragmentBatch objects of at most `fragment_limit` fragments, never empty; for speed.
 
         Long messages come as their fragments (`FragmentBatch.flags`). Not beside an iteration over messages: each takes from the other.
+        Raises ConfigurationError for a limit below one, which no batch meets.
         """
+        arguments.whole_number("fragment_limit", fragment_limit, 1, units.INT32_MAX, where=self._handle)
         while not self._handle.is_closed:
             batch = self._handle.poll_many(fragment_limit)
             if len(batch):
@@ -108,7 +111,7 @@ class AsyncSubscription(AsyncHandle):
     async def connected(self, *, timeout_s: float | None = None) -> None:
         """Wait until there is an image. Raises NotConnectedError when there is none in time, and what ended the subscription."""
         await within(
-            timeout_s,
+            time_limit_s(timeout_s),
             self._wait_image(),
             lambda: NotConnectedError(
                 "no publisher",

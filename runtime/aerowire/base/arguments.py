@@ -43,6 +43,8 @@ def seconds(what: str, value: object) -> float:
         found = float(value)
     except OverflowError:
         found = math.nan
+    except (TypeError, ValueError):  # an array has the method and more than one number
+        raise wrong_type(what, value, "seconds as a number", what) from None
     if math.isnan(found):
         raise ConfigurationError(f"{what} is out of range", where=what, expected="seconds as a number", actual=f"{value!r:.100}")
     return found
