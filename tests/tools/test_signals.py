@@ -90,6 +90,32 @@ def test_an_endless_command_is_done_when_a_signal_comes_early(arguments: list[st
 
 
 @pytest.mark.parametrize("number", SIGNALS)
+@pytest.mark.parametrize("options", [["--capture"], []], ids=["capture", "properties"])
+def test_a_driver_that_waits_for_the_other_end_of_a_pipe_ends(options: list[str], number: signal.Signals, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.pcapng"
+    os.mkfifo(pipe)
+    with running(AEROWIRE, "driver", "--dir", str(tmp_path / "driver"), *options, str(pipe)) as process:
+        is_loaded = "bus_error"  # a module that the command loads before it looks at files
+        proc.wait_until(lambda: is_loaded in proc.maps_of(process.pid) and proc.state_of(process.pid) == "S", "it does not wait")
+        code, _, errors = end(process, number)
+    assert (code, errors) == (0, "")
+    assert not (tmp_path / "driver").exists()
+
+
+def test_a_driver_captures_to_a_pipe_whose_reader_comes_later(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.pcapng"
+    os.mkfifo(pipe)
+    with running(AEROWIRE, "driver", "--dir", str(tmp_path / "driver"), "--capture", str(pipe)) as process:
+        with pipe.open("rb") as reader:
+            assert process.stdout is not None
+            assert "aerowire driver: pid" in process.stdout.readline()
+            process.send_signal(signal.SIGTERM)
+            section_header = b"\n\r\r\n"
+            assert reader.read().startswith(section_header)
+        assert process.wait(LIMIT_S) == 0
+
+
+@pytest.mark.parametrize("number", SIGNALS)
 @pytest.mark.parametrize(("module", "arguments"), LIMITED, ids=lambda value: "-".join(value[:2]) if isinstance(value, list) else "")
 def test_any_other_command_is_not_done_when_a_signal_comes_early(
     module: str, arguments: list[str], number: signal.Signals, tmp_path: Path

@@ -9,6 +9,8 @@ import select
 import signal
 import stat
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -89,8 +91,6 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.options:
         _list_options()
         return 0
-    # BEFORE the driver starts: whoever sees its directory may already want it to end.
-    stop = _StopPipe()
     from aerowire.base.errors import AerowireError
     from aerowire.base.text import printable
     from aerowire.driver.context import Context
@@ -103,9 +103,14 @@ def run(arguments: argparse.Namespace) -> int:
     survive_bus_errors()
     explain_bus_errors(USAGE)
     try:
-        context = Context(properties=_properties(arguments), capture=arguments.capture, capture_overwrite=arguments.capture_overwrite)
-        _check_runs_by_itself(context)
-        driver = MediaDriver(context)
+        # Files that may be pipes come first, while a signal still ends the command at once.
+        properties = _properties(arguments)
+        with _capture_reader(arguments.capture):
+            # BEFORE the driver starts: a client that sees its directory may end it at once.
+            stop = _StopPipe()
+            context = Context(properties=properties, capture=arguments.capture, capture_overwrite=arguments.capture_overwrite)
+            _check_runs_by_itself(context)
+            driver = MediaDriver(context)
     except AerowireError as error:
         if arguments.spawned:
             print(f"{ERROR_MARK}{type(error).__name__}: {error}", file=sys.stderr)
@@ -128,6 +133,21 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"aerowire driver: {printable_error(error)}", file=sys.stderr)
         return 1
     return 0
+
+
+@contextmanager
+def _capture_reader(path: str | None) -> Iterator[None]:
+    """Wait for the reader of a pipe that datagrams are captured to, and keep the pipe open so that the reader sees no end of it."""
+    descriptor = -1
+    # Whatever is wrong with the file is said where the capture is opened.
+    with suppress(OSError):
+        if path is not None and stat.S_ISFIFO(os.lstat(path).st_mode):
+            descriptor = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        yield
+    finally:
+        if descriptor >= 0:
+            os.close(descriptor)
 
 
 def _list_options() -> None:
