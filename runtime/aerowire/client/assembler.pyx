@@ -4,6 +4,7 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
+from aerowire.base.whole_numbers cimport int32_of, int64_of
 from aerowire.client.buffers cimport NativeBuffer
 from aerowire.client.header cimport Header
 from aerowire.codecs.native.transport cimport (
@@ -92,10 +93,9 @@ cdef class FragmentAssembler:
     `free_session_buffer` from an unavailable-image handler gives memory back. Belongs to one thread.
     """
 
-    def __init__(self, delegate, int64_t initial_buffer_length=0):
-        check_arguments(delegate, initial_buffer_length)
+    def __init__(self, delegate, initial_buffer_length=0):
+        self.initial_buffer_length = check_arguments(delegate, initial_buffer_length)
         self.delegate = delegate
-        self.initial_buffer_length = initial_buffer_length
         self._builders = {}
 
     def __call__(self, buffer, offset, length, Header header not None):
@@ -105,9 +105,9 @@ cdef class FragmentAssembler:
         else:
             self.accept(header)
 
-    def free_session_buffer(self, int32_t session_id):
+    def free_session_buffer(self, session_id):
         """Forget what was collected for a session and free its memory; return whether there was anything."""
-        return self._builders.pop(session_id, None) is not None
+        return self._builders.pop(int32_of("session_id", session_id), None) is not None
 
     def _retain(self, sessions):
         """Forget what was collected for sessions other than these."""
@@ -137,10 +137,9 @@ cdef class FragmentAssembler:
 cdef class ImageFragmentAssembler:
     """A FragmentAssembler for the polls of one image: it keeps one buffer and looks nobody up. Aeron: ImageFragmentAssembler."""
 
-    def __init__(self, delegate, int64_t initial_buffer_length=0):
-        check_arguments(delegate, initial_buffer_length)
+    def __init__(self, delegate, initial_buffer_length=0):
+        self.initial_buffer_length = check_arguments(delegate, initial_buffer_length)
         self.delegate = delegate
-        self.initial_buffer_length = initial_buffer_length
 
     def __call__(self, buffer, offset, length, Header header not None):
         cdef uint8_t flags
@@ -162,9 +161,11 @@ cdef class ImageFragmentAssembler:
         self._builder = None
 
 
-def check_arguments(delegate, int64_t initial_buffer_length):
-    """Raise for what an assembler cannot be made of."""
+def check_arguments(delegate, initial_buffer_length):
+    """Return the length; raise for what an assembler cannot be made of."""
+    cdef int64_t length = int64_of("initial_buffer_length", initial_buffer_length)
     if not callable(delegate):
         raise TypeError(f"a fragment handler is a callable (buffer, offset, length, header), not {delegate!r}")
-    if initial_buffer_length < 0:
-        raise ValueError(f"initial_buffer_length is negative: {initial_buffer_length}")
+    if length < 0:
+        raise ValueError(f"initial_buffer_length is negative: {length}")
+    return length

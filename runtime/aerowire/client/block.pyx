@@ -6,6 +6,7 @@ A block moves the subscriber position at its release, so that until then the pub
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
+from aerowire.base.whole_numbers cimport int32_of
 from aerowire.client.buffers cimport NativeBuffer
 from aerowire.client.image_base cimport PADDINGS_MAX, ImageBase
 from aerowire.client.state cimport STATE_OPEN
@@ -137,7 +138,7 @@ cdef class Block:
 
         With a `length` only its first so many bytes count, which must be whole frames; the next poll gets the rest again.
         """
-        cdef int32_t taken = self.length if length is None else length
+        cdef int32_t taken = self.length if length is None else int32_of("length", length)
         if not 0 <= taken <= self.length or taken & (FRAME_ALIGNMENT - 1):
             raise ValueError(f"{taken} bytes are no part of whole frames of a block of {self.length}")
         if self._is_held:

@@ -2,11 +2,12 @@
 
 cimport cython
 from cpython.buffer cimport PyBUF_ND, PyBUF_FORMAT, PyBuffer_Release
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport UINT8_MAX, UINT16_MAX, int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
 import weakref
 
+from aerowire.base.whole_numbers cimport int64_of
 from aerowire.codecs.native.transport cimport (
     DATA_HEADER_LENGTH, data_header_flags, data_header_reserved_value, data_header_set_flags, data_header_set_reserved_value,
     data_header_set_type, data_header_type)
@@ -14,6 +15,7 @@ from aerowire.client.state cimport Handle
 from aerowire.logbuffer.append cimport claim_abort, claim_commit
 from aerowire.memory.buffers cimport borrow_bytes
 
+from aerowire.base.arguments import whole_number
 from aerowire.base.errors import ClosedError
 
 
@@ -107,9 +109,9 @@ cdef class BufferClaim:
         return data_header_flags(self._frame)
 
     @flags.setter
-    def flags(self, value: int):
+    def flags(self, value):
         self.require_open()
-        data_header_set_flags(self._frame, value)
+        data_header_set_flags(self._frame, whole_number("flags", value, 0, UINT8_MAX))
 
     @property
     def header_type(self):
@@ -118,9 +120,9 @@ cdef class BufferClaim:
         return data_header_type(self._frame)
 
     @header_type.setter
-    def header_type(self, value: int):
+    def header_type(self, value):
         self.require_open()
-        data_header_set_type(self._frame, value)
+        data_header_set_type(self._frame, whole_number("header_type", value, 0, UINT16_MAX))
 
     @property
     def reserved_value(self):
@@ -129,19 +131,20 @@ cdef class BufferClaim:
         return data_header_reserved_value(self._frame)
 
     @reserved_value.setter
-    def reserved_value(self, value: int):
+    def reserved_value(self, value):
         self.require_open()
-        data_header_set_reserved_value(self._frame, value)
+        data_header_set_reserved_value(self._frame, int64_of("reserved_value", value))
 
-    def put_bytes(self, data, Py_ssize_t offset=0):
+    def put_bytes(self, data, offset=0):
         """Copy `data` (any contiguous buffer) into the message's space at `offset`. Raises ValueError when it does not fit."""
         cdef Py_buffer view
+        cdef int64_t begin = int64_of("offset", offset)
         self.require_open()
         borrow_bytes(data, &view)
         try:
-            if offset < 0 or view.len > self._length or offset > self._length - view.len:
-                raise ValueError(f"{view.len} bytes at {offset} do not fit into a claim of {self._length}")
-            memcpy(self._frame + DATA_HEADER_LENGTH + offset, view.buf, view.len)
+            if begin < 0 or view.len > self._length or begin > self._length - view.len:
+                raise ValueError(f"{view.len} bytes at {begin} do not fit into a claim of {self._length}")
+            memcpy(self._frame + DATA_HEADER_LENGTH + begin, view.buf, view.len)
         finally:
             PyBuffer_Release(&view)
 

@@ -6,6 +6,7 @@ When the delegate answers ABORT to a message of several fragments, its last frag
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
+from aerowire.base.whole_numbers cimport int32_of
 from aerowire.client.assembler cimport MessageBuilder
 from aerowire.client.header cimport Header
 from aerowire.codecs.native.transport cimport (
@@ -43,10 +44,9 @@ cdef class ControlledFragmentAssembler:
     For `controlled_poll`; else as FragmentAssembler. Belongs to one thread.
     """
 
-    def __init__(self, delegate, int64_t initial_buffer_length=0):
-        check_arguments(delegate, initial_buffer_length)
+    def __init__(self, delegate, initial_buffer_length=0):
+        self.initial_buffer_length = check_arguments(delegate, initial_buffer_length)
         self.delegate = delegate
-        self.initial_buffer_length = initial_buffer_length
         self._builders = {}
 
     def __call__(self, buffer, offset, length, Header header not None):
@@ -66,9 +66,9 @@ cdef class ControlledFragmentAssembler:
         builder.begin(header, self.initial_buffer_length)
         return CONTINUE
 
-    def free_session_buffer(self, int32_t session_id):
+    def free_session_buffer(self, session_id):
         """Forget what was collected for a session and free its memory; return whether there was anything."""
-        return self._builders.pop(session_id, None) is not None
+        return self._builders.pop(int32_of("session_id", session_id), None) is not None
 
     def clear(self):
         """Forget everything collected and free the memory."""
@@ -79,10 +79,9 @@ cdef class ControlledFragmentAssembler:
 cdef class ImageControlledFragmentAssembler:
     """A ControlledFragmentAssembler for the polls of one image: it keeps one buffer and looks nobody up."""
 
-    def __init__(self, delegate, int64_t initial_buffer_length=0):
-        check_arguments(delegate, initial_buffer_length)
+    def __init__(self, delegate, initial_buffer_length=0):
+        self.initial_buffer_length = check_arguments(delegate, initial_buffer_length)
         self.delegate = delegate
-        self.initial_buffer_length = initial_buffer_length
 
     def __call__(self, buffer, offset, length, Header header not None):
         cdef uint8_t flags

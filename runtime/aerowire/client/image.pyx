@@ -9,6 +9,7 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t
 
+from aerowire.base.whole_numbers cimport int32_of, int64_of
 from aerowire.client.assembler cimport FragmentAssembler
 from aerowire.client.batch cimport FragmentBatch
 from aerowire.client.block cimport Block, lend, poll_frames
@@ -46,7 +47,7 @@ cdef class Image(ImageBase):
     Invariant: only this object moves the subscriber position, and only forwards.
     """
 
-    def poll(self, handler, int fragment_limit=10):
+    def poll(self, handler, fragment_limit=10):
         """Call `handler(buffer, offset, length, header)` for each message fragment that is there, at most `fragment_limit`; never waits.
 
         Returns how many fragments were delivered; 0 also when the stream has gone. Pass a FragmentAssembler to get whole messages.
@@ -55,16 +56,16 @@ cdef class Image(ImageBase):
         if self._state != STATE_OPEN:
             return self.end_result()
         if self._subscriber_error_handler is None:
-            return self.poll_fragments(handler, fragment_limit, INT64_MAX)
-        return self.poll_reporting(handler, fragment_limit, INT64_MAX)
+            return self.poll_fragments(handler, int32_of("fragment_limit", fragment_limit), INT64_MAX)
+        return self.poll_reporting(handler, int32_of("fragment_limit", fragment_limit), INT64_MAX)
 
-    def bounded_poll(self, handler, int64_t limit_position, int fragment_limit=10):
+    def bounded_poll(self, handler, limit_position, fragment_limit=10):
         """As `poll`, but deliver only fragments that begin before `limit_position`."""
         if self._state != STATE_OPEN:
             return self.end_result()
-        return self.poll_reporting(handler, fragment_limit, limit_position)
+        return self.poll_reporting(handler, int32_of("fragment_limit", fragment_limit), int64_of("limit_position", limit_position))
 
-    def controlled_poll(self, handler, int fragment_limit=10):
+    def controlled_poll(self, handler, fragment_limit=10):
         """As `poll`, where each call of `handler` returns the Action to go on with: ABORT, BREAK, COMMIT or CONTINUE (None is CONTINUE).
 
         ABORT leaves the fragment for the next poll and ends this one, BREAK ends this one after it, COMMIT moves the position past it at
@@ -72,15 +73,15 @@ cdef class Image(ImageBase):
         """
         if self._state != STATE_OPEN:
             return self.end_result()
-        return poll_controlled(self, handler, fragment_limit, INT64_MAX)
+        return poll_controlled(self, handler, int32_of("fragment_limit", fragment_limit), INT64_MAX)
 
-    def bounded_controlled_poll(self, handler, int64_t limit_position, int fragment_limit=10):
+    def bounded_controlled_poll(self, handler, limit_position, fragment_limit=10):
         """As `controlled_poll`, but deliver only fragments that begin before `limit_position`."""
         if self._state != STATE_OPEN:
             return self.end_result()
-        return poll_controlled(self, handler, fragment_limit, limit_position)
+        return poll_controlled(self, handler, int32_of("fragment_limit", fragment_limit), int64_of("limit_position", limit_position))
 
-    def block_poll(self, handler, int length_limit):
+    def block_poll(self, handler, length_limit):
         """Call `handler(buffer, offset, length, session_id, term_id)` with the whole frames that lie next in the log, and count them as read.
 
         The frames come with their headers and alignment, at most `length_limit` bytes; padding comes alone, whatever its length. Returns
@@ -88,9 +89,9 @@ cdef class Image(ImageBase):
         """
         if self._state != STATE_OPEN:
             return self.end_result()
-        return poll_frames(self, handler, length_limit, False)
+        return poll_frames(self, handler, int32_of("length_limit", length_limit), False)
 
-    def raw_poll(self, handler, int length_limit):
+    def raw_poll(self, handler, length_limit):
         """As `block_poll`, with the file in which the frames lie, for sendfile() and the like:
         `handler(file, file_offset, buffer, offset, length, session_id, term_id)`.
 
@@ -98,15 +99,15 @@ cdef class Image(ImageBase):
         """
         if self._state != STATE_OPEN:
             return self.end_result()
-        return poll_frames(self, handler, length_limit, True)
+        return poll_frames(self, handler, int32_of("length_limit", length_limit), True)
 
-    def poll_many(self, int fragment_limit):
+    def poll_many(self, fragment_limit):
         """Copy up to `fragment_limit` fragments out and count them as read; return a FragmentBatch, empty when nothing is there."""
         cdef FragmentBatch batch = self._batches.take()
         if self._state != STATE_OPEN:
             self.end_result()
         else:
-            self.poll_batch(batch, fragment_limit)
+            self.poll_batch(batch, int32_of("fragment_limit", fragment_limit))
         return batch
 
     def poll_into(self, array):
@@ -117,7 +118,7 @@ cdef class Image(ImageBase):
         poll_rows(self, rows)
         return rows.filled
 
-    def poll_block(self, int length_limit):
+    def poll_block(self, length_limit):
         """Lend the whole frames that lie next in the log, without copying: at most `length_limit` bytes, but at least one frame.
 
         Returns a Block, to be used as a context manager: `with image.poll_block(65536) as block:`. The position moves at its release, so
@@ -126,7 +127,7 @@ cdef class Image(ImageBase):
         if self._state != STATE_OPEN:
             self.end_result()
             return Block.__new__(Block)
-        return lend(self, length_limit)
+        return lend(self, int32_of("length_limit", length_limit))
 
     cdef int poll_reporting(self, object handler, int fragment_limit, int64_t limit_position) except -1:
         if self._subscriber_error_handler is None:

@@ -7,6 +7,7 @@ cimport cython
 from cpython.buffer cimport PyBuffer_Release
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
+from aerowire.base.whole_numbers cimport int64_of
 from aerowire.client.publication_base cimport PublicationBase
 from aerowire.client.state cimport STATE_OPEN
 from aerowire.ipc.counters cimport CountersReader
@@ -81,19 +82,20 @@ cdef class ExclusivePublication(PublicationBase):
     def revoke_on_close(self, value: bool):
         self._revokes_on_close = value
 
-    def append_padding(self, Py_ssize_t length):
+    def append_padding(self, length):
         """Append a frame of `length` bytes that subscribers step over. Results and errors as `offer`."""
         cdef int64_t result
+        cdef int64_t padding = int64_of("length", length)
         if self._state != STATE_OPEN:
             self.raise_not_open()
-        if length < 0:
-            raise ValueError(f"length of padding is negative: {length}")
-        result = self._appender.append_padding(length)
+        if padding < 0:
+            raise ValueError(f"length of padding is negative: {padding}")
+        result = self._appender.append_padding(padding)
         if result == OFFER_MESSAGE_TOO_LONG:
-            self.refuse_length(length, self.max_message_length)
+            self.refuse_length(padding, self.max_message_length)
         return result
 
-    def offer_block(self, block, Py_ssize_t offset=0, length=None):
+    def offer_block(self, block, offset=0, length=None):
         """Append whole frames with their headers, which are this stream's next ones: what a recording or another term holds of it.
 
         `block` is any contiguous buffer, `offset` and `length` choose a part of it. The frames must fit the rest of the term, and the first
@@ -101,18 +103,18 @@ cdef class ExclusivePublication(PublicationBase):
         as `offer`. Aeron: ExclusivePublication.offerBlock.
         """
         cdef Py_buffer view
-        cdef Py_ssize_t part
+        cdef Py_ssize_t part, begin = int64_of("offset", offset)
         cdef int64_t result
         if self._state != STATE_OPEN:
             self.raise_not_open()
         borrow_bytes(block, &view)
         try:
-            part = view.len - offset if length is None else length
-            if offset < 0 or part < 0 or part > view.len - offset:
-                raise ValueError(f"offset {offset} and length {length} do not fit a buffer of {view.len} bytes")
+            part = view.len - begin if length is None else int64_of("length", length)
+            if begin < 0 or part < 0 or part > view.len - begin:
+                raise ValueError(f"offset {begin} and length {length} do not fit a buffer of {view.len} bytes")
             if part > self.term_buffer_length:
                 raise ValueError(f"a block of {part} bytes is longer than a term of {self.term_buffer_length}")
-            result = self._appender.offer_block(<const uint8_t*>view.buf + offset, <int32_t>part)
+            result = self._appender.offer_block(<const uint8_t*>view.buf + begin, <int32_t>part)
         finally:
             PyBuffer_Release(&view)
         if result == OFFER_BLOCK_INVALID:

@@ -7,6 +7,7 @@ nothing of commands, counters' meaning or threads: the conductor makes it, and e
 cimport cython
 from cpython.buffer cimport PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_GET_SIZE
+from cpython.number cimport PyIndex_Check
 from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
@@ -114,7 +115,7 @@ cdef class PublicationBase(StreamHandle):
     @cython.embedsignature(True)
     @cython.embedsignature.format("clinic")
     @cython.binding(False)      # called as a plain C function: some 15 ns less a message
-    def offer(self, buffer, Py_ssize_t offset=0, length=None, reserved_value=None):
+    def offer(self, buffer, offset=0, length=None, reserved_value=None):
         """Copy a message into the stream, without waiting.
 
         `buffer` is any contiguous buffer; bytes are quickest. `offset` and `length` choose a part of it in bytes. `reserved_value`
@@ -128,7 +129,7 @@ cdef class PublicationBase(StreamHandle):
         """
         if self._state != STATE_OPEN:
             self.raise_not_open()
-        return self.offer_buffer(buffer, offset, length, reserved_value)
+        return self.offer_buffer(buffer, int64_of("offset", offset), length, reserved_value)
 
     def offer_parts(self, *buffers, reserved_value=None):
         """Send one message made of several buffers, gathered without an intermediate copy. Results and errors as `offer`."""
@@ -186,7 +187,7 @@ cdef class PublicationBase(StreamHandle):
         """As `offer_many`, but wait until all messages are taken; errors as `send`, after `timeout_ns` without any of them taken."""
         send_all(self, messages, timeout_ns)
 
-    def try_claim(self, Py_ssize_t length):
+    def try_claim(self, length):
         """Claim space for a message of `length` bytes, at most `max_payload_length`, to be written in place.
 
         Returns a BufferClaim. It is true when there is space; otherwise its `result` says why not, as in `offer`. Raises
@@ -194,14 +195,15 @@ cdef class PublicationBase(StreamHandle):
         """
         cdef uint8_t* frame = NULL
         cdef int64_t result
+        cdef int64_t claimed = int64_of("length", length)
         if self._state != STATE_OPEN:
             self.raise_not_open()
-        if length < 0:
-            raise ValueError(f"length of a claim is negative: {length}")
-        result = self.claim_space(length, &frame)
+        if claimed < 0:
+            raise ValueError(f"length of a claim is negative: {claimed}")
+        result = self.claim_space(claimed, &frame)
         if result == OFFER_MESSAGE_TOO_LONG:
-            self.refuse_length(length, self.max_payload_length)
-        return new_claim(frame if result > 0 else NULL, result, <int32_t>length, self)
+            self.refuse_length(claimed, self.max_payload_length)
+        return new_claim(frame if result > 0 else NULL, result, <int32_t>claimed, self)
 
     @property
     def position(self):
@@ -250,7 +252,7 @@ cdef class PublicationBase(StreamHandle):
         cdef Py_ssize_t part
         borrow_bytes(buffer, &view)
         try:
-            part = view.len - offset if length is None else length
+            part = view.len - offset if length is None else int64_of("length", length)
             if offset < 0 or part < 0 or part > view.len - offset:
                 raise ValueError(f"offset {offset} and length {length} do not fit a buffer of {view.len} bytes")
             return self.offer_address(<const uint8_t*>view.buf + offset, part, reserved_value)
@@ -263,8 +265,8 @@ cdef class PublicationBase(StreamHandle):
         cdef ReservedValue function = NULL
         cdef void* context = &reserved
         if reserved_value is not None:
-            if isinstance(reserved_value, int):
-                reserved = reserved_value
+            if PyIndex_Check(reserved_value):
+                reserved = int64_of("reserved_value", reserved_value)
                 function = fixed_value
             else:
                 supplier = new_supplier(reserved_value, self._logs)
@@ -284,8 +286,8 @@ cdef class PublicationBase(StreamHandle):
         cdef int i
         if reserved_value is None:
             result = self.append_parts(parts, count, NULL, NULL)
-        elif isinstance(reserved_value, int):
-            reserved = reserved_value
+        elif PyIndex_Check(reserved_value):
+            reserved = int64_of("reserved_value", reserved_value)
             result = self.append_parts(parts, count, fixed_value, &reserved)
         else:
             supplier = new_supplier(reserved_value, self._logs)
@@ -320,6 +322,8 @@ cdef class PublicationBase(StreamHandle):
                         parts[count].address = <const uint8_t*>PyBytes_AS_STRING(item)
                         parts[count].length = PyBytes_GET_SIZE(item)
                     else:
+                        # A buffer's own code may run now, and take messages out of a list whose bytes are only pointed to.
+                        items = tuple(items)
                         borrow_bytes(item, &views[borrowed])
                         parts[count].address = <const uint8_t*>views[borrowed].buf
                         parts[count].length = views[borrowed].len

@@ -79,7 +79,7 @@ cdef class Subscription(StreamHandle):
     @cython.embedsignature(True)
     @cython.embedsignature.format("clinic")
     @cython.binding(False)      # called as a plain C function: some 15 ns less a call
-    def poll(self, handler, int fragment_limit=10):
+    def poll(self, handler, fragment_limit=10):
         """Call `handler(buffer, offset, length, header)` for the message fragments that are there, at most `fragment_limit`; never waits.
 
         Returns how many were delivered. See Image for the handler's arguments; pass a FragmentAssembler to get whole messages. Raises what
@@ -89,6 +89,7 @@ cdef class Subscription(StreamHandle):
         cdef Py_ssize_t count, index, i
         cdef Image image
         cdef int fragments = 0
+        cdef int limit = int32_of("fragment_limit", fragment_limit)
         if self._state != STATE_OPEN:
             self.raise_not_open()
         images = self._images
@@ -98,18 +99,18 @@ cdef class Subscription(StreamHandle):
             if image._state != STATE_OPEN:
                 return 0
             if image._subscriber_error_handler is None:
-                return image.poll_fragments(handler, fragment_limit, INT64_MAX)
-            return image.poll_reporting(handler, fragment_limit, INT64_MAX)
+                return image.poll_fragments(handler, limit, INT64_MAX)
+            return image.poll_reporting(handler, limit, INT64_MAX)
         index = self.start_index(count)
         for i in range(count):
-            if fragments >= fragment_limit:
+            if fragments >= limit:
                 break
             image = take_turn(images, &index)
             if image is not None:
-                fragments += image.poll_reporting(handler, fragment_limit - fragments, INT64_MAX)
+                fragments += image.poll_reporting(handler, limit - fragments, INT64_MAX)
         return fragments
 
-    def controlled_poll(self, handler, int fragment_limit=10):
+    def controlled_poll(self, handler, fragment_limit=10):
         """As `poll`, where each call of `handler` returns the Action to go on with: see Image.controlled_poll.
 
         ABORT and BREAK end the poll of one image; the next image is polled all the same, as with the official client.
@@ -118,53 +119,56 @@ cdef class Subscription(StreamHandle):
         cdef Py_ssize_t count, index, i
         cdef Image image
         cdef int fragments = 0
+        cdef int limit = int32_of("fragment_limit", fragment_limit)
         if self._state != STATE_OPEN:
             self.raise_not_open()
         images = self._images
         count = PyTuple_GET_SIZE(images)
         index = self.start_index(count)
         for i in range(count):
-            if fragments >= fragment_limit:
+            if fragments >= limit:
                 break
             image = take_turn(images, &index)
             if image is not None:
-                fragments += poll_controlled(image, handler, fragment_limit - fragments, INT64_MAX)
+                fragments += poll_controlled(image, handler, limit - fragments, INT64_MAX)
         return fragments
 
-    def block_poll(self, handler, int length_limit):
+    def block_poll(self, handler, length_limit):
         """Call Image.block_poll of every image; returns the bytes that were handed over, at most `length_limit` from each."""
-        return self.poll_all_frames(handler, length_limit, False)
+        return self.poll_all_frames(handler, int32_of("length_limit", length_limit), False)
 
-    def raw_poll(self, handler, int length_limit):
+    def raw_poll(self, handler, length_limit):
         """Call Image.raw_poll of every image; returns the bytes that were handed over, at most `length_limit` from each."""
-        return self.poll_all_frames(handler, length_limit, True)
+        return self.poll_all_frames(handler, int32_of("length_limit", length_limit), True)
 
-    def poll_many(self, int fragment_limit):
+    def poll_many(self, fragment_limit):
         """Copy up to `fragment_limit` fragments out and count them as read; return a FragmentBatch, empty when nothing is there."""
         cdef FragmentBatch batch = self._batches.take()
         cdef tuple images
         cdef Py_ssize_t count, index, i
         cdef Image image
         cdef int fragments = 0
+        cdef int limit = int32_of("fragment_limit", fragment_limit)
         if self._state != STATE_OPEN:
             self.raise_not_open()
         images = self._images
         count = PyTuple_GET_SIZE(images)
         index = self.start_index(count)
         for i in range(count):
-            if fragments >= fragment_limit:
+            if fragments >= limit:
                 break
             image = take_turn(images, &index)
             if image is not None:
-                fragments += image.poll_batch(batch, fragment_limit - fragments)
+                fragments += image.poll_batch(batch, limit - fragments)
         return batch
 
-    def poll_block(self, int length_limit):
+    def poll_block(self, length_limit):
         """Lend the frames that lie next in one image's log, without copying: see Image.poll_block. An empty (false) Block when none has any."""
         cdef tuple images
         cdef Py_ssize_t count, index, i
         cdef Image image
         cdef Block block
+        cdef int limit = int32_of("length_limit", length_limit)
         if self._state != STATE_OPEN:
             self.raise_not_open()
         images = self._images
@@ -173,7 +177,7 @@ cdef class Subscription(StreamHandle):
         for i in range(count):
             image = take_turn(images, &index)
             if image is not None:
-                block = lend(image, length_limit)
+                block = lend(image, limit)
                 if block.length > 0:
                     return block
         return Block.__new__(Block)
