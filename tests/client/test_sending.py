@@ -16,6 +16,7 @@ from aerowire.base.errors import (
     MessageTooLongError,
     NotConnectedError,
     PublicationClosedError,
+    WrongTypeError,
 )
 from aerowire.client import Aeron, ExclusivePublication, Header, Subscription
 from aerowire.codecs.flyweights.commands import CommandType, RemovePublicationDecoder, RemovePublicationFlags
@@ -178,6 +179,13 @@ def test_send_goes_over_the_end_of_a_term(opened: Opened) -> None:
         sent += 1
         (found,) = fragments(subscription) or fragments(subscription)  # the padding at a term's end takes a poll of its own
         assert found[0][:4] == (sent - 1).to_bytes(4, "little")
+
+
+@pytest.mark.parametrize("messages", [5, None, {"a": 1}, iter([b"x"]), {b"x"}], ids=lambda value: type(value).__name__)
+def test_send_many_refuses_what_has_no_parts(opened: Opened, messages: Any) -> None:
+    publication, _subscription = opened
+    with pytest.raises(WrongTypeError, match=r"messages has the wrong type.*expected a sequence"):
+        publication.send_many(messages)
 
 
 def test_send_many_sends_all_of_an_array_while_a_subscriber_reads(driver: FakeDriver) -> None:

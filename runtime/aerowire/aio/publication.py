@@ -6,13 +6,14 @@ Who sends goes in turn: a task that has to wait for room is not overtaken by one
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from aerowire.aio.handle import AsyncHandle, time_limit_s, within
 from aerowire.aio.handles import watch_connection, watch_window
 from aerowire.base.errors import AerowireError, BackPressureError, MaxPositionExceededError, NotConnectedError
 from aerowire.client.publication import ADMIN_ACTION, BACK_PRESSURED, MAX_POSITION_EXCEEDED, NOT_CONNECTED
+from aerowire.client.sending import require_batch
 
 if TYPE_CHECKING:
     import numpy
@@ -170,7 +171,7 @@ class _AsyncPublicationBase(AsyncHandle):
 
     async def _send_rest(self, messages: Messages, limit_s: float | None) -> None:
         async with self._turn:
-            rest = _in_parts(messages)
+            rest = _in_parts(messages, self._handle)
             while rest:
                 self._sends_in_a_row += 1
                 await self._give_way(limit_s)
@@ -256,12 +257,8 @@ class AsyncExclusivePublication(_AsyncPublicationBase):
     _handle: ExclusivePublication
 
 
-def _in_parts(messages: Messages) -> list[Any]:
+def _in_parts(messages: Messages, where: object) -> list[Any]:
     """Return a batch as parts that are sent in one go each, none of them empty."""
-    is_sequence = hasattr(messages, "__len__") and hasattr(messages, "__getitem__") and not isinstance(messages, Mapping)
-    whole: Any = messages if is_sequence else _refuse(messages)
+    require_batch(messages, where)
+    whole: Any = messages
     return [whole[start : start + BATCH_MESSAGES] for start in range(0, len(whole), BATCH_MESSAGES)]
-
-
-def _refuse(messages: object) -> NoReturn:
-    raise TypeError(f"send_many takes a sequence of buffers or an array, not {messages!r}")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from aerowire.base import arguments
@@ -52,10 +52,17 @@ def send_waiting(publication: PublicationBase, attempt: Callable[[], int], resul
 
 def send_all(publication: PublicationBase, messages: Any, timeout: int | str | None) -> None:
     """Send every message of a sequence or array; the deadline begins anew with each batch that is taken."""
+    require_batch(messages, publication)
     sent = 0
     while sent < len(messages):
         attempt = functools.partial(publication.offer_many, messages[sent:] if sent else messages)
         sent += send_waiting(publication, attempt, attempt(), timeout)
+
+
+def require_batch(messages: object, where: object) -> None:
+    """Raise WrongTypeError for what has no messages one after the other, or cannot be divided into parts."""
+    if isinstance(messages, Mapping) or not (hasattr(messages, "__len__") and hasattr(messages, "__getitem__")):
+        raise arguments.wrong_type("messages", messages, "a sequence of buffers, or an array", where)
 
 
 def _timeout(publication: PublicationBase, result: int, timeout_ns: int | None) -> Exception:
