@@ -225,6 +225,24 @@ def test_a_position_that_is_no_frames_is_rounded_down(streams, driver) -> None:
             timed(getattr(reader, way))
 
 
+@pytest.mark.parametrize("low", [0, 64, 0x8000_0000, 0x8000_0040, 0xFFFF_0000])
+@pytest.mark.parametrize("high", [-(1 << 63), -(1 << 63) + (1 << 32), -(1 << 62), -(1 << 32)], ids=hex)
+def test_a_poll_from_a_position_below_zero_ends_with_the_term(high, low, streams, driver) -> None:
+    subscription, _, stream = streams
+    image = subscription.image_by_session_id(stream.session_id)
+    for index in range(3):
+        stream.log.term_view(index)[:] = (frame(64) + bytes(32)) * (TERM // 64)
+    polls: list[Callable[[Any], int]] = [
+        lambda handler: image.poll(handler, TERM),
+        lambda handler: image.bounded_poll(handler, (1 << 63) - 1, TERM),
+        lambda handler: image.controlled_poll(handler, TERM),
+        lambda handler: image.bounded_controlled_poll(handler, (1 << 63) - 1, TERM),
+    ]
+    for poll in polls:
+        driver.counters.set_value(image.subscriber_position_id, high + low)
+        assert poll(lambda *_: None) == (TERM - low % TERM) // 64
+
+
 def test_a_message_whose_first_fragment_is_empty_is_put_together(streams) -> None:
     subscription, _, stream = streams
     write(

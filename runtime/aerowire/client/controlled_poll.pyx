@@ -7,7 +7,7 @@ from aerowire.client.image_base cimport PADDINGS_MAX, ImageBase
 from aerowire.client.state cimport STATE_OPEN
 from aerowire.codecs.native.transport cimport DATA_HEADER_LENGTH
 from aerowire.ipc.counters cimport counter_get, counter_set
-from aerowire.logbuffer.descriptor cimport compute_frame_offset, index_by_position
+from aerowire.logbuffer.descriptor cimport compute_frame_offset, compute_limit_offset, index_by_position
 from aerowire.logbuffer.frame cimport STEP_MALFORMED, STEP_NONE, frame_is_padding, frame_length_acquire, frame_step
 
 from aerowire.client.actions import Action
@@ -23,7 +23,7 @@ cdef int poll_controlled(ImageBase image, object handler, int fragment_limit, in
     cdef int index = index_by_position(initial_position, image.position_bits_to_shift)
     cdef int32_t initial_offset = compute_frame_offset(initial_position, image.term_buffer_length)
     cdef int32_t offset = initial_offset
-    cdef int32_t limit_offset = image.term_buffer_length
+    cdef int32_t limit_offset
     cdef const uint8_t* term = image._terms[index]
     cdef const uint8_t* frame
     cdef int32_t length, step = STEP_NONE
@@ -32,8 +32,7 @@ cdef int poll_controlled(ImageBase image, object handler, int fragment_limit, in
     cdef object action, view = image._views[index]
     if initial_position >= limit_position or frame_length_acquire(term + offset) <= 0:
         return 0
-    if limit_position - initial_position < limit_offset - offset:
-        limit_offset = offset + <int32_t>(limit_position - initial_position)
+    limit_offset = compute_limit_offset(initial_position, limit_position, offset, image.term_buffer_length)
     image.require_idle()
     image._is_polling = True
     try:

@@ -21,7 +21,7 @@ from aerowire.client.rows cimport Rows, poll_rows
 from aerowire.client.state cimport STATE_OPEN
 from aerowire.codecs.native.transport cimport DATA_FLAGS_UNFRAGMENTED, DATA_HEADER_LENGTH, data_header_flags
 from aerowire.ipc.counters cimport counter_get, counter_set
-from aerowire.logbuffer.descriptor cimport compute_frame_offset, index_by_position
+from aerowire.logbuffer.descriptor cimport compute_frame_offset, compute_limit_offset, index_by_position
 from aerowire.logbuffer.frame cimport STEP_MALFORMED, STEP_NONE, frame_is_padding, frame_length_acquire, frame_step
 from aerowire.logbuffer.frame_write cimport PREFETCH_AFTER, PREFETCH_DISTANCE, prefetch_read
 
@@ -146,7 +146,7 @@ cdef class Image(ImageBase):
         cdef int index = index_by_position(initial_position, self.position_bits_to_shift)
         cdef int32_t initial_offset = compute_frame_offset(initial_position, self.term_buffer_length)
         cdef int32_t offset = initial_offset
-        cdef int32_t limit_offset = self.term_buffer_length
+        cdef int32_t limit_offset
         cdef const uint8_t* term = self._terms[index]
         cdef const uint8_t* frame
         cdef int32_t length, step = STEP_NONE
@@ -160,8 +160,7 @@ cdef class Image(ImageBase):
         cdef PyObject* arguments[5]
         if frame_length_acquire(term + offset) <= 0 or initial_position >= limit_position:
             return 0
-        if limit_position - initial_position < limit_offset - offset:
-            limit_offset = offset + <int32_t>(limit_position - initial_position)
+        limit_offset = compute_limit_offset(initial_position, limit_position, offset, self.term_buffer_length)
         self.require_idle()
         self._is_polling = True
         header = self._header

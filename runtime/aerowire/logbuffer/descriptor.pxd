@@ -44,6 +44,12 @@ cdef inline int32_t compute_term_offset(int64_t position, int32_t term_length) n
 cdef inline int32_t compute_frame_offset(int64_t position, int32_t term_length) noexcept nogil:
     return <int32_t>(position & (<int64_t>term_length - FRAME_ALIGNMENT))
 
+# Where in its term a poll from `position`, which is at `offset` and before the limit, ends at the latest. The distance of two positions that
+# shared memory gives can be more than a signed number holds.
+cdef inline int32_t compute_limit_offset(int64_t position, int64_t limit_position, int32_t offset, int32_t term_length) noexcept nogil:
+    cdef uint64_t distance = <uint64_t>limit_position - <uint64_t>position
+    return offset + <int32_t>distance if distance < <uint64_t>(term_length - offset) else term_length
+
 cdef inline int64_t max_possible_position(int32_t term_length) noexcept nogil:
     return <int64_t>term_length << 31
 
