@@ -4,6 +4,7 @@ from libc.stdint cimport INT64_MAX, int32_t, int64_t
 
 cimport cython
 
+from aerowire.base.wrapping cimport wrapping_add_long
 from aerowire.codecs.native.counters cimport SYSTEM_COUNTER_PUBLICATIONS_REVOKED, SYSTEM_COUNTER_UNBLOCKED_PUBLICATIONS
 from aerowire.codecs.native.events cimport DRIVER_EVENT_CODE_PUBLICATION_REVOKE
 from aerowire.codecs.native.logbuffer cimport END_OF_STREAM_POSITION_UNSET
@@ -75,7 +76,7 @@ cdef class IpcPublication(Subscribable):
         fastest = self._subscribers.greatest(self._consumer_position)
         if fastest > self._consumer_position:
             store_relaxed_i64(&self._consumer_position, fastest)
-        limit = slowest + self._window_length
+        limit = wrapping_add_long(slowest, self._window_length)
         if limit < self._trip_limit:
             return 0
         self._clean_position = clean_towards(self._log, self._clean_position, slowest)      # BEFORE the limit lets a publisher in

@@ -10,6 +10,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 cimport cython
 
 from aerowire.base.ports cimport Datagram, datagram_to_peer
+from aerowire.base.wrapping cimport wrapping_add_long, wrapping_subtract_long
 from aerowire.codecs.native.counters cimport (
     SYSTEM_COUNTER_BYTES_SENT, SYSTEM_COUNTER_HEARTBEATS_SENT, SYSTEM_COUNTER_PUBLICATIONS_REVOKED,
     SYSTEM_COUNTER_SENDER_FLOW_CONTROL_LIMITS, SYSTEM_COUNTER_UNBLOCKED_PUBLICATIONS)
@@ -133,7 +134,7 @@ cdef class NetworkPublication(Subscribable):
     cdef int64_t _send_data(self, int64_t position, int64_t now_ns) noexcept nogil:
         cdef Datagram items[MESSAGES_PER_SEND_MAX]
         cdef int64_t ends[MESSAGES_PER_SEND_MAX]
-        cdef int64_t window = counter_get_relaxed(self._sender_limit) - position
+        cdef int64_t window = wrapping_subtract_long(counter_get_relaxed(self._sender_limit), position)
         cdef int64_t end = position
         cdef int64_t bytes_sent = 0
         cdef int32_t offset = compute_frame_offset(position, self.term_length)
@@ -241,10 +242,10 @@ cdef class NetworkPublication(Subscribable):
                 limit = self._subscribers.greatest(sender_position)
                 if limit > self._spy_position:
                     store_release_i64(&self._spy_position, limit)
-            limit = slowest + self._window_length
+            limit = wrapping_add_long(slowest, self._window_length)
             if limit <= counter_get_relaxed(self._publisher_limit):
                 return 0
-            self._clean_position = clean_towards(self._log, self._clean_position, slowest - self.term_length)
+            self._clean_position = clean_towards(self._log, self._clean_position, wrapping_subtract_long(slowest, self.term_length))
             # Counted from positions: term ids wrap.
             term_gap = <int32_t>((limit >> self.bits) - (self._clean_position >> self.bits))
             if term_gap < 2 or (term_gap == 2 and compute_term_offset(self._clean_position, self.term_length) != 0):
@@ -253,7 +254,7 @@ cdef class NetworkPublication(Subscribable):
         if counter_get_relaxed(self._publisher_limit) > sender_position:
             show_connected(self._log, False)
             counter_set(self._publisher_limit, sender_position)
-            self._clean_position = clean_towards(self._log, self._clean_position, sender_position - self.term_length)
+            self._clean_position = clean_towards(self._log, self._clean_position, wrapping_subtract_long(sender_position, self.term_length))
             return 1
         return 0
 
@@ -271,8 +272,8 @@ cdef class NetworkPublication(Subscribable):
                 counter_increment(self._system.address[SYSTEM_COUNTER_PUBLICATIONS_REVOKED])
             else:
                 if self._untethered.count > 0:
-                    self.check_untethered(counter_get(self._sender_position) - self._window_length + (self._window_length >> 2), now_ns,
-                                          events)
+                    self.check_untethered(
+                        wrapping_subtract_long(counter_get(self._sender_position), self._window_length - (self._window_length >> 2)), now_ns, events)
                 show_connected(self._log, self._has_subscribers())
                 producer_position = self._log.producer_position()
                 counter_set(self._publisher_position, producer_position)

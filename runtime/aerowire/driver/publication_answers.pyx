@@ -4,6 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
 from aerowire.base.address cimport Address
+from aerowire.base.wrapping cimport wrapping_subtract_long
 from aerowire.codecs.native.commands cimport NULL_CORRELATION_ID
 from aerowire.codecs.native.transport cimport (
     ERROR_FLAGS_HAS_GROUP_TAG, ERROR_FRAME_LENGTH, RTTM_FLAGS_REPLY, RTTM_LENGTH, SETUP_FLAGS_SEND_RESPONSE, SM_FLAGS_EOS,
@@ -30,7 +31,7 @@ cdef int TOLD_PER_INTERVAL = 64
 cdef bint accepts_status_message(NetworkPublication publication, const uint8_t* frame) noexcept nogil:
     cdef int64_t position = compute_position(status_message_consumption_term_id(frame), status_message_consumption_term_offset(frame),
                                              publication.bits, publication.initial_term_id)
-    cdef int64_t distance = position - counter_get_relaxed(publication._sender_position)
+    cdef int64_t distance = wrapping_subtract_long(position, counter_get_relaxed(publication._sender_position))
     return -(publication.term_length >> 1) <= distance <= (publication.term_length >> 1)
 
 

@@ -12,6 +12,7 @@ cimport cython
 
 from aerowire.base.address cimport Address
 from aerowire.base.ports cimport ClockPort
+from aerowire.base.wrapping cimport wrapping_subtract_long
 from aerowire.codecs.native.counters cimport (
     SYSTEM_COUNTER_FLOW_CONTROL_OVER_RUNS, SYSTEM_COUNTER_FLOW_CONTROL_UNDER_RUNS, SYSTEM_COUNTER_HEARTBEATS_RECEIVED,
     SYSTEM_COUNTER_INVALID_PACKETS, SYSTEM_COUNTER_PUBLICATION_IMAGES_REVOKED)
@@ -358,7 +359,7 @@ cdef class PublicationImage(Subscribable):
         window = self._congestion_control.on_track_rebuild(now_ns, slowest, self._consumption.position, hwm, rebuild, rebuilt, loss_found, &force)
         if slowest != INT64_MAX and self._consumption.poll_change(slowest, window, force):
             # BEFORE the sender is told that it may go on
-            self._clean_position = clean_towards(self._log, self._clean_position, slowest - self.term_length)
+            self._clean_position = clean_towards(self._log, self._clean_position, wrapping_subtract_long(slowest, self.term_length))
             status_news_tell(&self._status_news, slowest, window)
             return 1
         return 0

@@ -3,6 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from aerowire.base.ports cimport Datagram, datagram_to_peer
+from aerowire.base.wrapping cimport wrapping_subtract_long
 from aerowire.codecs.native.counters cimport (
     SYSTEM_COUNTER_RETRANSMIT_OVERFLOW, SYSTEM_COUNTER_RETRANSMITS_SENT, SYSTEM_COUNTER_RETRANSMITTED_BYTES)
 from aerowire.codecs.native.transport cimport nak_length, nak_term_id, nak_term_offset
@@ -54,7 +55,8 @@ cdef int64_t resend(NetworkPublication publication, int32_t term_id, int32_t ter
     cdef uint8_t* term
     if publication._notes is not None:
         publication._notes.resend(term_id, term_offset, length)
-    if not sender_position - (publication.term_length >> 1) - publication._max_message_length <= position < sender_position:
+    cdef int64_t oldest = wrapping_subtract_long(sender_position, (publication.term_length >> 1) + publication._max_message_length)
+    if not oldest <= position < sender_position:
         return 0
     length = _allowed_length(publication, length, now_ns)
     term = publication._log.term_address(index_by_position(position, publication.bits))

@@ -1,6 +1,7 @@
 # What publications and images share.
 
 from libc.stdint cimport int32_t, int64_t
+from aerowire.base.wrapping cimport wrapping_subtract_long
 from aerowire.codecs.native.transport cimport FRAME_ALIGNMENT
 from aerowire.ipc.counters cimport CountersReader, counter_set
 from aerowire.logbuffer.descriptor cimport active_term_count, compute_frame_offset, index_by_position
@@ -18,7 +19,7 @@ cdef inline bint possibly_blocked(LogBuffers log, int64_t producer_position, int
 # Zero the log from `clean` up to `position` or the term's end, whichever comes first; returns how far it is clean now.
 cdef inline int64_t clean_towards(LogBuffers log, int64_t clean, int64_t position) noexcept nogil:
     # The position may come from a counter that anybody can write: only whole frames' places are cleaned.
-    cdef int64_t length = (position & -<int64_t>FRAME_ALIGNMENT) - clean
+    cdef int64_t length = wrapping_subtract_long(position & -<int64_t>FRAME_ALIGNMENT, clean)
     cdef int32_t offset
     if length <= 0:
         return clean

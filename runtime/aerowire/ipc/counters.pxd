@@ -2,6 +2,7 @@
 
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
+from aerowire.base.wrapping cimport wrapping_add_long
 from aerowire.memory.atomics cimport (
     fetch_add_i64, load_acquire_i64, load_relaxed_i64, store_relaxed_i64, store_release_i64)
 
@@ -16,10 +17,10 @@ cdef inline void counter_set(int64_t* value, int64_t to) noexcept nogil:
     store_release_i64(value, to)
 
 cdef inline void counter_increment(int64_t* value) noexcept nogil:
-    store_release_i64(value, load_relaxed_i64(value) + 1)
+    store_release_i64(value, wrapping_add_long(load_relaxed_i64(value), 1))
 
 cdef inline void counter_add(int64_t* value, int64_t by) noexcept nogil:
-    store_release_i64(value, load_relaxed_i64(value) + by)
+    store_release_i64(value, wrapping_add_long(load_relaxed_i64(value), by))
 
 cdef inline int64_t counter_atomic_add(int64_t* value, int64_t by) noexcept nogil:
     return fetch_add_i64(value, by)

@@ -4,6 +4,8 @@ from libc.stdint cimport int32_t, int64_t
 
 cimport cython
 
+from aerowire.base.wrapping cimport wrapping_add_long
+
 ACCEPT = WINDOW_ACCEPT
 UNDER_RUN = WINDOW_UNDER_RUN
 RECENT = WINDOW_RECENT
@@ -43,4 +45,4 @@ cdef class ReceiveWindow:
     cpdef void on_status_message_sent(self, int64_t position) noexcept nogil:
         """The sender was told `position`."""
         self.last_status_position = position
-        self.over_run_threshold = position + (self._term_length >> 1)
+        self.over_run_threshold = wrapping_add_long(position, self._term_length >> 1)

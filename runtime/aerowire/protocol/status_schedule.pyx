@@ -4,6 +4,7 @@ from libc.stdint cimport int32_t, int64_t
 
 cimport cython
 
+from aerowire.base.wrapping cimport wrapping_add_long
 from aerowire.protocol.congestion_control cimport window_threshold
 
 
@@ -18,7 +19,7 @@ cdef class ConsumptionSchedule:
     cpdef bint poll_change(self, int64_t consumption_position, int32_t window_length, bint force) noexcept nogil:
         """Take the slowest subscriber's position and the window; return True when the sender is to be told."""
         if (force or window_length != self.window_length
-                or consumption_position > self.position + window_threshold(window_length)):
+                or consumption_position > wrapping_add_long(self.position, window_threshold(window_length))):
             self.position = consumption_position
             self.window_length = window_length
             return True
