@@ -163,7 +163,7 @@ class _AsyncPublicationBase(AsyncHandle):
             await self._give_way(limit_s)
             while True:
                 result = self._handle.offer(message, 0, None, reserved_value)
-                if result == ADMIN_ACTION:  # the term was turned over: again at once, for who has no time to wait
+                if result == ADMIN_ACTION:  # the term was turned over: again at once, also without time to wait
                     result = self._handle.offer(message, 0, None, reserved_value)
                 if result >= 0:
                     return result
@@ -188,7 +188,7 @@ class _AsyncPublicationBase(AsyncHandle):
     async def _give_way(self, limit_s: float | None) -> None:
         """Let the loop do something else after many sends in a row, if there is time for that.
 
-        With the turn in hand, so that nobody overtakes, and BEFORE a message is sent: who is cancelled here, or too late, has not sent it.
+        It holds the turn, so that no other task overtakes, and comes BEFORE the offer: a cancelled task has not sent the message that is next.
         """
         if self._sends_in_a_row > SENDS_IN_A_ROW and (limit_s is None or limit_s > 0):
             self._sends_in_a_row = 0

@@ -34,7 +34,7 @@ cdef class Subscribable:
     cdef bint unlink_subscriber(self, int32_t counter_id) noexcept nogil
     # Let go of untethered subscribers at or behind `window_limit`, and take back those that have rested. Once a timer interval.
     cdef void check_untethered(self, int64_t window_limit, int64_t now_ns, EventQueue events) noexcept nogil
-    # While the stream drains: the end of those whose clients were already told that they have lost it, and so do not read on.
+    # End the linger of untethered subscribers that have lost a draining stream: their clients read no further.
     cdef void check_lingering(self, int64_t now_ns, EventQueue events) noexcept nogil
     # Note the first frame that cannot be stepped over or, with the bytes that it had room in, that overlaps others. Any agent.
     cdef void on_malformed(self, int64_t position, int32_t frame_length, int32_t room) noexcept nogil

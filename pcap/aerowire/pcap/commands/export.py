@@ -43,7 +43,7 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("inputs", metavar="FILE", nargs="+", help="captures: files, patterns, folders")
-    parser.add_argument("output", metavar="OUTPUT", help="file to write, which none of the captures may be; - for standard output")
+    parser.add_argument("output", metavar="OUTPUT", help="file to write, not one of the captures; - for standard output")
     parser.add_argument("--format", choices=sorted(set(FORMATS.values())), help="format (default: by the ending of OUTPUT)")
     parser.add_argument("--columns", metavar="NAME,...", type=_names, help="only these columns, with commas between")
     parser.add_argument(
