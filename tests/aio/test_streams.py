@@ -188,13 +188,18 @@ def test_a_timeout_that_is_no_number_is_refused_before_anything_is_waited_for(re
 def test_what_there_is_room_for_is_sent_without_any_time_to_wait(real_driver: MediaDriver, timeout_s: float) -> None:
     async def main() -> None:
         async with ends(real_driver) as (publication, subscription):
+
+            async def wait_for_window() -> None:
+                while publication.handle.available_window < 200 * 64:
+                    await asyncio.sleep(0.001)
+
             for start in range(0, 3 * TERM // 64, 200):
+                await wait_for_window()  # the driver sets it soon after the subscriber is connected
                 for value in range(start, start + 200, 2):
                     await publication.send(number(value), timeout_s=timeout_s)
                     await publication.send_many([number(value + 1)], timeout_s=timeout_s)
                 assert await take(subscription, 200) == list(range(start, start + 200))
-                while publication.handle.available_window < 200 * 64:
-                    await asyncio.sleep(0.001)
+            await wait_for_window()
             for _ in range(200):
                 await publication.send(b"", timeout_s=timeout_s)
             await fill(publication, -1)

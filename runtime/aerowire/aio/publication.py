@@ -188,7 +188,7 @@ class _AsyncPublicationBase(AsyncHandle):
     async def _give_way(self, limit_s: float | None) -> None:
         """Let the loop do something else after many sends in a row, if there is time for that.
 
-        It holds the turn, so that no other task overtakes, and comes BEFORE the offer: a cancelled task has not sent the message that is next.
+        It holds the turn, so that no other task overtakes, and comes BEFORE the offer: a cancelled task has not sent it.
         """
         if self._sends_in_a_row > SENDS_IN_A_ROW and (limit_s is None or limit_s > 0):
             self._sends_in_a_row = 0
