@@ -20,6 +20,7 @@ from aerowire.base.errors import (
     DriverTimeoutError,
     NotConnectedError,
     RegistrationError,
+    WrongTypeError,
 )
 from aerowire.client.driver_events import MESSAGE_LIMIT
 from aerowire.codecs.flyweights.commands import CommandType
@@ -295,6 +296,15 @@ def test_an_answer_behind_many_of_other_clients_is_heard(background: FakeDriver)
                 time.sleep(0.01)
             publication = await aeron.wait(pending, timeout_s=5)
             assert publication.stream_id == 10
+
+    run(main())
+
+
+def test_only_what_was_started_is_waited_for(background: FakeDriver) -> None:
+    async def main() -> None:
+        async with aio.connect(background.directory) as aeron:
+            with pytest.raises(WrongTypeError, match=r"pending has the wrong type; .*got 5 \(int\)"):
+                await aeron.wait(5)  # type: ignore[arg-type]
 
     run(main())
 

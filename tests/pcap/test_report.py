@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -113,6 +114,18 @@ def test_a_capture_that_is_read_is_not_written_over(tmp_path: Path, capsys: pyte
     assert main(["pcap", "report", str(path), "--output", str(path)]) == UNUSABLE
     assert "a.pcap: cannot be written: it is one of the captures that are read" in capsys.readouterr().err
     assert path.read_bytes() == (CAPTURES / "unicast_simple.pcap").read_bytes()
+
+
+def test_the_page_goes_to_standard_output_for_a_dash(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["pcap", "report", str(CAPTURES / "unicast_simple.pcap"), "--output", "-"]) == DONE
+    sys.stdout.flush()
+    page, said = capfdbinary.readouterr()
+    assert page.startswith(b"<!DOCTYPE html>")
+    assert b"frames of 1 captures" in said
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_folder_without_captures_is_a_page_without_streams(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

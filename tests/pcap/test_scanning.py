@@ -103,6 +103,8 @@ def test_refuses_what_has_no_meaning(arguments: dict[str, Any], said: str) -> No
 
 
 def test_says_what_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(CaptureError, match="the name of a capture is empty"):
+        scan([""])
     with pytest.raises(CaptureError, match=r"absent\*: no such file, directory or match"):
         scan(tmp_path / "absent*")
 

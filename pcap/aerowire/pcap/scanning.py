@@ -110,6 +110,8 @@ def expand(paths: Iterable[str]) -> Iterator[str]:
     Of a directory, all captures below it, but hidden ones and other kinds of files (a README, say) not.
     """
     for path in paths:
+        if not path:
+            raise CaptureError("the name of a capture is empty; '.' is the current folder")
         found = [path] if Path(path).exists() else sorted(glob.glob(path, recursive=True))  # noqa: PTH207 - of absolute patterns too
         if not found:
             raise CaptureError(f"{path}: no such file, directory or match")

@@ -23,10 +23,10 @@ from aerowire.base.errors import AerowireError, ClosedError, ConfigurationError,
 from aerowire.client.aeron import Aeron
 from aerowire.client.context import ClientContext
 from aerowire.client.handlers import LOGGER_NAME
+from aerowire.client.waiting import Pending
 
 if TYPE_CHECKING:
     from aerowire.client.image import Image
-    from aerowire.client.waiting import Pending
     from aerowire.ipc.counters import CountersReader
 
     ImageHandler = Callable[[Image], object]
@@ -183,7 +183,12 @@ class AsyncAeron:
         return await self.wait(self._client.async_next_session_id(stream_id), timeout_s=timeout_s)
 
     async def wait(self, pending: Pending[T], *, timeout_s: float | None = None) -> T:
-        """Wait for the answer to anything that `client` has started, and return it. Cancelled, or too late, it is given up."""
+        """Wait for the answer to anything that `client` has started, and return it. Cancelled, or too late, it is given up.
+
+        Raises WrongTypeError for what is no Pending.
+        """
+        if not isinstance(pending, Pending):
+            raise arguments.wrong_type("pending", pending, "what an async_ call of `client` returned")
         try:
             limit_s = self._client.context.driver_timeout_ns / 1e9 if timeout_s is None else arguments.seconds("timeout_s", timeout_s)
         except ConfigurationError:

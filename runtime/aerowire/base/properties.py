@@ -63,9 +63,8 @@ def _fetch(url: str) -> bytes:
         if len(octets) <= _LENGTH_MAX:
             return octets
         cause = f"more than {_LENGTH_MAX} bytes"
-    raise ConfigurationError(
-        "properties cannot be loaded", where=url, expected=f"an answer within {_TIMEOUT_S:g} s that holds them", actual=cause
-    )
+    expected = "a readable file" if url.lower().startswith("file:") else f"an answer within {_TIMEOUT_S:g} s that holds them"
+    raise ConfigurationError("properties cannot be loaded", where=url, expected=expected, actual=cause)
 
 
 def _logical_lines(text: str) -> Iterator[str]:

@@ -48,14 +48,14 @@ cdef int64_t resend(NetworkPublication publication, int32_t term_id, int32_t ter
     cdef int32_t spans[MESSAGES_PER_SEND_MAX]
     cdef int64_t position = compute_position(term_id, term_offset, publication.bits, publication.initial_term_id)
     cdef int64_t sender_position = counter_get_relaxed(publication._sender_position)
-    cdef int64_t bytes_sent = 0, total = 0
+    cdef int64_t oldest, bytes_sent = 0, total = 0
     cdef int32_t available = 1
     cdef int32_t padding
     cdef int count, sent, i
     cdef uint8_t* term
     if publication._notes is not None:
         publication._notes.resend(term_id, term_offset, length)
-    cdef int64_t oldest = wrapping_subtract_long(sender_position, (publication.term_length >> 1) + publication._max_message_length)
+    oldest = wrapping_subtract_long(sender_position, (publication.term_length >> 1) + publication._max_message_length)
     if not oldest <= position < sender_position:
         return 0
     length = _allowed_length(publication, length, now_ns)

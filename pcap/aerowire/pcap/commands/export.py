@@ -10,7 +10,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
-from aerowire.pcap.commands.shared import DONE, EXIT_CODES, FINDING, add_reading, complain, printable, spark_or_none, written_file
+from aerowire.pcap.commands.shared import (
+    DONE,
+    EXIT_CODES,
+    FINDING,
+    add_reading,
+    complain,
+    printable,
+    report_stream,
+    spark_or_none,
+    written_file,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
@@ -83,7 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
         paths = list(expand(arguments.inputs))
         with spark_or_none(arguments, paths) as spark:
             found = scan(paths, **chosen) if spark is None else _scan_with_spark(spark, paths, chosen)
-            with _output(arguments.output, paths) as file:
+            with written_file(arguments.output, paths) as file:
                 rows = _write(found, kind, file)
     except (CaptureError, ValueError) as error:
         return complain(error)
@@ -103,28 +113,15 @@ def _scan_with_spark(spark: SparkSession, paths: Sequence[str], chosen: dict[str
 
 def _tell(arguments: argparse.Namespace, rows: int, found: Scan | SparkScan) -> None:
     if arguments.json:
-        print(json.dumps({"output": arguments.output, "rows": rows, **found.statistics.to_dict()}), file=_report_stream(arguments))
+        print(json.dumps({"output": arguments.output, "rows": rows, **found.statistics.to_dict()}), file=report_stream(arguments.output))
         return
-    print(f"{printable(arguments.output)}: {rows:,} frames of {found.statistics.packets:,} packets", file=_report_stream(arguments))
+    print(f"{printable(arguments.output)}: {rows:,} frames of {found.statistics.packets:,} packets", file=report_stream(arguments.output))
     if found.statistics.is_damaged:
         print(
             f"aerowire pcap: damaged: corrupt in {found.statistics.corrupt_records} places, "
             f"{found.statistics.truncated_bytes} bytes of incomplete records",
             file=sys.stderr,
         )
-
-
-def _report_stream(arguments: argparse.Namespace) -> Any:
-    return sys.stderr if arguments.output == "-" else sys.stdout
-
-
-@contextmanager
-def _output(path: str, inputs: Sequence[str]) -> Iterator[BinaryIO]:
-    if path == "-":
-        yield sys.stdout.buffer
-        return
-    with written_file(path, inputs) as file:
-        yield file
 
 
 def _write(found: Scan | SparkScan, kind: str, file: BinaryIO) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from aerowire.pcap.commands.shared import DONE, EXIT_CODES, FINDING, add_reading, complain, printable, reading, written_file
+from aerowire.pcap.commands.shared import DONE, EXIT_CODES, FINDING, add_reading, complain, printable, reading, report_stream, written_file
 
 EXAMPLES = """\
   aerowire pcap report traffic.pcapng
@@ -24,7 +24,9 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("inputs", metavar="FILE", nargs="+", help="captures: files, patterns, folders")
-    parser.add_argument("--output", metavar="PAGE", default="report.html", help="file to write (default: %(default)s)")
+    parser.add_argument(
+        "--output", metavar="PAGE", default="report.html", help="file to write, - for standard output (default: %(default)s)"
+    )
     add_reading(parser)
     parser.set_defaults(run=run)
 
@@ -45,8 +47,9 @@ def run(arguments: argparse.Namespace) -> int:
         return complain(error)
     except OSError as error:
         return complain(CaptureError(f"{arguments.output}: cannot be written: {error.strerror or error}"))
+    told = report_stream(arguments.output)
     if arguments.json:
-        print(json.dumps({"page": arguments.output, **statistics.to_dict()}))
+        print(json.dumps({"page": arguments.output, **statistics.to_dict()}), file=told)
     else:
-        print(f"{printable(arguments.output)}: {statistics.frames:,} frames of {len(paths):,} captures; open it in a browser")
+        print(f"{printable(arguments.output)}: {statistics.frames:,} frames of {len(paths):,} captures; open it in a browser", file=told)
     return FINDING if statistics.is_damaged else DONE

@@ -11,12 +11,13 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, TextIO
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 DONE, FINDING, UNUSABLE = 0, 1, 2
+STANDARD_OUTPUT = "-"
 EXIT_CODES = """
 Exit codes: 0 done; 1 the capture is damaged (cut short or corrupt): what could be read is shown, the damage is counted; or interrupted;
 2 usage, or a file that cannot be read or is no capture.
@@ -121,6 +122,11 @@ def printable(text: object) -> str:
     return plain if plain.isprintable() else "".join(one if one.isprintable() else ascii(one)[1:-1] for one in plain)
 
 
+def report_stream(output: str) -> TextIO:
+    """Return where a command says what it has written to `output`: standard error where that is standard output."""
+    return sys.stderr if output == STANDARD_OUTPUT else sys.stdout
+
+
 def complain(error: Exception) -> int:
     """Say what was wrong and return the exit code for it."""
     print(f"aerowire pcap: {printable(error)}", file=sys.stderr)
@@ -151,12 +157,16 @@ def parse_ports(text: str) -> frozenset[int]:
 
 @contextmanager
 def written_file(path: str, inputs: Sequence[str]) -> Iterator[BinaryIO]:
-    """Open what a command writes of captures. A file appears under its name when it is whole; a pipe, a device or a link stays what it is.
+    """Open what a command writes of captures: a file, or standard output for "-".
 
+    A file appears under its name when it is whole; a pipe, a device or a link stays what it is.
     Raises CaptureError where the file is one of the captures, which would be lost, and OSError.
     """
     from aerowire.pcap.errors import CaptureError
 
+    if path == STANDARD_OUTPUT:
+        yield sys.stdout.buffer
+        return
     target = Path(path)
     if target.exists() and any(target.samefile(capture) for capture in inputs):
         raise CaptureError(f"{path}: cannot be written: it is one of the captures that are read; give another file")
