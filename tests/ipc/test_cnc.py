@@ -19,13 +19,13 @@ from aerowire.base.errors import (
     TruncatedFileError,
     VersionMismatchError,
 )
-from aerowire.codecs.flyweights.cnc import CNC_VERSION, CncHeaderEncoder
+from aerowire.codecs.flyweights.cnc import CNC_VERSION, BroadcastTrailerDecoder, CncHeaderEncoder, RingTrailerDecoder
 from aerowire.ipc.cnc import CncFile
 from aerowire.memory.region import Region
 
 LENGTHS: dict[str, Any] = {
-    "to_driver_length": 4096 + 768,
-    "to_clients_length": 8192 + 128,
+    "to_driver_length": 65_536 + 768,
+    "to_clients_length": 131_072 + 128,
     "counters_metadata_length": 64 * 512,
     "counters_values_length": 64 * 128,
     "error_log_length": 4096,
@@ -118,7 +118,7 @@ def test_missing_unready_foreign_and_short_files_differ(path: Path) -> None:
     header.to_clients_buffer_length = 1000
     with pytest.raises(ForeignDirectoryError, match="to-clients"):
         CncFile.map(path)
-    header.to_clients_buffer_length = 8192 + 128
+    header.to_clients_buffer_length = 131_072 + 128
     cnc.close()
     os.truncate(path, 40_000)
     with pytest.raises(TruncatedFileError, match="40000"):
@@ -130,12 +130,32 @@ def test_missing_unready_foreign_and_short_files_differ(path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "length"),
-    [("to_driver_length", 4096), ("to_clients_length", 5000), ("counters_metadata_length", 512), ("error_log_length", 0)],
+    [
+        ("to_driver_length", 65_536),
+        ("to_driver_length", 32_768 + 768),
+        ("to_clients_length", 32_768 + 128),
+        ("to_clients_length", 5000),
+        ("counters_metadata_length", 512),
+        ("error_log_length", 0),
+    ],
 )
 def test_lengths_that_no_section_can_have_are_refused(path: Path, name: str, length: int) -> None:
     with pytest.raises(ConfigurationError):
         create(path, **{name: length})
     assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "trailer"), [("to_driver", RingTrailerDecoder.ENCODED_LENGTH), ("to_clients", BroadcastTrailerDecoder.ENCODED_LENGTH)]
+)
+@pytest.mark.parametrize("capacity", [8, 32_768])
+def test_a_file_whose_buffers_hold_no_command_is_refused(path: Path, name: str, trailer: int, capacity: int) -> None:
+    with create(path) as cnc:
+        cnc.publish()
+        setattr(CncHeaderEncoder(cnc.region or b"", 0), f"{name}_buffer_length", capacity + trailer)
+    said = f"{name.replace('_', '-')} buffer of {capacity + trailer} bytes"
+    with pytest.raises(ForeignDirectoryError, match=rf"power of two from 65536 \+ {trailer}; got {said}"):
+        CncFile.map(path)
 
 
 def test_read_only_mapping_serves_the_tools(path: Path) -> None:

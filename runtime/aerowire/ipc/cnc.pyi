@@ -9,6 +9,7 @@ from aerowire.ipc.counters import CountersManager, CountersReader
 from aerowire.ipc.ring_buffer import ManyToOneRingBuffer
 from aerowire.memory.region import Region
 
+BUFFER_CAPACITY_MIN: int
 METADATA_TO_VALUES: int
 
 @final

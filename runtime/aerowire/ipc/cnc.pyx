@@ -32,6 +32,9 @@ from aerowire.ipc.ring_buffer cimport ManyToOneRingBuffer
 from aerowire.memory.atomics cimport load_acquire_i32, load_acquire_i64, store_release_i32
 from aerowire.memory.region cimport Region
 
+# Bytes of the two message buffers without their trailers. A message has at most an eighth of them: the longest command, with a channel of
+# 4,095 characters, and its answer fit. Every driver's own minimum is larger: MediaDriver.Context asks for the defaults, 1 MiB.
+BUFFER_CAPACITY_MIN = 64 * 1024
 METADATA_TO_VALUES = COUNTER_METADATA_LENGTH // COUNTER_VALUE_LENGTH
 
 
@@ -279,8 +282,8 @@ cdef object _length_problem(tuple lengths):
     to_driver, to_clients, metadata, values, error_log = lengths
     for name, length, trailer in (("to-driver", to_driver, RING_TRAILER_LENGTH), ("to-clients", to_clients, BROADCAST_TRAILER_LENGTH)):
         capacity = length - trailer
-        if capacity <= 0 or capacity & (capacity - 1):
-            return f"{name} buffer of {length} bytes", f"a power of two + {trailer}"
+        if capacity < BUFFER_CAPACITY_MIN or capacity & (capacity - 1):
+            return f"{name} buffer of {length} bytes", f"a power of two from {BUFFER_CAPACITY_MIN} + {trailer}"
     if values <= 0 or metadata < values * METADATA_TO_VALUES:
         return f"{metadata} bytes of counter metadata for {values} bytes of values", f"{METADATA_TO_VALUES} times the values"
     if error_log <= 0:

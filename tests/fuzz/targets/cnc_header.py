@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from aerowire.base.errors import AerowireError
-from aerowire.ipc.cnc import CncFile
+from aerowire.ipc.cnc import BUFFER_CAPACITY_MIN, CncFile
 from aerowire.simulation.regions import AnonymousRegions
 from tests.fuzz.fields import Fields, int32s, int64s
 from tests.fuzz.target import FindingError
@@ -23,15 +23,24 @@ class CncTarget:
 
     name = "cnc"
     length_max = 240
-    words = (int32s(0x0000_0200), int32s(2**31 - 1), int32s(-1), int32s(1024 + 768), int32s(PAGE), int64s(NOW_MS), int64s(-1))
+    words = (
+        int32s(0x0000_0200),
+        int32s(2**31 - 1),
+        int32s(-1),
+        int32s(BUFFER_CAPACITY_MIN + 768),
+        int32s(8 + 768),
+        int32s(PAGE),
+        int64s(NOW_MS),
+        int64s(-1),
+    )
     traced = ()
 
     def __init__(self) -> None:
         regions = AnonymousRegions()
         made = CncFile.create(
             "good",
-            to_driver_length=1024 + 768,
-            to_clients_length=1024 + 128,
+            to_driver_length=BUFFER_CAPACITY_MIN + 768,
+            to_clients_length=BUFFER_CAPACITY_MIN + 128,
             counters_metadata_length=4 * PAGE,
             counters_values_length=PAGE,
             error_log_length=PAGE,
