@@ -12,7 +12,7 @@ from tests.soak.bars import Part, Size
 from tests.soak.sanitized import ROOT, run_sanitized
 
 # Parts of each target, and executions of a part: at most an hour of one processor each, by what a target does in a second (20,000 records
-# of a ring buffer, 30 captures); together 101 million in about eight hours of one processor, half of them for the slowest 6 million.
+# of a ring buffer, 30 captures); together 101 million in about eight hours of one processor, half of them for the slowest 5 million.
 PARTS = {
     "ring": (24, 1_000_000),
     "broadcast": (16, 1_000_000),
