@@ -184,6 +184,7 @@ class Worker:
                 self._renew()
         self.state.put(self.executions, data)
         self.executions += 1
+        self.engine.limit(HANG_LIMIT_MS)
         before = self.engine.cpu_ns()
         self.engine.begin()
         try:
@@ -215,14 +216,12 @@ class Worker:
     def fuzz(self, executions: int, seconds: float, keep: Path | None) -> None:
         """Run the corpus, then mutations of it, until one of the limits."""
         started = told = time.monotonic()
-        self.engine.limit(HANG_LIMIT_MS)
         for data in self.beginning(keep):
             self.execute(data[: self.target.length_max])
             self.corpus.append(data[: self.target.length_max])
         while self.executions < executions:
             if self.executions % 64 == 0:
                 now = time.monotonic()
-                self.engine.limit(HANG_LIMIT_MS)
                 if now - started > seconds:
                     break
                 if now - told > PROGRESS_S:
@@ -282,9 +281,10 @@ def is_bad(target: Target, engine: Engine, data: bytes, before: Sequence[bytes] 
             silent = os.open(os.devnull, os.O_WRONLY)
             os.dup2(silent, 1)
             os.dup2(silent, 2)
-            engine.limit(HANG_LIMIT_MS)
             for earlier in before:
+                engine.limit(HANG_LIMIT_MS)
                 target.execute(earlier)
+            engine.limit(HANG_LIMIT_MS)
             started = engine.cpu_ns()
             target.execute(data)
             code = int(engine.cpu_ns() - started > EXECUTION_LIMIT_NS and not target.traced)
@@ -389,7 +389,6 @@ def main() -> int:
     worker = Worker(target, engine, StateFile(arguments.state))
     try:
         if arguments.replay:
-            engine.limit(HANG_LIMIT_MS)
             for data in (*read_before(arguments.replay), arguments.replay.read_bytes()):
                 worker.execute(data)
         else:

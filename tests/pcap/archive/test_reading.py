@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from aerowire.codecs.dtypes.archive import CATALOG_HEADER, RECORDING_DESCRIPTOR, RECORDING_DESCRIPTOR_HEADER
 from aerowire.pcap.archive import ArchiveError, Report, read_recording, recordings
 from tests.support.recordings import BEGIN, END, TERM, RecordingWriter, write_catalog
 
@@ -144,6 +145,19 @@ def test_a_missing_segment_costs_its_own_frames(tmp_path: Path, seed: int) -> No
     assert rows == [row for row in writer.rows if not 2 * TERM <= row[0] < 4 * TERM]
     assert [(one.offset, one.position, one.lost_length) for one in report.damages] == [(0, 2 * TERM, 2 * TERM)]
     assert recordings(tmp_path)["missing_segments"].to_pylist() == [[2 * TERM]]
+
+
+@pytest.mark.parametrize("messages", [False, True])
+def test_a_file_that_begins_where_no_segment_can_is_no_part_of_the_recording(tmp_path: Path, seed: int, messages: bool) -> None:
+    # A damaged catalog says that terms are longer than the files are: all of them but the first begin within the first segment.
+    recorded(tmp_path, seed, segment_length=TERM)
+    at = CATALOG_HEADER.itemsize + RECORDING_DESCRIPTOR_HEADER.itemsize + RECORDING_DESCRIPTOR.fields["termBufferLength"][1]
+    corrupt(tmp_path / "archive.catalog", at, (4 * TERM).to_bytes(4, "little"))
+    read = read_recording(tmp_path, 0, messages=messages)
+    assert len(read.to_table()) > 0
+    first = read.report.damages[0]
+    assert (first.position, first.reason) == (TERM, f"the file ends after {TERM} bytes, in or before a frame")
+    assert read.report.damage_count < 10
 
 
 def test_a_segment_cut_short_costs_what_lies_behind(tmp_path: Path, seed: int) -> None:

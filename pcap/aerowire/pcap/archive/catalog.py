@@ -112,6 +112,11 @@ class Recording:
         """Return where the segment that holds a position begins."""
         return position - (position - self.base_position) % self.segment_length
 
+    def own_segments(self) -> list[int]:
+        """Return where those of the files begin, ascending, that stand where a segment of this recording can begin."""
+        first = self.base_position
+        return [one for one in self.segments if one >= first and (one - first) % self.segment_length == 0]
+
     def segment_path(self, segment: int) -> Path:
         return Path(self.directory) / f"{self.recording_id}-{segment}.rec"
 
@@ -123,7 +128,7 @@ class Recording:
         """Return where segments begin that should be there and are not."""
         if not self.is_readable:
             return []
-        end = self.stop_position if not self.is_active else max(self.segments, default=self.base_position)
+        end = self.stop_position if not self.is_active else max(self.own_segments(), default=self.base_position)
         present = set(self.segments)
         expected = range(self.base_position, end, self.segment_length)
         return list(islice((segment for segment in expected if segment not in present), MISSING_MAX))

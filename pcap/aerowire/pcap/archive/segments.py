@@ -122,7 +122,7 @@ class SegmentReader:
     def _next_segment(self, position: int, limit: int) -> int:
         """Return where the next segment begins that is there, or the limit: a damaged stop position may be any number of segments away."""
         here = self._recording.segment_of(position)
-        return min((segment for segment in self._recording.segments if segment > here), default=limit)
+        return min((segment for segment in self._recording.own_segments() if segment > here), default=limit)
 
     def _foreign(self, position: int, offsets: Integers, headers: npt.NDArray[Any]) -> tuple[int, str] | None:
         """Return the row of the first frame that cannot be of this place, and why."""
@@ -162,8 +162,7 @@ def recorded_end(recording: Recording, report: Report, *, messages: bool = False
     """
     if not recording.is_active:
         return recording.stop_position
-    first = recording.base_position
-    segments = [one for one in recording.segments if one >= first and (one - first) % recording.segment_length == 0]
+    segments = recording.own_segments()
     if not segments:
         return recording.start_position
     with SegmentReader(recording) as reader:
