@@ -12,7 +12,19 @@ import pytest
 
 from aerowire.codecs.flyweights.transport import FRAME_ALIGNMENT, DataFlags
 from aerowire.pcap import CaptureError
-from aerowire.pcap.replaying import FRAME_COLUMNS, Counts, Course, Key, Message, Recorded, choose, find_courses, messages_of
+from aerowire.pcap.replaying import (
+    FRAME_COLUMNS,
+    Counts,
+    Course,
+    Frame,
+    Key,
+    Message,
+    Reassembler,
+    Recorded,
+    choose,
+    find_courses,
+    messages_of,
+)
 
 TERM = 65536
 MTU_PAYLOAD = 64
@@ -116,6 +128,22 @@ def test_goes_on_over_the_end_of_a_term_and_the_wrap_of_its_id() -> None:
     found, counts = replayed(rows)
     assert [message.payload for message in found] == [b"1", b"2"]
     assert counts.lost_bytes == 0
+
+
+def test_frames_that_overlap_are_taken_once_and_nothing_comes_back() -> None:
+    rows = [frame(0, b"1", 10), frame(192, b"x", 20), frame(128, b"y" * 100, 30), frame(320, b"4", 40)]
+    found, counts = replayed(rows)
+    assert [message.payload for message in found] == [b"1", b"y" * 100, b"4"]
+    assert (counts.lost_bytes, counts.repeated_frames) == (64 + 32, 1)
+
+
+def test_many_holes_cost_no_more_each_than_few() -> None:
+    count = 100_000
+    stream = Reassembler(window=128 * count, counts=Counts(), next=0)
+    for number in range(count):
+        assert stream.take(Frame(64 * number + 64, 64 * number + 96, WHOLE, False, False, b"x", 0, number)) == []
+    assert len(stream.finish()) == count
+    assert (stream.counts.lost_bytes, stream.starts, stream.held) == (64 + 32 * (count - 1), [], {})
 
 
 def test_holds_no_more_than_half_a_term_behind_a_hole() -> None:

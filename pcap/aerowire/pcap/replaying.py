@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
 from aerowire.codecs.flyweights.transport import FRAME_ALIGNMENT, TERM_LENGTH_MAX, TERM_LENGTH_MIN, DataFlags, DataHeaderDecoder
@@ -109,7 +110,8 @@ class Course:
 class Reassembler:
     """One stream's frames, in any order, as its messages, in order.
 
-    Invariant: nothing below `next` is taken any more; `held` has what lies above it, by position, at most `window` bytes of the stream.
+    Invariant: nothing below `next` is taken any more; `held` has what lies above it, by position, at most `window` bytes of the stream;
+    `starts` is a heap of its positions.
     A sender never is further ahead than the window of its slowest receiver, which is half a term at most: a hole so far behind was filled
     for the receivers, and the capture has not seen it.
     """
@@ -118,6 +120,7 @@ class Reassembler:
     counts: Counts
     next: int
     held: dict[int, Frame] = field(default_factory=dict)
+    starts: list[int] = field(default_factory=list)
     parts: list[Frame] = field(default_factory=list)
     reached: int = -(1 << 63)
     skipping: bool = False  # between the beginning of a message that was given up and its end
@@ -127,6 +130,8 @@ class Reassembler:
         if frame.start < self.next or (frame.start in self.held and not self.held[frame.start].is_cut):
             self.counts.repeated_frames += 1
             return []
+        if frame.start not in self.held:
+            heappush(self.starts, frame.start)
         self.held[frame.start] = frame
         self.reached = max(self.reached, frame.end)
         found = self._advance()
@@ -147,7 +152,7 @@ class Reassembler:
 
     def _give_up(self) -> None:
         """Go on behind the hole."""
-        behind = min(self.held)
+        behind = self.starts[0]
         self.counts.lost_bytes += behind - self.next
         self.next = behind
         if self.parts:
@@ -164,6 +169,9 @@ class Reassembler:
                 self.skipping = False
             elif (message := self._join(frame)) is not None:
                 found.append(message)
+        while self.starts and self.starts[0] < self.next:
+            # Still held is what begins within a frame that was taken: a sender sends no such thing.
+            self.counts.repeated_frames += self.held.pop(heappop(self.starts), None) is not None
         return found
 
     def _join(self, frame: Frame) -> Message | None:
