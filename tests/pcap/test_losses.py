@@ -87,10 +87,38 @@ def test_agrees_with_a_dumb_twin(found: Any, data: Any, seed: int) -> None:
     for place, offset in enumerate(offsets):
         if offset > highest:
             missing = set(range(highest, offset, 64))
-            whole = next((at for at in range(place, len(offsets)) if missing <= set(offsets[place:at])), None)
+            whole = next((at for at in range(place, len(offsets) + 1) if missing <= set(offsets[place:at])), None)
             expected.append((highest, offset, place + 1, 0, None, None if whole is None else whole - 1 - place))
         highest = max(highest, offset + 64)
     assert [seen(loss) for loss in losses] == expected, f"seed {seed}"
+
+
+def test_counts_naks_by_blocks_as_one_by_one(found: Any, data: Any, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("aerowire.pcap.losses.BLOCK_LENGTH", 4)
+    rng = random.Random(seed)
+    frames = [
+        ("nak", rng.randrange(60), rng.randrange(1, 30)) if rng.random() < 0.6 else ("data", rng.randrange(60), 1) for _ in range(150)
+    ]
+    losses = found(SETUP, data(0), *(nak(64 * at, 64 * count) if kind == "nak" else data(64 * at) for kind, at, count in frames))
+    for loss in losses:
+        last = len(frames) + 1 if loss.recovered_packet_index is None else loss.recovered_packet_index
+        asking = [
+            place
+            for place, (kind, at, count) in enumerate(frames, 2)
+            if kind == "nak" and loss.packet_index < place <= last and 64 * at < loss.end and 64 * (at + count) > loss.start
+        ]
+        first = round((loss.first_nak_ts_ns - loss.shown_ts_ns) / S) + loss.packet_index if loss.first_nak_ts_ns is not None else None
+        assert (loss.naks, first) == (len(asking), asking[0] if asking else None), f"seed {seed}"
+    assert sum(loss.naks for loss in losses) > 10
+
+
+def test_one_hole_of_many_pieces_costs_a_step_for_each(build: SimpleNamespace, tmp_path: Path) -> None:
+    count = 50_000
+    frames = [build.data_frame(offset, b"x" * 32) for offset in (0, 128 * count, *range(64, 128 * count, 128))]
+    setup = SetupEncoder.encode(session_id=7, stream_id=1001, initial_term_id=3, active_term_id=3, term_length=1 << 30, mtu=1408)
+    path = tmp_path / "hole.pcap"
+    path.write_bytes(build.classic([build.ethernet(build.ip4(data, build.SENDER, build.RECEIVER)) for data in (setup, *frames)]))
+    assert [(loss.start, loss.end, loss.recovered_ts_ns) for loss in losses_of(path)[0]] == [(64, 128 * count, None)]
 
 
 @pytest.mark.parametrize("path", sorted(CAPTURES.glob("*.pcap")), ids=lambda path: path.stem)

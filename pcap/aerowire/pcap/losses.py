@@ -12,7 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from aerowire.pcap.blocks import Integers
-from aerowire.pcap.streams import Stream
+from aerowire.pcap.streams import Naks, Stream, rows_by_path
+
+BLOCK_LENGTH = 4096  # NAKs that are counted at once, by order of where they begin and end
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,63 +47,86 @@ class Loss:
 def losses(stream: Stream) -> Iterator[Loss]:
     """Yield the losses of a stream, path by path, each path's as they showed."""
     frames = stream.frames
-    for number in range(len(frames.path_names)):
-        rows = np.flatnonzero(stream.is_data & (frames.paths == number) & ~frames.dropped)
-        if rows.size:
-            yield from _on_path(stream, number, rows)
+    for number, rows in rows_by_path(frames, stream.is_data & ~frames.dropped):
+        yield from _on_path(stream, number, rows)
 
 
 def _on_path(stream: Stream, number: int, rows: Integers) -> Iterator[Loss]:
-    frames, naks = stream.frames, stream.naks
+    frames = stream.frames
     starts, ends = stream.positions[rows], stream.positions[rows] + stream.aligned[rows]
     before = np.concatenate([starts[:1], np.maximum.accumulate(ends)[:-1]])
-    fills = _Fills(starts, ends, before)
-    for index in np.flatnonzero(starts > before).tolist():
-        start, end, row = int(before[index]), int(starts[index]), int(rows[index])
-        filled = fills.whole_at(index, start, end)
-        last = int(rows[filled]) if filled is not None else int(rows[-1])
-        asking = (naks.starts < end) & (naks.ends > start) & (naks.rows > row) & (naks.rows <= last)
-        asked = naks.rows[asking]
+    opened = np.flatnonzero(starts > before)
+    filled = _filled(starts, ends, before, opened)
+    lasts = rows[np.where(filled >= 0, filled, rows.size - 1)]
+    counts, firsts = _asking(stream.naks, before[opened], starts[opened], rows[opened], lasts)
+    for index, whole, last, naks, first in zip(*(one.tolist() for one in (opened, filled, lasts, counts, firsts)), strict=True):
+        row = int(rows[index])
         yield Loss(
             int(frames["session_id"][row]),
             int(frames["stream_id"][row]),
             *frames.path_names[number],
-            start,
-            end,
+            int(before[index]),
+            int(starts[index]),
             int(frames["packet_index"][row]),
             int(frames["ts_ns"][row]),
-            int(asked.size),
-            int(frames["ts_ns"][asked[0]]) if asked.size else None,
-            int(frames["ts_ns"][last]) if filled is not None else None,
-            int(frames["packet_index"][last]) if filled is not None else None,
+            naks,
+            int(frames["ts_ns"][first]) if naks else None,
+            int(frames["ts_ns"][last]) if whole >= 0 else None,
+            int(frames["packet_index"][last]) if whole >= 0 else None,
         )
 
 
-class _Fills:
-    """The frames that came late on a path, by where they begin."""
+def _filled(starts: Integers, ends: Integers, before: Integers, opened: Integers) -> Integers:
+    """Return for each hole, [before[n], starts[n]) for n in `opened`, the index of the frame that made it whole; -1 where none did.
 
-    def __init__(self, starts: Integers, ends: Integers, before: Integers) -> None:
-        late = np.flatnonzero((starts < before) & (ends > starts))
-        order = late[np.argsort(starts[late], kind="stable")]
-        self._indexes, self._starts, self._ends = order, starts[order], ends[order]
-        self._longest = int((self._ends - self._starts).max()) if order.size else 0
+    The holes are cut where late frames begin and end; a frame takes those of its pieces that are left, so that each costs one step.
+    """
+    lows, highs = before[opened], starts[opened]
+    late = np.flatnonzero((starts < before) & (ends > starts))
+    borders = np.unique(np.concatenate([lows, highs, starts[late], ends[late]]))
+    holes = lows.searchsorted(borders, side="right") - 1
+    missing = (holes >= 0) & (borders < highs[holes]) if opened.size else np.zeros(borders.size, dtype=bool)
+    left = np.bincount(holes[missing], minlength=opened.size).tolist()
+    # From each piece the way to the next one that is missing, or to itself.
+    leads = [*np.where(missing, np.arange(borders.size), np.arange(borders.size) + 1).tolist(), borders.size]
+    owners = holes.tolist()
+    whole = np.full(opened.size, -1, dtype=np.int64)
+    spans = borders.searchsorted(starts[late]), borders.searchsorted(ends[late])
+    for index, first, end in zip(late.tolist(), *(one.tolist() for one in spans), strict=True):
+        piece = first
+        while True:
+            while leads[piece] != piece:
+                leads[piece] = piece = leads[leads[piece]]
+            if piece >= end:
+                break
+            leads[piece] = piece + 1
+            left[owners[piece]] -= 1
+            if not left[owners[piece]]:
+                whole[owners[piece]] = index
+    return whole
 
-    def whole_at(self, index: int, start: int, end: int) -> int | None:
-        """Return the index of the frame with which [start, end) was whole that was missing at `index`; None where it never was."""
-        low, high = self._starts.searchsorted([start - self._longest, end])
-        mine = np.arange(low, high)
-        mine = mine[(self._indexes[mine] > index) & (self._ends[mine] > start)]
-        missing = [(start, end)]
-        for place in mine[np.argsort(self._indexes[mine], kind="stable")].tolist():
-            missing = _without(missing, int(self._starts[place]), int(self._ends[place]))
-            if not missing:
-                return int(self._indexes[place])
-        return None
 
+def _asking(naks: Naks, starts: Integers, ends: Integers, rows: Integers, lasts: Integers) -> tuple[Integers, Integers]:
+    """Return for each loss how many NAKs ask for any of [starts, ends) in (rows, lasts] of the capture, and the row of the first, or 0.
 
-def _without(ranges: list[tuple[int, int]], start: int, end: int) -> list[tuple[int, int]]:
-    """Return ranges without what lies in [start, end)."""
-    kept = []
-    for low, high in ranges:
-        kept += [part for part in ((low, min(high, start)), (max(low, end), high)) if part[0] < part[1]]
-    return kept
+    NAKs that lie whole in that time are counted by blocks: a capture may have a million NAKs for each of a million losses.
+    """
+    counts, firsts = np.zeros(starts.size, dtype=np.int64), np.zeros(starts.size, dtype=np.int64)
+    asks = naks.ends > naks.starts
+    naks = Naks(naks.rows[asks], naks.starts[asks], naks.ends[asks])
+    low, high = naks.rows.searchsorted(rows, side="right"), naks.rows.searchsorted(lasts, side="right")
+    for at in range(0, naks.rows.size, BLOCK_LENGTH):
+        end = min(at + BLOCK_LENGTH, naks.rows.size)
+        begun, ended = np.sort(naks.starts[at:end]), np.sort(naks.ends[at:end])
+        whole = np.flatnonzero((low <= at) & (high >= end))
+        found = begun.searchsorted(ends[whole]) - ended.searchsorted(starts[whole], side="right")
+        counts[whole] += found
+        for loss in whole[(found > 0) & (firsts[whole] == 0)].tolist():
+            firsts[loss] = naks.rows[at:end][(naks.starts[at:end] < ends[loss]) & (naks.ends[at:end] > starts[loss])][0]
+        for loss in np.flatnonzero((low < end) & (high > at) & ~((low <= at) & (high >= end))).tolist():
+            part = slice(max(at, int(low[loss])), min(end, int(high[loss])))
+            asking = naks.rows[part][(naks.starts[part] < ends[loss]) & (naks.ends[part] > starts[loss])]
+            counts[loss] += asking.size
+            if asking.size and not firsts[loss]:
+                firsts[loss] = asking[0]
+    return counts, firsts

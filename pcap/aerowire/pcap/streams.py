@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -125,12 +125,10 @@ def analyse(stream: Stream) -> dict[str, Any]:
     is_heartbeat = frames.of_type("DATA") & (frames["frame_length"] == 0)
     is_nak = frames.of_type("NAK")
     paths = []
-    for number, path_name in enumerate(frames.path_names):
-        rows = np.flatnonzero(is_data & (frames.paths == number))
-        if rows.size:
-            path = _path(PathReport(*path_name), frames, rows, (positions, aligned), naks)
-            path.data_frames += stream.sums[number].frames - int(stream.is_run[rows].sum())
-            paths.append(path)
+    for number, rows in rows_by_path(frames, is_data):
+        path = _path(PathReport(*frames.path_names[number]), frames, rows, (positions, aligned), naks)
+        path.data_frames += stream.sums[number].frames - int(stream.is_run[rows].sum())
+        paths.append(path)
     setups = frames.of_type("SETUP")
     if not paths and setups.any():
         paths = [PathReport(*frames.path_names[number]) for number in np.unique(frames.paths[setups]).tolist()]
@@ -170,6 +168,15 @@ def analyse(stream: Stream) -> dict[str, Any]:
         "last_ts_ns": max([int(frames["ts_ns"].max()), *(one.last_ts_ns for one in summed)]),
         "paths": [_path_report(path) for path in paths],
     }
+
+
+def rows_by_path(frames: Columns, chosen: Mask) -> Iterator[tuple[int, Integers]]:
+    """Yield the number of each path that has chosen frames, ascending, and their rows."""
+    rows = np.flatnonzero(chosen)
+    rows = rows[np.argsort(frames.paths[rows], kind="stable")]
+    borders = np.flatnonzero(np.diff(frames.paths[rows])) + 1
+    for mine in np.split(rows, borders) if rows.size else ():
+        yield int(frames.paths[mine[0]]), mine
 
 
 def _path_report(path: PathReport) -> dict[str, Any]:

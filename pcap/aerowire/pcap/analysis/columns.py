@@ -114,11 +114,19 @@ def _unpacked(type_names: list[str], names: list[str], path_names: list[PathName
 def _translated(codes: Integers, names: Sequence[Any], among: Sequence[Any]) -> Integers:
     if names == among:
         return codes
-    return np.array([among.index(name) for name in names] or [0], dtype=np.int64)[codes]
+    places = {name: place for place, name in enumerate(among)}
+    return np.array([places[name] for name in names] or [0], dtype=np.int64)[codes]
 
 
 def renumbered(paths: Integers, names: list[PathName]) -> tuple[Integers, list[PathName]]:
     """Return path numbers in order of appearance, without those that do not appear."""
+    if len(names) > paths.size:
+        # A stream may have few of very many paths: nothing is as long as the list of all.
+        present, first, places = np.unique(paths, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        ranks = np.empty_like(order)
+        ranks[order] = np.arange(order.size)
+        return ranks[places], [names[number] for number in present[order].tolist()]
     present = np.flatnonzero(np.bincount(paths))
     if present.size <= FEW:
         first = np.array([(paths == number).argmax() for number in present.tolist()], dtype=np.int64)
