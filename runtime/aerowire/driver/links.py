@@ -42,7 +42,10 @@ class Source(Protocol):
 
 @dataclass(slots=True, eq=False)
 class Subscription:
-    """A client's subscription: to `endpoint`, to the publications on `spied`, or to IPC when both are None."""
+    """A client's subscription: to `endpoint`, to the publications on `spied`, or to IPC when both are None.
+
+    `left`: the sources in whose `left_for_good` it is.
+    """
 
     registration_id: int
     client_id: int
@@ -51,6 +54,7 @@ class Subscription:
     params: SubscriptionParams
     endpoint: ReceiveChannel | None
     spied: UdpChannel | None = None
+    left: list[Source] = field(default_factory=list)
 
     @property
     def is_ipc(self) -> bool:

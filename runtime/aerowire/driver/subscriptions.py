@@ -127,6 +127,8 @@ class Subscriptions:
         if subscription.params.session_id is not None:
             self._core.receiver.request_setup(endpoint.native, subscription.stream_id, subscription.params.session_id)
             return
+        if not subscription.awaits_response:
+            return  # a publisher may name any subscription: this one takes every session already
         self._await_no_longer(endpoint, subscription.stream_id)
         subscription.params.session_id = session_id
         self._announce(endpoint, subscription.stream_id, session_id)
@@ -241,6 +243,7 @@ class Subscriptions:
         if link is not None and not link.is_ended:
             link.is_ended = True
             link.source.left_for_good.add(registration_id)
+            link.subscription.left.append(link.source)
             self._free_unless_awaited(link)
             self._note_tether(link, "CLOSED")
 
@@ -249,7 +252,7 @@ class Subscriptions:
 
         Who was left behind has a say in that as well: it is still subscribed. Aeron: DriverConductor.transitionToLinger.
         """
-        is_rejoin = not any(item.registration_id in source.left_for_good for item in self)
+        is_rejoin = not source.left_for_good
         for link in self._links.of_source(source):
             if not link.is_ended:
                 is_rejoin = is_rejoin and link.subscription.params.is_rejoin
@@ -301,6 +304,8 @@ class Subscriptions:
         )
         for link in self._links.of_subscription(subscription):
             self._end_link(link)
+        for source in subscription.left:
+            source.left_for_good.discard(subscription.registration_id)
         if subscription.endpoint is not None:
             if subscription.awaits_response:
                 self._await_no_longer(subscription.endpoint, subscription.stream_id)
