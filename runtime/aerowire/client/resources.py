@@ -42,6 +42,7 @@ class Resources:
         self._logs = logs
         self._handlers = handlers
         self._resources: dict[int, Resource] = {}
+        self._ids: dict[Resource, int] = {}
         self._requests: dict[int, Request] = {}
         self._given_back: set[int] = set()
         self._refusals: dict[int, BaseException] = {}
@@ -92,6 +93,7 @@ class Resources:
     def add(self, registration_id: int, resource: Resource) -> None:
         """Note a handle by the id that the driver's messages call it by."""
         self._resources[registration_id] = resource
+        self._ids[resource] = registration_id
 
     def subscription(self, registration_id: int) -> Subscription | None:
         """Return an open subscription."""
@@ -117,7 +119,7 @@ class Resources:
         """Take an open handle out of the table and end it; False when it has ended before."""
         if resource.is_closed:
             return False
-        self._resources = {key: other for key, other in self._resources.items() if other is not resource}
+        self._take_out(resource)
         resource._end(state.CLOSED)
         return True
 
@@ -149,7 +151,7 @@ class Resources:
                     self._logs.linger(image)
                     self._handlers.call(resource.unavailable_image_handler, image)
             elif isinstance(resource, Publication | ExclusivePublication) and resource.original_registration_id == registration_id:
-                self._resources = {key: other for key, other in self._resources.items() if other is not resource}
+                self._take_out(resource)
                 resource._end(state.TERMINATED, failure)
                 self._logs.linger(resource)
                 publications.append(resource)
@@ -158,6 +160,7 @@ class Resources:
     def end_all(self, final: int, failure: AerowireError | None) -> list[Counter]:
         """End every handle and fail every command: the client is closed, or `failure` ended it. Returns the counters that end with it."""
         resources, self._resources = list(self._resources.values()), {}
+        self._ids.clear()
         requests, self._requests = list(self._requests.values()), {}
         for resource in resources:
             resource._end(final, failure)
@@ -176,3 +179,8 @@ class Resources:
                 for image in resource.images:
                     image._end(state.FORKED)
             resource._end(state.FORKED)
+
+    def _take_out(self, resource: Resource) -> None:
+        registration_id = self._ids.pop(resource, None)
+        if registration_id is not None and self._resources.get(registration_id) is resource:
+            del self._resources[registration_id]

@@ -117,7 +117,9 @@ class LinkTable:
 
     def is_linked(self, subscription: Subscription, source: Source) -> bool:
         """Return whether a subscription has a place in a source that has not ended."""
-        return any(link.source is source and not link.is_ended for link in self._by_subscription.get(subscription, {}).values())
+        places = min(self._by_subscription.get(subscription, {}), self._by_source.get(source, {}), key=len)
+        links = (self.by_position[place] for place in places)
+        return any(link.subscription is subscription and link.source is source and not link.is_ended for link in links)
 
     def of_subscription(self, subscription: Subscription) -> list[Link]:
         return list(self._by_subscription.get(subscription, {}).values())
