@@ -12,6 +12,7 @@ import pytest
 from aerowire.codecs.flyweights import commands
 from aerowire.codecs.flyweights.commands import CommandType
 from aerowire.codecs.flyweights.transport import DataHeaderEncoder, FrameHeaderDecoder, FrameType, ResponseSetupEncoder, SetupDecoder
+from aerowire.protocol.destinations import DESTINATIONS_LIMIT
 from aerowire.simulation.world import SimulatedWorld
 
 MS = 1_000_000
@@ -114,6 +115,23 @@ def test_an_answer_for_a_subscription_that_awaits_none_leaves_its_socket_to_be_c
     one.command("RemoveSubscription", CommandType.REMOVE_SUBSCRIPTION, registration_id=subscription)
     one.run(1500)
     assert list(one.registrar.endpoints._receivers) == []
+
+
+def test_a_channel_takes_no_more_destinations_than_it_is_sent_to(driver: Callable[..., Driver]) -> None:
+    one = driver()
+    channel = "aeron:udp?control-mode=manual|term-length=64k"
+    publication, _ = one.command("AddPublication", CommandType.ADD_PUBLICATION, channel=channel, stream_id=9)
+
+    def add(number: int) -> CommandType:
+        destination = f"aeron:udp?endpoint=10.1.{number >> 8}.{number & 255}:6000"
+        fields = {"registration_id": publication, "channel": destination}
+        return one.command("AddDestination", CommandType.ADD_DESTINATION, **fields)[1]
+
+    answers = [add(number) for number in range(DESTINATIONS_LIMIT + 2)]
+    assert answers == [CommandType.ON_OPERATION_SUCCESS] * DESTINATIONS_LIMIT + [CommandType.ON_ERROR] * 2
+    fields = {"registration_id": publication, "channel": "aeron:udp?endpoint=10.1.0.7:6000"}
+    assert one.command("RemoveDestination", CommandType.REMOVE_DESTINATION, **fields)[1] == CommandType.ON_OPERATION_SUCCESS
+    assert add(DESTINATIONS_LIMIT) == CommandType.ON_OPERATION_SUCCESS
 
 
 def test_a_flood_of_strangers_leaves_room_for_who_asks_a_control_address(driver: Callable[..., Driver]) -> None:

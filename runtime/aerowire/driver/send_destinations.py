@@ -5,7 +5,7 @@ Where datagrams go is the sender's table (protocol.destinations). Aeron: DriverC
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from aerowire.driver.endpoint_table import check_usable
 from aerowire.driver.endpoints import SendChannel
 from aerowire.driver.receive_destinations import check_destination
 from aerowire.driver.udp_channel import ControlMode
+from aerowire.protocol.destinations import DESTINATIONS_LIMIT
 
 if TYPE_CHECKING:
     from aerowire.driver.driver_core import DriverCore
@@ -40,6 +41,7 @@ class SendDestinations:
         self._core = core
         self._find_publication = find_publication
         self._by_registration: dict[int, _SendDestination] = {}
+        self._by_channel: dict[SendChannel, dict[int, _SendDestination]] = {}
 
     def channel_of(self, registration_id: int) -> SendChannel:
         """Return the manual channel of a publication; raises RegistrationError or ChannelError with the code that a client is told."""
@@ -64,16 +66,26 @@ class SendDestinations:
         return check_usable(channel, "sending")
 
     def add(self, destination_id: int, registration_id: int, text: str, address: SocketAddress) -> None:
-        """Send a publication's channel to `address` as well; `text` is what it was resolved from."""
+        """Send a publication's channel to `address`, of which `text` is the name, as well.  Raises RegistrationError when it is full."""
         channel = self.channel_of(registration_id)
-        self._by_registration[destination_id] = _SendDestination(destination_id, channel, text, address)
+        count = len(self._of(channel))
+        if count >= DESTINATIONS_LIMIT:
+            raise RegistrationError(
+                "too many destinations",
+                where=channel.channel.original,
+                expected=f"at most {DESTINATIONS_LIMIT}",
+                actual=count + 1,
+                error_code=ErrorCode.GENERIC_ERROR,
+            )
+        item = _SendDestination(destination_id, channel, text, address)
+        self._by_registration[destination_id] = self._by_channel.setdefault(channel, {})[destination_id] = item
         self._core.sender.add_destination(channel.native, destination_id, address)
 
     def remove(self, registration_id: int, address: SocketAddress) -> None:
         """Send a publication's channel to `address` once less; that it never was there is no error."""
         channel = self.channel_of(registration_id)
-        for item in self._by_registration.values():
-            if item.channel is channel and item.address == address:
+        for item in self._of(channel):
+            if item.address == address:
                 self._remove(item)
                 return
 
@@ -92,8 +104,8 @@ class SendDestinations:
     def on_resolved(self, channel: SendChannel, text: str, address: SocketAddress) -> bool:
         """A name has an address: send there what goes to the destinations of that name; returns whether that is new."""
         is_changed = False
-        for item in self._by_registration.values():
-            if item.channel is channel and item.text == text and item.address != address:
+        for item in self._of(channel):
+            if item.text == text and item.address != address:
                 item.address = address
                 is_changed = True
                 self._core.sender.update_destination(channel.native, item.registration_id, address)
@@ -101,11 +113,19 @@ class SendDestinations:
 
     def on_channel_closed(self, native: object) -> None:
         """Forget the destinations of an endpoint that the sender has let go of."""
-        for item in [item for item in self._by_registration.values() if item.channel.native is native]:
-            del self._by_registration[item.registration_id]
+        for channel in [channel for channel in self._by_channel if channel.native is native]:
+            for registration_id in self._by_channel.pop(channel):
+                self._by_registration.pop(registration_id, None)
+
+    def _of(self, channel: SendChannel) -> Collection[_SendDestination]:
+        return self._by_channel.get(channel, {}).values()
 
     def _remove(self, item: _SendDestination) -> None:
-        del self._by_registration[item.registration_id]
+        self._by_registration.pop(item.registration_id, None)
+        items = self._by_channel[item.channel]
+        items.pop(item.registration_id, None)
+        if not items:
+            del self._by_channel[item.channel]
         self._core.sender.remove_destination(item.channel.native, item.registration_id)
 
 

@@ -1,5 +1,7 @@
 from typing import final
 
+DESTINATIONS_LIMIT: int
+
 @final
 class Destinations:
     count: int

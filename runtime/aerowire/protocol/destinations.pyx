@@ -11,6 +11,7 @@ from aerowire.memory.growing cimport grow
 
 cdef int64_t DESTINATION_TIMEOUT_NS = 5_000_000_000
 cdef int64_t NO_REGISTRATION = -1
+DESTINATIONS_LIMIT = DESTINATIONS_MAX
 
 
 cdef inline bint is_same_host(const Address* a, const Address* b) noexcept nogil:
