@@ -314,10 +314,11 @@ class Subscriptions:
             self._endpoints.close_receiver_if_unused(subscription.endpoint)
 
     def _end_destinations(self, is_over: Callable[[Subscription], bool]) -> None:
-        for item in tuple(self._destinations):
-            if is_over(item):
-                self._destinations.remove(item)
-                self._end(item)
+        over = [item for item in self._destinations if is_over(item)]
+        if over:
+            self._destinations = [item for item in self._destinations if not is_over(item)]
+        for item in over:
+            self._end(item)
 
     def _end_link(self, link: Link) -> None:
         if not link.is_ended:
