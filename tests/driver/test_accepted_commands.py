@@ -12,6 +12,7 @@ import pytest
 from aerowire.codecs.flyweights import commands
 from aerowire.codecs.flyweights.commands import CommandType
 from aerowire.codecs.flyweights.transport import DataHeaderEncoder, FrameHeaderDecoder, FrameType, ResponseSetupEncoder, SetupDecoder
+from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.protocol.destinations import DESTINATIONS_LIMIT
 from aerowire.simulation.world import SimulatedWorld
 
@@ -40,7 +41,7 @@ class Driver:
         self.registrar = self.host.driver.registrar
         self.ring = self.host.cnc.to_driver
         self.client_id = self.ring.next_correlation_id()
-        self._answers = self.host.cnc.to_clients_receiver()
+        self.answers = self.host.cnc.to_clients_receiver()
 
     def command(self, name: str, command_type: CommandType, **values: Any) -> tuple[int, CommandType]:
         """Send a command; return its correlation id and the type of its answer."""
@@ -51,7 +52,7 @@ class Driver:
         self.ring.write(command_type, encoder.encode(client_id=self.client_id, correlation_id=correlation_id, **values))
         self.settle()
         answers = []
-        while (message := self._answers.receive()) is not None:
+        while (message := self.answers.receive()) is not None:
             answers.append(CommandType(message[0]))
         return correlation_id, next(answer for answer in answers if answer != CommandType.ON_COUNTER_READY)
 
@@ -132,6 +133,22 @@ def test_a_channel_takes_no_more_destinations_than_it_is_sent_to(driver: Callabl
     fields = {"registration_id": publication, "channel": "aeron:udp?endpoint=10.1.0.7:6000"}
     assert one.command("RemoveDestination", CommandType.REMOVE_DESTINATION, **fields)[1] == CommandType.ON_OPERATION_SUCCESS
     assert add(DESTINATIONS_LIMIT) == CommandType.ON_OPERATION_SUCCESS
+
+
+def test_a_channel_that_is_not_ascii_is_told_of_an_image_that_ends(driver: Callable[..., Driver]) -> None:
+    one = driver(publication_linger_timeout_ns=0)
+    one.command("AddSubscription", CommandType.ADD_SUBSCRIPTION, channel=b"aeron:ipc?alias=\xff", stream_id=9)
+    fields = {"channel": "aeron:ipc?term-length=64k", "stream_id": 9}
+    publication, _ = one.command("AddPublication", CommandType.ADD_PUBLICATION, **fields)
+    one.command("RemovePublication", CommandType.REMOVE_PUBLICATION, registration_id=publication)
+    ended: list[str] = []
+    for _ in range(100):
+        one.run(100, step=100)
+        while (message := one.answers.receive()) is not None:
+            if message[0] == CommandType.ON_UNAVAILABLE_IMAGE:
+                ended.append(commands.UnavailableImageDecoder(message[1]).channel)
+    assert ended == ["aeron:ipc?alias=?"]
+    assert one.host.cnc.counters_reader().value(SystemCounter.ERRORS) == 0
 
 
 def test_a_flood_of_strangers_leaves_room_for_who_asks_a_control_address(driver: Callable[..., Driver]) -> None:

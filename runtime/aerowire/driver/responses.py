@@ -86,12 +86,12 @@ class Responses:
         self._transmitter.transmit(CommandType.ON_AVAILABLE_IMAGE, body)
 
     def unavailable_image(self, correlation_id: int, subscription_registration_id: int, stream_id: int, channel: str) -> None:
-        """Tell a client that an image of a subscription has ended."""
+        """Tell a client that an image of a subscription has ended; what is not ASCII in the channel becomes a question mark."""
         body = commands.UnavailableImageEncoder.encode(
             correlation_id=correlation_id,
             subscription_registration_id=subscription_registration_id,
             stream_id=stream_id,
-            channel=channel,
+            channel=channel.encode("ascii", "replace"),
         )
         self._transmitter.transmit(CommandType.ON_UNAVAILABLE_IMAGE, body)
 
