@@ -100,8 +100,9 @@ def test_counts_naks_by_blocks_as_one_by_one(found: Any, data: Any, seed: int, m
         ("nak", rng.randrange(60), rng.randrange(1, 30)) if rng.random() < 0.6 else ("data", rng.randrange(60), 1) for _ in range(150)
     ]
     losses = found(SETUP, data(0), *(nak(64 * at, 64 * count) if kind == "nak" else data(64 * at) for kind, at, count in frames))
+    last_data = max(place for place, (kind, *_) in enumerate(frames, 2) if kind == "data")
     for loss in losses:
-        last = len(frames) + 1 if loss.recovered_packet_index is None else loss.recovered_packet_index
+        last = last_data if loss.recovered_packet_index is None else loss.recovered_packet_index
         asking = [
             place
             for place, (kind, at, count) in enumerate(frames, 2)
