@@ -87,7 +87,7 @@ def _filled(starts: Integers, ends: Integers, before: Integers, opened: Integers
     holes = lows.searchsorted(borders, side="right") - 1
     missing = (holes >= 0) & (borders < highs[holes]) if opened.size else np.zeros(borders.size, dtype=bool)
     left = np.bincount(holes[missing], minlength=opened.size).tolist()
-    # From each piece the way to the next one that is missing, or to itself.
+    # leads[n]: a missing piece leads to itself, any other one towards the next that is missing.
     leads = [*np.where(missing, np.arange(borders.size), np.arange(borders.size) + 1).tolist(), borders.size]
     owners = holes.tolist()
     whole = np.full(opened.size, -1, dtype=np.int64)
@@ -109,23 +109,29 @@ def _filled(starts: Integers, ends: Integers, before: Integers, opened: Integers
 def _asking(naks: Naks, starts: Integers, ends: Integers, rows: Integers, lasts: Integers) -> tuple[Integers, Integers]:
     """Return for each loss how many NAKs ask for any of [starts, ends) in (rows, lasts] of the capture, and the row of the first, or 0.
 
-    NAKs that lie whole in that time are counted by blocks: a capture may have a million NAKs for each of a million losses.
+    Blocks of NAKs that lie within that time are counted as a whole: a capture may have a million NAKs for each of a million losses.
     """
     counts, firsts = np.zeros(starts.size, dtype=np.int64), np.zeros(starts.size, dtype=np.int64)
     asks = naks.ends > naks.starts
     naks = Naks(naks.rows[asks], naks.starts[asks], naks.ends[asks])
     low, high = naks.rows.searchsorted(rows, side="right"), naks.rows.searchsorted(lasts, side="right")
+
+    def among(first: int, last: int, loss: int) -> Integers:
+        part = slice(first, last)
+        asking: Integers = naks.rows[part][(naks.starts[part] < ends[loss]) & (naks.ends[part] > starts[loss])]
+        return asking
+
     for at in range(0, naks.rows.size, BLOCK_LENGTH):
         end = min(at + BLOCK_LENGTH, naks.rows.size)
         begun, ended = np.sort(naks.starts[at:end]), np.sort(naks.ends[at:end])
-        whole = np.flatnonzero((low <= at) & (high >= end))
+        is_whole = (low <= at) & (high >= end)
+        whole = np.flatnonzero(is_whole)
         found = begun.searchsorted(ends[whole]) - ended.searchsorted(starts[whole], side="right")
         counts[whole] += found
         for loss in whole[(found > 0) & (firsts[whole] == 0)].tolist():
-            firsts[loss] = naks.rows[at:end][(naks.starts[at:end] < ends[loss]) & (naks.ends[at:end] > starts[loss])][0]
-        for loss in np.flatnonzero((low < end) & (high > at) & ~((low <= at) & (high >= end))).tolist():
-            part = slice(max(at, int(low[loss])), min(end, int(high[loss])))
-            asking = naks.rows[part][(naks.starts[part] < ends[loss]) & (naks.ends[part] > starts[loss])]
+            firsts[loss] = among(at, end, loss)[0]
+        for loss in np.flatnonzero((low < end) & (high > at) & ~is_whole).tolist():
+            asking = among(max(at, int(low[loss])), min(end, int(high[loss])), loss)
             counts[loss] += asking.size
             if asking.size and not firsts[loss]:
                 firsts[loss] = asking[0]

@@ -170,7 +170,7 @@ class Reassembler:
             elif (message := self._join(frame)) is not None:
                 found.append(message)
         while self.starts and self.starts[0] < self.next:
-            # Still held is what begins within a frame that was taken: a sender sends no such thing.
+            # A frame that is still held begins within one that was taken; no sender sends such frames.
             self.counts.repeated_frames += self.held.pop(heappop(self.starts), None) is not None
         return found
 

@@ -121,12 +121,9 @@ def _translated(codes: Integers, names: Sequence[Any], among: Sequence[Any]) -> 
 def renumbered(paths: Integers, names: list[PathName]) -> tuple[Integers, list[PathName]]:
     """Return path numbers in order of appearance, without those that do not appear."""
     if len(names) > paths.size:
-        # A stream may have few of very many paths: nothing is as long as the list of all.
-        present, first, places = np.unique(paths, return_index=True, return_inverse=True)
-        order = np.argsort(first)
-        ranks = np.empty_like(order)
-        ranks[order] = np.arange(order.size)
-        return ranks[places], [names[number] for number in present[order].tolist()]
+        # A stream may have few of very many paths: what follows makes arrays as long as the list of names.
+        present, paths = np.unique(paths, return_inverse=True)
+        names = [names[number] for number in present.tolist()]
     present = np.flatnonzero(np.bincount(paths))
     if present.size <= FEW:
         first = np.array([(paths == number).argmax() for number in present.tolist()], dtype=np.int64)

@@ -113,7 +113,7 @@ class Recording:
         return position - (position - self.base_position) % self.segment_length
 
     def own_segments(self) -> list[int]:
-        """Return where those of the files begin, ascending, that stand where a segment of this recording can begin."""
+        """Return the positions, ascending, of the files that begin on a segment boundary of this recording."""
         first = self.base_position
         return [one for one in self.segments if one >= first and (one - first) % self.segment_length == 0]
 

@@ -6,8 +6,10 @@ Aeron: RecordingWriter, ArchiveTool.  Files are read, never mapped: an Archive m
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -121,8 +123,12 @@ class SegmentReader:
 
     def _next_segment(self, position: int, limit: int) -> int:
         """Return where the next segment begins that is there, or the limit: a damaged stop position may be any number of segments away."""
-        here = self._recording.segment_of(position)
-        return min((segment for segment in self._recording.own_segments() if segment > here), default=limit)
+        at = bisect_right(self._segments, self._recording.segment_of(position))
+        return self._segments[at] if at < len(self._segments) else limit
+
+    @cached_property
+    def _segments(self) -> list[int]:
+        return self._recording.own_segments()
 
     def _foreign(self, position: int, offsets: Integers, headers: npt.NDArray[Any]) -> tuple[int, str] | None:
         """Return the row of the first frame that cannot be of this place, and why."""
