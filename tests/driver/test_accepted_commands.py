@@ -1,4 +1,4 @@
-"""Commands and datagrams that no rule refuses, in an order that nobody meant: nothing stays behind, and nobody else is kept waiting."""
+"""Valid commands and datagrams in unusual orders: the driver keeps nothing of what has ended, and goes on serving other clients."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ from aerowire.codecs.flyweights.transport import DataHeaderEncoder, FrameHeaderD
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.protocol.destinations import DESTINATIONS_LIMIT
 from aerowire.simulation.world import SimulatedWorld
+from tests.driver.conftest import RawClient
 
 MS = 1_000_000
+Simulated = Callable[..., tuple[SimulatedWorld, RawClient]]
 HERE, PEER = "10.0.0.1", ("10.0.0.2", 6000)
 
 
 class AtOnce(Executor):
-    """Everything is done before `submit` returns, as a quick worker may do it."""
+    """Runs each call within `submit`, so that it is done before anybody looks."""
 
     def submit(self, work: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
         future: Future[Any] = Future()
@@ -32,131 +34,102 @@ class AtOnce(Executor):
         return future
 
 
-class Driver:
-    """A simulated driver and the commands of its client."""
-
-    def __init__(self, directory: Path, **options: Any) -> None:
-        self.world = SimulatedWorld(directory, seed=1)
-        self.host = self.world.add_host(HERE, environ={}, timer_interval_ns="100ms", **options)
-        self.registrar = self.host.driver.registrar
-        self.ring = self.host.cnc.to_driver
-        self.client_id = self.ring.next_correlation_id()
-        self.answers = self.host.cnc.to_clients_receiver()
-
-    def command(self, name: str, command_type: CommandType, **values: Any) -> tuple[int, CommandType]:
-        """Send a command; return its correlation id and the type of its answer."""
-        correlation_id = self.ring.next_correlation_id()
-        encoder = getattr(commands, f"{name}Encoder")
-        if "registration_correlation_id" in encoder.MEMBERS:
-            values.setdefault("registration_correlation_id", -1)
-        self.ring.write(command_type, encoder.encode(client_id=self.client_id, correlation_id=correlation_id, **values))
-        self.settle()
-        answers = []
-        while (message := self.answers.receive()) is not None:
-            answers.append(CommandType(message[0]))
-        return correlation_id, next(answer for answer in answers if answer != CommandType.ON_COUNTER_READY)
-
-    def subscribe(self, channel: str, stream_id: int) -> int:
-        return self.command("AddSubscription", CommandType.ADD_SUBSCRIPTION, channel=channel, stream_id=stream_id)[0]
-
-    def settle(self) -> None:
-        for _ in range(10_000):
-            if not self.host.work():
-                return
-        raise AssertionError("the driver does not come to rest")
-
-    def run(self, milliseconds: int, step: int = 5) -> None:
-        for _ in range(milliseconds // step):
-            self.world.clock.advance(step * MS)
-            self.settle()
-
-
 @pytest.fixture
-def driver(tmp_path: Path) -> Iterator[Callable[..., Driver]]:
-    made: list[Driver] = []
+def simulated(tmp_path: Path) -> Iterator[Simulated]:
+    """Start a driver on a simulated host with options; returns its world and a client of it."""
+    worlds: list[SimulatedWorld] = []
 
-    def make(**options: Any) -> Driver:
-        made.append(Driver(tmp_path, **options))
-        return made[-1]
+    def start(**options: Any) -> tuple[SimulatedWorld, RawClient]:
+        worlds.append(SimulatedWorld(tmp_path, seed=1))
+        host = worlds[-1].add_host(HERE, environ={}, timer_interval_ns="100ms", **options)
+        return worlds[-1], RawClient(host.driver, host.cnc)
 
-    yield make
-    for one in made:
-        one.host.close()
+    yield start
+    for world in worlds:
+        world.close()
 
 
-def test_a_refused_publication_leaves_no_log_that_was_made_at_once(driver: Callable[..., Driver], tmp_path: Path) -> None:
-    one = driver(term_buffer_sparse_file=False)
-    one.registrar.core.logs._worker = AtOnce()
-    channel = "aeron:udp?control=10.0.0.1:40457|control-mode=dynamic|fc=nonsense|term-length=64k"
+def pass_time(world: SimulatedWorld, client: RawClient, milliseconds: int, step: int = 5) -> None:
+    """Advance the clock in steps, after each of which the driver comes to rest: quicker than `world.run`, which stops at each deadline."""
+    for _ in range(milliseconds // step):
+        world.clock.advance(step * MS)
+        for _ in range(10_000):
+            if not client.driver.invoker.invoke():
+                break
+        else:
+            raise AssertionError("the driver does not come to rest")
+
+
+def test_a_refused_publication_leaves_no_log_that_was_made_at_once(simulated: Simulated, tmp_path: Path) -> None:
+    _, client = simulated(term_buffer_sparse_file=False)
+    core = client.driver.registrar.core
+    core.logs._worker = AtOnce()
     for _ in range(80):
-        assert one.command("AddPublication", CommandType.ADD_PUBLICATION, channel=channel, stream_id=5)[1] == CommandType.ON_ERROR
-    assert one.registrar.core.is_accepting_commands
+        client.error_of(client.add_publication("aeron:udp?control=10.0.0.1:40457|control-mode=dynamic|fc=nonsense|term-length=64k", 5))
+    assert core.is_accepting_commands
     assert not list(tmp_path.rglob("publications/*.logbuffer"))
-    assert one.command("AddSubscription", CommandType.ADD_SUBSCRIPTION, channel="aeron:ipc", stream_id=1)[1] == (
-        CommandType.ON_SUBSCRIPTION_READY
-    )
+    client.take(CommandType.ON_SUBSCRIPTION_READY, client.add_subscription("aeron:ipc", 1))
 
 
-def test_an_answer_for_a_subscription_that_awaits_none_leaves_its_socket_to_be_closed(driver: Callable[..., Driver]) -> None:
-    one = driver(publication_linger_timeout_ns=0)
-    peer = one.world.network.open_port(PEER)
-    subscription = one.subscribe("aeron:udp?endpoint=10.0.0.1:5000", 7)
+def test_an_answer_for_a_subscription_that_awaits_none_leaves_its_socket_to_be_closed(simulated: Simulated) -> None:
+    world, client = simulated(publication_linger_timeout_ns=0)
+    peer = world.network.open_port(PEER)
+    subscription = client.add_subscription("aeron:udp?endpoint=10.0.0.1:5000", 7)
     channel = f"aeron:udp?endpoint={PEER[0]}:{PEER[1]}|term-length=64k|response-correlation-id={subscription}"
-    publication, answer = one.command("AddPublication", CommandType.ADD_PUBLICATION, channel=channel, stream_id=9)
-    assert answer == CommandType.ON_PUBLICATION_READY
-    one.run(300)
+    publication = client.add_publication(channel, 9)
+    client.take(CommandType.ON_PUBLICATION_READY, publication)
+    pass_time(world, client, 300)
     setups = [(payload, source) for payload, source, _ in peer.receive_datagrams(64) if FrameHeaderDecoder(payload).type == FrameType.SETUP]
     assert setups
     for payload, source in setups:
         setup = SetupDecoder(payload)
         response = ResponseSetupEncoder.encode(session_id=setup.session_id, stream_id=setup.stream_id, response_session_id=4711)
         peer.send_datagrams([(bytes(response), source)])
-    one.run(50)
-    one.command("RemovePublication", CommandType.REMOVE_PUBLICATION, registration_id=publication)
-    one.command("RemoveSubscription", CommandType.REMOVE_SUBSCRIPTION, registration_id=subscription)
-    one.run(1500)
-    assert list(one.registrar.endpoints._receivers) == []
+    pass_time(world, client, 50)
+    client.request(CommandType.REMOVE_PUBLICATION, commands.RemovePublicationEncoder, registration_id=publication)
+    client.request(CommandType.REMOVE_SUBSCRIPTION, commands.RemoveSubscriptionEncoder, registration_id=subscription)
+    pass_time(world, client, 1500)
+    assert list(client.driver.registrar.endpoints._receivers) == []
 
 
-def test_a_channel_takes_no_more_destinations_than_it_is_sent_to(driver: Callable[..., Driver]) -> None:
-    one = driver()
-    channel = "aeron:udp?control-mode=manual|term-length=64k"
-    publication, _ = one.command("AddPublication", CommandType.ADD_PUBLICATION, channel=channel, stream_id=9)
+def test_a_channel_takes_no_more_destinations_than_it_is_sent_to(simulated: Simulated) -> None:
+    _, client = simulated()
+    publication = client.add_publication("aeron:udp?control-mode=manual|term-length=64k", 9)
 
-    def add(number: int) -> CommandType:
-        destination = f"aeron:udp?endpoint=10.1.{number >> 8}.{number & 255}:6000"
-        fields = {"registration_id": publication, "channel": destination}
-        return one.command("AddDestination", CommandType.ADD_DESTINATION, **fields)[1]
+    def add(number: int) -> int:
+        fields = {"registration_id": publication, "channel": f"aeron:udp?endpoint=10.1.{number >> 8}.{number & 255}:6000"}
+        return client.request(CommandType.ADD_DESTINATION, commands.AddDestinationEncoder, **fields)
 
-    answers = [add(number) for number in range(DESTINATIONS_LIMIT + 2)]
-    assert answers == [CommandType.ON_OPERATION_SUCCESS] * DESTINATIONS_LIMIT + [CommandType.ON_ERROR] * 2
+    for number in range(DESTINATIONS_LIMIT):
+        client.take(CommandType.ON_OPERATION_SUCCESS, add(number))
+    for number in range(DESTINATIONS_LIMIT, DESTINATIONS_LIMIT + 2):
+        client.take(CommandType.ON_ERROR, add(number))
     fields = {"registration_id": publication, "channel": "aeron:udp?endpoint=10.1.0.7:6000"}
-    assert one.command("RemoveDestination", CommandType.REMOVE_DESTINATION, **fields)[1] == CommandType.ON_OPERATION_SUCCESS
-    assert add(DESTINATIONS_LIMIT) == CommandType.ON_OPERATION_SUCCESS
+    removed = client.request(CommandType.REMOVE_DESTINATION, commands.RemoveDestinationEncoder, **fields)
+    client.take(CommandType.ON_OPERATION_SUCCESS, removed)
+    client.take(CommandType.ON_OPERATION_SUCCESS, add(DESTINATIONS_LIMIT))
 
 
-def test_a_channel_that_is_not_ascii_is_told_of_an_image_that_ends(driver: Callable[..., Driver]) -> None:
-    one = driver(publication_linger_timeout_ns=0)
-    one.command("AddSubscription", CommandType.ADD_SUBSCRIPTION, channel=b"aeron:ipc?alias=\xff", stream_id=9)
-    fields = {"channel": "aeron:ipc?term-length=64k", "stream_id": 9}
-    publication, _ = one.command("AddPublication", CommandType.ADD_PUBLICATION, **fields)
-    one.command("RemovePublication", CommandType.REMOVE_PUBLICATION, registration_id=publication)
-    ended: list[str] = []
-    for _ in range(100):
-        one.run(100, step=100)
-        while (message := one.answers.receive()) is not None:
-            if message[0] == CommandType.ON_UNAVAILABLE_IMAGE:
-                ended.append(commands.UnavailableImageDecoder(message[1]).channel)
+def test_a_channel_that_is_not_ascii_is_told_of_an_image_that_ends(simulated: Simulated) -> None:
+    world, client = simulated(publication_linger_timeout_ns=0)
+    fields = {"channel": b"aeron:ipc?alias=\xff", "stream_id": 9}
+    client.request(CommandType.ADD_SUBSCRIPTION, commands.AddSubscriptionEncoder, **fields)
+    publication = client.add_publication("aeron:ipc?term-length=64k", 9)
+    client.request(CommandType.REMOVE_PUBLICATION, commands.RemovePublicationEncoder, registration_id=publication)
+    pass_time(world, client, 10_000, step=100)
+    client.work()
+    ended = [response.channel for kind, response in client.responses if kind == CommandType.ON_UNAVAILABLE_IMAGE]
     assert ended == ["aeron:ipc?alias=?"]
-    assert one.host.cnc.counters_reader().value(SystemCounter.ERRORS) == 0
+    assert client.system(SystemCounter.ERRORS) == 0
 
 
-def test_a_flood_of_strangers_leaves_room_for_who_asks_a_control_address(driver: Callable[..., Driver]) -> None:
-    one = driver()
+def test_a_flood_of_strangers_leaves_room_for_who_asks_a_control_address(simulated: Simulated) -> None:
+    world, client = simulated()
     endpoints = [(HERE, 5000 + number) for number in range(16)]
     for host, port in endpoints:
-        one.subscribe(f"aeron:udp?endpoint={host}:{port}", 7)
-    stranger, control = one.world.network.open_port(("10.0.0.66", 666)), one.world.network.open_port(("10.0.0.2", 9000))
+        client.add_subscription(f"aeron:udp?endpoint={host}:{port}", 7)
+    client.work()
+    stranger, control = world.network.open_port(("10.0.0.66", 666)), world.network.open_port(("10.0.0.2", 9000))
     session_id = 0
     for _ in range(60):
         for endpoint in endpoints:
@@ -168,12 +141,12 @@ def test_a_flood_of_strangers_leaves_room_for_who_asks_a_control_address(driver:
                 )
                 frames.append((bytes(header), endpoint))
             stranger.send_datagrams(frames)
-        one.run(15, step=15)
+        pass_time(world, client, 15, step=15)
         stranger.receive_datagrams(1000)
-    one.subscribe("aeron:udp?endpoint=10.0.0.1:6000|control=10.0.0.2:9000|control-mode=dynamic", 7)
+    client.add_subscription("aeron:udp?endpoint=10.0.0.1:6000|control=10.0.0.2:9000|control-mode=dynamic", 7)
     asked = []
     for _ in range(4):
-        one.run(1000, step=100)
+        pass_time(world, client, 1000, step=100)
         stranger.receive_datagrams(10_000)
         asked.append(len(control.receive_datagrams(100)))
     assert all(asked), asked

@@ -182,5 +182,5 @@ class Resources:
 
     def _take_out(self, resource: Resource) -> None:
         registration_id = self._ids.pop(resource, None)
-        if registration_id is not None and self._resources.get(registration_id) is resource:
+        if registration_id is not None:
             del self._resources[registration_id]

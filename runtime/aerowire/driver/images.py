@@ -160,11 +160,7 @@ class Images:
         if correlation_id is None:
             correlation_id = self._core.next_correlation_id()
         self._core.logs.prepare_image(correlation_id, setup.term_length, is_sparse=subscribers[0].params.is_sparse)
-        try:
-            self._create(endpoint, setup, params, subscribers, correlation_id)
-        except Exception:
-            self._core.logs.discard(correlation_id)  # it may have been made at once, and nothing waits for it then
-            raise
+        self._create(endpoint, setup, params, subscribers, correlation_id)
         return True
 
     def _create(

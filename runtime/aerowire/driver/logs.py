@@ -259,6 +259,7 @@ class LogStore:
         if self._worker is None or is_sparse:
             return
         made = self._making.get(identity)
+        is_new = made is None
         if made is None:
             if not self.is_open:
                 self._refusals.increment()
@@ -274,7 +275,8 @@ class LogStore:
             self._check_storage(length)
             made = self._making[identity] = self._worker.submit(self._make_region, self._path(directory, identity), length)
             made.add_done_callback(lambda _future: self._wake())
-        if not made.done():
+        # A new one waits even if it is made by now: whoever waits has it discarded when it is not used after all.
+        if is_new or not made.done():
             raise LogNotReadyError(identity, made, client_id)
         if made.exception() is not None:
             del self._making[identity]

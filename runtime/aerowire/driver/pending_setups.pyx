@@ -17,7 +17,7 @@ cdef class PendingSetups:
 
     cdef bint add(self, void* endpoint, int transport_index, int32_t session_id, int32_t stream_id, bint periodic, const Address* source,
                   int64_t now_ns) noexcept nogil:
-        # Those of strangers leave room for those of sockets that ask a control address: each of these has one, for ever.
+        # A flood can fill the places of sessions; the periodic ones, one for each socket with a control address, have their own.
         if not periodic and self.count >= PENDING_SETUPS_MAX:
             return False
         if self.count == self._capacity and not grow(<void**>&self._items, &self._capacity, sizeof(PendingSetup), 2 * PENDING_SETUPS_MAX):

@@ -379,8 +379,6 @@ class Registrar:
         except LogNotReadyError as cause:
             self.waiting_logs.add(cause, lambda: self._attempt(correlation_id, action))
         except Exception as error:  # told to the client; a bad command must not end the driver
-            # Its log may have been made at once, and nothing waits for it then.
-            self.core.logs.discard(correlation_id)
             self._answer_error(correlation_id, error)
 
     def _with_channel(
