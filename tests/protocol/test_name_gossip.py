@@ -142,6 +142,31 @@ class TestGossip:
         machine.on_frame(self_frame(name, "127.0.0.1", 9000), at("127.0.0.1", 9000), START)
         assert machine.poll_datagrams(START + 2 * SECOND)[-1][0] == frame(entry(name, "127.0.0.1", 9000, age=2_000))
 
+    def test_many_names_for_many_neighbours_go_out_a_few_at_a_time_and_whole(self) -> None:
+        machine = gossip()
+        names = [b"driver-%03d-%s" % (number, b"x" * 480) for number in range(60)]
+        for number, name in enumerate(names):
+            machine.on_frame(frame(entry(name, f"10.0.0.{number % 30 + 1}", 8050)), B, START + 2 * SECOND)
+        sent: list[tuple[bytes, ResolverAddress]] = []
+        polls = 0
+        while round_ := [item for item in machine.poll_datagrams(START + 2 * SECOND + polls * 10 * MS) if item[0] != SELF_A]:
+            assert len(round_) <= 16
+            sent += round_
+            polls += 1
+        # Two such names fill a datagram: 30 datagrams to each of 30 neighbours, once.
+        assert (len(sent), len(set(sent)), polls) == (900, 900, 57)
+        for name in names:
+            assert {to for packet, to in sent if name in packet} == set(machine.neighbors)
+        assert sum(len(machine.poll_datagrams(START + 4 * SECOND - 1)) for _ in range(3)) == 30  # the announcement, nothing else
+        assert len(machine.poll_datagrams(START + 4 * SECOND)) == 16
+
+    def test_who_falls_silent_while_names_are_passed_on_hears_no_more_of_them(self) -> None:
+        machine = gossip()
+        for number in range(100):
+            machine.on_frame(frame(entry(b"n%d" % number, f"10.0.0.{number}", 8050)), B, START)
+        assert len(machine.poll_datagrams(START + 9 * SECOND)) == 100 + 16
+        assert machine.poll_datagrams(START + 10 * SECOND) == []
+
     def test_gossip_repeated_is_one_neighbour(self) -> None:
         machine = gossip()
         for _ in range(5):

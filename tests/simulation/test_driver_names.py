@@ -216,6 +216,20 @@ def test_a_frame_that_nobody_takes_is_a_short_send(world: SimulatedWorld) -> Non
     assert one.cnc.counters_reader().value(SystemCounter.SHORT_SENDS) == 1
 
 
+@pytest.mark.parametrize(("count", "entries", "taken"), [(5, 3_500, 1), (300, 1, 256), (300, 8, 121)])
+def test_a_look_takes_in_bytes_and_datagrams_up_to_a_bound(world: SimulatedWorld, count: int, entries: int, taken: int) -> None:
+    names = add(world, 1).driver.registrar._names
+    assert names is not None
+    entry = bytes([1, 0]) + (8050).to_bytes(2, "little") + bytes(4) + bytes([10, 0, 0, 2]) + b"\x02\0ab"
+    packet = (8 + entries * len(entry)).to_bytes(4, "little") + b"\0\0\x07\0" + entry * entries
+    names._port = port = _Gives([(packet, ("10.0.0.2", 8050), 0)] * count)  # type: ignore[assignment]
+    now_ns = world.clock.now_ns()
+    names.do_work(now_ns)
+    assert count - len(port.waiting) == taken
+    names.do_work(now_ns + 10 * MS)
+    assert count - len(port.waiting) == min(2 * taken, count)
+
+
 class _TakesNothing:
     def receive_datagrams(self, _count: int, _batch: object) -> list[object]:
         return []
@@ -225,3 +239,12 @@ class _TakesNothing:
 
     def close(self) -> None:
         """Nothing is held."""
+
+
+class _Gives(_TakesNothing):
+    def __init__(self, waiting: list[object]) -> None:
+        self.waiting = waiting
+
+    def receive_datagrams(self, count: int, _batch: object) -> list[object]:
+        taken, self.waiting = self.waiting[:count], self.waiting[count:]
+        return taken

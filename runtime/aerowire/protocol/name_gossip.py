@@ -5,8 +5,9 @@ A machine without socket and clock: frames and times in, datagrams out. Aeron: D
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from aerowire.codecs.flyweights.base import align
 from aerowire.codecs.flyweights.transport import (
@@ -26,6 +27,8 @@ _NS_PER_MS = 1_000_000
 _AGE_MS_MAX = (1 << 31) - 1
 # Every entry that arrives names a neighbour, to whom this driver then talks every second: a bound for what a stranger can make it send.
 NEIGHBORS_MAX = 1_024
+# What is passed on goes to each neighbour, names times neighbours in all: so many datagrams at a time, and the rest at the next polls.
+_GOSSIP_PER_POLL = 16
 _ENTRY_ALIGNMENT = ResolutionEntryDecoder.ALIGNMENT
 
 Outgoing = tuple[bytes, ResolverAddress]
@@ -72,6 +75,9 @@ class NameGossip:
         self._self_deadline_ns = now_ns
         self._neighbor_deadline_ns = now_ns + intervals.neighbor_resolution_ns
         self._bootstrap_deadline_ns = now_ns + intervals.bootstrap_resolution_ns
+        self._now_ns = now_ns
+        # What is left to be passed on of the round under way; the next one starts when it has ended.
+        self._round: Iterator[Outgoing] = iter(())
         self.cache = NameCache(intervals.neighbor_timeout_ns)
 
     @property
@@ -123,7 +129,8 @@ class NameGossip:
         return [index for index, address in enumerate(self._bootstraps) if address not in self._neighbors]
 
     def poll_datagrams(self, now_ns: int) -> list[Outgoing]:
-        """Forget who is silent; return what is due to be sent, and to whom."""
+        """Forget who is silent; return what is to be sent now, and to whom: every announcement that is due, and some of what is passed on."""
+        self._now_ns = now_ns
         self.cache.expire(now_ns)
         timeout_ns = self._intervals.neighbor_timeout_ns
         for address in [address for address, active_ns in self._neighbors.items() if active_ns + timeout_ns <= now_ns]:
@@ -132,10 +139,12 @@ class NameGossip:
         if self._self_deadline_ns <= now_ns and (self._bootstraps or self._neighbors):
             self._self_deadline_ns = now_ns + self._intervals.self_resolution_ns
             outgoing += self._announcement()
-        if self._neighbor_deadline_ns <= now_ns:
+        passed_on = list(islice(self._round, _GOSSIP_PER_POLL))
+        if not passed_on and self._neighbor_deadline_ns <= now_ns:
             self._neighbor_deadline_ns = now_ns + self._intervals.neighbor_resolution_ns
-            outgoing += [(frame, address) for frame in self._gossip(now_ns) for address in self._neighbors]
-        return outgoing
+            self._round = self._pass_on()
+            passed_on = list(islice(self._round, _GOSSIP_PER_POLL))
+        return outgoing + passed_on
 
     def _on_entry(self, entry: _Entry, source: ResolverAddress, now_ns: int) -> None:
         address = entry.address
@@ -171,10 +180,18 @@ class NameGossip:
             if neighbor not in self._bootstraps:
                 yield frame, neighbor
 
-    def _gossip(self, now_ns: int) -> Iterator[bytes]:
+    def _pass_on(self) -> Iterator[Outgoing]:
+        """Yield a round: each frame of names to each neighbour that there is when its turn comes."""
+        for frame in self._frames():
+            neighbors = tuple(self._neighbors)
+            if not neighbors:
+                return
+            yield from ((frame, address) for address in neighbors if address in self._neighbors)
+
+    def _frames(self) -> Iterator[bytes]:
         entries: list[bytes] = []
         length = ResolutionEncoder.ENCODED_LENGTH
-        for entry in self._cached(now_ns):
+        for entry in self._cached():
             entry_length = align(len(entry), _ENTRY_ALIGNMENT)
             if entries and length + entry_length > self._mtu_length:
                 yield ResolutionEncoder.encode(entries=entries)
@@ -184,13 +201,15 @@ class NameGossip:
         if entries:
             yield ResolutionEncoder.encode(entries=entries)
 
-    def _cached(self, now_ns: int) -> Iterable[bytes]:
-        for entry in self.cache.entries:
+    def _cached(self) -> Iterator[bytes]:
+        for entry in tuple(self.cache.entries):
+            if entry.deadline_ns < self._now_ns:
+                continue  # forgotten since the round began
             yield ResolutionEntryEncoder.encode(
                 res_type=entry.address.res_type,
                 res_flags=0,
                 udp_port=entry.address.port,
-                age_ms=min((now_ns - entry.last_activity_ns) // _NS_PER_MS, _AGE_MS_MAX),
+                age_ms=min((self._now_ns - entry.last_activity_ns) // _NS_PER_MS, _AGE_MS_MAX),
                 address=entry.address.packed,
                 name=entry.name,
             )
