@@ -49,7 +49,7 @@ class LogMetadataTarget:
         self._view = memoryview(log.region)
         self._metadata_at = 3 * TERM
         self._good = bytes(self._view[self._metadata_at : self._metadata_at + PAGE])
-        self._blank = bytes(TERM)
+        self._blank = bytes(3 * TERM)
         self._log = log
         self._counters = CountersManager(Region.anonymous(8192), Region.anonymous(2048))
         self._position_id, self._limit_id = self._counters.allocate("sub-pos"), self._counters.allocate("pub-lmt")
@@ -81,9 +81,8 @@ class LogMetadataTarget:
             if not changes:
                 raise FindingError("a log with good metadata is refused") from error
         finally:
-            for index in range(3):
-                view[index * TERM : index * TERM + 4096] = self._blank[:4096]
-                view[(index + 1) * TERM - 4096 : (index + 1) * TERM] = self._blank[:4096]
+            # All of it: what one execution appends must not make the polls of the next ones longer.
+            view[:at] = self._blank
 
     def _use(self, log: LogBuffers, how: int, position: int) -> None:
         log.metadata_fields()
