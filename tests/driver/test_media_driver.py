@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import signal
 import subprocess
@@ -28,6 +29,7 @@ from aerowire.codecs.flyweights.cnc import CncHeaderEncoder
 from aerowire.codecs.flyweights.commands import CommandType
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.driver import MediaDriver
+from aerowire.driver.ports import Ports
 from aerowire.ipc.cnc import CncFile
 from aerowire.ipc.error_log import read_errors
 
@@ -209,11 +211,6 @@ class TestEmbedded:
         assert client.cnc.heartbeat_ms == -1
 
     def test_a_name_that_takes_long_holds_up_only_its_own_command(self, launch: Callable[..., Any]) -> None:
-        import dataclasses
-        import threading
-
-        from aerowire.driver.ports import Ports
-
         asked, go_on = threading.Event(), threading.Event()
 
         def slow(_host: str, /) -> str:
@@ -231,6 +228,26 @@ class TestEmbedded:
         go_on.set()
         client.take(CommandType.ON_SUBSCRIPTION_READY, subscription)
         assert client.system(SystemCounter.NAME_RESOLVER_MAX_TIME) > 40_000_000
+
+    def test_a_silent_name_that_takes_long_holds_up_no_command(self, launch: Callable[..., Any]) -> None:
+        asked: list[str] = []
+        asked_again, go_on = threading.Event(), threading.Event()
+
+        def resolve(host: str, /) -> str:
+            if host in asked:
+                asked_again.set()
+                go_on.wait(5)
+            asked.append(host)
+            return "127.0.0.1"
+
+        ports = dataclasses.replace(Ports.system(), resolver=resolve)
+        client = launch(threading_mode="SHARED", ports=ports, driver_reresolution_check_interval_ns="20ms")
+        client.driver._invoker = Waiter()
+        client.take(CommandType.ON_PUBLICATION_READY, client.add_publication("aeron:udp?endpoint=silent:9", 10))
+        assert asked_again.wait(10)
+        client.take(CommandType.ON_SUBSCRIPTION_READY, client.add_subscription("aeron:udp?endpoint=somewhere:0", 10))
+        assert asked == ["silent", "somewhere"]
+        go_on.set()
 
     @pytest.mark.parametrize(
         ("mode", "naming", "names"),

@@ -43,7 +43,6 @@ from aerowire.driver.timed_resolver import TimedResolver
 from aerowire.driver.tracker import Tracker
 from aerowire.driver.version import AERON_VERSION, DRIVER_COMMIT, DRIVER_VERSION
 from aerowire.driver.wildcard_ports import WildcardPorts
-from aerowire.driver.worker_thread import WorkerThread
 from aerowire.ipc.cnc import CncFile
 from aerowire.ipc.counters import AtomicCounter, CountersManager
 from aerowire.ipc.error_log import DistinctErrorLog
@@ -112,16 +111,18 @@ def build_driver(
     ports: Ports,
     *,
     resolver: Executor | None = None,
+    lookups: Executor | None = None,
     files: Executor | None = None,
     on_terminate: Callable[[], None] | None = None,
 ) -> DriverParts:
     """Prepare the directory and build a driver in it; `on_terminate` is called when a client may end it.
 
-    `resolver` runs name look-ups, `files` makes and frees logs; without them the registrar's thread does.
+    `resolver` looks up the names of clients' channels, `lookups` those that no client waits for, and `files` makes and frees logs;
+    without them the registrar's thread does.
     """
     with directory_for_start(context, ports.clock) as lock:
         try:
-            return _build(context, ports, lock, resolver, files, on_terminate)
+            return _build(context, ports, lock, resolver, lookups, files, on_terminate)
         except BaseException:
             delete_directory(Path(context.aeron_dir))
             raise
@@ -132,6 +133,7 @@ def _build(
     ports: Ports,
     lock: DriverLock,
     resolver: Executor | None,
+    lookups: Executor | None,
     files: Executor | None,
     on_terminate: Callable[[], None] | None,
 ) -> DriverParts:
@@ -174,7 +176,7 @@ def _build(
     core, agents = _build_core(
         context, replace(ports, resolver=resolve), cnc, counters, errors, LossReport(loss_region), capture, event_log, notes, files
     )
-    names = _driver_names(core, ports, is_threaded=resolver is not None) if context.driver_resolver_interface else None
+    names = _driver_names(core, ports, lookups) if context.driver_resolver_interface else None
     if rows:
         resolve.use(ports.resolver, "csv")
     if names is not None:
@@ -190,7 +192,7 @@ def _build(
 
     watch = CutWatch(context.timer_interval_ns, ports.clock.now_ns)
     lost_files = LostFiles(own_files, watch, on_end=on_terminate or (lambda: None))
-    registrar = Registrar(core, resolver=resolver, on_terminate=terminate, names=names, lost_files=lost_files)
+    registrar = Registrar(core, resolver=resolver, lookups=lookups, on_terminate=terminate, names=names, lost_files=lost_files)
     # The first correlation id is 0, which no client may get; the heartbeat must be there BEFORE the file is published.
     cnc.to_driver.next_correlation_id()
     cnc.to_driver.consumer_heartbeat_ms = ports.clock.now_ms()
@@ -292,7 +294,7 @@ def _build_core(
     return core, (sender, receiver, tracker)
 
 
-def _driver_names(core: DriverCore, ports: Ports, *, is_threaded: bool) -> DriverNames:
+def _driver_names(core: DriverCore, ports: Ports, lookups: Executor | None) -> DriverNames:
     loss = InducedLoss(interceptors=make_interceptors(core.context.options))
 
     def open_socket(spec: SocketSpec) -> DatagramPort:
@@ -305,8 +307,7 @@ def _driver_names(core: DriverCore, ports: Ports, *, is_threaded: bool) -> Drive
         errors=core.errors,
         open_socket=open_socket,
         below=ports.resolver,
-        # A thread of its own: a bootstrap neighbour that hangs must not hold up a client's channel.
-        lookups=WorkerThread("aeron-md-names") if is_threaded else None,
+        lookups=lookups,
         now_ns=ports.clock.now_ns(),
     )
 

@@ -133,9 +133,7 @@ class DriverNames:
         return work + len(outgoing)
 
     def close(self) -> None:
-        """Close the socket and take no more results of look-ups."""
-        if self._lookups is not None:
-            self._lookups.shutdown(wait=False, cancel_futures=True)
+        """Close the socket."""
         self._port.close()
 
     def _receive(self, now_ns: int) -> int:

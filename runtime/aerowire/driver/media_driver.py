@@ -99,13 +99,20 @@ class MediaDriver:
         is_threaded = self._context.threading_mode is not ThreadingMode.INVOKER
         # Name look-ups and files of gigabytes may take seconds; an invoker's caller, who owns time, runs them in line.
         self._resolver = WorkerThread("aeron-md-resolve") if is_threaded else None
+        # A thread of its own: of many names that hang, none must hold up a client's channel.
+        self._lookups = WorkerThread("aeron-md-names") if is_threaded else None
         self._files = WorkerThread("aeron-md-files") if is_threaded else None
         idles = {role: self._idle(role) for role in _IDLE_ROLES}
         # Decides nothing here; what is none is refused all the same.
         self._idle("driver_native_resource_agent")
         survive_bus_errors()
         self._parts: DriverParts = build_driver(
-            self._context, self._ports, resolver=self._resolver, files=self._files, on_terminate=self._termination.set
+            self._context,
+            self._ports,
+            resolver=self._resolver,
+            lookups=self._lookups,
+            files=self._files,
+            on_terminate=self._termination.set,
         )
         self._runners: list[AgentRunner] = []
         self._thread: threading.Thread | None = None
@@ -212,7 +219,7 @@ class MediaDriver:
         stuck += [runner.role_name for runner in self._runners if not runner.stop(_STOP_TIMEOUT_S)]
         if self._agent_invoker is not None:
             self._agent_invoker.close()
-        for worker in (self._resolver, self._files):
+        for worker in (self._resolver, self._lookups, self._files):
             if worker is not None:
                 worker.shutdown(wait=False, cancel_futures=True)
         if stuck:

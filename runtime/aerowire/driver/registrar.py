@@ -85,11 +85,15 @@ class Registrar:
         core: DriverCore,
         *,
         resolver: Executor | None,
+        lookups: Executor | None,
         on_terminate: Callable[[bytes], bool],
         names: DriverNames | None = None,
         lost_files: LostFiles | None = None,
     ) -> None:
-        """`resolver` runs name look-ups that may block (None: in line); `on_terminate` is asked whether a token ends the driver."""
+        """`resolver` and `lookups` run calls that may block (None: in line): for names of clients' channels, and for silent names.
+
+        `on_terminate` is asked whether a token ends the driver.
+        """
         self.core = core
         context = core.context
         self.endpoints = Endpoints(core)
@@ -111,7 +115,7 @@ class Registrar:
         )
         self.receive_destinations = ReceiveDestinations(core, self.endpoints)
         self.send_destinations = SendDestinations(core, self.publications.find)
-        self.reresolution = ReResolution(core, self.endpoints, self.send_destinations, resolver)
+        self.reresolution = ReResolution(core, self.endpoints, self.send_destinations, lookups)
         self.user_counters = UserCounters(counters=core.counters, responses=core.responses, clients=core.clients)
         self.waiting_logs = WaitingLogs(
             core.logs, core.errors, is_client=core.clients.has, on_over=self.publications.on_log_no_longer_awaited

@@ -36,11 +36,11 @@ class _LookUp:
 class ReResolution:
     """The look-ups of silent names. Invariant: at most one is under way for each name of an endpoint."""
 
-    def __init__(self, core: DriverCore, endpoints: Endpoints, destinations: SendDestinations, resolver: Executor | None) -> None:
+    def __init__(self, core: DriverCore, endpoints: Endpoints, destinations: SendDestinations, lookups: Executor | None) -> None:
         self._core = core
         self._endpoints = endpoints
         self._destinations = destinations
-        self._resolver = resolver
+        self._lookups = lookups
         # Where a control address is now, of those that have moved.
         self._controls: WeakKeyDictionary[ReceiveTransport, SocketAddress] = WeakKeyDictionary()
         self._look_ups: dict[tuple[object, str], _LookUp] = {}
@@ -108,14 +108,14 @@ class ReResolution:
         def look_up() -> SocketAddress:
             return parse_address(channel, key, text, again(self._core.ports.resolver))
 
-        if self._resolver is None:
+        if self._lookups is None:
             future: Future[SocketAddress] = Future()
             try:
                 future.set_result(look_up())
             except Exception as error:
                 future.set_exception(error)
         else:
-            future = self._resolver.submit(look_up)
+            future = self._lookups.submit(look_up)
             future.add_done_callback(lambda _future: self._core.events.wake())
         self._look_ups[native, text] = _LookUp(future, then)
 
