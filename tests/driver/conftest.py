@@ -72,9 +72,9 @@ class RawClient:
         return item[1]
 
     def request(self, message_type: int, encoder: Any, **fields: Any) -> int:
-        """Send a command under a new correlation id and return that."""
-        correlation_id = self.cnc.to_driver.next_correlation_id()
-        self.send(message_type, encoder.encode(client_id=self.client_id, correlation_id=correlation_id, **fields))
+        """Send a command under a new correlation id, unless `fields` have one, and return that."""
+        correlation_id: int = fields.setdefault("correlation_id", self.cnc.to_driver.next_correlation_id())
+        self.send(message_type, encoder.encode(client_id=self.client_id, **fields))
         return correlation_id
 
     def add_publication(self, channel: str, stream_id: int, *, is_exclusive: bool = False) -> int:

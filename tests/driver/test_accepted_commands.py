@@ -150,3 +150,62 @@ def test_a_flood_of_strangers_leaves_room_for_who_asks_a_control_address(simulat
         stranger.receive_datagrams(10_000)
         asked.append(len(control.receive_datagrams(100)))
     assert all(asked), asked
+
+
+_ADDING: dict[str, tuple[CommandType, Any, Callable[[int], dict[str, Any]]]] = {
+    "IPC publications": (
+        CommandType.ADD_PUBLICATION,
+        commands.AddPublicationEncoder,
+        lambda number: {"channel": "aeron:ipc?term-length=64k", "stream_id": number},
+    ),
+    "handles of one publication": (
+        CommandType.ADD_PUBLICATION,
+        commands.AddPublicationEncoder,
+        lambda _: {"channel": "aeron:ipc?term-length=64k", "stream_id": 7},
+    ),
+    "UDP publications": (
+        CommandType.ADD_PUBLICATION,
+        commands.AddPublicationEncoder,
+        lambda number: {"channel": f"aeron:udp?endpoint=10.0.0.2:{5000 + number}|term-length=64k", "stream_id": 7},
+    ),
+    "subscriptions": (
+        CommandType.ADD_SUBSCRIPTION,
+        commands.AddSubscriptionEncoder,
+        lambda number: {"channel": f"aeron:udp?endpoint=10.0.0.1:{5000 + number}", "stream_id": 7},
+    ),
+    "counters": (CommandType.ADD_COUNTER, commands.AddCounterEncoder, lambda number: {"type_id": 1001, "key": b"", "label": str(number)}),
+}
+
+
+@pytest.mark.parametrize("kind", _ADDING)
+@pytest.mark.parametrize("is_sparse", [True, False])
+def test_a_correlation_id_names_one_thing_at_a_time(simulated: Simulated, kind: str, is_sparse: bool) -> None:
+    world, client = simulated(
+        client_liveness_timeout_ns=1_000_000_000,
+        publication_linger_timeout_ns=0,
+        counters_free_to_reuse_timeout_ns=0,
+        term_buffer_sparse_file=is_sparse,
+    )
+    client.client_id = client.cnc.to_driver.next_correlation_id()
+    registrar = client.driver.registrar
+
+    def held() -> dict[str, int]:
+        return {
+            "counters": sum(1 for _ in client.cnc.counters_reader().for_each()),
+            "publications": len(list(registrar.publications)),
+            "receivers": len(registrar.endpoints._receivers),
+            "senders": len(registrar.endpoints._senders),
+        }
+
+    before = held()
+    message_type, encoder, fields_of = _ADDING[kind]
+    for number in range(20):
+        client.request(message_type, encoder, correlation_id=777, **fields_of(number))
+    pass_time(world, client, 100)
+    client.work()
+    refused = [response for sort, response in client.responses if sort == CommandType.ON_ERROR]
+    assert len(refused) == 19
+    assert all("the correlation id is in use" in response.error_message for response in refused)
+    client.request(CommandType.CLIENT_CLOSE, commands.ClientCloseEncoder)
+    pass_time(world, client, 20_000, step=100)
+    assert held() == before

@@ -99,6 +99,10 @@ class UserCounters:
         self._by_registration[correlation_id] = UserCounter(correlation_id, counter_id, client_id)
         self._responses.counter_ready(correlation_id, counter_id)
 
+    def has(self, registration_id: int) -> bool:
+        """Return whether a client's counter has `registration_id`."""
+        return registration_id in self._by_registration
+
     def add_static(self, correlation_id: int, client_id: int, registration_id: int, type_id: int, key: bytes, label: str) -> None:
         """Return the static counter of (type, registration), which outlives its client, or make it."""
         self._clients.get_or_add(client_id)

@@ -87,6 +87,10 @@ class Publications:
         """Return the publication whose log has `registration_id`."""
         return self._publications.get(registration_id)
 
+    def has(self, registration_id: int) -> bool:
+        """Return whether a client's handle, or a log that may be draining, has `registration_id`."""
+        return registration_id in self._links or registration_id in self._publications
+
     @property
     def responses(self) -> ResponseChannels:
         """What ties publications to those that answer them."""

@@ -193,6 +193,7 @@ class Registrar:
     # Commands of clients ----------------------------------------------------------------------------------------------
 
     def on_add_publication(self, channel: str, stream_id: int, correlation_id: int, client_id: int, *, is_exclusive: bool) -> None:
+        self._check_new(correlation_id)
         if is_ipc_channel(channel):
             self.publications.add_ipc(channel, stream_id, correlation_id, client_id, is_exclusive=is_exclusive)
             return
@@ -209,6 +210,7 @@ class Registrar:
             self.publications.remove(correlation_id, registration_id, is_revoked=is_revoked)
 
     def on_add_subscription(self, channel: str, stream_id: int, correlation_id: int, client_id: int) -> None:
+        self._check_new(correlation_id)
         if is_ipc_channel(channel):
             self._link_local(self.subscriptions.add_ipc(channel, stream_id, correlation_id, client_id))
             return
@@ -229,6 +231,7 @@ class Registrar:
         self.subscriptions.remove(correlation_id, registration_id)
 
     def on_add_send_destination(self, correlation_id: int, registration_id: int, channel: str) -> None:
+        self._check_new(correlation_id)
         _uri, text = check_send_destination(channel)
         self.send_destinations.channel_of(registration_id)
 
@@ -292,6 +295,7 @@ class Registrar:
         self.core.clients.on_close(client_id)
 
     def on_add_counter(self, correlation_id: int, client_id: int, type_id: int, key: bytes, label: str) -> None:
+        self._check_new(correlation_id)
         self.user_counters.add(correlation_id, client_id, type_id, key, label)
 
     def on_add_static_counter(
@@ -320,6 +324,18 @@ class Registrar:
 
     def on_next_session_id(self, correlation_id: int, stream_id: int) -> None:
         self.core.responses.next_available_session_id(correlation_id, self.sessions.next_for_stream(stream_id))
+
+    def _check_new(self, correlation_id: int) -> None:
+        """Refuse an id that names something: the tables would forget what they have under it, and nothing would free that."""
+        holders = (self.publications, self.subscriptions, self.user_counters, self.send_destinations, self.waiting_logs)
+        if any(holder.has(correlation_id) for holder in holders):
+            raise RegistrationError(
+                "the correlation id is in use",
+                where="to-driver buffer",
+                expected="an id of the buffer's correlation counter, each for one command",
+                actual=correlation_id,
+                error_code=ErrorCode.GENERIC_ERROR,
+            )
 
     # Links ------------------------------------------------------------------------------------------------------------
 

@@ -65,6 +65,10 @@ class SendDestinations:
             )
         return check_usable(channel, "sending")
 
+    def has(self, destination_id: int) -> bool:
+        """Return whether a destination has that registration."""
+        return destination_id in self._by_registration
+
     def add(self, destination_id: int, registration_id: int, text: str, address: SocketAddress) -> None:
         """Send a publication's channel to `address`, of which `text` is the name, as well.  Raises RegistrationError when it is full."""
         channel = self.channel_of(registration_id)

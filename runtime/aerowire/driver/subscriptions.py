@@ -118,6 +118,10 @@ class Subscriptions:
         """Return a subscription by its registration."""
         return self._subscriptions.get(registration_id)
 
+    def has(self, registration_id: int) -> bool:
+        """Return whether a subscription has that registration."""
+        return registration_id in self._subscriptions
+
     def on_response_session(self, registration_id: int, session_id: int) -> None:
         """A request is answered by a session: the subscription that waits for it takes it, or asks for its set-up once more."""
         subscription = self._subscriptions.get(registration_id)

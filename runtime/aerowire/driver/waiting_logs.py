@@ -40,6 +40,10 @@ class WaitingLogs:
         """Call `retry` once the log of `cause` is made, or could not be made."""
         self._waiting[cause.identity] = _Waiting(cause, retry)
 
+    def has(self, identity: int) -> bool:
+        """Return whether something waits for the log of `identity`."""
+        return identity in self._waiting
+
     def cancel(self, identity: int) -> bool:
         """Forget what waits for the log of `identity`; return whether something did."""
         if self._waiting.pop(identity, None) is None:
