@@ -25,7 +25,7 @@ LENGTH_LIMIT = 4096
 FRAGMENT_LIMIT = 10
 BATCHES = (6, 7, 8, 13)  # ways that fill a batch
 ITERATIONS_FROM = 14  # the ways from here on iterate
-MESSAGES_MAX = 64
+MESSAGES_MAX = 16
 PADDINGS_MAX = 4096  # frames of padding that one poll steps over
 
 
