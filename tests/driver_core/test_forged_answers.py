@@ -28,12 +28,14 @@ NUMBERS = {kind.name: number for number, kind in OWN_COUNTERS.items()}
 class Sending:
     """A publication with 32 messages sent, and the socket that forged answers come from."""
 
-    def __init__(self, world, **options) -> None:
+    def __init__(self, world, node=None, number: int = 0, **options) -> None:
+        """`node` is a sender that there is already, and `number` tells its sockets apart."""
         self.world = world
-        self.node = world.node()
-        self.peer = world.network.open_port(PEER)
+        self.node = world.node() if node is None else node
+        self.here, peer = (HERE[0], HERE[1] + 10 * number), (PEER[0], PEER[1] + 10 * number)
+        self.peer = world.network.open_port(peer)
         group = options.pop("group", False)
-        self.endpoint = self.node.send_endpoint(world.network.open_port(HERE, PEER), group=group, **options.pop("endpoint", {}))
+        self.endpoint = self.node.send_endpoint(world.network.open_port(self.here, peer), group=group, **options.pop("endpoint", {}))
         self.publication, appender = self.node.publish(self.endpoint, **options)
         world.run(2 * MS)
         self.status(1)
@@ -52,7 +54,7 @@ class Sending:
         self.say(NakEncoder.encode(session_id=SESSION, stream_id=STREAM, term_id=INITIAL_TERM, term_offset=offset, length=length))
 
     def say(self, frame: bytes) -> None:
-        self.peer.send_datagrams([(frame, HERE)])
+        self.peer.send_datagrams([(frame, self.here)])
 
     def own(self, name: str) -> int:
         return self.node.counters.value(NUMBERS[name])
@@ -78,6 +80,23 @@ def test_overlapping_naks_move_each_byte_once_within_the_linger(world):
         sending.nak(offset, length)
         world.run(MS)
     assert sending.node.get(SystemCounter.RETRANSMITTED_BYTES) == 22 * 1024
+
+
+@pytest.mark.parametrize("group", [False, True])
+def test_what_many_ask_for_at_once_is_sent_over_some_cycles_and_whole(world, group: bool):
+    node = world.node()
+    sending = [Sending(world, node, number, group=group) for number in range(48)]
+    for publication in sending:
+        publication.nak(0, 32 * 1024)
+    world.clock.advance(MS)
+    resent = []
+    while (total := node.get(SystemCounter.RETRANSMITTED_BYTES)) < 48 * 32 * 1024:
+        node.work()
+        resent.append(node.get(SystemCounter.RETRANSMITTED_BYTES) - total)
+        assert len(resent) < 100
+    assert max(resent) <= 1024 * 1024 + 32 * 1024
+    assert node.get(SystemCounter.RETRANSMITS_SENT) == 48
+    assert node.get(SystemCounter.RETRANSMIT_OVERFLOW) == 0
 
 
 def test_a_limit_of_bytes_in_a_second_holds_and_says_so(world):

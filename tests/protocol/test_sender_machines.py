@@ -115,6 +115,29 @@ def test_a_receiver_with_many_gaps_is_repaired_and_long_requests_wait_for_the_li
     assert naks.active_count == 64
 
 
+def test_what_is_to_be_sent_later_is_sent_once_and_not_pushed_out_by_others():
+    naks = handler()
+    assert naks.on_nak(5, 0, 1408, 7, later=True) == retransmit_handler.SCHEDULED
+    assert naks.on_nak(5, 0, 1408, 7) == retransmit_handler.IGNORED
+    for gap in range(1, 200):
+        naks.on_nak(5, gap * 8192, 1408, 7)
+    assert naks.poll_resend(7)
+    assert (naks.resend_term_id, naks.resend_term_offset, naks.resend_length) == (5, 0, 1408)
+    assert not naks.poll_resend(7)
+    assert naks.on_nak(5, 0, 1408, 8) == retransmit_handler.IGNORED
+
+
+def test_of_ranges_that_all_wait_to_be_sent_none_is_pushed_out():
+    naks = handler()
+    for gap in range(64):
+        assert naks.on_nak(5, gap * 8192, 1408, 7, later=True) == retransmit_handler.SCHEDULED
+    assert naks.on_nak(6, 0, 1408, 7) == retransmit_handler.OVERFLOW
+    sent = []
+    while naks.poll_resend(7):
+        sent.append(naks.resend_term_offset)
+    assert sent == [gap * 8192 for gap in range(64)]
+
+
 @given(st.lists(st.tuples(st.integers(0, 64), st.integers(1, 64), st.integers(0, 4)), max_size=100), st.booleans())
 def test_no_byte_is_sent_twice_within_the_linger(asked, group):
     naks = RetransmitHandler(StaticDelay(0), StaticDelay(10 * MS), group=group, max_resend=16)

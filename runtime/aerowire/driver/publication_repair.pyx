@@ -16,14 +16,15 @@ from aerowire.logbuffer.scan cimport scan_for_availability
 from aerowire.protocol.retransmit_handler cimport NAK_OVERFLOW, NAK_RESEND
 
 
-cdef int64_t take_nak(NetworkPublication publication, const uint8_t* frame, int64_t now_ns) noexcept nogil:
+cdef int64_t take_nak(NetworkPublication publication, const uint8_t* frame, int64_t now_ns, int64_t budget) noexcept nogil:
+    # Sends again what is missing, or, beyond `budget` bytes, remembers it for `resend_due` of the next cycle.
     cdef int32_t offset = nak_term_offset(frame)
     cdef int32_t length = publication._flow_control.max_retransmission_length(offset, nak_length(frame), publication.term_length)
     cdef int64_t bytes_sent = 0
     cdef int outcome
     counter_increment(publication._naks_received)
     while length > 0:
-        outcome = publication._retransmit.on_nak(nak_term_id(frame), offset, length, now_ns)
+        outcome = publication._retransmit.on_nak(nak_term_id(frame), offset, length, now_ns, bytes_sent >= budget)
         if outcome == NAK_RESEND:
             bytes_sent += resend(publication, publication._retransmit.resend_term_id, publication._retransmit.resend_term_offset,
                                  publication._retransmit.resend_length, now_ns)
@@ -34,9 +35,9 @@ cdef int64_t take_nak(NetworkPublication publication, const uint8_t* frame, int6
     return bytes_sent
 
 
-cdef int64_t resend_due(NetworkPublication publication, int64_t now_ns) noexcept nogil:
+cdef int64_t resend_due(NetworkPublication publication, int64_t now_ns, int64_t budget) noexcept nogil:
     cdef int64_t bytes_sent = 0
-    while publication._retransmit.poll_resend(now_ns):
+    while bytes_sent < budget and publication._retransmit.poll_resend(now_ns):
         bytes_sent += resend(publication, publication._retransmit.resend_term_id, publication._retransmit.resend_term_offset,
                              publication._retransmit.resend_length, now_ns)
     return bytes_sent

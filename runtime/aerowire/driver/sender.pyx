@@ -35,6 +35,7 @@ cdef enum:
 cdef int64_t IDLE_POLL_INTERVAL_NS = 40_000 # a spinning sender with nothing to send asks its sockets no more often: a look costs 0.5 us
 cdef int NEWS_PER_CYCLE = 16                # of them, that move something or ask for a repair
 cdef int ANSWERS_PER_CYCLE = 256            # from one socket, in batches: receivers that answered together once are due together
+cdef int64_t RESENT_PER_CYCLE = 1 << 20     # bytes sent again, and one range more: the next ones wait for the next cycle
 cdef int ANSWER_CAPACITY = 65536            # bytes: the largest datagram, so that a long one is seen as what it is
 
 
@@ -118,7 +119,7 @@ cdef class Sender(DriverAgent):
 
     cdef int64_t _send_one(self, NetworkPublication publication, int64_t now_ns) noexcept nogil:
         cdef int64_t bytes_sent = publication.send(now_ns)
-        cdef int64_t bytes_resent = resend_due(publication, now_ns)
+        cdef int64_t bytes_resent = resend_due(publication, now_ns, RESENT_PER_CYCLE - self._bytes_resent)
         self._bytes_resent += bytes_resent
         if publication.is_blocked:
             self._blocked = True
@@ -203,7 +204,7 @@ cdef class Sender(DriverAgent):
             counter_atomic_add(self._system.address[SYSTEM_COUNTER_INVALID_PACKETS], 1)
             return
         counter_increment(self._system.address[SYSTEM_COUNTER_NAK_MESSAGES_RECEIVED])
-        self._bytes_resent += take_nak(<NetworkPublication>entry.value, frame, now_ns)
+        self._bytes_resent += take_nak(<NetworkPublication>entry.value, frame, now_ns, RESENT_PER_CYCLE - self._bytes_resent)
 
     cdef void _on_error(self, SendEndpoint endpoint, const uint8_t* frame, const Address* source, int64_t now_ns) noexcept nogil:
         cdef PointerEntry* entry

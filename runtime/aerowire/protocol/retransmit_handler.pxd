@@ -47,7 +47,7 @@ cdef class RetransmitHandler:
     cdef readonly int32_t rest_length
 
     # length: already clipped by flow control
-    cpdef int on_nak(self, int32_t term_id, int32_t term_offset, int32_t length, int64_t now_ns) noexcept nogil
+    cpdef int on_nak(self, int32_t term_id, int32_t term_offset, int32_t length, int64_t now_ns, bint later=*) noexcept nogil
     cpdef bint poll_resend(self, int64_t now_ns) noexcept nogil
     cpdef int64_t next_deadline_ns(self) noexcept nogil
     cdef void _ask(self, RetransmitAction* action, int64_t now_ns) noexcept nogil

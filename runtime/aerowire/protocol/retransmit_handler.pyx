@@ -34,10 +34,10 @@ cdef class RetransmitHandler:
     def __dealloc__(self):
         free(self._actions)
 
-    cpdef int on_nak(self, int32_t term_id, int32_t term_offset, int32_t length, int64_t now_ns) noexcept nogil:
+    cpdef int on_nak(self, int32_t term_id, int32_t term_offset, int32_t length, int64_t now_ns, bint later=False) noexcept nogil:
         """Decide about a NAK of `length` bytes; return IGNORED, RESEND (resend_* holds the range), SCHEDULED or OVERFLOW.
 
-        Then rest_* holds what follows a part that was answered lately.
+        Then rest_* holds what follows a part that was answered lately. `later`: what would be sent again now is for poll_resend.
         """
         cdef RetransmitAction* action
         cdef int64_t delay_ns
@@ -60,11 +60,11 @@ cdef class RetransmitHandler:
         action.term_offset = term_offset
         action.length = length
         delay_ns = self._delay.generate_delay_ns()
-        if delay_ns == 0:
+        if delay_ns == 0 and not later:
             self._ask(action, now_ns)
             return NAK_RESEND
         action.state = RETRANSMIT_DELAYED
-        action.expiry_ns = now_ns + delay_ns
+        action.expiry_ns = now_ns + delay_ns if delay_ns else now_ns - 1      # over for whoever polls, at this time too
         return NAK_SCHEDULED
 
     cpdef bint poll_resend(self, int64_t now_ns) noexcept nogil:
@@ -134,6 +134,7 @@ cdef class RetransmitHandler:
         for i in range(self._count):
             if self._actions[i].state == RETRANSMIT_INACTIVE:
                 return &self._actions[i]
-            if oldest is NULL or self._actions[i].expiry_ns < oldest.expiry_ns:
+            # What is delayed has not been sent yet.
+            if self._actions[i].state == RETRANSMIT_LINGERING and (oldest is NULL or self._actions[i].expiry_ns < oldest.expiry_ns):
                 oldest = &self._actions[i]
         return NULL if self._group or length > UNREMEMBERED_LENGTH_MAX else oldest
