@@ -45,7 +45,7 @@ class EveryPoll:
     ) -> None:
         self.attach(log, counters, position_id, session_id=session_id, stream_id=stream_id)
         # Without a driver that cleans it, a log is read round and round.
-        iteration.FRAGMENTS_MAX = 256
+        iteration.FRAGMENTS_MAX = 64
         self._rows = np.zeros(8, dtype="<i4")
         self._polls: tuple[Callable[[Subscription, Image], object], ...] = (
             lambda _, image: image.poll(self._on_fragment, 10),
