@@ -205,6 +205,15 @@ def test_reads_interfaces_comments_and_sections_of_pcapng(build: SimpleNamespace
     assert [row["packet_index"] for row in rows] == [0, 1, 2, 3, 4]
 
 
+def test_cuts_long_texts_of_pcapng_that_each_frame_repeats(build: SimpleNamespace, tmp_path: Path, frame: bytes) -> None:
+    inner = build.ethernet(build.ip4(frame, build.SENDER, build.RECEIVER))
+    data = build.section() + build.interface(name="é" * 30_000) + build.interface(name="n" * 1024)
+    data += build.enhanced(inner, comment="x€" * 10_000) + build.enhanced(inner, number=1, comment="c" * 1025)
+    rows = read_frames(written(tmp_path, data), ports=PORTS).to_pylist()
+    assert [row["interface"] for row in rows] == ["é" * 512 + "…", "n" * 1024]
+    assert [row["comment"] for row in rows] == ["x€" * 256 + "…", "c" * 1024 + "…"]
+
+
 def test_marks_dropped_packets_of_a_classic_capture_by_their_source(build: SimpleNamespace, tmp_path: Path, frame: bytes) -> None:
     inner = build.ip4(frame, build.SENDER, build.RECEIVER)
     packets = [build.ethernet(inner, source=bytes.fromhex(address)) for address in ("020000000001", "02000000000d")]

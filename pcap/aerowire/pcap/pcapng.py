@@ -33,6 +33,7 @@ SEARCH_LENGTH = 1 << 16  # bytes looked at at a time
 KNOWN_KINDS = (SECTION, INTERFACE, PACKET, SIMPLE_PACKET, 4, 5, ENHANCED_PACKET, 9, 0xA, 0xBAD, 0x40000BAD)
 INTERFACES_MAX = 65536  # an interface's number in a packet block of the older kind has 16 bits
 OPTIONS_MAX = 64  # of one packet that are looked at
+TEXT_LENGTH_MAX = 1024  # bytes of a name or a comment in UTF-8: it is a value of every frame of its packets, which have 32 bytes or more
 OFFSET_S_MAX = (2**63 - 1) // 1_000_000_000  # what nanoseconds in 64 bits can hold, some 292 years
 END_OF_OPTIONS, COMMENT, INTERFACE_NAME, TIME_RESOLUTION, TIME_OFFSET = 0, 1, 2, 9, 14
 
@@ -384,7 +385,7 @@ def _interface(buffer: Bytes, offset: int, length: int, order: str) -> Interface
     name, resolution, offset_s = "", 6, 0
     for code, value in _options(buffer.data, offset + 16, offset + length - 4, order):
         if code == INTERFACE_NAME:
-            name = value.decode("utf-8", "replace")
+            name = _text(value)
         elif code == TIME_RESOLUTION and len(value) >= 1:
             resolution = value[0]
         elif code == TIME_OFFSET and len(value) >= 8:
@@ -392,6 +393,13 @@ def _interface(buffer: Bytes, offset: int, length: int, order: str) -> Interface
             if abs(offset_s) > OFFSET_S_MAX:
                 offset_s = 0  # of a damaged block: no packet was captured then
     return Interface(link_type, snap_length, name, resolution, offset_s)
+
+
+def _text(value: bytes) -> str:
+    """Return the text of an option; one that is too long is cut, and ends with an ellipsis."""
+    text = value.decode("utf-8", "replace")
+    encoded = text.encode()
+    return text if len(encoded) <= TEXT_LENGTH_MAX else encoded[:TEXT_LENGTH_MAX].decode("utf-8", "ignore") + "…"
 
 
 def _comments(gather: Gather, positions: Integers, options: Integers, ends: Integers, order: str) -> dict[int, str]:
@@ -408,7 +416,7 @@ def _comments(gather: Gather, positions: Integers, options: Integers, ends: Inte
         fits = (code != END_OF_OPTIONS) & (at + 4 + length <= end)
         comments = fits & (code == COMMENT)
         for row, start, size in zip(rows[comments].tolist(), at[comments].tolist(), length[comments].tolist(), strict=True):
-            found.setdefault(row, gather.buffer[start + 4 : start + 4 + size].tobytes().decode("utf-8", "replace"))
+            found.setdefault(row, _text(gather.buffer[start + 4 : start + 4 + size].tobytes()))
         on = fits & ~comments
         rows, at, end = rows[on], (at + 4 + ((length + 3) & ~3))[on], end[on]
     return found
