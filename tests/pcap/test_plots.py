@@ -30,7 +30,10 @@ def test_an_axis_holds_all_values_and_is_never_empty() -> None:
     some = np.array([3.0, 7.0])
     assert (Axis.around([some, some * 2], "x", str).low, Axis.around([some, some * 2], "x", str).high) == (3, 14)
     assert (Axis.around([some], "x", str, from_zero=True).low, Axis.around([np.zeros(0)], "x", str).high) == (0, 1)
-    assert Axis.around([np.array([5.0])], "x", str).high > 5
+    for only in (5.0, 2e18, -2e18):
+        axis = Axis.around([np.array([only])], "x", str)
+        assert axis.high > axis.low == only
+        assert 1 <= len(axis.ticks()) <= 20
 
 
 def test_thinning_keeps_the_peaks() -> None:

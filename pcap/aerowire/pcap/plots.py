@@ -33,7 +33,8 @@ class Axis:
         filled = [part for part in values if part.size]
         low = 0.0 if from_zero or not filled else float(min(part.min() for part in filled))
         high = float(max(part.max() for part in filled)) if filled else 1.0
-        return cls(low, high if high > low else low + 1, name, show)
+        # Far from zero the next number may be more than one away.
+        return cls(low, high if high > low else max(low + 1, math.nextafter(low, math.inf)), name, show)
 
     def ticks(self) -> list[float]:
         """Return round numbers within the axis."""
