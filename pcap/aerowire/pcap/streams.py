@@ -10,7 +10,6 @@ on the path, else it was overtaken (reordered).
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -23,6 +22,7 @@ from aerowire.pcap.analysis.columns import Columns
 from aerowire.pcap.analysis.partial import Partial, Sums
 from aerowire.pcap.blocks import Integers, Mask
 from aerowire.pcap.measures import measure
+from aerowire.pcap.naks import Late, Naks, answered
 
 # Counts of a PathReport that a stream's report adds up.
 SUMMED_OF_PATHS = (
@@ -37,25 +37,6 @@ SUMMED_OF_PATHS = (
     "unrecovered_bytes",
 )
 RANGES_MAX = 1000  # of each list of ranges in a report; the counts beside it are always whole
-
-
-@dataclass(slots=True)
-class Naks:
-    """A stream's NAKs as position ranges, in capture order; those that induced loss dropped are not among them."""
-
-    rows: Integers
-    starts: Integers
-    ends: Integers
-
-    def before(self, positions: Integers) -> dict[int, list[int]]:
-        """Return, for each of some positions, the rows of the NAKs that cover it, in order."""
-        wanted = np.unique(positions)
-        found: dict[int, list[int]] = {}
-        low, high = np.searchsorted(wanted, self.starts, "left"), np.searchsorted(wanted, self.ends, "left")
-        for row, first, last in zip(self.rows.tolist(), low.tolist(), high.tolist(), strict=True):
-            for position in wanted[first:last].tolist():
-                found.setdefault(position, []).append(row)
-        return found
 
 
 @dataclass(slots=True)
@@ -124,9 +105,11 @@ def analyse(stream: Stream) -> dict[str, Any]:
     initial_term_id, term_length, mtu = stream.setup
     is_heartbeat = frames.of_type("DATA") & (frames["frame_length"] == 0)
     is_nak = frames.of_type("NAK")
+    by_path = [(number, rows, _late(stream, rows)) for number, rows in rows_by_path(frames, is_data)]
+    causes = answered(naks, [late for _, _, late in by_path])
     paths = []
-    for number, rows in rows_by_path(frames, is_data):
-        path = _path(PathReport(*frames.path_names[number]), frames, rows, (positions, aligned), naks)
+    for (number, rows, late), mine in zip(by_path, causes, strict=True):
+        path = _path(PathReport(*frames.path_names[number]), stream, rows, late, mine)
         path.data_frames += stream.sums[number].frames - int(stream.is_run[rows].sum())
         paths.append(path)
     setups = frames.of_type("SETUP")
@@ -209,32 +192,27 @@ def _wrapped(difference: Integers) -> Integers:
     return difference.astype(np.int32).astype(np.int64)
 
 
-def _path(report: PathReport, frames: Columns, rows: Integers, spans: tuple[Integers, Integers], naks: Naks) -> PathReport:
-    positions, aligned = spans
-    starts, ends = positions[rows], positions[rows] + aligned[rows]
-    highest = np.maximum.accumulate(ends)
-    before = np.concatenate([starts[:1], highest[:-1]])
-    late = np.flatnonzero((starts < before) & (aligned[rows] > 0))
-    report.data_frames = int((aligned[rows] > 0).sum())
-    previous = _previous(starts, aligned[rows])
-    open_naks = naks.before(starts[late])
-    asked = np.isin(starts[late], np.fromiter(open_naks, np.int64))
-    reordered = int((previous[late[~asked]] < 0).sum())
-    report.reordered, report.duplicates = reordered, int((~asked).sum()) - reordered
-    for index in late[asked].tolist():
-        row, length, dropped = int(rows[index]), int(aligned[rows[index]]), bool(frames.dropped[rows[index]])
-        earlier = int(rows[previous[index]]) if previous[index] >= 0 else -1
-        cause = _take_cause(open_naks[int(starts[index])], earlier, row)
-        if cause is not None:
-            report.retransmissions += 1
-            report.retransmitted_bytes += length
-            report.retransmissions_dropped += dropped
-            report.retransmitted_bytes_dropped += length if dropped else 0
-            report.latencies_ns.append(int(frames["ts_ns"][row]) - int(frames["ts_ns"][cause]))
-        elif earlier < 0:
-            report.reordered += 1
-        else:
-            report.duplicates += 1
+def _late(stream: Stream, rows: Integers) -> Late:
+    """Return the late frames of a path, whose rows these are."""
+    starts, aligned = stream.positions[rows], stream.aligned[rows]
+    highest = np.maximum.accumulate(starts + aligned)
+    late = np.flatnonzero((starts < np.concatenate([starts[:1], highest[:-1]])) & (aligned > 0))
+    previous = _previous(starts, aligned)[late]
+    return Late(rows[late], starts[late], np.where(previous >= 0, rows[previous], -1))
+
+
+def _path(report: PathReport, stream: Stream, rows: Integers, late: Late, causes: Integers) -> PathReport:
+    """Fill in the report on a path.  causes: the rows of the NAKs that its late frames answer, -1 of others."""
+    frames = stream.frames
+    starts, ends = stream.positions[rows], stream.positions[rows] + stream.aligned[rows]
+    report.data_frames = int((stream.aligned[rows] > 0).sum())
+    again = causes >= 0
+    answers, lengths, dropped = late.rows[again], stream.aligned[late.rows[again]], frames.dropped[late.rows[again]]
+    report.retransmissions, report.retransmitted_bytes = answers.size, int(lengths.sum())
+    report.retransmissions_dropped, report.retransmitted_bytes_dropped = int(dropped.sum()), int(lengths[dropped].sum())
+    report.latencies_ns = (frames["ts_ns"][answers] - frames["ts_ns"][causes[again]]).tolist()
+    report.duplicates = int((late.earlier[~again] >= 0).sum())
+    report.reordered = int((~again).sum()) - report.duplicates
     # What was dropped before the wire leaves a hole, although the capture has it.
     _gaps(report, starts[~frames.dropped[rows]], ends[~frames.dropped[rows]])
     return report
@@ -248,18 +226,6 @@ def _previous(starts: Integers, lengths: Integers) -> Integers:
     same = keys[order[1:]] == keys[order[:-1]]
     previous[order[1:][same]] = order[:-1][same]
     return previous
-
-
-def _take_cause(open_naks: list[int], earlier: int, row: int) -> int | None:
-    """Take the NAK that a late frame at `row` answers: the first one since the frame came last, at `earlier`, else the first one left.
-
-    One NAK is answered once on a path, so that a duplicate or an overtaken original beside the answer is not taken for one.
-    """
-    count = bisect_right(open_naks, row)
-    if not count:
-        return None
-    since = bisect_right(open_naks, earlier)
-    return open_naks.pop(since if since < count else 0)
 
 
 def _gaps(report: PathReport, starts: Integers, ends: Integers) -> None:
