@@ -7,12 +7,16 @@ import random
 import struct
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
-from aerowire.pcap import Capture, CaptureError, Statistics, read_frames
+from aerowire.pcap import Capture, CaptureError, Statistics, classic, read_frames
 from aerowire.pcap.compressed import Inflated
+from aerowire.pcap.passes import Choice, open_blocks
+from aerowire.pcap.walk import read_records
 
 COUNT = 300
 CHUNK = 70_000
@@ -103,6 +107,39 @@ def test_records_cut_below_the_snap_length_survive_a_break_behind_them(build: Si
     struct.pack_into("<I", data, places[150] + 8, 2**31)
     numbers, _ = read(tmp_path, bytes(data))
     assert numbers == [*range(150), *range(151, COUNT)]
+
+
+def swallowing(count: int) -> bytes:
+    """Return a capture in which, `count` times, a record with an odd length holds the two records behind it."""
+    record = struct.pack("<IIII", 1000, 0, 4, 4) + b"\xff" * 4
+    unit = 2 * record + struct.pack("<IIII", 1000, 0, 40, 3) + 2 * record
+    return struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1) + count * unit
+
+
+def test_many_damages_cost_what_they_and_their_surroundings_hold(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(classic, "STRETCH_MIN", 1 << 11, raising=False)
+    walked: list[int] = []
+
+    def counting(*arguments: Any) -> Any:
+        found = read_records(*arguments)
+        walked.append(int(found[0].size))
+        return found
+
+    monkeypatch.setattr(classic, "read_records", counting)
+    steps = []
+    for count in (500, 2000):
+        walked.clear()
+        _, statistics = read(tmp_path, swallowing(count), 8 << 20)
+        assert (statistics.packets, statistics.corrupt_records) == (4 * count, count)
+        steps.append(sum(walked))
+    assert steps[1] < 6 * steps[0]
+
+
+def test_a_buffer_with_many_damages_is_one_block(tmp_path: Path) -> None:
+    (tmp_path / "capture").write_bytes(swallowing(300))
+    blocks = list(open_blocks(Choice(str(tmp_path / "capture")), Statistics()))
+    assert [block.count for block in blocks] == [1200]
+    assert (np.diff(blocks[0].positions) > 0).all()
 
 
 @pytest.mark.parametrize("wrong", [0, 13, 16, 2_000, 65_536, 1 << 24, 2**32 - 4])

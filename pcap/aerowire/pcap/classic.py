@@ -9,6 +9,7 @@ It knows nothing of what the packets hold.
 from __future__ import annotations
 
 import struct
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
@@ -37,6 +38,7 @@ SECONDS, FRACTION, CAPTURED, ORIGINAL = range(4)  # of a record's header
 SNAP_LENGTH_MAX = 4 << 20  # a header that claims more is not believed
 SUSPECTS_MAX = 64  # wrong steps behind a damaged length: zeros, as in the headers of packets, lead on in short ones
 JUMPS_MAX = 1000  # of time in a file; one with more has no clock that tells anything
+STRETCH_MIN = 1 << 18  # bytes that are walked at once behind a doubt, of which half must lie behind the next one; twice as many each time
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,14 +115,19 @@ class _Chain:
         self._seconds: int | None = None  # time of the last good record
         self._jumps_left = JUMPS_MAX
         self._jump = -1  # where in the file the time jumps, and nothing is wrong
+        self._stretch = sys.maxsize  # bytes that are walked at once
 
     def records(self) -> Iterator[tuple[Integers, Headers]]:
-        """Yield the offsets of whole records in the reader's current buffer, and their headers."""
+        """Yield the offsets of whole records in the reader's current buffer, and their headers: once for each buffer, however damaged."""
         more = True
         while more:
             more = self._reader.refill(self._position)
             self._position = 0
-            yield from self._in_buffer()
+            found = [(offsets.copy(), headers.copy()) for offsets, headers in self._in_buffer()]  # of arrays that may be much longer
+            if len(found) == 1:
+                yield found[0]
+            elif found:
+                yield np.concatenate([offsets for offsets, _ in found]), np.concatenate([headers for _, headers in found])
 
     def finish(self) -> None:
         """Count what is left at the end."""
@@ -135,16 +142,23 @@ class _Chain:
         goes_on = True
         while goes_on and (not self._is_searching or self._search()):
             buffer = reader.buffer
-            offsets, headers, stopped, is_broken = read_records(
-                buffer, self._position, buffer.size, header.little_endian, header.record_length_max
-            )
-            self._position, jump = stopped, self._first_jump(offsets, headers)
-            if jump < offsets.size:
+            end = min(buffer.size, self._position + self._stretch)
+            offsets, headers, stopped, is_broken = read_records(buffer, self._position, end, header.little_endian, header.record_length_max)
+            jump = self._first_jump(offsets, headers)
+            doubt = int(offsets[jump]) if jump < offsets.size else stopped if is_broken else end
+            if doubt + STRETCH_MIN // 2 > end and end < buffer.size:
+                # The last records before a doubt are looked at again with more of what lies behind them.
+                self._stretch *= 2
+                kept = max(0, jump - SUSPECTS_MAX)
+                self._position, offsets = int(offsets[kept]) if kept else self._position, offsets[:kept]
+            elif jump < offsets.size:
+                self._position, self._stretch = stopped, STRETCH_MIN
                 offsets, goes_on = self._behind_jump(offsets, jump)
             elif is_broken or (reader.at_end and stopped < buffer.size):
+                self._position, self._stretch = stopped, STRETCH_MIN
                 offsets, goes_on = self._behind_break(offsets, is_broken=is_broken)
             else:
-                goes_on = False
+                self._position, goes_on = stopped, False
                 if not reader.at_end and offsets.size and stopped > buffer.size - RECORD_HEADER_LENGTH:
                     # Whether the last record's length was right, its neighbour will show.
                     self._position, offsets = int(offsets[-1]), offsets[:-1]
@@ -221,7 +235,7 @@ class _Chain:
         reader, best = self._reader, (0, NOTHING)
         for index, goal, limit in tries:
             if 0 <= index < offsets.size:
-                met = {*offsets[index:].tolist(), self._position}
+                met = np.append(offsets[index:], self._position)
                 start, near_s = int(offsets[index]) + 1, self._seconds
                 found = detour(reader.buffer, start, self._header, goal=goal, limit=limit, met=met, is_whole=reader.at_end, near_s=near_s)
                 if found == UNKNOWN:

@@ -34,13 +34,16 @@ def find_chain(buffer: Bytes, start: int, header: ClassicHeader, *, is_whole: bo
     Not sure: the buffer ends before the chain has proved itself, or none was found; what lies before the offset has been looked at.
     is_whole: the file ends with the buffer.  near_s: time of the record before.
     """
-    for found in _chains(buffer, start, header, is_whole=is_whole, near_s=near_s):
+    for found in _chains(buffer, start, buffer.size, header, is_whole=is_whole, near_s=near_s):
         return found
     return (buffer.size if is_whole else max(start, buffer.size - RECORD_HEADER_LENGTH + 1)), False
 
 
-def _chains(buffer: Bytes, start: int, header: ClassicHeader, *, is_whole: bool, near_s: int | None) -> Iterator[tuple[int, bool]]:
-    last, window, length = buffer.size - RECORD_HEADER_LENGTH, start, SEARCH_LENGTH_MIN
+def _chains(
+    buffer: Bytes, start: int, limit: int, header: ClassicHeader, *, is_whole: bool, near_s: int | None
+) -> Iterator[tuple[int, bool]]:
+    """Yield the offsets in [start, limit) where a chain of records begins, and whether that is sure."""
+    last, window, length = min(buffer.size - RECORD_HEADER_LENGTH, limit - 1), start, SEARCH_LENGTH_MIN
     while window <= last:
         plausible, _ = candidates(buffer, window, min(window + length - 1, last) + RECORD_HEADER_LENGTH, header)
         for origin in (window + np.flatnonzero(plausible)).tolist():
@@ -79,19 +82,19 @@ def _proof(buffer: Bytes, origin: int, header: ClassicHeader, *, is_whole: bool,
 
 
 def detour(
-    buffer: Bytes, start: int, header: ClassicHeader, *, goal: int, limit: int, met: set[int], is_whole: bool, near_s: int | None
+    buffer: Bytes, start: int, header: ClassicHeader, *, goal: int, limit: int, met: Integers, is_whole: bool, near_s: int | None
 ) -> int:
     """Return the first offset in [start, limit) of a chain with two records from `goal` on, or that ends with the file.
 
-    met: offsets that the chain must not meet up to the goal, those of the way that is doubted.  NOTHING where there is none, or where the
-    first chain from `goal` on is that way itself; UNKNOWN where the buffer ends before a chain has got so far.
+    met: offsets, ascending, that the chain must not meet up to the goal: those of the way that is doubted.  NOTHING where there is none, or
+    where the first chain from `goal` on is that way itself; UNKNOWN where the buffer ends before a chain has got so far.
     """
     failed: set[int] = set()
-    for origin, is_sure in _chains(buffer, start, header, is_whole=is_whole, near_s=near_s):
-        if origin >= limit or (origin >= goal and origin in met):
+    for origin, is_sure in _chains(buffer, start, limit, header, is_whole=is_whole, near_s=near_s):
+        if origin >= goal and _is_among(met, origin):
             break
         at, beyond = origin, 0
-        while at not in met and at not in failed:
+        while at not in failed and not _is_among(met, at):
             if at > buffer.size - RECORD_HEADER_LENGTH:
                 if not is_whole:
                     return UNKNOWN
@@ -106,9 +109,14 @@ def detour(
                 return origin
             failed.add(at)
             at += RECORD_HEADER_LENGTH + record[1]
-        if at in met and at > goal > 0 and is_sure:  # the doubted way came back by chance
+        if at > goal > 0 and is_sure and _is_among(met, at):  # the doubted way came back by chance
             return origin
     return NOTHING
+
+
+def _is_among(offsets: Integers, at: int) -> bool:
+    row = int(offsets.searchsorted(at))
+    return row < offsets.size and int(offsets[row]) == at
 
 
 def candidates(buffer: Bytes, start: int, end: int, header: ClassicHeader) -> tuple[Mask, Integers]:
