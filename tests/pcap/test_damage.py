@@ -13,9 +13,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from aerowire.pcap import Capture, CaptureError, Statistics, classic, read_frames
+from aerowire.pcap import Capture, CaptureError, Statistics, classic, pcapng, read_frames
+from aerowire.pcap.blocks import PacketBlock
 from aerowire.pcap.compressed import Inflated
 from aerowire.pcap.passes import Choice, open_blocks
+from aerowire.pcap.recovery import SEARCH_LENGTH_MIN
 from aerowire.pcap.walk import read_records
 
 COUNT = 300
@@ -135,11 +137,46 @@ def test_many_damages_cost_what_they_and_their_surroundings_hold(monkeypatch: py
     assert steps[1] < 6 * steps[0]
 
 
+def blocks_of(tmp_path: Path, data: bytes) -> list[PacketBlock]:
+    (tmp_path / "capture").write_bytes(data)
+    return list(open_blocks(Choice(str(tmp_path / "capture")), Statistics()))
+
+
 def test_a_buffer_with_many_damages_is_one_block(tmp_path: Path) -> None:
-    (tmp_path / "capture").write_bytes(swallowing(300))
-    blocks = list(open_blocks(Choice(str(tmp_path / "capture")), Statistics()))
+    blocks = blocks_of(tmp_path, swallowing(300))
     assert [block.count for block in blocks] == [1200]
     assert (np.diff(blocks[0].positions) > 0).all()
+
+
+def test_a_buffer_with_many_sections_and_damages_is_one_block(build: SimpleNamespace, tmp_path: Path) -> None:
+    section, packet = build.section() + build.interface(resolution=9) + build.interface(101), build.enhanced(b"abc", number=1, comment="c")
+    unit = section + packet + b"\xff" * 4 + build.enhanced(b"d", ticks=7) + packet
+    (block,) = blocks_of(tmp_path, 3 * unit)
+    assert block.count == 9
+    assert block.link_types.tolist() == 3 * [101, 1, 101]
+    assert block.ts_ns.tolist() == 3 * [0, 7, 0]
+    assert block.interfaces is not None
+    assert block.interfaces.tolist() == [1, 0, 1, 3, 2, 3, 5, 4, 5]
+    assert block.interface_names == 6 * [""]
+    assert sorted(block.comments) == [0, 2, 3, 5, 6, 8]
+    places = [len(build.section()), len(build.section() + build.interface(resolution=9))]
+    for number in range(3):
+        at = number * len(unit)
+        assert block.described_at(at + len(section)) == (at, *(at + place for place in places))
+        assert block.described_at(at + places[1]) == (at, at + places[0])
+
+
+def test_a_search_for_a_block_looks_at_what_lies_near(build: SimpleNamespace, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    looked: list[int] = []
+
+    def counting(kinds: Any, known: Any) -> Any:
+        looked.append(kinds.size)
+        return np.isin(kinds, known)
+
+    counted = SimpleNamespace(**{**vars(np), "isin": counting})
+    monkeypatch.setattr(pcapng, "np", counted)
+    blocks_of(tmp_path, build.section() + 2000 * (build.block(0xBAD, b"") + b"\xff" * 4))
+    assert sum(looked) < 2000 * SEARCH_LENGTH_MIN // 2
 
 
 @pytest.mark.parametrize("wrong", [0, 13, 16, 2_000, 65_536, 1 << 24, 2**32 - 4])

@@ -5,7 +5,9 @@ It knows neither file formats nor protocols.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,7 @@ except ImportError:  # an installation that comes as a plain zip
 Bytes = npt.NDArray[np.uint8]
 Integers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
+COLUMNS = ("starts", "ends", "originals", "ts_ns", "link_types", "positions")  # of a block, a number for each packet
 
 
 @dataclass(slots=True)
@@ -41,11 +44,37 @@ class PacketBlock:
     interfaces: Integers | None = None  # index into interface_names, for formats that have interfaces
     interface_names: list[str] = field(default_factory=list)
     comments: dict[int, str] = field(default_factory=dict)  # row -> text
-    described: tuple[int, ...] = ()  # of pcapng: where its section and the interfaces so far are described, in the capture
+    described: tuple[tuple[int, ...], ...] = ()  # of pcapng: where in the capture each section and its interfaces are described
 
     @property
     def count(self) -> int:
         return int(self.starts.size)
+
+    def described_at(self, position: int) -> tuple[int, ...]:
+        """Return where the section that a place is in, and its interfaces before that place, are described; nothing in other formats."""
+        begun = [section for section in self.described if section[0] < position]
+        return tuple(place for place in begun[-1] if place < position) if begun else ()
+
+
+def joined(parts: Sequence[PacketBlock]) -> PacketBlock:
+    """Return packets of formats that have interfaces, in parts over one buffer that follow each other, as one block."""
+    if len(parts) == 1:
+        return parts[0]
+    rows = accumulate((part.count for part in parts), initial=0)
+    names = accumulate((len(part.interface_names) for part in parts), initial=0)
+    columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS}
+    return PacketBlock(
+        buffer=parts[0].buffer,
+        first_index=parts[0].first_index,
+        stop=parts[-1].stop,
+        interfaces=np.concatenate(
+            [of + first for of, first in zip((part.interfaces for part in parts), names, strict=False) if of is not None]
+        ),
+        interface_names=[name for part in parts for name in part.interface_names],
+        comments={first + row: text for part, first in zip(parts, rows, strict=False) for row, text in part.comments.items()},
+        described=tuple(section for part in parts for section in part.described),
+        **columns,
+    )
 
 
 class Gather:

@@ -149,7 +149,7 @@ class Pass:
             row = int(block.positions.searchsorted(goal))
             position = int(block.positions[row])
             index = None if block.first_index is None else block.first_index + row
-            self.cuts.append(Place(position, index, tuple(place for place in block.described if place < position)))
+            self.cuts.append(Place(position, index, block.described_at(position)))
             goal = position + spacing
 
     def _note_terms(self, selection: Selection) -> None:

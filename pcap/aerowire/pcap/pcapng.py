@@ -16,9 +16,10 @@ from typing import BinaryIO
 
 import numpy as np
 
-from aerowire.pcap.blocks import Bytes, Gather, Integers, PacketBlock
+from aerowire.pcap.blocks import Bytes, Gather, Integers, PacketBlock, joined
 from aerowire.pcap.errors import CaptureError
 from aerowire.pcap.places import Extent
+from aerowire.pcap.recovery import SEARCH_LENGTH_MAX, SEARCH_LENGTH_MIN
 from aerowire.pcap.source import CHUNK_LENGTH, ChunkReader
 from aerowire.pcap.statistics import Statistics
 from aerowire.pcap.walk import walk_blocks
@@ -28,7 +29,6 @@ BYTE_ORDER_MAGIC = 0x1A2B3C4D
 SIMPLE_PACKET_LENGTH_MIN, PACKET_LENGTH_MIN = 16, 32  # of the blocks that hold no bytes
 BLOCK_LENGTH_MIN = 12
 BLOCK_LENGTH_MAX = 16 << 20  # what capture tools refuse to exceed
-SEARCH_LENGTH = 1 << 16  # bytes looked at at a time
 # Kinds of blocks at which reading goes on behind a damage: those of the standard, and a journal's entries.
 KNOWN_KINDS = (SECTION, INTERFACE, PACKET, SIMPLE_PACKET, 4, 5, ENHANCED_PACKET, 9, 0xA, 0xBAD, 0x40000BAD)
 INTERFACES_MAX = 65536  # an interface's number in a packet block of the older kind has 16 bits
@@ -104,17 +104,21 @@ def read_blocks(
         start = file.seek(extent.start.position)
         reader = ChunkReader(file, position=start, length=extent.end - start, chunk_length=chunk_length)
     chain = _Chain(reader, statistics, section, fail_fast=fail_fast, name=name)
-    for section, offsets in chain.blocks():
-        corrupt = statistics.corrupt_records
-        block = _packets(Gather(reader.buffer), offsets, section, (first_index, reader.buffer_offset, chain.position), statistics)
-        if fail_fast and statistics.corrupt_records > corrupt:
-            at = reader.buffer_offset + int(offsets[0])
-            raise CaptureError(
-                f"{name}: one of the {offsets.size} blocks from byte {at} is too short for the packet that it claims to hold"
-            )
-        if block.count:
-            yield block
-        first_index += block.count
+    for found in chain.blocks():
+        parts = []
+        for section, offsets in found:
+            corrupt = statistics.corrupt_records
+            part = _packets(Gather(reader.buffer), offsets, section, (first_index, reader.buffer_offset, chain.behind), statistics)
+            if fail_fast and statistics.corrupt_records > corrupt:
+                at = reader.buffer_offset + int(offsets[0])
+                raise CaptureError(
+                    f"{name}: one of the {offsets.size} blocks from byte {at} is too short for the packet that it claims to hold"
+                )
+            if part.count:
+                parts.append(part)
+            first_index += part.count
+        if parts:
+            yield joined(parts)
     chain.finish()
 
 
@@ -155,19 +159,20 @@ class _Chain:
         self._section = section
         self._position = 0
         self._is_searching = False
+        self.behind = 0  # where in the reader's buffer the blocks end that were yielded
 
-    @property
-    def position(self) -> int:
-        """Where in the reader's buffer the blocks end that were yielded."""
-        return self._position
-
-    def blocks(self) -> Iterator[tuple[_Section, Integers]]:
-        """Yield the offsets of whole blocks in the reader's current buffer, and the section that they belong to."""
+    def blocks(self) -> Iterator[list[tuple[_Section, Integers]]]:
+        """Yield, for each of the reader's buffers, its sections and the offsets of their whole blocks in it."""
         more = True
         while more:
             more = self._reader.refill(self._position)
             self._position = 0
-            yield from self._in_buffer()
+            found: list[tuple[_Section, list[Integers]]] = []
+            for section, offsets in self._in_buffer():
+                if not found or found[-1][0] is not section:
+                    found.append((section, []))
+                found[-1][1].append(offsets)
+            yield [(section, np.concatenate(parts)) for section, parts in found]
         if self._section is None:
             raise CaptureError(f"{self._name}: not a capture: its first block is no whole section header")
 
@@ -190,6 +195,7 @@ class _Chain:
                     buffer, self._position, buffer.size, self._section.little_endian, BLOCK_LENGTH_MAX
                 )
                 if offsets.size:
+                    self.behind = self._position
                     yield self._section, offsets
                 if not is_broken and length + offsets.size and self._position < buffer.size:
                     continue  # to a section that begins here, or to find that nothing does
@@ -249,9 +255,9 @@ def find_block(buffer: Bytes, start: int, *, little_endian: bool, is_whole: bool
     is_whole: the file ends with the buffer.
     """
     order = "<u4" if little_endian else ">u4"
-    last = buffer.size - BLOCK_LENGTH_MIN
-    for window in range(start, last + 1, SEARCH_LENGTH):
-        count = min(SEARCH_LENGTH, last + 1 - window)
+    last, window, length_max = buffer.size - BLOCK_LENGTH_MIN, start, SEARCH_LENGTH_MIN
+    while window <= last:
+        count = min(length_max, last + 1 - window)
         view: np.ndarray[tuple[int], np.dtype[np.void]] = np.ndarray(
             (count,), np.dtype([("kind", order), ("length", order)]), buffer.data, window, (1,)
         )
@@ -265,6 +271,7 @@ def find_block(buffer: Bytes, start: int, *, little_endian: bool, is_whole: bool
                     return at, False
             elif struct.unpack_from("<I" if little_endian else ">I", buffer.data, at + length - 4)[0] == length:
                 return at, True
+        window, length_max = window + count, min(2 * length_max, SEARCH_LENGTH_MAX)
     return (buffer.size if is_whole else max(start, last + 1)), False
 
 
@@ -314,11 +321,11 @@ def _packets(gather: Gather, offsets: Integers, section: _Section, place: tuple[
     starts, captured, original, ticks, interface, options = (part[good] for part in (starts, captured, original, ticks, interface, options))
     ts_ns = np.zeros(starts.size, dtype=np.int64)
     link_types = np.zeros(starts.size, dtype=np.int64)
-    for number, described in enumerate(section.interfaces):
-        rows = interface == number
-        if rows.any():
-            ts_ns[rows] = described.to_ns(ticks[rows].view(np.uint64))
-            link_types[rows] = described.link_type
+    order = np.argsort(interface, kind="stable")
+    for rows in np.split(order, np.flatnonzero(np.diff(interface[order])) + 1) if order.size else ():
+        described = section.interfaces[int(interface[rows[0]])]
+        ts_ns[rows] = described.to_ns(ticks[rows].view(np.uint64))
+        link_types[rows] = described.link_type
     ts_ns[options < 0] = 0  # a simple packet has no time
     return PacketBlock(
         buffer=buffer,
@@ -330,7 +337,7 @@ def _packets(gather: Gather, offsets: Integers, section: _Section, place: tuple[
         link_types=link_types,
         positions=buffer_offset + offsets[good],
         stop=buffer_offset + stopped,
-        described=tuple(section.described),
+        described=(tuple(section.described),),
         interfaces=interface,
         interface_names=[described.name for described in section.interfaces],
         comments=_comments(gather, starts + ((captured + 3) & ~3), options, block_ends[good], section.order),

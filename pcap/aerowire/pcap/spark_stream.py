@@ -139,7 +139,7 @@ def _walk(path: str, start: Reached, end: int) -> Iterator[Reached]:
         if block.stop > end:
             return
         index = None if block.first_index is None else block.first_index + block.count
-        reached = reached.on(Place(block.stop, index, block.described))
+        reached = reached.on(Place(block.stop, index, block.described_at(block.stop)))
         yield reached
 
 
