@@ -119,7 +119,7 @@ class ChunkReader:
     def refill(self, keep_from: int) -> bool:
         """Drop the buffer's bytes before `keep_from`, read on; return whether anything was read."""
         kept = self.buffer[keep_from:]
-        fresh = self._memory(max(self._chunk_length, kept.size + 65536))
+        fresh = self._memory(max(self._chunk_length, 2 * kept.size))  # as many bytes are read as are copied, or nearly a chunk
         fresh[: kept.size] = kept
         target = memoryview(fresh.data)[kept.size :]
         if self._remaining is not None:
