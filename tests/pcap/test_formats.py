@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import io
 import random
 import struct
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,6 +18,8 @@ import pytest
 
 from aerowire.pcap import Capture, CaptureError, Statistics, chain, chain_fallback, classic, gather, gather_fallback, read_frames
 from aerowire.pcap.passes import Choice, open_blocks
+from aerowire.pcap.source import ChunkReader
+from aerowire.pcap.summary import summarise
 from tests.support.capture_parts import by_index, by_themselves
 
 FOUR, SIX = ("10.0.0.1", "10.0.0.2"), ("fd00::1", "fd00::2")
@@ -203,6 +207,26 @@ def test_reads_interfaces_comments_and_sections_of_pcapng(build: SimpleNamespace
     assert [row["dropped"] for row in rows] == [False, True, False, False, False]
     assert [row["ts_ns"] for row in rows] == [1_000_000_000, 10_000_000_007, 2_000_000_000, 3_000_000_000, 0]
     assert [row["packet_index"] for row in rows] == [0, 1, 2, 3, 4]
+
+
+def test_a_reader_that_keeps_all_reads_as_many_bytes_as_it_copies() -> None:
+    data = random.Random(3).randbytes(1 << 20)
+    reader, copied = ChunkReader(io.BytesIO(data), chunk_length=1000), 0
+    while reader.refill(0):
+        copied += reader.buffer.size
+    assert reader.buffer.tobytes() == data
+    assert copied <= 3 * len(data)
+
+
+def test_many_interfaces_and_many_links_cost_what_they_are_together(build: SimpleNamespace, tmp_path: Path, frame: bytes) -> None:
+    packets = [build.ethernet(build.ip4(frame, build.SENDER, ("10.0.0.9", 1 + number))) for number in range(2000)]
+    data = build.section() + 20_000 * build.interface() + b"".join(build.enhanced(packet, number=19_999) for packet in packets)
+    tracemalloc.start()
+    report = summarise(written(tmp_path, data), ports=[build.SENDER[1]])
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(report["streams"][0]["paths"]) == 2000
+    assert peak < 100 << 20
 
 
 def test_cuts_long_texts_of_pcapng_that_each_frame_repeats(build: SimpleNamespace, tmp_path: Path, frame: bytes) -> None:

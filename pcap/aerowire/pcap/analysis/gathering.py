@@ -106,10 +106,11 @@ class Gathering:
         seen_at = [undropped(name or "") for name in names]
         links = selection.links[selection.owners]
         keys = links if numbers is None else links * len(seen_at) + numbers
-        present = np.flatnonzero(np.bincount(keys))
-        out = np.zeros(int(present[-1]) + 1, dtype=np.int64)
-        out[present] = [self._path(selection, key // len(seen_at), seen_at[key % len(seen_at)]) for key in present.tolist()]
-        return out[keys]
+        table = KeyTable(keys.itemsize)
+        rows = table.number(keys.view(np.uint8).reshape(keys.size, -1))
+        distinct = np.frombuffer(b"".join(table.keys_from(0)), dtype=keys.dtype)
+        paths = [self._path(selection, key // len(seen_at), seen_at[key % len(seen_at)]) for key in distinct.tolist()]
+        return np.array(paths, dtype=np.int64)[rows]
 
     def _path(self, selection: Selection, link: int, interface: str) -> int:
         number = self._path_numbers.setdefault((link, interface), len(self._path_names))
