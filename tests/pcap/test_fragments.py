@@ -176,6 +176,25 @@ class Twin:
         return body
 
 
+def test_fragments_without_a_length_are_not_put_in_order_again_and_again(
+    build: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[int] = []
+    look = fragments._Pending._is_tiled
+
+    def counting(pending: Any) -> bool:
+        looked.append(len(pending.parts))
+        return look(pending)
+
+    monkeypatch.setattr(fragments._Pending, "_is_tiled", counting)
+    header = build.ip4(b"", build.SENDER, build.RECEIVER)[:20]
+    fields = [(1, 8), (0x2002, 8), *((0x2000 | 4 + number, 0) for number in range(500))]
+    packets = [header[:2] + struct.pack(">HHH", 20 + size, 9, field) + header[8:] + bytes(size) for field, size in fields]
+    path = written(tmp_path / "a.pcap", build.classic([build.ethernet(packet) for packet in packets]))
+    assert Capture(path, ports=[40001]).read().num_rows == 0
+    assert looked == [2]
+
+
 @pytest.mark.parametrize("turn", range(6))
 def test_gives_what_its_dumb_twin_gives(
     build: SimpleNamespace, tmp_path: Path, seed: int, turn: int, monkeypatch: pytest.MonkeyPatch

@@ -75,7 +75,11 @@ class _Pending:
         self.received += length
         if not more:  # two that claim to be the last are of two datagrams with one id: nobody can tell them apart
             self.length = offset + length if self.length is None else NEVER
-        return self.received == self.length and self._is_tiled()
+        if self.received != self.length:
+            return False
+        if not self._is_tiled():
+            self.length = NEVER  # looked at once: what still comes has no length, or is too much
+        return self.length != NEVER
 
     def _is_tiled(self) -> bool:
         reached = 0
