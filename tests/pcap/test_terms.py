@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 
 from aerowire.pcap.terms import TermPlaces, Terms
@@ -24,6 +26,19 @@ def test_term_ids_wrap_around_as_32_bit_integers_do() -> None:
         TERM + 64,
         6 * TERM,
     ]
+
+
+def test_many_streams_cost_what_their_frames_do() -> None:
+    times = []
+    for count in (20_000, 80_000):
+        streams, zeros = np.arange(count), np.zeros(count, dtype=np.int64)
+        terms = Terms({(7, stream): [(0, 0, TERM)] for stream in range(count)})
+        begin = time.process_time()
+        found, known = terms.positions(zeros + 7, streams, TermPlaces(zeros + 1, streams % TERM, zeros == 0), zeros)
+        times.append(time.process_time() - begin)
+        assert known.all()
+        assert (found == TERM + streams % TERM).all()
+    assert times[1] < 8 * times[0] + 0.3  # 16 times as much, and seconds, where each stream looks at all frames
 
 
 def test_a_stream_without_setup_has_no_positions() -> None:

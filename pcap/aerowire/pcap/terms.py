@@ -8,6 +8,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -53,11 +54,13 @@ class Terms:
             return out, known
         keys = sessions[rows] << 32 | streams[rows] & 0xFFFF_FFFF
         distinct, which = np.unique(keys, return_inverse=True)
-        for number, key in enumerate(distinct.tolist()):
+        rows = rows[np.argsort(which, kind="stable")]
+        borders = np.concatenate([[0], np.cumsum(np.bincount(which))]).tolist()
+        for key, (low, high) in zip(distinct.tolist(), pairwise(borders), strict=True):
             stream_id = key & 0xFFFF_FFFF
             changes = self.changes.get((key >> 32, stream_id - (stream_id >> 31 << 32)))
             if changes:
-                mine = rows[which == number]
+                mine = rows[low:high]
                 out[mine] = _positions(changes, places.term_ids[mine], places.term_offsets[mine], at[mine])
                 known[mine] = True
         return out, known
