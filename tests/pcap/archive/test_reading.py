@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from aerowire.codecs.dtypes.archive import CATALOG_HEADER, RECORDING_DESCRIPTOR, RECORDING_DESCRIPTOR_HEADER
-from aerowire.pcap.archive import ArchiveError, Report, read_recording, recordings
+from aerowire.pcap.archive import ArchiveError, Report, messages, read_recording, recordings
+from aerowire.pcap.archive.segments import SegmentReader
 from tests.support.recordings import BEGIN, END, TERM, RecordingWriter, write_catalog
 
 WRAP = (1 << 31) - 3  # an initial term id from which ids soon wrap around
@@ -239,3 +241,48 @@ def test_positions_that_were_purged_are_told(tmp_path: Path, seed: int) -> None:
     assert (read.report.lost_bytes, read.report.damage_count) == (TERM, 1)
     with pytest.raises(ArchiveError, match="its segments were purged"):
         read_recording(tmp_path, 0, from_position=TERM, fail_fast=True)
+
+
+def test_a_message_without_an_end_is_given_up_where_its_term_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put_together: list[int] = []
+    complete = messages._complete
+
+    def counting(batch: Any, *arguments: Any) -> Any:
+        put_together.append(batch.num_rows)
+        return complete(batch, *arguments)
+
+    monkeypatch.setattr(messages, "_complete", counting)
+    writer = RecordingWriter(tmp_path, segment_length=16 * TERM)
+    writer.frame(b"", BEGIN)
+    for _ in range(8 * TERM // 32 - 1):
+        writer.frame(b"", 0)
+    writer.message(b"whole")
+    writer.stop = writer.position
+    write_catalog(tmp_path, [writer])
+    read = read_recording(tmp_path, 0, messages=True)
+    assert [row["payload"] for row in read.to_table().to_pylist()] == [b"whole"]
+    assert read.report.incomplete_messages == 8  # what is left of it in each term
+    assert sum(put_together) < 2 * len(writer.rows)
+
+
+def test_the_last_term_of_an_active_recording_is_looked_for_within_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    writer = RecordingWriter(tmp_path, segment_length=1 << 30)
+    write_catalog(tmp_path, [writer])
+    (tmp_path / "0-0.rec").write_bytes(bytes(2 * TERM))
+    reads: list[int] = []
+    read = SegmentReader._read
+
+    def counting(reader: SegmentReader, position: int, length: int) -> Any:
+        reads.append(position)
+        return read(reader, position, length)
+
+    monkeypatch.setattr(SegmentReader, "_read", counting)
+    assert frames(tmp_path) == []
+    assert len(reads) <= 4
+
+
+def test_an_entry_lists_few_of_very_many_missing_segments(tmp_path: Path) -> None:
+    writer = RecordingWriter(tmp_path)
+    writer.stop = 1 << 60
+    write_catalog(tmp_path, [writer])
+    assert recordings(tmp_path)["missing_segments"].to_pylist() == [[2 * TERM * number for number in range(100)]]

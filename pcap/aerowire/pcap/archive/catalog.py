@@ -31,7 +31,7 @@ TERM_LENGTH_MIN, TERM_LENGTH_MAX = 64 << 10, 1 << 30
 SEGMENT_LENGTH_MAX = 1 << 30
 FRAME_LENGTH_MAX = 65_504
 FRAME_ALIGNMENT = 32
-MISSING_MAX = 1000  # segments listed of one recording: a damaged stop position makes any number
+MISSING_MAX = 100  # segments listed of one recording: a damaged stop position makes any number, and so may each of many entries
 
 RECORDINGS_SCHEMA = pa.schema(
     [

@@ -29,7 +29,7 @@ def messages_of(frames: Iterable[pa.RecordBatch], start: int, end: int, schema: 
         has_rest = rest is not None and rest.num_rows
         batch = pa.Table.from_batches([rest, read]).combine_chunks().to_batches()[0] if has_rest else read
         found, rest, incomplete = _complete(batch, start, end, schema)
-        if rest.num_rows and rest.column("payload").nbytes > MESSAGE_LENGTH_MAX + rest.num_rows * 4:
+        if rest.num_rows and rest.column("end_position")[-1].as_py() - rest.column("position")[0].as_py() > 2 * MESSAGE_LENGTH_MAX:
             rest, incomplete = None, incomplete + 1
         report.incomplete_messages += incomplete
         report.messages += found.num_rows
@@ -47,8 +47,8 @@ def _complete(batch: pa.RecordBatch, start: int, end: int, schema: pa.Schema) ->
     padding = np.asarray(pc.equal(batch.column("type"), FrameType.PAD.name).to_numpy(zero_copy_only=False), dtype=bool)
     begins: Mask = (flags & DataFlags.BEGIN != 0) | padding
     last_ones: Mask = (flags & DataFlags.END != 0) | padding
-    # A group of fragments begins with a flag that says so, behind a gap, or behind the end of another.
-    group_begins = begins.copy()
+    # A group of fragments begins with a flag that says so, with a term, behind a gap, or behind the end of another.
+    group_begins = begins | (batch.column("term_offset").to_numpy() == 0)
     group_begins[0] = True
     group_begins[1:] |= (positions[1:] != ends[:-1]) | last_ones[:-1]
     firsts: Integers = np.flatnonzero(group_begins)

@@ -97,6 +97,13 @@ class SegmentReader:
             return self._broken(position, f"the file ends after {length} bytes, in or before a frame", self._next_segment(position, limit))
         return FrameBlock(buffer, position, offsets, headers, position + at)
 
+    def file_length(self, segment: int) -> int:
+        """Return the length of a segment's file; 0 of one that is not there."""
+        try:
+            return self._recording.segment_path(segment).stat().st_size
+        except OSError:
+            return 0
+
     def _read(self, position: int, length: int) -> tuple[Bytes, str | None]:
         """Return the bytes from a position on, fewer where the file ends, and why there are none."""
         buffer = np.empty(length, dtype=np.uint8)
@@ -212,7 +219,8 @@ def boundaries(recording: Recording, start: int, limit: int, *, messages: bool =
 def _last_term(recording: Recording, reader: SegmentReader, segment: int) -> int:
     """Return where the frames of the last term of a segment begin that has any."""
     lowest = max(segment, recording.start_position)
-    for term in range(segment + recording.segment_length - recording.term_buffer_length, segment - 1, -recording.term_buffer_length):
+    end = segment + min(reader.file_length(segment), recording.segment_length)
+    for term in range((end - 1) & -recording.term_buffer_length, segment - 1, -recording.term_buffer_length):
         position = max(term, lowest)
         data, _ = reader._read(position, 4)
         if data.size == 4 and data.any():
