@@ -20,6 +20,7 @@ from aerowire.pcap import Capture, CaptureError, Statistics, chain, chain_fallba
 from aerowire.pcap.passes import Choice, open_blocks
 from aerowire.pcap.source import ChunkReader
 from aerowire.pcap.summary import summarise
+from aerowire.pcap.table import build as build_table
 from tests.support.capture_parts import by_index, by_themselves
 
 FOUR, SIX = ("10.0.0.1", "10.0.0.2"), ("fd00::1", "fd00::2")
@@ -207,6 +208,33 @@ def test_reads_interfaces_comments_and_sections_of_pcapng(build: SimpleNamespace
     assert [row["dropped"] for row in rows] == [False, True, False, False, False]
     assert [row["ts_ns"] for row in rows] == [1_000_000_000, 10_000_000_007, 2_000_000_000, 3_000_000_000, 0]
     assert [row["packet_index"] for row in rows] == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("number", range(20))
+def test_the_first_frames_are_those_of_all_and_few_more_are_built(
+    build: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, number: int
+) -> None:
+    built: list[int] = []
+
+    def counting(selection: Any, *arguments: Any, **options: Any) -> Any:
+        built.append(selection.chosen.size)
+        return build_table(selection, *arguments, **options)
+
+    rng = random.Random(seed + number)
+    packets = [build.ip4(*datagram) for datagram in build.conversation(rng, 600)]
+    stranger = ("10.7.7.7", 7)  # whose frames look like Aeron's one by one, and do not count
+    for stream in range(200):
+        packets.insert(rng.randrange(len(packets)), build.ip4(build.data_frame(0, b"", stream_id=5000 + stream), stranger, build.RECEIVER))
+    path = written(tmp_path, build.classic([build.ethernet(packet) for packet in packets]))
+    whole = Capture(path).read()
+    assert whole["src_port"].to_pylist().count(7) == 0
+    monkeypatch.setattr("aerowire.pcap.capture.build", counting)
+    for limit in (1, rng.randint(2, 50), whole.num_rows, whole.num_rows + 1):
+        built.clear()
+        capture = Capture(path, chunk_length=rng.choice([10_000, 8 << 20]))
+        assert capture.read(limit).equals(whole.slice(0, limit)), f"seed {seed + number}, limit {limit}"
+        assert capture.statistics.frames == whole.num_rows
+        assert sum(built) <= 3 * limit  # one link there, one back, one of the stranger
 
 
 def test_a_reader_that_keeps_all_reads_as_many_bytes_as_it_copies() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -78,26 +79,36 @@ class Capture:
         """Whether something is asked for that frames anywhere in the file tell: positions, which SETUPs do, or what NAKs asked for."""
         return bool(OF_WHOLE_FILE & self.named)
 
-    def read(self) -> pa.Table:
-        """Return all frames as one table, in the order of the capture.  Raises CaptureError for what is no capture."""
+    def read(self, limit: int = sys.maxsize) -> pa.Table:
+        """Return the frames as one table, in the order of the capture.  Raises CaptureError for what is no capture.
+
+        limit: only the first ones.  Columns are built, and kept, of no more of each link: which links count is known at the end only.
+        """
         if self.where is not None and OF_WHOLE_FILE & self.where.columns:
-            return self._with_metadata(pa.Table.from_batches(self.batches(), self.schema))
+            return self._with_metadata(pa.Table.from_batches(self.batches(), self.schema).slice(0, limit))
         reading = self._pass(None, None)
+        seen: Integers = np.zeros(0, dtype=np.int64)  # frames of each link
         kept: list[tuple[pa.RecordBatch, Integers, FramePlaces | None]] = []
         for selection in reading.selections():
-            batch, chosen = self._built(selection, None, None)
-            if batch is not None:
+            chosen = self._chosen(selection, None, None)
+            owners = chosen.links[chosen.owners]
+            counts: Integers = np.bincount(owners, minlength=reading.flows.link_count)
+            seen = np.concatenate([seen, np.zeros(counts.size - seen.size, dtype=np.int64)])
+            first = _firsts(owners, counts, limit - seen)
+            seen += counts
+            if first.any():
+                chosen = chosen if first.all() else chosen.take(first)
                 points = places(chosen) if OF_WHOLE_FILE & frozenset(self.schema.names) else None
-                kept.append((batch, chosen.links[chosen.owners], points))
+                kept.append((build(chosen, self.schema, payload=self.payload), owners[first], points))
         self._finish(reading)
-        facts, counts = reading.facts(), reading.verdict()
+        facts, verdict = reading.facts(), reading.verdict()
         marks = _marks(facts)
         batches = []
         for batch, owners, points in kept:
             settled = batch if points is None else _settled(batch, points, facts.terms, marks)
-            keep = counts[owners]
+            keep = verdict[owners]
             batches.append(settled if keep.all() else settled.filter(pa.array(keep)))
-        return self._with_metadata(pa.Table.from_batches(batches, self.schema))
+        return self._with_metadata(pa.Table.from_batches(batches, self.schema).slice(0, limit))
 
     def survey(self) -> Facts:
         """Return what only the whole capture tells, without building columns: the first of two passes."""
@@ -117,9 +128,10 @@ class Capture:
             facts = self.survey()
         marks = _marks(facts) if facts is not None and RETRANSMISSION in self.named else None
         for selection in self.selections(extent=extent, facts=facts):
-            batch, _ = self._built(selection, facts.terms if facts else None, marks)
-            if batch is not None:
-                yield batch
+            terms = facts.terms if facts else None
+            chosen = self._chosen(selection, terms, marks)
+            if chosen.chosen.size:
+                yield build(chosen, self.schema, payload=self.payload, terms=terms, marks=marks)
 
     def selections(self, *, extent: Extent | None = None, facts: Facts | None = None) -> Iterator[Selection]:
         """Yield the frames of each block, whatever `where` says of them, before columns are built.
@@ -136,15 +148,13 @@ class Capture:
         self._reading = Pass(choice, asking=facts is None and RETRANSMISSION in self.named)
         return self._reading
 
-    def _built(self, selection: Selection, terms: Terms | None, marks: Marks | None) -> tuple[pa.RecordBatch | None, Selection]:
-        """Return the columns of the frames that satisfy the conditions, and which those are; None for none."""
-        if self.where is not None:
-            named = pa.schema([SCHEMA.field(name) for name in sorted(self.where.columns)])
-            keep = self.where.mask(build(selection, named, payload=True, terms=terms, marks=marks)).to_numpy(zero_copy_only=False)
-            if not keep.any():
-                return None, selection
-            selection = selection if keep.all() else selection.take(keep)
-        return build(selection, self.schema, payload=self.payload, terms=terms, marks=marks), selection
+    def _chosen(self, selection: Selection, terms: Terms | None, marks: Marks | None) -> Selection:
+        """Return the frames that satisfy the conditions."""
+        if self.where is None:
+            return selection
+        named = pa.schema([SCHEMA.field(name) for name in sorted(self.where.columns)])
+        keep = self.where.mask(build(selection, named, payload=True, terms=terms, marks=marks)).to_numpy(zero_copy_only=False)
+        return selection if keep.all() else selection.take(keep)
 
     def _finish(self, reading: Pass) -> None:
         reading.account()
@@ -160,6 +170,15 @@ def _field(name: str) -> pa.Field:
     if name not in SCHEMA.names:
         raise ValueError(f"no column is called {name!r}; there are {', '.join(SCHEMA.names)}")
     return SCHEMA.field(name)
+
+
+def _firsts(owners: Integers, counts: Integers, limits: Integers) -> Mask:
+    """Return which rows are among the first of their owner.  counts, limits: of each owner, its rows and how many may be chosen."""
+    out = np.ones(owners.size, dtype=bool)
+    if (counts > limits).any():
+        order = np.argsort(owners, kind="stable")
+        out[order] = np.arange(owners.size) - np.repeat(np.cumsum(counts) - counts, counts) < limits[owners[order]]
+    return out
 
 
 def _marks(facts: Facts) -> Marks | None:

@@ -66,8 +66,8 @@ def _read(arguments: argparse.Namespace) -> tuple[pa.Table, int, Statistics]:
     from aerowire.pcap.capture import Capture
 
     capture = Capture(arguments.file, ports=arguments.ports)
-    table = capture.read()
-    return (table.slice(0, arguments.limit) if arguments.limit else table), table.num_rows, capture.statistics
+    table = capture.read(arguments.limit or sys.maxsize)
+    return table, capture.statistics.frames, capture.statistics
 
 
 def _read_with_spark(spark: SparkSession, arguments: argparse.Namespace) -> tuple[pa.Table, int, Statistics]:
