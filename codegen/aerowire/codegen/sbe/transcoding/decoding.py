@@ -55,6 +55,9 @@ def decode_stream(codec: JsonCodec, window: Window) -> Iterator[Result]:
                 return
             window.start += length
             continue
+        if not length:  # every message of the schema is like that: its header has nothing but constants
+            yield _given_up(window, "the schema's messages take no bytes")
+            return
         window.start += length
         yield Result(values, is_damaged=False)
 
@@ -75,8 +78,8 @@ def _next_message(codec: JsonCodec, window: Window, length: int) -> int:
     return 0
 
 
-def _given_up(window: Window) -> Result:
-    told = MessageError("where the next message starts is not known: nothing from here on was decoded")
+def _given_up(window: Window, reason: str = "where the next message starts is not known") -> Result:
+    told = MessageError(f"{reason}: nothing from here on was decoded")
     start = window.position
     return Result(error_object(told, offset=start, remaining=window.drop()), is_damaged=True)
 
