@@ -17,8 +17,9 @@ from typing import Any
 import pytest
 
 from aerowire.codegen.main import main
-from aerowire.codegen.sbe.interpreter import JsonCodec, MessageCodec
+from aerowire.codegen.sbe.interpreter import JsonCodec, MessageCodec, MessageError
 from aerowire.codegen.sbe.transcoding import decoding, progress
+from aerowire.codegen.sbe.transcoding.encoding import parse_json
 from tests.codegen.sbe.example_messages import order_bytes, order_json, order_values
 from tests.codegen.sbe.random_messages import SCHEMAS, own_schema
 
@@ -210,6 +211,33 @@ def test_lines_that_are_no_message_are_told_and_the_rest_encoded(run: Run, tmp_p
     assert [line.split(": ")[1] for line in told] == [f"line {number}" for number in (2, 3, 4, 5, 6, 7, 8, 10)]
     assert told[1] == "codegen encode: line 3: has a key twice (actual 'at')"
     assert told[6] == "codegen encode: line 8: Tick.bid: is of the wrong kind (expected int64, actual 2.5)"
+
+
+@pytest.mark.parametrize("depth", [300, 400, 500, 950, 100_000])
+def test_line_that_is_nested_too_deep_for_any_message_is_told(run: Run, tmp_path: Path, depth: int) -> None:
+    values = [b"[" * depth + b"]" * depth, b'{"x": ' * depth + b"0" + b"}" * depth]
+    keys = (b"at", b"_header", b"_template", b"_rest", b"_padding", b"unknown")
+    lines = [b'{"bid": 2, "ask": 3, "%s": %s}' % (key, value) for key in keys for value in values]
+    code, out, err = run("encode", ORDERS, saved(tmp_path, b"\n".join([*lines, json.dumps(tick_json(1)).encode()])))
+    assert (code, out) == (1, tick(1))
+    assert [line.split(": ")[1] for line in err.splitlines()] == [f"line {number}" for number in range(1, len(lines) + 1)]
+
+
+def test_key_that_is_there_twice_behind_many_others_is_found_at_once() -> None:
+    """Looking for the key by counting each would take minutes."""
+    with pytest.raises(MessageError, match="has a key twice \\(actual '99999'\\)"):
+        parse_json(b'{%s, "99999": 0}' % b", ".join(b'"%d": 0' % key for key in range(100_000)))
+
+
+def test_stream_of_messages_without_bytes_ends(run: Run, tmp_path: Path) -> None:
+    numbers = {"blockLength": 0, "templateId": 1, "schemaId": 1, "version": 0}
+    types = "".join(f'<type name="{name}" primitiveType="uint16" presence="constant">{one}</type>' for name, one in numbers.items())
+    text = f"""<sbe:messageSchema xmlns:sbe="http://fixprotocol.io/2016/sbe" package="own" id="1" byteOrder="littleEndian">
+<types><composite name="messageHeader">{types}</composite></types><sbe:message name="Nothing" id="1"/></sbe:messageSchema>"""
+    (tmp_path / "nothing.xml").write_text(text)
+    code, out, _ = run("decode", tmp_path / "nothing.xml", saved(tmp_path, b"x"))
+    told = {"message": "the schema's messages take no bytes: nothing from here on was decoded", "offset": 0, "remaining": 1}
+    assert (code, [json.loads(line) for line in out.splitlines()]) == (1, [{"error": told}])
 
 
 def test_names_are_put_into_every_line_on_request(run: Run, tmp_path: Path) -> None:

@@ -30,6 +30,8 @@ def encode_lines(codec: JsonCodec, window: Window) -> Iterator[Line]:
             yield Line(number, codec.encode(parse_json(line)))
         except MessageError as error:
             yield Line(number, b"", error)
+        except RecursionError:  # no message of a schema is nested as deep as Python's stack
+            yield Line(number, b"", MessageError("is nested too deep"))
 
 
 def parse_json(line: bytes) -> Any:
@@ -42,18 +44,16 @@ def parse_json(line: bytes) -> Any:
         raise MessageError(f"is no JSON: {error.msg} (column {error.colno})") from None
     except UnicodeDecodeError as error:
         raise MessageError(f"is no UTF-8 (byte {error.start + 1} of the line)") from None
-    except RecursionError:
-        raise MessageError("is nested too deep") from None
     except ValueError as error:  # a number of thousands of digits
         raise MessageError(f"is no JSON: {error}") from None
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise MessageError("has a key twice", actual=shown(twice))
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise MessageError("has a key twice", actual=shown(name))
+        found[name] = value
     return found
 
 
