@@ -179,6 +179,22 @@ def test_what_is_no_xml_or_no_schema_is_located(tmp_path: Path, data: bytes, exp
     assert str(caught.value).startswith(expected)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'{HEAD}\n<aw:struct name="%s" description="s"/></sbe:messageSchema>',
+        '<options xmlns="urn:aerowire:tables" description="Text.">\n\n<option name="%s"/></options>',
+        '<messageSchema xmlns="http://fixprotocol.io/2016/sbe" package="p" id="1">\n\n<message name="%s" id="1"/></messageSchema>',
+    ],
+    ids=["layout", "table", "messages"],
+)
+def test_a_name_that_is_too_long_is_refused_in_every_kind_of_schema(tmp_path: Path, text: str) -> None:
+    told = problems_of(tmp_path, text % ("x" * 1025))
+    assert len(told) == 1
+    assert re.fullmatch(r"s\.xml:[34]:\d+: error: name of \w+ has 1025 characters; expected at most 1024 \(name-too-long\)", told[0])
+    assert not any("name-too-long" in one for one in problems_of(tmp_path, text % ("x" * 1024)))
+
+
 def test_problems_of_several_files_come_together(tmp_path: Path) -> None:
     (tmp_path / "a.xml").write_text("<a>")
     (tmp_path / "b.xml").write_text("<b/>")

@@ -16,16 +16,17 @@ from lxml import etree
 
 from aerowire.codegen.problems import Location, Problem, SchemaError
 
-UNREADABLE, MALFORMED = "unreadable", "not-well-formed"
+UNREADABLE, MALFORMED, NAME_TOO_LONG = "unreadable", "not-well-formed", "name-too-long"
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _STRANGE_CODECS = ("idna", "punycode", "unicode-escape", "raw-unicode-escape", "utf-7")  # Python's own, or no encodings of files
 DEPTH_MAX = 256  # the parser's own limit
 LAYOUT_MARK = b"urn:aerowire"
 
-_DECLARATION = re.compile(rb"(<\?xml[^>]*?\bencoding\s*=\s*[\"'])([A-Za-z][A-Za-z0-9._-]*)([\"'])")
+_DECLARATION = re.compile(rb"\A(<\?xml[^>]*?\bencoding\s*=\s*[\"'])([A-Za-z][A-Za-z0-9._-]*)([\"'])")
 _TAG = re.compile(rb"<(?:[^\"'>]|\"[^\"]*\"|'[^']*')*>")
 
 FILE_LENGTH_MAX = 16 << 20  # a schema is written by people; anything longer is the wrong file
+NAME_LENGTH_MAX = 1024  # a name is told again wherever it is used, and for each row of a column: a long one must not fill the memory
 
 
 class Document:
@@ -41,6 +42,7 @@ class Document:
             raise SchemaError([_unreadable(name, "its encoding is not the one that it declares")])
         self._locations: dict[etree._Element, Location] = dict(zip(found, positions, strict=True))
         self._offsets: dict[etree._Element, int] = dict(zip(found, offsets, strict=True))
+        self._check_names()
 
     def __contains__(self, element: etree._Element) -> bool:
         return element in self._locations
@@ -61,6 +63,17 @@ class Document:
         lines = before.replace("\r\n", "\n").replace("\r", "\n").split("\n")
         column = len(lines[-1]) + (location.column if len(lines) == 1 else 1)
         return Location(location.file, location.line + len(lines) - 1, column)
+
+    def _check_names(self) -> None:
+        """Raise SchemaError where a name is too long, whatever it is the name of."""
+        long = [(one, kind) for one in self._locations for kind in ("name", "package") if len(one.get(kind, "")) > NAME_LENGTH_MAX]
+        if long:
+            raise SchemaError([self._name_too_long(element, kind) for element, kind in long])
+
+    def _name_too_long(self, element: etree._Element, kind: str) -> Problem:
+        tag = etree.QName(element).localname
+        message = f"{kind} of {tag} has {len(element.get(kind, ''))} characters; expected at most {NAME_LENGTH_MAX}"
+        return Problem(self.locate_attribute(element, kind), message, rule=NAME_TOO_LONG)
 
     def validate(self, schema: etree.XMLSchema) -> list[Problem]:
         """Return what an XSD finds wrong, located at the element that it names."""

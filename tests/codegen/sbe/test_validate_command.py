@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from aerowire.codegen.document import Document
 from aerowire.codegen.main import main
+from aerowire.codegen.problems import Location
 from aerowire.codegen.sbe.reader import report, types
 from tests.codegen.sbe.writing import HEADER, schema
 
@@ -258,6 +261,10 @@ def references(count: int) -> str:
     return schema(f'{pairs}<composite name="c{count}"/>', MESSAGE)
 
 
+LONG = "".join(map(chr, range(0x4E00, 0x4E00 + 1_000)))
+FIELD_OF_LONG = f'<message name="M" id="1"><field name="f" id="1" type="{LONG[300:] + LONG[:300]}"/></message>'
+ENCODED = '<type name="t" primitiveType="uint8" length="0" characterEncoding="{}"/>'
+
 HOSTILE: tuple[tuple[str, str | bytes, int, str], ...] = (
     ("nothing", b"", 2, "no element found"),
     ("zeros", bytes(1_000), 2, "not well-formed"),
@@ -298,6 +305,14 @@ HOSTILE: tuple[tuple[str, str | bytes, int, str], ...] = (
         1,
         "is unknown",
     ),
+    (
+        "a constant of a megabyte",
+        schema(f'<type name="T" primitiveType="char" presence="constant">{"x" * 1_000_000}</type>', MESSAGE),
+        1,
+        "has 1000000 characters, more than the 1024 that a constant may have (constant-too-long)",
+    ),
+    ("an encoding of hosts", schema(ENCODED.format("idna"), MESSAGE), 1, "'idna' of type 't' is no encoding of messages"),
+    ("another encoding of hosts", schema(ENCODED.format("PunyCode"), MESSAGE), 1, "'PunyCode' of type 't' is no encoding of messages"),
     ("a huge array", schema('<type name="T" primitiveType="int64" length="2147483647"/>', MESSAGE), 1, "has length 2147483647"),
     ("an include of itself", schema("", '<xi:include href="own.xml"/>', INCLUDE), 1, "circular include: own.xml -> own.xml (bad-include)"),
     ("an include of nothing", schema("", '<xi:include href="nope.xml"/>', INCLUDE), 2, "No such file"),
@@ -319,6 +334,37 @@ def test_whatever_a_file_holds_becomes_a_line(capsys: pytest.CaptureFixture[str]
     assert found == code
     assert expected in out
     assert len(out) < 10_000
+
+
+def test_name_of_a_hundred_characters_is_not_compared_with_others(capsys: pytest.CaptureFixture[str]) -> None:
+    found, out = validate(capsys, write("own.xml", schema(f'<type name="{LONG}" primitiveType="int8"/>', FIELD_OF_LONG)))
+    assert found == 1
+    assert "did you mean" not in out
+
+
+def test_declarations_in_a_comment_of_utf_16_are_passed_over(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each was tried to the end of the file."""
+    text = f"{schema('', MESSAGE).partition('?>')[2].strip()}<!--{'<?xml' * 300_000}-->"
+    code, out = validate(capsys, write("own.xml", text.encode("utf-16")))
+    assert (code, out) == (0, "0 errors, 0 warnings in 1 file\n")
+
+
+def test_place_of_a_problem_that_is_told_again_is_looked_for_once(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[str] = []
+    locate = Document.locate_attribute
+
+    def counted(document: Document, element: Any, attribute: str) -> Location:
+        looked.append(attribute)
+        return locate(document, element, attribute)
+
+    monkeypatch.setattr(Document, "locate_attribute", counted)
+    references = "".join(f'<ref name="r{index}" type="T"/>' for index in range(50))
+    types = f'<type name="T" primitiveType="uint8" nullValue="5"/><composite name="C">{references}</composite>'
+    _, out = validate(capsys, write("own.xml", schema(types, MESSAGE)))
+    assert out.count("(null-without-optional)") == 51
+    assert looked == ["nullValue"]
 
 
 def test_references_that_double_end_at_a_limit(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

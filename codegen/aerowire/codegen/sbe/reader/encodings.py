@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 from itertools import chain
+from typing import NoReturn
 
 from lxml import etree
 
@@ -17,6 +18,8 @@ from aerowire.codegen.sbe.reader.scope import Scope, common
 from aerowire.codegen.sbe.reader.values import read_value, value_of
 
 DEFAULT_CHARACTER_ENCODING = "US-ASCII"
+DOMAIN_ENCODINGS = ("idna", "punycode")  # of names of hosts: the time that Python takes grows with the square of the text
+CONSTANT_LENGTH_MAX = 1024  # a column has it in each row, whatever the length of the messages
 ENUM_PRIMITIVES = ("char", "uint8", "int8", "int16", "uint16", "int32")
 
 
@@ -34,6 +37,8 @@ def _read_encoding(scope: Scope, element: etree._Element) -> DeclaredEncoding:
         is_variable=(element.get("variableLength") or "").lower() == "true",
         character_encoding=(element.get("characterEncoding") or "").strip(),
     )
+    if _codec_name(declared.character_encoding) in DOMAIN_ENCODINGS:
+        _refuse_character_encoding(scope, declared, "is no encoding of messages")
     value_ref = element.get("valueRef")
     if value_ref is not None:
         declared.value_ref = value_ref
@@ -91,19 +96,30 @@ def _constant_text(scope: Scope, declared: DeclaredEncoding, text: str) -> str:
     stripped = text.strip()
     if stripped and (len(text) > declared.length if is_length_given else "\n" in text or "\r" in text):
         text = stripped
-    if is_length_given and len(text) > declared.length:
-        message = f"{shown(element)} has {len(text)} characters, more than its length of {declared.length}"
-        scope.report.fault("constant-too-long", element, message)
+    most = min(declared.length, CONSTANT_LENGTH_MAX) if is_length_given else CONSTANT_LENGTH_MAX
+    if len(text) > most:
+        of_what = f"its length of {most}" if most == declared.length else f"the {most} that a constant may have"
+        scope.report.fault("constant-too-long", element, f"{shown(element)} has {len(text)} characters, more than {of_what}")
         raise UnreadableError
     if not is_length_given:
         declared.length = len(text)
-    try:
-        codecs.lookup(declared.character_encoding)
-    except (LookupError, ValueError):
-        message = f"characterEncoding {shorten(declared.character_encoding)!r} of {shown(element)} is unknown"
-        scope.report.fault("unknown-character-encoding", element, message, "characterEncoding")
-        raise UnreadableError from None
+    if not _codec_name(declared.character_encoding):
+        _refuse_character_encoding(scope, declared, "is unknown")
     return text
+
+
+def _codec_name(encoding: str) -> str:
+    """Python's name of a character encoding, empty if it has none."""
+    try:
+        return codecs.lookup(encoding).name
+    except (LookupError, ValueError):
+        return ""
+
+
+def _refuse_character_encoding(scope: Scope, declared: DeclaredEncoding, why: str) -> NoReturn:
+    message = f"characterEncoding {shorten(declared.character_encoding)!r} of {shown(declared.element)} {why}"
+    scope.report.fault("unknown-character-encoding", declared.element, message, "characterEncoding")
+    raise UnreadableError
 
 
 def _referenced_constant(scope: Scope, declared: DeclaredEncoding) -> Number | str | None:

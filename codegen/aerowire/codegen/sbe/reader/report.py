@@ -17,7 +17,8 @@ from lxml import etree
 from aerowire.codegen.document import Document
 from aerowire.codegen.problems import Location, Problem
 
-SUGGESTIONS_MAX, CANDIDATES_MAX = 20, 1_000  # looking for similar names is slow, and nobody reads more at once
+# Looking for similar names is slow, the slower the longer they are, and nobody reads more at once.
+SUGGESTIONS_MAX, CANDIDATES_MAX, SUGGESTED_LENGTH_MAX = 20, 1_000, 100
 LENGTHS_APART_MAX = 4
 MESSAGE_LENGTH_MAX = 500  # a name in it may have megabytes
 PROBLEMS_MAX = 100_000  # a hostile schema must not fill the memory with what is wrong with it
@@ -41,6 +42,7 @@ class Report:
         self._faults: set[tuple[Location, str]] = set()
         self._through: list[str] = []
         self._suggestions = 0
+        self._locations: dict[tuple[etree._Element, str], Location] = {}
 
     @property
     def has_errors(self) -> bool:
@@ -84,14 +86,18 @@ class Report:
 
     def locate(self, element: etree._Element, attribute: str = "") -> Location:
         """Where an attribute of an element stands; the element's place when it has none of that name."""
-        document = next(one for one in self.documents if element in one)
-        is_there = attribute != "" and attribute in element.attrib
-        return document.locate_attribute(element, attribute) if is_there else document.locate(element)
+        location = self._locations.get((element, attribute))
+        if location is None:
+            document = next(one for one in self.documents if element in one)
+            is_there = attribute != "" and attribute in element.attrib
+            location = document.locate_attribute(element, attribute) if is_there else document.locate(element)
+            self._locations[element, attribute] = location  # a type's problems are told again for each use
+        return location
 
     def suggest(self, name: str, known: Iterable[str]) -> str:
         """`; did you mean "Car"?` where a known name is like this one."""
         self._suggestions += 1
-        if self._suggestions > SUGGESTIONS_MAX:
+        if self._suggestions > SUGGESTIONS_MAX or len(name) > SUGGESTED_LENGTH_MAX:
             return ""
         near = (one for one in known if abs(len(one) - len(name)) <= LENGTHS_APART_MAX)
         found = difflib.get_close_matches(name, itertools.islice(near, CANDIDATES_MAX), 1)
