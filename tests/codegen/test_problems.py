@@ -195,6 +195,64 @@ def test_a_name_that_is_too_long_is_refused_in_every_kind_of_schema(tmp_path: Pa
     assert not any("name-too-long" in one for one in problems_of(tmp_path, text % ("x" * 1024)))
 
 
+WRONG = 'x=""'
+
+
+def fields(count: int, more: str = "") -> str:
+    return "".join(f'<aw:field name="f{index}" type="int8" description="f" {more}/>' for index in range(count))
+
+
+def extending(count: int) -> str:
+    """Structs that each extend the next, the last one first in what they inherit."""
+    middle = "".join(f'<aw:struct name="A{index}" extends="A{index + 1}" description="s"/>' for index in range(count))
+    return f'{middle}<aw:struct name="A{count}" description="s"/>'
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (
+            f'<aw:struct name="S" description="s">{fields(1001)}</aw:struct>',
+            "struct 'S' has more than 1000 members, inherited ones counted",
+        ),
+        (
+            f'<aw:struct name="P" description="s">{fields(900)}</aw:struct>'
+            + "".join(f'<aw:struct name="S{index}" extends="P" description="s"/>' for index in range(30)),
+            "the structs have more than 20000 members in all, inherited ones counted",
+        ),
+        (f'<aw:struct name="S" description="s">{fields(1_100, WRONG)}</aw:struct>', "left out"),
+        (fields(10_001), "error: the file has 10002 elements; expected at most 10000"),
+        (
+            '<types><set name="F" encodingType="uint64"><choice name="A0">0</choice>'
+            + "".join(f'<choice name="A{index}">{index}</choice>' for index in range(1, 64))
+            + '<aw:combination name="C" description="d" choices="NONE"/></set></types>',
+            f"which is none of {', '.join(f'A{index}' for index in range(20))} and 44 more",
+        ),
+        (f'<aw:constant name="C" type="int32" value="0x{"F" * 5_000}" description="d"/>', "value must be an integer, found '0xFFF"),
+    ],
+    ids=["members", "inherited members", "XSD problems", "elements", "choices", "hexadecimal digits"],
+)
+def test_a_layout_out_of_all_proportion_is_refused_with_few_words(tmp_path: Path, body: str, expected: str) -> None:
+    told = layout_problems(tmp_path, body)
+    assert any(expected in problem for problem in told)
+    assert len(told) < 1_010
+
+
+def test_structs_may_extend_what_follows_them(tmp_path: Path) -> None:
+    (tmp_path / "s.xml").write_text(f"{HEAD}{extending(4_000)}</sbe:messageSchema>")
+    (schema,) = load_project([Source(tmp_path / "s.xml", "s.xml")]).schemas
+    assert [struct.parent for struct in schema.structs] == [*(f"A{index}" for index in range(1, 4_001)), None]
+
+
+def test_a_format_that_uses_a_field_again_and_again_is_told_once(tmp_path: Path) -> None:
+    text = (
+        '<counters xmlns="urn:aerowire:tables" description="Text."><fields><field name="a" kind="int">A.</field></fields>'
+        f'<system/><types><type id="1" name="A" label="{"{a}" * 40_000}">A.</type></types></counters>'
+    )
+    told = problems_of(tmp_path, text, "c.xml")
+    assert [one for one in told if "twice" in one] == ["c.xml:1:129: error: the format uses 'a' twice"]
+
+
 def test_problems_of_several_files_come_together(tmp_path: Path) -> None:
     (tmp_path / "a.xml").write_text("<a>")
     (tmp_path / "b.xml").write_text("<b/>")

@@ -25,7 +25,10 @@ LAYOUT_MARK = b"urn:aerowire"
 _DECLARATION = re.compile(rb"\A(<\?xml[^>]*?\bencoding\s*=\s*[\"'])([A-Za-z][A-Za-z0-9._-]*)([\"'])")
 _TAG = re.compile(rb"<(?:[^\"'>]|\"[^\"]*\"|'[^']*')*>")
 
+# An XSD's validator counts the elements in front of each that is wrong; the project's own files have some hundreds.
+ELEMENTS_MAX, XSD_PROBLEMS_MAX = 10_000, 1_000
 FILE_LENGTH_MAX = 16 << 20  # a schema is written by people; anything longer is the wrong file
+NUMERAL_LENGTH_MAX = 100  # the longest of 64 bits is in bits, with a prefix; Python refuses to print one of thousands of digits
 NAME_LENGTH_MAX = 1024  # a name is told again wherever it is used, and for each row of a column: a long one must not fill the memory
 
 
@@ -77,20 +80,26 @@ class Document:
 
     def validate(self, schema: etree.XMLSchema) -> list[Problem]:
         """Return what an XSD finds wrong, located at the element that it names."""
+        if len(self._locations) > ELEMENTS_MAX:
+            message = f"the file has {len(self._locations)} elements; expected at most {ELEMENTS_MAX}"
+            return [Problem(self.locate(self.root), message)]
         if schema.validate(self.root):
             return []
-        entries = cast("Iterable[etree._LogEntry]", schema.error_log)
-        return [Problem(self._locate_error(entry), _plain(entry.message)) for entry in entries]
+        entries = list(cast("Iterable[etree._LogEntry]", schema.error_log))
+        # Paths have prefixes as they are written; some may be declared below the root.
+        declared = {key: uri for element in self.root.iter(etree.Element) for key, uri in element.nsmap.items() if key}
+        problems = [Problem(self._locate_error(entry, declared), _plain(entry.message)) for entry in entries[:XSD_PROBLEMS_MAX]]
+        if len(entries) > XSD_PROBLEMS_MAX:
+            problems.append(Problem(problems[-1].location, f"{len(entries) - XSD_PROBLEMS_MAX} more problems like these are left out"))
+        return problems
 
-    def _locate_error(self, entry: etree._LogEntry) -> Location:
-        on_line = [location for location in self._locations.values() if location.line == entry.line]
+    def _locate_error(self, entry: etree._LogEntry, declared: dict[str, str]) -> Location:
         if entry.path:
-            # The path has prefixes as they are written; some may be declared below the root.
-            declared = {key: uri for element in self.root.iter(etree.Element) for key, uri in element.nsmap.items() if key}
             found = self.root.xpath(entry.path, namespaces=declared)
             if isinstance(found, list) and len(found) == 1 and isinstance(found[0], etree._Element):
                 return self.locate(found[0])
-        return on_line[0] if on_line else Location(self.name, max(entry.line, 1), 1)
+        on_line = (location for location in self._locations.values() if location.line == entry.line)
+        return next(on_line, Location(self.name, max(entry.line, 1), 1))
 
 
 def read_document(path: Path, name: str | None = None) -> Document:
@@ -164,11 +173,7 @@ def _parser(*, recover: bool) -> etree.XMLParser:
 
 def _plain(message: str) -> str:
     """An XSD validator's message without the namespaces in braces."""
-    text = message
-    while "{" in text and "}" in text[text.index("{") :]:
-        start = text.index("{")
-        text = text[:start] + text[text.index("}", start) + 1 :]
-    return text
+    return re.sub(r"\{[^{}]*\}", "", message)
 
 
 def _start_tags(name: str, data: bytes) -> tuple[list[Location], list[int]]:
@@ -197,6 +202,13 @@ def _start_tags(name: str, data: bytes) -> tuple[list[Location], list[int]]:
     except (ValueError, LookupError) as error:
         raise SchemaError([_undecodable(name, error)]) from None
     return found, offsets
+
+
+def integer(text: str) -> int:
+    """The number that an attribute holds, decimal or with a prefix such as 0x.  Raises ValueError, also for a number that is too long."""
+    if len(text) > NUMERAL_LENGTH_MAX:
+        raise ValueError(f"a number of {len(text)} characters")
+    return int(text, 0)
 
 
 def elements(parent: etree._Element) -> Iterator[etree._Element]:

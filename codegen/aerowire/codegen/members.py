@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 AW = "{urn:aerowire:layout}"
 STRUCT_LENGTH_MAX = 1 << 20  # a struct is a header or a record, drawn byte by byte; what is longer is a section of a region
+# A member is compared with those in front of it, and a struct has a copy of those that it inherits; a frame has some twenty.
+MEMBERS_MAX, MEMBERS_OF_FILE_MAX = 1_000, 20_000
 SNAKE = re.compile(r"[a-z][a-z0-9_]*\Z")
 
 
@@ -59,6 +61,7 @@ class Members:
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
         self.references: list[tuple[etree._Element, str]] = []
+        self._count = 0
 
     def resolve(self, element: etree._Element) -> Struct | None:
         """Return the struct that `element` describes; problems go to the scope."""
@@ -78,6 +81,13 @@ class Members:
                 self._repeat(child, builder)
             elif tag == "variant":
                 self._variant(child, builder)
+            if len(builder.names) > MEMBERS_MAX:
+                self.scope.report(child, f"struct {name!r} has more than {MEMBERS_MAX} members, inherited ones counted")
+                break
+        self._count += len(builder.names)
+        if self._count > MEMBERS_OF_FILE_MAX:
+            self.scope.report(element, f"the structs have more than {MEMBERS_OF_FILE_MAX} members in all, inherited ones counted")
+            return None
         length = self._length(element, builder)
         end = max(length, builder.end)
         if end > STRUCT_LENGTH_MAX:
@@ -131,12 +141,9 @@ class Members:
             return None
         if name in PRIMITIVES:
             return PRIMITIVES[name], None, {}
-        if name in self.scope.enums:
-            enum = self.scope.enums[name]
-            return enum.primitive, name, {value.name: value.value for value in enum.values}
-        if name in self.scope.sets:
-            flags = self.scope.sets[name]
-            return flags.primitive, name, {value.name: value.value for value in (*flags.choices, *flags.combinations)}
+        found = self.scope.enums.get(name) or self.scope.sets.get(name)
+        if found is not None:
+            return found.primitive, name, self.scope.values[name]
         self.scope.report(element, f"type {name!r} is neither a primitive nor an enum or set of this file")
         return None
 
@@ -326,10 +333,9 @@ class Members:
         """The arms of a variant; each value once, by number or by its name in the enum `kind`."""
         if element.get("table") is not None:
             return self._table_cases(element)
-        enum = self.scope.enums.get(kind) if kind else None
-        names = {value.name: value.value for value in enum.values} if enum else {}
-        numbers = {value: name for name, value in names.items()}
-        found: list[Case] = []
+        numbers = self.scope.value_names.get(kind or "", {})
+        names = self.scope.values[kind] if kind and numbers else {}
+        found: dict[int, Case] = {}
         for child in elements(element):
             text = child.get("value")
             struct = child.get("struct")
@@ -347,12 +353,12 @@ class Members:
                 value = self.scope.integer(child, "value")
             if value is None:
                 continue
-            if any(case.value == value for case in found):
+            if value in found:
                 self.scope.report(child, f"case {text!r} stands twice")
             if struct is not None:
                 self.references.append((child, struct))
-            found.append(Case(value, numbers.get(value, ""), struct, length))
-        return tuple(found)
+            found[value] = Case(value, numbers.get(value, ""), struct, length)
+        return tuple(found.values())
 
     def _table_cases(self, element: etree._Element) -> tuple[Case, ...]:
         """The arms that the counters table gives: a type id, and the struct of its key."""

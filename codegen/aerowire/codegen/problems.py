@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Collection
 from dataclasses import dataclass
+
+LISTED_MAX = 20  # nobody reads more names in a line
 
 
 def printable(text: str) -> str:
     """The text with escapes for what is no visible character, line breaks included."""
     return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
+
+
+def listed(names: Collection[str]) -> str:
+    """Names with commas between: the first of them, and how many more there are."""
+    rest = len(names) - LISTED_MAX
+    return ", ".join(itertools.islice(names, LISTED_MAX)) + (f" and {rest} more" if rest > 0 else "")
 
 
 @dataclass(frozen=True, order=True, slots=True)

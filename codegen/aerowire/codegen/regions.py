@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import TYPE_CHECKING
 
 from lxml import etree
@@ -12,11 +13,9 @@ from aerowire.codegen.ir import Region, Section
 if TYPE_CHECKING:
     from aerowire.codegen.resolve import Scope
 
-AW = "{urn:aerowire:layout}"
 
-
-def resolve_region(scope: Scope, element: etree._Element, root: etree._Element) -> Region | None:
-    """Return a region; its `fields` struct must hold every field that a length names."""
+def resolve_region(scope: Scope, element: etree._Element, regions: Set[str]) -> Region | None:
+    """Return a region; its `fields` struct must hold every field that a length names.  `regions` are the names of all."""
     from aerowire.codegen.resolve import PASCAL
 
     name = scope.declare(element, PASCAL, "PascalCase")
@@ -28,17 +27,18 @@ def resolve_region(scope: Scope, element: etree._Element, root: etree._Element) 
     align = element.get("align")
     if known is not None and align is not None and align not in known:
         scope.report(element, f"align names {align!r}, which is no field of {struct_name!r}")
-    regions = {other.get("name") for other in root.findall(f"{AW}region")}
     sections: list[Section] = []
+    names: set[str] = set()
     for child in elements(element):
         section = _section(scope, child, known, regions)
-        if any(other.name == section.name for other in sections):
+        if section.name in names:
             scope.report(child, f"section {section.name!r} stands twice")
+        names.add(section.name)
         sections.append(section)
     return None if name is None else Region(name, element.get("description", ""), struct_name, align, tuple(sections))
 
 
-def _section(scope: Scope, element: etree._Element, known: set[str] | None, regions: set[str | None]) -> Section:
+def _section(scope: Scope, element: etree._Element, known: set[str] | None, regions: Set[str]) -> Section:
     constant = scope.size(element, "constant")
     field = element.get("field")
     struct = scope.structs.get(element.get("struct", ""))
@@ -51,7 +51,7 @@ def _section(scope: Scope, element: etree._Element, known: set[str] | None, regi
             constant = struct.length
     if known is not None and field is not None and field not in known:
         scope.report(element, f"field names {field!r}, which the region's struct does not have")
-    for attribute, names in (("struct", set(scope.structs)), ("region", regions)):
+    for attribute, names in (("struct", scope.structs.keys()), ("region", regions)):
         target = element.get(attribute)
         if target is not None and target not in names:
             scope.report(element, f"{attribute} names {target!r}, which this file does not declare")

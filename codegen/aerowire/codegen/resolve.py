@@ -6,16 +6,17 @@ altogether, this module keeps silent, because the XSD has spoken.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable
 from typing import TypeVar
 
 from lxml import etree
 
-from aerowire.codegen.document import Document, elements
+from aerowire.codegen.document import Document, elements, integer
 from aerowire.codegen.ir import PRIMITIVES, Constant, Enum, FlagSet, NamedValue, Primitive, Region, Schema, Struct, Variant
 from aerowire.codegen.members import Members
-from aerowire.codegen.problems import Problem
+from aerowire.codegen.problems import Problem, listed
 from aerowire.codegen.regions import resolve_region
 from aerowire.codegen.spellings import check_spellings
 from aerowire.codegen.tables import CounterTable
@@ -38,6 +39,9 @@ class Scope:
         self.enums: dict[str, Enum] = {}
         self.sets: dict[str, FlagSet] = {}
         self.structs: dict[str, Struct] = {}
+        # The values of enums and sets, and the names of an enum's, by the name of the type: fields and variants look them up.
+        self.values: dict[str, dict[str, int]] = {}
+        self.value_names: dict[str, dict[int, str]] = {}
         self.declared: dict[str, etree._Element] = {}
 
     def report(self, element: etree._Element, message: str) -> None:
@@ -50,7 +54,7 @@ class Scope:
 
     def parse_integer(self, element: etree._Element, text: str, what: str) -> int | None:
         try:
-            return int(text.strip(), 0)
+            return integer(text)
         except ValueError:
             self.report(element, f"{what} must be an integer, found {text.strip()!r}")
             return None
@@ -132,7 +136,9 @@ def resolve_schema(document: Document, problems: list[Problem], counters: Counte
     with_case_lengths(scope)
     variants = [resolve_dispatch(scope, element) for element in root.findall(f"{AW}variant")]
     dispatch = tuple(variant for variant in variants if variant is not None)
-    regions = [resolve_region(scope, element, root) for element in root.findall(f"{AW}region")]
+    elements_of_regions = root.findall(f"{AW}region")
+    names = {element.get("name", "") for element in elements_of_regions}
+    regions = [resolve_region(scope, element, names) for element in elements_of_regions]
     if not scope.problems:
         check_spellings(scope)
     problems.extend(scope.problems)
@@ -167,21 +173,14 @@ def _each(scope: Scope, parent: etree._Element, tag: str, resolve: Callable[[Sco
 
 def _structs_in_order(scope: Scope, root: etree._Element) -> list[etree._Element]:
     """Struct elements, a parent before what extends it; a circle is reported and left out."""
-    waiting: dict[str, etree._Element] = {}
+    extending: dict[str | None, list[etree._Element]] = {}
     for element in root.findall(f"{AW}struct"):
-        name = scope.declare(element, PASCAL, "PascalCase")
-        if name is not None:
-            waiting[name] = element
-    ordered: list[etree._Element] = []
-    placed: set[str] = set()
-    while waiting:
-        ready = [name for name, element in waiting.items() if element.get("extends") is None or element.get("extends") in placed]
-        if not ready:
-            break
-        for name in ready:
-            placed.add(name)
-            ordered.append(waiting.pop(name))
-    for element in waiting.values():
+        if scope.declare(element, PASCAL, "PascalCase") is not None:
+            extending.setdefault(element.get("extends"), []).append(element)
+    ordered = extending.pop(None, [])
+    for element in ordered:  # which grows
+        ordered += extending.pop(element.get("name"), [])
+    for element in itertools.chain.from_iterable(extending.values()):
         scope.report(element, f"extends {element.get('extends')!r}, which is no struct of this file or extends this one")
     return ordered
 
@@ -214,6 +213,8 @@ def _enum(scope: Scope, element: etree._Element) -> None:
     values = _named_values(scope, element, "validValue", primitive)
     if name is not None and primitive is not None:
         scope.enums[name] = Enum(name, primitive, tuple(values), element.get("description", ""))
+        scope.values[name] = {value.name: value.value for value in values}
+        scope.value_names[name] = {value.value: value.name for value in values}
 
 
 def _set(scope: Scope, element: etree._Element) -> None:
@@ -228,6 +229,7 @@ def _set(scope: Scope, element: etree._Element) -> None:
     combinations = tuple(_combinations(scope, element, {choice.name: choice.value for choice in choices}))
     if name is not None and primitive is not None:
         scope.sets[name] = FlagSet(name, primitive, choices, combinations, element.get("description", ""))
+        scope.values[name] = {value.name: value.value for value in (*choices, *combinations)}
 
 
 def _combinations(scope: Scope, element: etree._Element, masks: dict[str, int]) -> list[NamedValue]:
@@ -236,7 +238,7 @@ def _combinations(scope: Scope, element: etree._Element, masks: dict[str, int]) 
         mask = 0
         for choice in child.get("choices", "").split():
             if choice not in masks:
-                scope.report(child, f"choices names {choice!r}, which is none of {', '.join(masks)}")
+                scope.report(child, f"choices names {choice!r}, which is none of {listed(masks)}")
             mask |= masks.get(choice, 0)
         found.append(NamedValue(child.get("name", ""), mask, child.get("description", "")))
     return found

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import string
+from collections import Counter
 from collections.abc import Iterator
 
 from lxml import etree
 
-from aerowire.codegen.document import Document, elements
+from aerowire.codegen.document import Document, elements, integer
 from aerowire.codegen.problems import Problem
 from aerowire.codegen.tables import (
     CounterTable,
@@ -45,7 +46,7 @@ class _Rows:
     def number(self, element: etree._Element, attribute: str) -> int:
         text = element.get(attribute, "")
         try:
-            return int(text, 0)
+            return integer(text)
         except ValueError:
             self.report(element, f"{attribute} must be an integer, found {text!r}")
             return 0
@@ -110,7 +111,7 @@ def _default(rows: _Rows, element: etree._Element) -> int | float | bool | str |
     value: int | float | bool | str | None = text
     try:
         if kind in INTEGER_KINDS:
-            value = int(text, 0)
+            value = integer(text)
         elif kind == "double":
             value = float(text)
         elif kind == "bool":
@@ -160,15 +161,15 @@ def resolve_counters(document: Document, problems: list[Problem]) -> CounterTabl
 
 def _check_format(rows: _Rows, element: etree._Element, text: str, known: set[str]) -> None:
     try:
-        names = [name for _, name, _, _ in string.Formatter().parse(text) if name is not None]
+        uses = Counter(name for _, name, _, _ in string.Formatter().parse(text) if name is not None)
     except ValueError as error:
         rows.report(element, f"format {text!r}: {error}")
         return
-    for name in names:
+    for name, count in uses.items():
         if name not in known:
-            rows.report(element, f"format {text!r} uses {name!r}, which is no field of this file")
-        if names.count(name) > 1:
-            rows.report(element, f"format {text!r} uses {name!r} twice")
+            rows.report(element, f"the format uses {name!r}, which is no field of this file")
+        if count > 1:
+            rows.report(element, f"the format uses {name!r} twice")
 
 
 def label_pattern(label: str, suffix: str, fields: tuple[LabelField, ...]) -> str:
