@@ -281,18 +281,22 @@ class Block(Named):
 
     def least_block_length(self, acting_version: int) -> int:
         """Bytes that a block of `acting_version` must at least have: as many as the values take that exist in it and have bytes."""
-        there = [one for one in self.fields if one.size and one.since_version <= acting_version]
-        return max([0, *(one.offset + size_in(one.type, acting_version) for one in there)])
+        return max([0, *(end for version, end in self._ends() if version <= acting_version)])
 
     def growth(self) -> tuple[tuple[int, int], ...]:
         """How the least block length grew: pairs of a version and the length from it on, both rising."""
-        since = (version for one in self.fields for version in (one.since_version, *versions_of(one.type)))
-        found: list[tuple[int, int]] = []
-        for version in sorted({0, *since}):
-            least = self.least_block_length(version)
-            if least > (found[-1][1] if found else 0):
-                found.append((version, least))
-        return tuple(found)
+        found: dict[int, int] = {}
+        least = 0
+        for version, end in sorted(self._ends()):
+            if end > least:
+                found[version] = least = end
+        return tuple(found.items())
+
+    def _ends(self) -> Iterator[tuple[int, int]]:
+        """Where each value with bytes ends, and the version from which on it does."""
+        for one in self.fields:
+            if one.size:
+                yield from _ends_of(one.type, one.offset, one.since_version)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -385,6 +389,16 @@ def size_in(type: Type, version: int) -> int:
         return type.size
     there = [member for member in type.members if member.size and member.since_version <= version]
     return max([0, *(member.offset + size_in(member.type, version) for member in there)])
+
+
+def _ends_of(type: Type, start: int, since: int) -> Iterator[tuple[int, int]]:
+    """Where a value and its members end, and the version from which on they do: once it has all of them, with the padding behind them."""
+    yield max([since, *versions_of(type)]), start + type.size
+    if isinstance(type, Composite):
+        yield since, start  # a composite all of whose members are newer
+        for member in type.members:
+            if member.size:
+                yield from _ends_of(member.type, start + member.offset, max(since, member.since_version))
 
 
 def has_null(composite: Composite) -> bool:

@@ -122,12 +122,21 @@ def _settled(name: str) -> str:
     return identifier(name)
 
 
-def free_name(base: str, taken: set[str], reserved: frozenset[str] = frozenset(), *, separator: str = "_") -> str:
+class TakenNames(set[str]):
+    """Names that are taken, whatever their case.  `numbers` has, of each name that others wanted too, the next number to try behind it:
+    the smaller ones are taken."""
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        super().__init__(name.casefold() for name in names)
+        self.numbers: dict[str, int] = {}
+
+
+def free_name(base: str, taken: TakenNames, reserved: frozenset[str] = frozenset()) -> str:
     """The name itself, or with an underscore, or with the first number that makes it free; it is then taken (whatever its case)."""
-    wanted = f"{base}_" if base in reserved else base
-    found, number = wanted, 2
+    found, number = f"{base}_" if base in reserved else base, taken.numbers.get(base, 2)
     while found.casefold() in taken or found in reserved:
-        found, number = f"{base}{separator}{number}", number + 1
+        found, number = f"{base}_{number}", number + 1
+    taken.numbers[base] = number
     taken.add(found.casefold())
     return found
 
@@ -138,7 +147,7 @@ def _is_reserved_member(name: str) -> bool:
 
 def member_names(members: Iterable[Named]) -> dict[str, str]:
     """The Python name of each by the schema's; the oldest choose first, then the order counts."""
-    taken: set[str] = set()
+    taken = TakenNames()
     names: dict[str, str] = {}
     for member in sorted(members, key=lambda one: one.since_version):
         base = snake_name(member.name)
@@ -164,14 +173,14 @@ def constant_names(properties: Mapping[str, Iterable[str]], reserved: Iterable[s
 
     `ENCODING_LENGTH` of `foo` and `LENGTH` of `foo_encoding` would be one name: the later one gets a number.
     """
-    taken = {one.casefold() for one in reserved}
+    taken = TakenNames(reserved)
     return {(one, what): free_name(f"{constant_prefix(one)}_{what}", taken) for one, several in properties.items() for what in several}
 
 
 def enum_member_names(of: Enum | FlagSet) -> dict[str, str]:
     """The member of each value of an enum, or choice of a set, by the schema's name."""
     members: Sequence[Named] = of.values if isinstance(of, Enum) else of.choices
-    taken: set[str] = set()
+    taken = TakenNames()
     names: dict[str, str] = {}
     for member in sorted(members, key=lambda one: one.since_version):
         base = upper_name(member.name)
@@ -204,7 +213,7 @@ class ClassNames:
 @functools.lru_cache(maxsize=8)
 def class_names(schema: MessageSchema) -> ClassNames:
     """Every class of the schema and its name: messages choose first, then types, then groups, which are called after their path."""
-    taken: set[str] = set()
+    taken = TakenNames()
     messages = {message.name: _class_name(pascal_name(message.name), taken) for message in _by_age(schema.messages)}
     types = _type_names(schema, taken)
     groups: dict[tuple[str, ...], str] = {}
@@ -212,7 +221,7 @@ def class_names(schema: MessageSchema) -> ClassNames:
         for path in _group_paths((message.name,), message):
             outer = groups[path[:-1]] if len(path) > 2 else messages[message.name]
             groups[path] = _class_name(outer + pascal_name(path[-1]), taken)
-    modules: set[str] = set()
+    modules = TakenNames()
     by_module = {name: free_name(snake_name(one).lower(), modules, KEYWORDS) for name, one in messages.items()}
     return ClassNames(messages, types, groups, by_module)
 
@@ -262,7 +271,7 @@ def _by_age(members: Iterable[NamedT]) -> list[NamedT]:
     return sorted(members, key=lambda one: one.since_version)
 
 
-def _type_names(schema: MessageSchema, taken: set[str]) -> dict[TypeWithClass, str]:
+def _type_names(schema: MessageSchema, taken: TakenNames) -> dict[TypeWithClass, str]:
     """The class of each type; types that differ in nothing but a description, or the name of a reference, have the same."""
     keyed = list(_keyed_types(schema))
     first: dict[Hashable, TypeWithClass] = {}
@@ -281,11 +290,12 @@ def _group_paths(path: tuple[str, ...], block: Block) -> Iterator[tuple[str, ...
         yield from _group_paths((*path, group.name), group)
 
 
-def _class_name(base: str, taken: set[str]) -> str:
+def _class_name(base: str, taken: TakenNames) -> str:
     """A class name of which `Decoder` and `Encoder` can be made."""
     wanted = f"{base}Type" if base in CLASS_RESERVED else base
-    found, number = wanted, 2
+    found, number = wanted, taken.numbers.get(wanted, 2)
     while any(f"{found}{suffix}".casefold() in taken for suffix in ("", "Decoder", "Encoder")):
         found, number = f"{wanted}{number}", number + 1
+    taken.numbers[wanted] = number
     taken |= {f"{found}{suffix}".casefold() for suffix in ("", "Decoder", "Encoder")}
     return found

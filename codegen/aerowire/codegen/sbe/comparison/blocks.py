@@ -99,8 +99,9 @@ def _compare_fields(changes: Changes, block: _Block) -> None:
         part.metadata(subject, one, other)
     for one in matched.removed:
         _report_removed_field(changes.at(one, None), block, one)
+    moved = max((other.offset for one, other in matched.pairs if other.offset != one.offset), default=0)
     for one in matched.added:
-        _report_added_field(changes.at(None, one), block, one, matched.pairs)
+        _report_added_field(changes.at(None, one), block, one, is_before_moved=one.offset < moved)
 
 
 def _compare_names(changes: Changes, subject: str, old: Field | Group | Data, new: Field | Group | Data) -> None:
@@ -129,12 +130,12 @@ def _report_removed_field(changes: Changes, block: _Block, gone: Field) -> None:
         changes.add("field-removed", what, "old readers read what is no longer written", OLD)
 
 
-def _report_added_field(changes: Changes, block: _Block, more: Field, pairs: Sequence[tuple[Field, Field]]) -> None:
+def _report_added_field(changes: Changes, block: _Block, more: Field, *, is_before_moved: bool) -> None:
     if more.presence is Presence.CONSTANT:
         changes.note("field-added", f"field {block.prefix}{more.name} was added", "a constant is in no message")
         return
     what = f"field {block.prefix}{more.name} was added at byte {more.offset}"
-    if any(other.offset > more.offset and other.offset != one.offset for one, other in pairs):
+    if is_before_moved:
         changes.add("field-added", what, "it is not at the end of the block, and moves others", BOTH)
     elif block.is_known(more.since_version):
         changes.add("field-added", what, f"absent before version {more.since_version}")
@@ -181,7 +182,8 @@ def _compare_data(changes: Changes, block: _Block) -> None:
 
 def _compare_order(changes: Changes, kind: str, prefix: str, matched: Match[Group] | Match[Data], new: Sequence[Group | Data]) -> None:
     was = [other.name for _, other in matched.pairs]
-    now = [one.name for one in new if one.name in set(was)]
+    kept = set(was)
+    now = [one.name for one in new if one.name in kept]
     if was != now:
         of = f" of {prefix[:-1]}" if prefix else ""
         what = f"{kind}{of} {', '.join(was)} became {', '.join(now)}"

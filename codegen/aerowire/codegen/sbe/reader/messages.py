@@ -24,6 +24,7 @@ from aerowire.codegen.sbe.reader.report import UnreadableError
 from aerowire.codegen.sbe.reader.scope import Scope
 
 GROUP_DEPTH_MAX = 64  # generated code nests as deep, and Python allows a hundred
+FIELD_MEMBERS_MAX = 1_000_000  # of all messages, composites expanded; the greatest schemas in use have some ten thousand
 DEFAULT_DIMENSION = "groupSizeEncoding"
 
 
@@ -164,6 +165,7 @@ class _MessageReader:
     def _read_field(self, element: etree._Element) -> DeclaredField:
         report = self._report
         found = self._find_type(element)
+        self._weigh(element, found)
         field = self._common(element, found)
         field.presence = presence(report, element, Presence.REQUIRED if found is None else found.presence)
         field.value_ref = element.get("valueRef")
@@ -195,6 +197,16 @@ class _MessageReader:
             self._report.error("unknown-type", element, f"type {shorten(name)!r} of {shown(element)} is unknown{hint}", "type")
         return found
 
+    def _weigh(self, element: etree._Element, type: DeclaredType | None) -> None:
+        """Limit the members that the fields of all messages have: a few lines can ask for billions."""
+        if self._scope.field_weight > FIELD_MEMBERS_MAX:
+            raise UnreadableError
+        self._scope.field_weight += _member_count(type)
+        if self._scope.field_weight > FIELD_MEMBERS_MAX:
+            message = f"fields have more than {FIELD_MEMBERS_MAX} members, their composites expanded"
+            self._report.fault("too-many-members", element, message)
+            raise UnreadableError
+
     def _common(self, element: etree._Element, found: DeclaredType | None) -> DeclaredField:
         report = self._report
         return DeclaredField(
@@ -210,3 +222,8 @@ class _MessageReader:
             epoch=element.get("epoch") or "",
             time_unit=element.get("timeUnit") or "",
         )
+
+
+def _member_count(type: DeclaredType | None) -> int:
+    """The members of a composite and of those in it; of anything else none."""
+    return sum(1 + _member_count(one) for one in type.members.values()) if isinstance(type, DeclaredComposite) else 0

@@ -36,7 +36,8 @@ class Common(TypedDict):
 class Scope:
     """`named` finds the first element of a name, as references do; `elements` has all of a kind in their order.
 
-    `weight` measures the members of composites, each reference expanded.  `is_partial`: a file that is included could not be read.
+    `weight` measures the members of composites, each reference expanded, `field_weight` those that the fields of messages have.
+    `is_partial`: a file that is included could not be read.
     """
 
     root: etree._Element
@@ -48,6 +49,7 @@ class Scope:
     named: dict[str, etree._Element] = field(default_factory=dict)
     first: dict[tuple[str, str], etree._Element] = field(default_factory=dict)
     weight: int = 0
+    field_weight: int = 0
     _reading: set[etree._Element] = field(default_factory=set)
     _read: dict[etree._Element, tuple[DeclaredType | None, int, int]] = field(default_factory=dict)
 

@@ -6,7 +6,7 @@ from aerowire.codegen.mark import mark
 from aerowire.codegen.sbe.flyweights.package import errors_file
 from aerowire.codegen.sbe.flyweights.text import literal, number, one_line
 from aerowire.codegen.sbe.ir import HEADER_NUMBERS, Block, Composite, Data, Field, Group, Member, Message, MessageSchema
-from aerowire.codegen.sbe.naming import free_name, upper_name
+from aerowire.codegen.sbe.naming import TakenNames, free_name, upper_name
 from aerowire.codegen.sbe.placement import Placement, dots
 from aerowire.codegen.sbe.targets.columns import Column, columns_of, is_stored, primitive_format
 from aerowire.codegen.sbe.targets.python_text import Listing, call, laid_out, mapping, row
@@ -55,7 +55,7 @@ class Tables:
         self.schema_read = schema
         self.order = schema.byte_order
         self._names: dict[int, str] = {}
-        self.taken = {name.casefold() for name in (*RESERVED, *reserved)}
+        self.taken = TakenNames([*RESERVED, *reserved])
 
     def dtypes(self) -> list[tuple[str, str]]:
         """Description and definition of each, in an order in which each knows those that it uses."""

@@ -12,6 +12,7 @@ from aerowire.codegen.mark import mark
 from aerowire.codegen.sbe.flyweights.text import INDENT, WIDTH
 from aerowire.codegen.sbe.ir import Block, EncodedType, Enum, FlagSet, Group, Message, MessageSchema
 from aerowire.codegen.sbe.naming import (
+    TakenNames,
     class_names,
     enum_member_names,
     free_name,
@@ -43,7 +44,7 @@ class _Module:
         self.schema = schema
         self.prefix = c_name(f"sbe_{placement.package.replace('.', '_')}_")
         self.classes = class_names(schema).types
-        self.taken: set[str] = set()
+        self.taken = TakenNames()
         self.numbers: list[str] = []
         self.bodies: list[str] = []
         self.declared: list[str] = []

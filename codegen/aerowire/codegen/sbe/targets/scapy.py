@@ -27,7 +27,7 @@ from aerowire.codegen.sbe.ir import (
     Presence,
     Type,
 )
-from aerowire.codegen.sbe.naming import ClassNames, class_names, free_name, null_member_name
+from aerowire.codegen.sbe.naming import ClassNames, TakenNames, class_names, free_name, null_member_name
 from aerowire.codegen.sbe.placement import Placement
 from aerowire.codegen.sbe.targets.python_text import Listing, call, laid_out, mapping, names_called, row
 from aerowire.codegen.sbe.targets.scapy_names import is_reserved, layer_names
@@ -90,8 +90,7 @@ class _Module:
         self.framing: dict[Composite, str] = {}
         self.renamed: set[str] = set()
         self.enums: dict[Enum, str] = {}
-        self.part_names: set[str] = {one.casefold() for one in [*self.names.messages.values(), *self.names.groups.values()]}
-        self.part_names |= {one.casefold() for one in self.names.types.values()}
+        self.part_names = TakenNames([*self.names.messages.values(), *self.names.groups.values(), *self.names.types.values()])
 
     def text(self) -> str:
         schema = self.schema
@@ -182,7 +181,7 @@ class _Module:
         layer = _Layer(name, _about(block), literal(f"{self.schema.package} {'.'.join(path)}"), id=block.id, length=block.block_length)
         layer.base, layer.dimension = ("_Message" if is_message else "_Entry"), literal(dimension)
         names = self._names(block)
-        taken = {one.casefold() for one in names.values()}
+        taken = TakenNames(names.values())
         self._add_fields(layer, block, names)
         for group in block.groups:
             inner = free_name(f"{names[group.name]}_dimension", taken)
