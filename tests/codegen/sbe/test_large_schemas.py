@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from aerowire.codegen.ir import PRIMITIVES
 from aerowire.codegen.main import main
 from aerowire.codegen.sbe.comparison import compare_schemas
+from aerowire.codegen.sbe.interpreter import MessageCodec, codec
 from aerowire.codegen.sbe.ir import (
     ByteOrder,
     Composite,
@@ -28,7 +29,7 @@ from aerowire.codegen.sbe.ir import (
     versions_of,
 )
 from aerowire.codegen.sbe.naming import TakenNames, free_name, property_names
-from aerowire.codegen.sbe.reader import messages
+from aerowire.codegen.sbe.reader import load_message_schema, messages
 from tests.codegen.sbe.writing import schema as written
 
 COUNT = 40_000
@@ -130,3 +131,21 @@ def test_fields_of_great_composites_end_at_a_limit(
     (tmp_path / "own.xml").write_text(written(f"{types}</composite>", f'<message name="M" id="1">{fields}</message>'))
     assert main(["validate", str(tmp_path / "own.xml")]) == 1
     assert capsys.readouterr().out.count("fields have more than 30 members, their composites expanded (too-many-members)\n") == 1
+
+
+def test_plans_of_few_versions_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled: list[int] = []
+
+    class Plan(codec.BlockPlan):
+        def __init__(self, forms: object, order: object, version: int, message: object) -> None:
+            super().__init__(forms, order, version, message)  # type: ignore[arg-type]
+            compiled.append(version)
+
+    monkeypatch.setattr(codec, "PLANS_MAX", 2)
+    monkeypatch.setattr(codec, "BlockPlan", Plan)
+    fields = "".join(f'<field name="f{index}" id="{index}" type="uint8" sinceVersion="{index}"/>' for index in range(4))
+    (tmp_path / "own.xml").write_text(written("", f'<message name="M" id="1">{fields}</message>', 'version="3"'))
+    reader = MessageCodec(load_message_schema(tmp_path / "own.xml"))
+    for version in (0, 1, 1, 2, 1, 0):
+        reader.decode(bytes([4, 0, 1, 0, 1, 0, version, 0, 7, 7, 7, 7]))
+    assert compiled == [0, 1, 2, 0]

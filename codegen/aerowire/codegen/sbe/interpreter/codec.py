@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from aerowire.codegen.sbe.interpreter.values import ValueForms
 from aerowire.codegen.sbe.ir import HEADER_NUMBERS, Message, MessageSchema, versions_of, walk_blocks
 
 TEMPLATE_ID, SCHEMA_ID = 1, 2
+PLANS_MAX = 64  # of a message; a stream has a few versions, and a plan has all fields of the schema
 
 Buffer = bytes | bytearray | memoryview
 
@@ -31,15 +33,14 @@ class MessagePlans:
         self.block_length = block_length
         self._forms, self._order = forms, schema.byte_order
         self._versions = sorted({0, *_versions(message)})
-        self._plans: list[BlockPlan | None] = [None] * len(self._versions)
+        self._plan = functools.lru_cache(PLANS_MAX)(self._compile)
 
     def at(self, version: int) -> BlockPlan:
         """The plan of an acting version; one newer than the schema, as a negative one is, is read as the schema's."""
-        index = bisect_right(self._versions, version) - 1
-        plan = self._plans[index]
-        if plan is None:
-            plan = self._plans[index] = BlockPlan(self._forms, self._order, self._versions[index], self.message)
-        return plan
+        return self._plan(self._versions[bisect_right(self._versions, version) - 1])
+
+    def _compile(self, version: int) -> BlockPlan:
+        return BlockPlan(self._forms, self._order, version, self.message)
 
 
 def _versions(message: Message) -> set[int]:
