@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import sys
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from types import ModuleType
@@ -269,6 +270,46 @@ def test_block_lengths_of_64_bits_are_beyond_the_end(generate: Generate, tmp_pat
     with pytest.raises(ValueError, match=f"block beyond the end.*expected {length} bytes, found 1") as caught:
         layout.decode(good + bad, [0, len(good)])
     assert caught.value.message == 1
+
+
+def test_entries_without_bytes_are_limited_by_what_they_take_in_columns(generate: Generate, tmp_path: Path) -> None:
+    """1,024 bytes each, as a message of version 0 lacks the array: 64 Ki of them are 64 MiB."""
+    wide = """<message name="M" id="1"><group name="g" id="1" dimensionType="many">
+        <field name="a" id="2" type="wide" sinceVersion="1"/></group></message>"""
+    types = """<type name="wide" primitiveType="int64" length="128"/><composite name="many">
+        <type name="blockLength" primitiveType="uint16"/><type name="numInGroup" primitiveType="uint32" maxValue="1000000"/></composite>"""
+    (tmp_path / "own.xml").write_text(written(types, wide, 'version="1"'))
+    module = generate(load_message_schema(tmp_path / "own.xml"), "dtypes")
+    (layout,) = module.SCHEMA.messages
+    head = struct.pack("<HHHHH", 0, 1, 1, 0, 0)
+    assert layout.decode(head + struct.pack("<I", 65_536)).groups["g"].entries.count == 65_536
+    with pytest.raises(module.ColumnsError, match=r"M\.g: number of entries without bytes: expected at most 65536, found 65537"):
+        layout.decode(head + struct.pack("<I", 65_537))
+    half = head + struct.pack("<I", 40_000)
+    with pytest.raises(
+        module.ColumnsError, match=r"message 1 at offset 14: M: number of entries without bytes: expected at most 67108864 b"
+    ):
+        layout.decode(half * 2, [0, len(half)])
+
+
+def test_nulls_of_a_column_are_looked_up_by_its_name(trading: MessageSchema, dtypes: ModuleType) -> None:
+    """Going over the fields for each column would take time with their square."""
+
+    class Counted(tuple[Any, ...]):
+        passes = 0
+
+        def __iter__(self) -> Any:
+            Counted.passes += 1
+            return super().__iter__()
+
+    layout = dtypes.MESSAGES["Order"]
+    block = replace(layout.block, fields=Counted(layout.block.fields))
+    raw, _ = Writer(trading, Random(7)).message(message(trading, "Order"))
+    columns = replace(layout, block=block).decode(raw, [0])
+    Counted.passes = 0
+    for name in columns:
+        columns.nulls(name)
+    assert Counted.passes <= 1
 
 
 def test_versions_may_be_dates(generate: Generate, tmp_path: Path) -> None:

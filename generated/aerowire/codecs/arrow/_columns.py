@@ -28,8 +28,9 @@ PartT = TypeVar("PartT")
 _CHUNK: Final = 8192
 # Below this many messages with entries left, one at a time is quicker than side by side.
 _FEW: Final = 16
-# Entries without any byte say nothing but their number; more of them than this in one call is damage or an attack.
-_EMPTY_ENTRIES_MAX: Final = 1 << 24
+# Entries without any byte say nothing but their number, yet have a row in each column: more of them than take this in one call is
+# damage or an attack.
+_EMPTY_LENGTH_MAX: Final = 1 << 26
 # The most entries of one group that are believed: what fits an offset of 32 bits, as Arrow's lists have.
 _COUNT_MAX: Final = (1 << 31) - 1
 
@@ -129,6 +130,10 @@ class BlockLayout:
         return not self.groups and not self.data
 
     @cached_property
+    def fields_by_name(self) -> dict[str, FieldLayout]:
+        return {one.name: one for one in self.fields}
+
+    @cached_property
     def _least(self) -> tuple[list[int], list[tuple[int, int]]]:
         """The versions in which one of the two lengths below changed, rising, and both from each of them on."""
         parts: list[GroupLayout | DataLayout] = [*self.groups, *self.data]
@@ -175,6 +180,11 @@ class GroupLayout:
     count: Integer
     size: int
     block: BlockLayout
+
+    @property
+    def empty_max(self) -> int:
+        """The most entries that take no bytes in a call."""
+        return _EMPTY_LENGTH_MAX // max(self.block.dtype.itemsize, 16)
 
 
 @dataclass(frozen=True)
@@ -272,7 +282,7 @@ class Columns(Mapping[str, NDArray[Any]]):
     def nulls(self, name: str) -> Bools | None:
         """Return where a column has no value (of arrays: for each element), None when no row can be without."""
         values = self[name]
-        layout = next(one for one in self.layout.fields if one.name == name)
+        layout = self.layout.fields_by_name[name]
         absent = self.older_than(layout.since_version)
         if absent is not None and layout.shape:
             absent = np.broadcast_to(absent[:, None], values.shape)
@@ -421,7 +431,7 @@ class MessageLayout:
 
     def _explain(self, data: NDArray[np.uint8], starts: Ints, limits: Ints | int, index: int) -> ColumnsError:
         offset, limit = int(starts[index]), limits if isinstance(limits, int) else int(limits[index])
-        most = f"at most {_EMPTY_ENTRIES_MAX} in all messages"
+        most = f"at most {_EMPTY_LENGTH_MAX} bytes of columns in all messages"
         found = self.problem(data, offset, limit, index)
         return found or ColumnsError("number of entries without bytes", self.name, most, "more", index, offset)
 
@@ -699,8 +709,8 @@ def _decode_group(
 ) -> tuple[GroupColumns, Ints]:
     lengths, counts, position = _read_dimension(group, data, position, ends, versions)
     empty = np.where(lengths + _tails(group.block, versions) == 0, counts, 0)
-    if empty.sum() > _EMPTY_ENTRIES_MAX:
-        _check(np.cumsum(empty) > _EMPTY_ENTRIES_MAX)
+    if empty.sum() > group.empty_max:
+        _check(np.cumsum(empty) > group.empty_max)
     offsets = np.zeros(len(counts) + 1, np.int64)
     np.cumsum(counts, out=offsets[1:])
     if group.block.is_fixed:
@@ -734,7 +744,7 @@ def _step(
         if out:
             out[0][out[1][active] + number] = position[active]
         try:
-            position[active] = _skip_tail(group.block, data, (position + lengths)[active], _at(ends, active), _at(versions, active))
+            position[active] = _skip_tail(group.block, data, position[active] + lengths[active], _at(ends, active), _at(versions, active))
         except _DamagedError as error:
             raise _DamagedError(int(active[error.index])) from None
         number += 1
@@ -805,8 +815,8 @@ def _walk_group(group: GroupLayout, data: memoryview, position: int, end: int, v
     least = length + group.block.least_tail(version)
     if not 0 <= count <= _COUNT_MAX or (count and length < 0) or count * least > end - start:
         raise _WrongError("number of entries", f"at most {(end - start) // least if least else _COUNT_MAX}", count)
-    if least == 0 and count > _EMPTY_ENTRIES_MAX:
-        raise _WrongError("number of entries without bytes", f"at most {_EMPTY_ENTRIES_MAX}", count)
+    if least == 0 and count > group.empty_max:
+        raise _WrongError("number of entries without bytes", f"at most {group.empty_max}", count)
     if group.block.is_fixed or least == 0:
         needed = group.block.least_block_length(version)
         if count and length < needed:

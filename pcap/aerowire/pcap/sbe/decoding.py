@@ -5,6 +5,7 @@ Rows that are no messages are looked for only where decoding has failed.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
@@ -94,8 +95,7 @@ class Plan:
             raise SbeSchemaError(f"mode: expected one of {', '.join(MODES)}, found {mode!r}")
         fail_fast = mode.upper() == "FAILFAST"
         plan = cls(schema, message, fail_fast, "" if fail_fast else corrupt_record, for_spark, as_paths(members))
-        names = [one.name for one in plan.type]
-        twice = sorted({name for name in names if names.count(name) > 1})
+        twice = sorted(name for name, count in Counter(one.name for one in plan.type).items() if count > 1)
         if twice and message is None and TEMPLATE_ID in twice:
             raise SbeSchemaError(f"{schema.name}: has a message {TEMPLATE_ID!r}, as the member of template ids is called; name a message")
         if twice and plan.corrupt_record in twice:

@@ -183,14 +183,14 @@ def prepare(layout: Any, table: Any, array: Any, path: str, version: int) -> Pre
     fields = _fields(table.fields, members, places, path, np.zeros(len(array), np.bool_))
     is_whole = len(places) == len(layout.fields)
     block_length = int(layout.dtype.itemsize) if is_whole else int(layout.least_block_length(version))
+    encodings = {column.name: column.encoding for column in table.data}
     parts: list[Part] = []
     for group, column in zip(layout.groups, table.groups, strict=True):
         if group.since_version <= version:
             parts.append(_group(group, column, members.get(group.name), f"{path}.{group.name}", version, len(array)))
     for one in layout.data:
         if one.since_version <= version:
-            encoding = next(column.encoding for column in table.data if column.name == one.name)
-            parts.append(_data(one, encoding, members.get(one.name), f"{path}.{one.name}", len(array)))
+            parts.append(_data(one, encodings[one.name], members.get(one.name), f"{path}.{one.name}", len(array)))
     sizes = np.full(len(array), block_length, np.int64)
     for part in parts:
         sizes += part.sizes
