@@ -65,7 +65,12 @@ CASES = (
         "",
         ["14:37: error: length of type 'T': 99999999999 is out of the range of int32 (bad-number)"],
     ),
-    (type_("T", "int8", 'length="-1"'), MESSAGE, "", ["14:37: error: type 'T' has length -1 (bad-length)"]),
+    (
+        type_("T", "int8", 'length="-1"'),
+        MESSAGE,
+        "",
+        ["14:37: error: type 'T' has length -1; expected at least 0, and at most 16777216 bytes (bad-length)"],
+    ),
     (
         type_("T", "int8", 'minValue="200"'),
         MESSAGE,

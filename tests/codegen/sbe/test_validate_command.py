@@ -134,7 +134,7 @@ def test_all_goes_on_behind_errors_and_tells_nothing_that_follows_from_them(caps
         "id of messageSchema: 'x' is no number (bad-number)",
         "primitiveType 'uint7' of type 'Odd' is no primitive; did you mean \"uint8\"? (unknown-primitive)",
         "primitiveType 'uint7' of type 'blockLength' is no primitive; did you mean \"uint8\"? (unknown-primitive)",
-        "type 'Long' has length -1 (bad-length)",
+        "type 'Long' has length -1; expected at least 0, and at most 16777216 bytes (bad-length)",
         "type 'Old' of field 'd' is unknown (unknown-type)",
         "value of validValue 'A': 'x' is no number (bad-number)",
         "version of messageSchema: -1 is negative (bad-number)",
@@ -263,6 +263,7 @@ def references(count: int) -> str:
 
 LONG = "".join(map(chr, range(0x4E00, 0x4E00 + 1_000)))
 FIELD_OF_LONG = f'<message name="M" id="1"><field name="f" id="1" type="{LONG[300:] + LONG[:300]}"/></message>'
+BIG = '<composite name="c"><type name="a" primitiveType="int8"/><type name="b" primitiveType="int8" offset="{}"/></composite>'
 ENCODED = '<type name="t" primitiveType="uint8" length="0" characterEncoding="{}"/>'
 
 HOSTILE: tuple[tuple[str, str | bytes, int, str], ...] = (
@@ -314,6 +315,13 @@ HOSTILE: tuple[tuple[str, str | bytes, int, str], ...] = (
     ("an encoding of hosts", schema(ENCODED.format("idna"), MESSAGE), 1, "'idna' of type 't' is no encoding of messages"),
     ("another encoding of hosts", schema(ENCODED.format("PunyCode"), MESSAGE), 1, "'PunyCode' of type 't' is no encoding of messages"),
     ("a huge array", schema('<type name="T" primitiveType="int64" length="2147483647"/>', MESSAGE), 1, "has length 2147483647"),
+    ("a composite of huge arrays", schema(BIG.format("2147483640"), MESSAGE), 1, "composite 'c' takes 2147483641 bytes; expected at most"),
+    (
+        "a huge block",
+        schema("", '<message name="M" id="1" blockLength="16777217"/>').replace('"uint16"', '"uint32"', 1),
+        1,
+        "message 'M' takes 16777217 bytes; expected at most 16777216 (bad-length)",
+    ),
     ("an include of itself", schema("", '<xi:include href="own.xml"/>', INCLUDE), 1, "circular include: own.xml -> own.xml (bad-include)"),
     ("an include of nothing", schema("", '<xi:include href="nope.xml"/>', INCLUDE), 2, "No such file"),
     ("an include of a folder", schema("", '<xi:include href="."/>', INCLUDE), 2, "Is a directory"),

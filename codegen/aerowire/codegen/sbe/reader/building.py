@@ -34,7 +34,7 @@ from aerowire.codegen.sbe.reader.declared import (
 )
 from aerowire.codegen.sbe.reader.elements import shown
 from aerowire.codegen.sbe.reader.report import Report, UnreadableError
-from aerowire.codegen.sbe.reader.type_building import TypeBuilder, named
+from aerowire.codegen.sbe.reader.type_building import TypeBuilder, check_length, named
 
 
 def build(report: Report, schema: DeclaredSchema, source: str) -> MessageSchema | None:
@@ -78,10 +78,12 @@ class _Builder:
 
     def message(self, message: DeclaredMessage) -> Message | None:
         fields, groups, data = self._members(message.members)
+        block_length = max(message.block_length, message.computed_block_length)
+        check_length(self._report, message, block_length)
         return Message(
             **named(self._report, message),
             id=message.id,
-            block_length=max(message.block_length, message.computed_block_length),
+            block_length=block_length,
             fields=fields,
             groups=groups,
             data=data,
@@ -108,6 +110,7 @@ class _Builder:
         for name in ("blockLength", "numInGroup"):
             self._check_integer(dimension, name, group)
         fields, groups, data = self._members(members)
+        check_length(self._report, group, group.computed_block_length)
         return Group(
             **named(self._report, group),
             id=group.id or 0,

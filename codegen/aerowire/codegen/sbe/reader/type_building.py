@@ -17,8 +17,9 @@ from aerowire.codegen.sbe.reader.declared import (
     DeclaredType,
 )
 from aerowire.codegen.sbe.reader.elements import shown
-from aerowire.codegen.sbe.reader.numerals import INT32_MAX
 from aerowire.codegen.sbe.reader.report import Report
+
+LENGTH_MAX = 1 << 24  # of a value or a block: Aeron's longest message.  Readers have a number or a null for each element of an array
 
 
 class Named(TypedDict):
@@ -41,6 +42,12 @@ def named(report: Report, declared: Declared) -> Named:
         semantic_type=declared.semantic_type or "",
         location=report.locate(declared.element),
     )
+
+
+def check_length(report: Report, declared: Declared, length: int) -> None:
+    """Refuse a composite or a block that is longer than any message."""
+    if length > LENGTH_MAX:
+        report.fault("bad-length", declared.element, f"{shown(declared.element)} takes {length} bytes; expected at most {LENGTH_MAX}")
 
 
 class TypeBuilder:
@@ -70,8 +77,8 @@ class TypeBuilder:
                 raise AssertionError(declared)
 
     def _encoding(self, declared: DeclaredEncoding) -> EncodedType:
-        if declared.length < 0 or declared.length * declared.primitive.size > INT32_MAX:
-            message = f"{shown(declared.element)} has length {declared.length}"
+        if not 0 <= declared.length * declared.primitive.size <= LENGTH_MAX:
+            message = f"{shown(declared.element)} has length {declared.length}; expected at least 0, and at most {LENGTH_MAX} bytes"
             self._report.fault("bad-length", declared.element, message, "length")
         return EncodedType(
             **named(self._report, declared),
@@ -115,6 +122,7 @@ class TypeBuilder:
             members.append(Member(**named(self._report, one), type=built, offset=offset, reference=one.reference))
             offset += 0 if one.presence is Presence.CONSTANT else built.size
             size = offset
+        check_length(self._report, declared, size)
         return Composite(**named(self._report, declared), members=tuple(members), size=size, package=declared.package)
 
 
