@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import random
 import struct
+from pathlib import Path
 
 import pytest
 
 from aerowire.codegen.sbe.interpreter import JsonCodec, MessageCodec, MessageError
+from aerowire.codegen.sbe.reader import load_message_schema
 from tests.codegen.sbe.example_messages import order_bytes
 from tests.codegen.sbe.mutation import mutated
 from tests.codegen.sbe.random_messages import own_schema, random_message
+from tests.codegen.sbe.writing import schema as written
 
 SEED = 77
 
@@ -90,6 +93,19 @@ def test_entries_without_bytes_are_limited(codec: MessageCodec) -> None:
     raw = struct.pack(">BB2sII4sI", 1, 77, b"", 6, 70000, b"", 28) + bytes(28) + struct.pack(">BHB", 16, 0, 2) + echoes * 16
     with pytest.raises(MessageError, match=r"Reading\.peaks\[0\]\.echoes: a group of 255 entries of at least 2 bytes goes beyond the end"):
         MessageCodec(schema).decode(raw)
+
+
+def test_values_of_entries_without_bytes_are_limited(tmp_path: Path) -> None:
+    """A constant and 99 elements, of which a message of version 0 has none: each is an object all the same."""
+    types = '<type name="K" primitiveType="int8" presence="constant">1</type><type name="A" primitiveType="int8" length="99"/>'
+    fields = '<field name="k" id="2" type="K"/><field name="a" id="3" type="A" sinceVersion="1"/>'
+    text = written(types, f'<message name="M" id="1"><group name="g" id="1">{fields}</group></message>', 'version="1"')
+    (tmp_path / "own.xml").write_text(text)
+    codec = MessageCodec(load_message_schema(tmp_path / "own.xml"))
+    assert len(codec.decode(struct.pack("<HHHHHH", 0, 1, 1, 0, 0, 10_485)).values["g"]) == 10_485  # type: ignore[arg-type]
+    told = r"M\.g: has too many entries .* \(expected at most 65535 in a message, with 1048576 values, actual 10486 with 1048600,"
+    with pytest.raises(MessageError, match=told):
+        codec.decode(struct.pack("<HHHHHH", 0, 1, 1, 0, 0, 10_486))
 
 
 def test_mutations_give_messages_or_clean_errors() -> None:

@@ -13,7 +13,7 @@ from aerowire.codegen.sbe.interpreter.json_forms import hex_of
 from aerowire.codegen.sbe.interpreter.leaf import Forms, Slot
 from aerowire.codegen.sbe.interpreter.names import free_name
 from aerowire.codegen.sbe.interpreter.section import Section
-from aerowire.codegen.sbe.ir import Block, ByteOrder, Group
+from aerowire.codegen.sbe.ir import Block, ByteOrder, Composite, EncodedType, Group, Type
 
 # A message beyond this is refused when written: a length in a text must not fill the memory.
 MESSAGE_LENGTH_MAX = 1 << 26
@@ -25,6 +25,7 @@ class BlockPlan:
     def __init__(self, forms: Forms, order: ByteOrder, version: int, block: Block) -> None:
         self.name = block.name
         self.default_length = block.block_length
+        self.fields = block.fields
         self.size = block.least_block_length(version)
         self._section = section = Section(forms, order, version)
         section.add_fields(block.fields)
@@ -154,7 +155,7 @@ class GroupPlan:
         block = self.block
         least = block_length + block.least_rest
         if not least:
-            cursor.take_empty(count)
+            cursor.take_empty(count, sum(_value_count(field.type) for field in block.fields))
         if cursor.position + count * least > cursor.end:
             cursor.check(f"a group of {count} entries of at least {least} bytes", count * least)
         flat = block.read_flat(cursor, block_length, count)
@@ -211,3 +212,9 @@ class GroupPlan:
                 block.write(entry, block_length, out)
         except MessageError as error:
             raise error.within(f"[{index}]") from None
+
+
+def _value_count(type: Type) -> int:
+    if isinstance(type, Composite):
+        return sum(_value_count(member.type) for member in type.members)
+    return type.length if isinstance(type, EncodedType) else 1
