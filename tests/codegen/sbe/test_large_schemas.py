@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from aerowire.codegen.ir import PRIMITIVES
 from aerowire.codegen.main import main
 from aerowire.codegen.sbe.comparison import compare_schemas
-from aerowire.codegen.sbe.interpreter import MessageCodec, codec
+from aerowire.codegen.sbe.interpreter import MessageCodec, MessageError, codec
 from aerowire.codegen.sbe.ir import (
     ByteOrder,
     Composite,
@@ -149,3 +149,10 @@ def test_plans_of_few_versions_are_kept(tmp_path: Path, monkeypatch: pytest.Monk
     for version in (0, 1, 1, 2, 1, 0):
         reader.decode(bytes([4, 0, 1, 0, 1, 0, version, 0, 7, 7, 7, 7]))
     assert compiled == [0, 1, 2, 0]
+
+
+def test_error_names_a_few_of_many_fields(tmp_path: Path) -> None:
+    fields = "".join(f'<field name="f{index}" id="{index}" type="uint8"/>' for index in range(1_000))
+    (tmp_path / "own.xml").write_text(written("", f'<message name="M" id="1">{fields}</message>'))
+    with pytest.raises(MessageError, match=r"^M\.x: is not known \(expected one of f0, f1, .*, f19 and 980 more\)$"):
+        MessageCodec(load_message_schema(tmp_path / "own.xml")).encode("M", {"x": 1})

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from operator import index
 from typing import Any, NamedTuple
 
+from aerowire.codegen.problems import listed
 from aerowire.codegen.sbe.interpreter.cursor import Cursor
 from aerowire.codegen.sbe.interpreter.errors import MessageError, shown
 from aerowire.codegen.sbe.interpreter.heads import Head
@@ -188,7 +189,7 @@ class MessageCodec:
         envelope = self._envelope
         plans = envelope.by_name.get(template) if isinstance(template, str) else envelope.by_id.get(template)
         if plans is None:
-            there = ", ".join(f"{one.name} ({one.id})" for one in self.schema.messages)
+            there = listed([f"{one.name} ({one.id})" for one in self.schema.messages])
             raise MessageError("there is no such message", expected=f"one of {there}", actual=shown(template))
         given = dict(header or {})
         numbers = {role: _number(role, given.pop(role)) for role in HEADER_NUMBERS if role in given}

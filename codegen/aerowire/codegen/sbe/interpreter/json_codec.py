@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from aerowire.codegen.problems import listed
 from aerowire.codegen.sbe.interpreter.codec import Buffer, Envelope, Framed, MessagePlans, as_view
 from aerowire.codegen.sbe.interpreter.cursor import Cursor
 from aerowire.codegen.sbe.interpreter.errors import MessageError, shown
@@ -105,8 +106,7 @@ class JsonCodec:
         elif type(template) is int:
             plans = self._envelope.by_id.get(template)
         if plans is None:
-            names = list(self._envelope.by_name)
-            there = ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
+            there = listed(self._envelope.by_name)
             raise MessageError("there is no such message", expected=f"one of {there}", actual=shown(template)).within(self.template_key)
         return plans
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from aerowire.codegen.problems import listed
 from aerowire.codegen.sbe.interpreter.cursor import Cursor
 from aerowire.codegen.sbe.interpreter.data_plan import DataPlan
 from aerowire.codegen.sbe.interpreter.errors import MessageError, shown, shown_name
@@ -90,7 +91,7 @@ class BlockPlan:
             raise MessageError("is of the wrong kind", expected="an object", actual=shown(values))
         if not values.keys() <= self.allowed:
             unknown = next(name for name in values if name not in self.allowed)
-            raise MessageError("is not known", expected=f"one of {', '.join(self.names)}" if self.names else "nothing").within(
+            raise MessageError("is not known", expected=f"one of {listed(self.names)}" if self.names else "nothing").within(
                 shown_name(unknown)
             )
         if block_length < self.size:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from operator import itemgetter
 from typing import Any
 
+from aerowire.codegen.problems import listed
 from aerowire.codegen.sbe.interpreter.errors import MessageError, shown, shown_name
 from aerowire.codegen.sbe.interpreter.leaf import Extended, Forms, Leaf, Slot, leaf_of
 from aerowire.codegen.sbe.interpreter.names import free_name
@@ -82,7 +83,7 @@ class Values:
         """Refuse names that mean nothing."""
         unknown = [name for name in values if name not in allowed]
         if unknown:
-            there = ", ".join(self.names)
+            there = listed(self.names)
             raise MessageError("is not known", expected=f"one of {there}" if there else "nothing").within(shown_name(unknown[0]))
 
 
