@@ -82,6 +82,12 @@ class JsonCodec:
 
     def encode(self, values: Any) -> bytes:
         """The bytes of an object.  Raises MessageError."""
+        try:
+            return self._encode(values)
+        except RecursionError:  # no message of a schema is nested as deep as Python's stack
+            raise MessageError("is nested too deep") from None
+
+    def _encode(self, values: Any) -> bytes:
         if not isinstance(values, dict):
             raise MessageError("is of the wrong kind", expected="an object", actual=shown(values))
         own = {key: values[key] for key in self._own_keys & values.keys()}

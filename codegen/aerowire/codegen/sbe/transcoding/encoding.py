@@ -30,8 +30,6 @@ def encode_lines(codec: JsonCodec, window: Window) -> Iterator[Line]:
             yield Line(number, codec.encode(parse_json(line)))
         except MessageError as error:
             yield Line(number, b"", error)
-        except RecursionError:  # no message of a schema is nested as deep as Python's stack
-            yield Line(number, b"", MessageError("is nested too deep"))
 
 
 def parse_json(line: bytes) -> Any:
@@ -44,6 +42,8 @@ def parse_json(line: bytes) -> Any:
         raise MessageError(f"is no JSON: {error.msg} (column {error.colno})") from None
     except UnicodeDecodeError as error:
         raise MessageError(f"is no UTF-8 (byte {error.start + 1} of the line)") from None
+    except RecursionError:
+        raise MessageError("is nested too deep") from None
     except ValueError as error:  # a number of thousands of digits
         raise MessageError(f"is no JSON: {error}") from None
 
