@@ -75,14 +75,22 @@ class Commands:
         self.answers: list[tuple[int, bytes]] = []
 
     def publish(self, channel: str) -> None:
-        body = AddPublicationEncoder.encode(client_id=self.client_id, correlation_id=7, stream_id=10, channel=channel)
-        self.host.cnc.to_driver.write(CommandType.ADD_PUBLICATION, body)
+        ring = self.host.cnc.to_driver
+        body = AddPublicationEncoder.encode(
+            client_id=self.client_id, correlation_id=ring.next_correlation_id(), stream_id=10, channel=channel
+        )
+        ring.write(CommandType.ADD_PUBLICATION, body)
 
     def subscribe(self, channel: str) -> None:
+        ring = self.host.cnc.to_driver
         body = AddSubscriptionEncoder.encode(
-            client_id=self.client_id, correlation_id=8, registration_correlation_id=-1, stream_id=10, channel=channel
+            client_id=self.client_id,
+            correlation_id=ring.next_correlation_id(),
+            registration_correlation_id=-1,
+            stream_id=10,
+            channel=channel,
         )
-        self.host.cnc.to_driver.write(CommandType.ADD_SUBSCRIPTION, body)
+        ring.write(CommandType.ADD_SUBSCRIPTION, body)
 
     def kinds(self) -> list[int]:
         self.answers += self.receiver.poll(20)
