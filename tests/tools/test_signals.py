@@ -165,6 +165,29 @@ def test_spark_s_java_ends_with_the_command(number: signal.Signals) -> None:
     assert "Traceback" not in errors
 
 
+@pytest.mark.parametrize(
+    "where", ["class Lost: __del__ = lambda self: come()\nLost()", "os.register_at_fork(after_in_parent=come)\nfork()"]
+)
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_that_comes_where_python_loses_exceptions_is_raised_all_the_same(where: str, number: signal.Signals) -> None:
+    """In a destructor, and beside a fork, as Spark's Java is started."""
+    text = f"""
+import os, signal, time
+from aerowire.base.interruption import Interruption
+def come(): signal.raise_signal({int(number)})
+def fork(): os.fork() or os._exit(0)
+with Interruption(is_last=True) as interruption:
+    interruption.release()
+    try:
+        exec({where!r})
+        time.sleep(5)
+    except KeyboardInterrupt:
+        print("interrupted")
+"""
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "interrupted\n", "")
+
+
 def test_the_demo_deletes_nothing_that_is_not_its_own(tmp_path: Path) -> None:
     precious = tmp_path / "thesis.txt"
     precious.write_text("years of work")

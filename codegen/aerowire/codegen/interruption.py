@@ -7,6 +7,7 @@ copy of this file, because none of them may import another.
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -16,7 +17,8 @@ from types import FrameType, TracebackType
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 # A second Ctrl-C while the first one is being cleaned up after would leave files behind. One that comes later is for a command that hangs.
 DEAF_S = 1.0
-# Within an import the exception may come out as another one, or be lost; so that it is raised when the import is over, tried so often.
+# Within an import the exception may come out as another one, or be lost, and beside a fork or in a destructor it is lost: it is raised
+# again so much later, until it is seen.
 RETRY_SIGNAL = signal.SIGALRM
 RETRY_S = 0.01
 
@@ -35,6 +37,7 @@ class Interruption:
         self._is_over = False
         self._deaf_until_s = 0.0
         self._before: dict[signal.Signals, object] = {}
+        self._unraisable_hook_before = sys.unraisablehook
 
     def __enter__(self) -> Interruption:
         # Held back from the first: what loads the command has not begun to look after signals.
@@ -49,6 +52,7 @@ class Interruption:
                 self._before[number] = before
         if self._before:
             self._before[RETRY_SIGNAL] = signal.signal(RETRY_SIGNAL, self._raise)
+            self._unraisable_hook_before, sys.unraisablehook = sys.unraisablehook, self._on_unraisable
         return self
 
     def __exit__(self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None) -> None:
@@ -57,6 +61,7 @@ class Interruption:
         if not self._is_last:
             for number, before in self._before.items():
                 signal.signal(number, before)  # type: ignore[arg-type]
+            sys.unraisablehook = self._unraisable_hook_before
 
     def release(self) -> None:
         """Let signals through, once everything is loaded; raises KeyboardInterrupt for those that have come."""
@@ -75,6 +80,12 @@ class Interruption:
             return
         self._deaf_until_s = time.monotonic() + DEAF_S
         raise KeyboardInterrupt
+
+    def _on_unraisable(self, lost: sys.UnraisableHookArgs) -> None:
+        if self.is_requested and not self._is_over and isinstance(lost.exc_value, KeyboardInterrupt):
+            signal.setitimer(signal.ITIMER_REAL, RETRY_S)
+        else:
+            self._unraisable_hook_before(lost)
 
 
 def _is_importing(frame: FrameType | None) -> bool:
