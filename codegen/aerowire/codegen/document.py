@@ -29,7 +29,7 @@ _TAG = re.compile(rb"<(?:[^\"'>]|\"[^\"]*\"|'[^']*')*>")
 ELEMENTS_MAX, XSD_PROBLEMS_MAX = 10_000, 1_000
 FILE_LENGTH_MAX = 16 << 20  # a schema is written by people; anything longer is the wrong file
 NUMERAL_LENGTH_MAX = 100  # the longest of 64 bits is in bits, with a prefix; Python refuses to print one of thousands of digits
-NAME_LENGTH_MAX = 1024  # a name is told again wherever it is used, and for each row of a column: a long one must not fill the memory
+NAME_LENGTH_MAX = 1024  # generated code, messages and each row of a column repeat a name, so that a long one would fill the memory
 
 
 class Document:

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Collection
 from dataclasses import dataclass
 
-LISTED_MAX = 20  # nobody reads more names in a line
+LISTED_MAX = 20  # names in one message
 
 
 def printable(text: str) -> str:

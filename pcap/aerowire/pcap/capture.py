@@ -127,8 +127,8 @@ class Capture:
         if facts is None and (self.ports is None or self.needs_survey):
             facts = self.survey()
         marks = _marks(facts) if facts is not None and RETRANSMISSION in self.named else None
+        terms = facts.terms if facts else None
         for selection in self.selections(extent=extent, facts=facts):
-            terms = facts.terms if facts else None
             chosen = self._chosen(selection, terms, marks)
             if chosen.chosen.size:
                 yield build(chosen, self.schema, payload=self.payload, terms=terms, marks=marks)

@@ -19,7 +19,7 @@ import numpy as np
 from aerowire.pcap.blocks import Bytes, Gather, Integers, PacketBlock, joined
 from aerowire.pcap.errors import CaptureError
 from aerowire.pcap.places import Extent
-from aerowire.pcap.recovery import SEARCH_LENGTH_MAX, SEARCH_LENGTH_MIN
+from aerowire.pcap.recovery import search_windows
 from aerowire.pcap.source import CHUNK_LENGTH, ChunkReader
 from aerowire.pcap.statistics import Statistics
 from aerowire.pcap.walk import walk_blocks
@@ -255,9 +255,8 @@ def find_block(buffer: Bytes, start: int, *, little_endian: bool, is_whole: bool
     is_whole: the file ends with the buffer.
     """
     order = "<u4" if little_endian else ">u4"
-    last, window, length_max = buffer.size - BLOCK_LENGTH_MIN, start, SEARCH_LENGTH_MIN
-    while window <= last:
-        count = min(length_max, last + 1 - window)
+    last = buffer.size - BLOCK_LENGTH_MIN
+    for window, count in search_windows(start, last):
         view: np.ndarray[tuple[int], np.dtype[np.void]] = np.ndarray(
             (count,), np.dtype([("kind", order), ("length", order)]), buffer.data, window, (1,)
         )
@@ -271,7 +270,6 @@ def find_block(buffer: Bytes, start: int, *, little_endian: bool, is_whole: bool
                     return at, False
             elif struct.unpack_from("<I" if little_endian else ">I", buffer.data, at + length - 4)[0] == length:
                 return at, True
-        window, length_max = window + count, min(2 * length_max, SEARCH_LENGTH_MAX)
     return (buffer.size if is_whole else max(start, last + 1)), False
 
 

@@ -39,18 +39,24 @@ def find_chain(buffer: Bytes, start: int, header: ClassicHeader, *, is_whole: bo
     return (buffer.size if is_whole else max(start, buffer.size - RECORD_HEADER_LENGTH + 1)), False
 
 
+def search_windows(start: int, last: int) -> Iterator[tuple[int, int]]:
+    """Yield the parts of [start, last] to search one after the other, each as its start and length: short ones first, then longer ones."""
+    length = SEARCH_LENGTH_MIN
+    while start <= last:
+        yield start, min(length, last + 1 - start)
+        start, length = start + length, min(2 * length, SEARCH_LENGTH_MAX)
+
+
 def _chains(
     buffer: Bytes, start: int, limit: int, header: ClassicHeader, *, is_whole: bool, near_s: int | None
 ) -> Iterator[tuple[int, bool]]:
     """Yield the offsets in [start, limit) where a chain of records begins, and whether that is sure."""
-    last, window, length = min(buffer.size - RECORD_HEADER_LENGTH, limit - 1), start, SEARCH_LENGTH_MIN
-    while window <= last:
-        plausible, _ = candidates(buffer, window, min(window + length - 1, last) + RECORD_HEADER_LENGTH, header)
+    for window, count in search_windows(start, min(buffer.size - RECORD_HEADER_LENGTH, limit - 1)):
+        plausible, _ = candidates(buffer, window, window + count - 1 + RECORD_HEADER_LENGTH, header)
         for origin in (window + np.flatnonzero(plausible)).tolist():
             proof = _proof(buffer, origin, header, is_whole=is_whole, near_s=near_s)
             if proof is not False:
                 yield origin, proof is True
-        window, length = window + length, min(2 * length, SEARCH_LENGTH_MAX)
 
 
 def _read(buffer: Bytes, at: int, header: ClassicHeader) -> tuple[int, int, bool] | None:

@@ -146,12 +146,12 @@ class DriverNames:
                 break
             if not arrived:
                 break
-            for packet, source, _ in arrived:
-                address = ResolverAddress(b"", 0) if source is None else _resolver_address(*source)
-                if not self._gossip.on_frame(packet, address, now_ns):
-                    self._invalid.increment()
-                length += len(packet)
-                count += 1
+            packet, source, _ = arrived[0]
+            address = ResolverAddress(b"", 0) if source is None else _resolver_address(*source)
+            if not self._gossip.on_frame(packet, address, now_ns):
+                self._invalid.increment()
+            length += len(packet)
+            count += 1
         return count
 
     def _send(self, frame: bytes, address: ResolverAddress) -> None:

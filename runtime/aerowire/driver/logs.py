@@ -275,7 +275,7 @@ class LogStore:
             self._check_storage(length)
             made = self._making[identity] = self._worker.submit(self._make_region, self._path(directory, identity), length)
             made.add_done_callback(lambda _future: self._wake())
-        # A new one waits even if it is made by now: whoever waits has it discarded when it is not used after all.
+        # The caller waits for a new log even if it is made by now: WaitingLogs discards a log that its caller does not use.
         if is_new or not made.done():
             raise LogNotReadyError(identity, made, client_id)
         if made.exception() is not None:

@@ -40,7 +40,7 @@ class ReResolution:
         self._core = core
         self._endpoints = endpoints
         self._destinations = destinations
-        self._lookups = lookups
+        self._executor = lookups
         # Where a control address is now, of those that have moved.
         self._controls: WeakKeyDictionary[ReceiveTransport, SocketAddress] = WeakKeyDictionary()
         self._look_ups: dict[tuple[object, str], _LookUp] = {}
@@ -108,14 +108,14 @@ class ReResolution:
         def look_up() -> SocketAddress:
             return parse_address(channel, key, text, again(self._core.ports.resolver))
 
-        if self._lookups is None:
+        if self._executor is None:
             future: Future[SocketAddress] = Future()
             try:
                 future.set_result(look_up())
             except Exception as error:
                 future.set_exception(error)
         else:
-            future = self._lookups.submit(look_up)
+            future = self._executor.submit(look_up)
             future.add_done_callback(lambda _future: self._core.events.wake())
         self._look_ups[native, text] = _LookUp(future, then)
 

@@ -129,7 +129,7 @@ class NameGossip:
         return [index for index, address in enumerate(self._bootstraps) if address not in self._neighbors]
 
     def poll_datagrams(self, now_ns: int) -> list[Outgoing]:
-        """Forget who is silent; return what is to be sent now, and to whom: announcements that are due, and some of what is passed on."""
+        """Forget silent neighbours; return the frames to send now, each with its address: announcements that are due, and some names."""
         self._now_ns = now_ns
         self.cache.expire(now_ns)
         timeout_ns = self._intervals.neighbor_timeout_ns

@@ -64,7 +64,7 @@ cdef class RetransmitHandler:
             self._ask(action, now_ns)
             return NAK_RESEND
         action.state = RETRANSMIT_DELAYED
-        action.expiry_ns = now_ns + delay_ns if delay_ns else now_ns - 1      # over for whoever polls, at this time too
+        action.expiry_ns = now_ns + delay_ns if delay_ns else now_ns - 1      # poll_resend takes what expired before its time
         return NAK_SCHEDULED
 
     cpdef bint poll_resend(self, int64_t now_ns) noexcept nogil:

@@ -165,7 +165,8 @@ class _MessageReader:
     def _read_field(self, element: etree._Element) -> DeclaredField:
         report = self._report
         found = self._find_type(element)
-        self._weigh(element, found)
+        message = f"fields have more than {FIELD_MEMBERS_MAX} members, their composites expanded"
+        self._scope.field_weight.add(report, element, _member_count(found), most=FIELD_MEMBERS_MAX, message=message)
         field = self._common(element, found)
         field.presence = presence(report, element, Presence.REQUIRED if found is None else found.presence)
         field.value_ref = element.get("valueRef")
@@ -196,16 +197,6 @@ class _MessageReader:
             hint = self._report.suggest(name, self._types)
             self._report.error("unknown-type", element, f"type {shorten(name)!r} of {shown(element)} is unknown{hint}", "type")
         return found
-
-    def _weigh(self, element: etree._Element, type: DeclaredType | None) -> None:
-        """Limit the members that the fields of all messages have: a few lines can ask for billions."""
-        if self._scope.field_weight > FIELD_MEMBERS_MAX:
-            raise UnreadableError
-        self._scope.field_weight += _member_count(type)
-        if self._scope.field_weight > FIELD_MEMBERS_MAX:
-            message = f"fields have more than {FIELD_MEMBERS_MAX} members, their composites expanded"
-            self._report.fault("too-many-members", element, message)
-            raise UnreadableError
 
     def _common(self, element: etree._Element, found: DeclaredType | None) -> DeclaredField:
         report = self._report

@@ -17,7 +17,7 @@ from lxml import etree
 from aerowire.codegen.document import Document
 from aerowire.codegen.problems import Location, Problem
 
-# Looking for similar names is slow, the slower the longer they are, and nobody reads more at once.
+# The search for a similar name is slow for long names, and a report needs no more suggestions.
 SUGGESTIONS_MAX, CANDIDATES_MAX, SUGGESTED_LENGTH_MAX = 20, 1_000, 100
 LENGTHS_APART_MAX = 4
 MESSAGE_LENGTH_MAX = 500  # a name in it may have megabytes
@@ -91,7 +91,7 @@ class Report:
             document = next(one for one in self.documents if element in one)
             is_there = attribute != "" and attribute in element.attrib
             location = document.locate_attribute(element, attribute) if is_there else document.locate(element)
-            self._locations[element, attribute] = location  # a type's problems are told again for each use
+            self._locations[element, attribute] = location  # the problems of a type are reported for each of its uses
         return location
 
     def suggest(self, name: str, known: Iterable[str]) -> str:

@@ -32,6 +32,22 @@ class Common(TypedDict):
     offset: int
 
 
+@dataclass(slots=True)
+class Weight:
+    """A number of members, which has a limit: a few lines can ask for billions."""
+
+    total: int = 0
+
+    def add(self, report: Report, element: etree._Element, count: int, *, most: int, message: str) -> None:
+        """Add members that `element` has. Raises UnreadableError beyond the limit, and reports the first element that exceeds it."""
+        if self.total > most:
+            raise UnreadableError
+        self.total += count
+        if self.total > most:
+            report.fault("too-many-members", element, message)
+            raise UnreadableError
+
+
 @dataclass(slots=True, eq=False)
 class Scope:
     """`named` finds the first element of a name, as references do; `elements` has all of a kind in their order.
@@ -48,8 +64,8 @@ class Scope:
     elements: dict[str, list[etree._Element]] = field(default_factory=dict)
     named: dict[str, etree._Element] = field(default_factory=dict)
     first: dict[tuple[str, str], etree._Element] = field(default_factory=dict)
-    weight: int = 0
-    field_weight: int = 0
+    weight: Weight = field(default_factory=Weight)
+    field_weight: Weight = field(default_factory=Weight)
     _reading: set[etree._Element] = field(default_factory=set)
     _read: dict[etree._Element, tuple[DeclaredType | None, int, int]] = field(default_factory=dict)
 

@@ -122,13 +122,8 @@ class TypeReader:
             raise UnreadableError
 
     def _weigh(self, element: etree._Element, weight: int) -> None:
-        if self._scope.weight > WEIGHT_MAX:
-            raise UnreadableError
-        self._scope.weight += weight
-        if self._scope.weight > WEIGHT_MAX:
-            message = f"composites have more than {WEIGHT_MAX // MEMBER_WEIGHT} members, references expanded"
-            self._report.fault("too-many-members", element, message)
-            raise UnreadableError
+        message = f"composites have more than {WEIGHT_MAX // MEMBER_WEIGHT} members, references expanded"
+        self._scope.weight.add(self._report, element, weight, most=WEIGHT_MAX, message=message)
 
     def _read_reference(
         self, composite: DeclaredComposite, origin: etree._Element, element: etree._Element, path: tuple[str, ...]
