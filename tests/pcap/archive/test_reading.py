@@ -10,6 +10,7 @@ import pytest
 
 from aerowire.codecs.dtypes.archive import CATALOG_HEADER, RECORDING_DESCRIPTOR, RECORDING_DESCRIPTOR_HEADER
 from aerowire.pcap.archive import ArchiveError, Report, messages, read_recording, recordings
+from aerowire.pcap.archive.catalog import read_catalog
 from aerowire.pcap.archive.segments import SegmentReader
 from tests.support.recordings import BEGIN, END, TERM, RecordingWriter, write_catalog
 
@@ -172,6 +173,19 @@ def test_a_segment_cut_short_costs_what_lies_behind(tmp_path: Path, seed: int) -
     assert [row for row in rows if row[0] < last] == [row for row in writer.rows if row[0] < last]
     assert [row for row in rows if row[0] > last] == [row for row in writer.rows if row[0] >= 2 * TERM]
     assert report.damages[0].reason.startswith(f"the file ends after {cut} bytes")
+
+
+def test_the_few_bytes_of_a_file_cut_short_do_not_hold_a_chunk(tmp_path: Path) -> None:
+    writer = RecordingWriter(tmp_path)
+    writer.frame(b"abc", BEGIN | END)
+    writer.stop = TERM
+    write_catalog(tmp_path, [writer])
+    path, _ = writer.segment(0)
+    path.write_bytes(path.read_bytes()[: 64 + 5])
+    with SegmentReader(read_catalog(tmp_path, Report())[0]) as reader:
+        block = reader.frames(0, TERM)
+    assert block.buffer.size == 64 + 5
+    assert block.buffer.base is None
 
 
 def test_flipped_bits_are_never_an_exception_nor_lost_without_count(tmp_path: Path, seed: int) -> None:

@@ -105,7 +105,10 @@ class SegmentReader:
             return 0
 
     def _read(self, position: int, length: int) -> tuple[Bytes, str | None]:
-        """Return the bytes from a position on, fewer where the file ends, and why there are none."""
+        """Return the bytes from a position on, fewer where the file ends, and why there are none.
+
+        Fewer bytes are an array of their own: a few of them shall not hold the memory of a chunk, nor may a read behind them find any.
+        """
         buffer = np.empty(length, dtype=np.uint8)
         segment = self._recording.segment_of(position)
         try:
@@ -121,7 +124,7 @@ class SegmentReader:
                 filled += count
         except OSError as error:
             return buffer[:0], f"the segment cannot be read ({error.strerror})"
-        return buffer[:filled], None
+        return (buffer if filled == length else buffer[:filled].copy()), None
 
     def _close(self) -> None:
         if self._file is not None:
