@@ -73,6 +73,7 @@ def judge(driver: Peer, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result
 
 LATE = TimingMiss("soon", "late")
 WRONG = Finding("this", "that")
+PORT_TAKEN = CommandRefused("a channel", ErrorCode.GENERIC_ERROR, "cannot bind UDP socket; got [Errno 98] Address already in use")
 
 
 @pytest.mark.parametrize(
@@ -92,6 +93,8 @@ WRONG = Finding("this", "that")
         ([MachineLacks("a route", "no route")], "starved", Verdict.UNSUPPORTED, 1),
         ([CommandRefused("a command", ErrorCode.NOT_SUPPORTED, "no")], None, Verdict.UNSUPPORTED, 1),
         ([CommandRefused("a command", ErrorCode.INVALID_CHANNEL, "no")], None, Verdict.FAIL, 1),
+        ([PORT_TAKEN, None], None, Verdict.PASS, 2),
+        ([PORT_TAKEN], None, Verdict.FAIL, 4),
         ([ZeroDivisionError("a bug")], None, Verdict.INCONCLUSIVE, 1),
     ],
 )

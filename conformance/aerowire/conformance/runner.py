@@ -152,13 +152,13 @@ class Runner:
     def _on_deviation(self, result: Result, deviation: Deviation, load: str | None) -> bool:
         """Judge a deviation; return whether the verdict is final.
 
-        On a quiet machine a wrong reaction is final. A late one is tried again; so is everything on a starved machine.
+        On a quiet machine a wrong reaction is final. A late one, a port that was taken, and anything on a starved machine are tried again.
         """
         if load is not None:
             result.notes.append(f"machine loaded: {load}")
         if isinstance(deviation, MachineLacks):
             result.notes.append(MACHINE_LACKS)
-        is_refusal = isinstance(deviation, CommandRefused)
+        is_refusal = isinstance(deviation, CommandRefused) and not deviation.is_address_in_use
         if isinstance(deviation, NotSupported) or (isinstance(deviation, CommandRefused) and deviation.code == ErrorCode.NOT_SUPPORTED):
             verdict = Verdict.UNSUPPORTED
         elif isinstance(deviation, NotSent) or (isinstance(deviation, TimingMiss) and load is not None):

@@ -34,6 +34,11 @@ class CommandRefused(Deviation):
         name = ErrorCode(code).name if code in ErrorCode._value2member_map_ else "unknown code"
         super().__init__(f"{what} to be accepted", f"error {code} ({name}): {message}")
 
+    @property
+    def is_address_in_use(self) -> bool:
+        """Whether another program has bound the port since the harness chose it; another attempt uses another."""
+        return "address already in use" in self.actual.lower()
+
 
 class Image:
     """An image that the driver announced, with its log mapped."""
