@@ -18,7 +18,7 @@ from aerowire.codecs.flyweights.cnc import CounterValueDecoder
 from aerowire.codecs.flyweights.commands import CommandType
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.driver import MediaDriver
-from aerowire.driver.stream_counters import OWN_COUNTERS
+from aerowire.driver.resources.stream_counters import OWN_COUNTERS
 from aerowire.ipc.cnc import CncFile
 
 SMALL = {

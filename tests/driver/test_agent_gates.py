@@ -8,7 +8,7 @@ import pytest
 
 from aerowire.codecs.flyweights.commands import CommandType
 from aerowire.codecs.tables.counters import SystemCounter
-from aerowire.driver.agent_gates import TrackerGate
+from aerowire.driver.conductor.agent_gates import TrackerGate
 
 
 class SmallAgent:

@@ -20,8 +20,8 @@ from aerowire.codecs.flyweights.transport import SetupEncoder
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.driver import MediaDriver
-from aerowire.driver.logs import _MAKING_MAX
 from aerowire.driver.ports import Ports
+from aerowire.driver.resources.logs import _MAKING_MAX
 from aerowire.ipc.cnc import CncFile
 
 LIMIT_S = 20.0

@@ -19,7 +19,7 @@ from aerowire.base.properties import read_properties
 from aerowire.base.units import parse_duration_ns
 from aerowire.codecs.tables.options import OPTIONS
 from aerowire.driver.context import _WITHOUT_EFFECT, Context, ThreadingMode
-from aerowire.driver.loss_arguments import interceptor_arguments
+from aerowire.driver.media.loss_arguments import interceptor_arguments
 
 
 def test_every_declared_attribute_is_an_option_of_its_kind() -> None:
@@ -380,7 +380,7 @@ def test_the_arguments_of_an_idle_strategy_may_stand_as_for_the_c_driver(text: s
 def test_every_option_of_the_driver_is_read_by_somebody_or_named_as_without_effect() -> None:
     package = Path(aerowire.driver.__file__).parent
     # Its own annotations and its list of options without effect read nothing.
-    sources = "".join(path.read_text() for path in package.glob("*.py") if path.name != "context.py")
+    sources = "".join(path.read_text() for path in package.rglob("*.py") if path.name != "context.py")
     sources += "".join(line for line in (package / "context.py").read_text().splitlines() if "_values[" in line or "self." in line)
     sources += (package.parent / "tools" / "driver.py").read_text()
     named = {name for names in _WITHOUT_EFFECT.values() for name in names}

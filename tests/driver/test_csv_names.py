@@ -10,7 +10,7 @@ from aerowire.codecs.flyweights.commands import CommandType
 from aerowire.codecs.tables.counters import CounterType, parse_label
 from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.driver.context import Context
-from aerowire.driver.csv_names import CsvNames, CsvRow, csv_rows
+from aerowire.driver.names.csv_names import CsvNames, CsvRow, csv_rows
 from aerowire.ipc.counters import CountersManager
 
 SUPPLIER = "aeron.name.resolver.supplier"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from aerowire.base.errors import ActiveDriverError, StorageError
-from aerowire.driver.directory_lock import directory_lock
+from aerowire.driver.directory.directory_lock import directory_lock
 from aerowire.system.clock import SystemClock
 
 LONG_NS, SHORT_NS = 20_000_000_000, 20_000_000

@@ -17,7 +17,7 @@ from aerowire.base.directory import LOCK_FILE_NAME
 from aerowire.base.errors import ActiveDriverError, StorageError
 from aerowire.codecs.flyweights.cnc import CncHeaderEncoder
 from aerowire.driver import MediaDriver
-from aerowire.driver.driver_lock import DriverLock
+from aerowire.driver.directory.driver_lock import DriverLock
 from aerowire.ipc.cnc import CncFile
 from aerowire.system.driver_life import is_locked
 
@@ -67,7 +67,7 @@ def no_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     def sleep(_seconds: float) -> None:
         pytest.fail("the start waits")
 
-    monkeypatch.setattr("aerowire.driver.driver_directory.time", SimpleNamespace(sleep=sleep))
+    monkeypatch.setattr("aerowire.driver.directory.driver_directory.time", SimpleNamespace(sleep=sleep))
 
 
 class TestOurs:
@@ -94,7 +94,9 @@ class TestOurs:
 
     def test_a_start_that_fails_lets_go(self, aeron_dir: str, monkeypatch: pytest.MonkeyPatch) -> None:
         locks: list[DriverLock] = []
-        monkeypatch.setattr("aerowire.driver.driver_directory.DriverLock", lambda path: locks.append(DriverLock(path)) or locks[0])
+        monkeypatch.setattr(
+            "aerowire.driver.directory.driver_directory.DriverLock", lambda path: locks.append(DriverLock(path)) or locks[0]
+        )
         with pytest.raises(StorageError):
             launch(aeron_dir, capture=f"{aeron_dir}/no/capture.pcapng")
         assert [lock._descriptor for lock in locks] == [None]
@@ -200,7 +202,7 @@ class TestLock:
         def flock(_descriptor: int, _operation: int) -> None:
             raise OSError(95, "Operation not supported")
 
-        monkeypatch.setattr("aerowire.driver.driver_lock.fcntl.flock", flock)
+        monkeypatch.setattr("aerowire.driver.directory.driver_lock.fcntl.flock", flock)
         with pytest.raises(StorageError, match="not supported"):
             DriverLock(tmp_path)
         assert not list(tmp_path.iterdir())

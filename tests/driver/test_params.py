@@ -9,9 +9,9 @@ import pytest
 from aerowire.base.channel_uri import ChannelUri
 from aerowire.base.errors import ChannelValueError
 from aerowire.codecs.tables.errors import ErrorCode
+from aerowire.driver.channels.publication_params import PublicationParams, StreamFacts, check_mtu_fits_sndbuf
+from aerowire.driver.channels.subscription_params import SubscriptionParams, check_window_fits_rcvbuf
 from aerowire.driver.context import Context
-from aerowire.driver.publication_params import PublicationParams, StreamFacts, check_mtu_fits_sndbuf
-from aerowire.driver.subscription_params import SubscriptionParams, check_window_fits_rcvbuf
 
 CONTEXT = Context(environ={})
 

@@ -12,7 +12,7 @@ from aerowire.codecs.flyweights import commands, transport
 from aerowire.codecs.flyweights.commands import CommandType
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.codecs.tables.errors import ErrorCode
-from aerowire.driver.receive_transport import TRANSPORTS_MAX
+from aerowire.driver.media.receive_transport import TRANSPORTS_MAX
 
 CHANNEL = "aeron:udp?control-mode=manual"
 STREAM = 10

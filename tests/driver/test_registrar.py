@@ -16,11 +16,11 @@ from aerowire.codecs.flyweights import commands
 from aerowire.codecs.flyweights.commands import CommandType
 from aerowire.codecs.tables.counters import CounterType, SystemCounter
 from aerowire.codecs.tables.errors import ErrorCode
-from aerowire.driver.events import Event, EventType, NativeErrorCode
-from aerowire.driver.registrar_events import EVENT_HANDLERS
-from aerowire.driver.socket_address import SocketAddress
-from aerowire.driver.stream_counters import OWN_COUNTERS
-from aerowire.driver.wildcard_ports import WildcardPorts
+from aerowire.driver.channels.socket_address import SocketAddress
+from aerowire.driver.channels.wildcard_ports import WildcardPorts
+from aerowire.driver.conductor.registrar_events import EVENT_HANDLERS
+from aerowire.driver.queues.events import Event, EventType, NativeErrorCode
+from aerowire.driver.resources.stream_counters import OWN_COUNTERS
 from aerowire.ipc.error_log import read_errors
 from aerowire.logbuffer.log import LogBuffers
 from tests.support.processes import free_port

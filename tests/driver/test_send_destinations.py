@@ -12,7 +12,7 @@ from aerowire.codecs.flyweights import commands
 from aerowire.codecs.flyweights.commands import CommandType
 from aerowire.codecs.tables.counters import CounterType, SystemCounter
 from aerowire.codecs.tables.errors import ErrorCode
-from aerowire.driver.reresolution import ReResolution
+from aerowire.driver.resources.reresolution import ReResolution
 from tests.support.processes import free_port
 
 MANUAL = "aeron:udp?control-mode=manual"

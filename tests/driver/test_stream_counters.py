@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from aerowire.codecs.tables.counters import CounterType, SystemCounter
-from aerowire.driver.stream_counters import StreamCounters, allocate_system_counters
+from aerowire.driver.resources.stream_counters import StreamCounters, allocate_system_counters
 from aerowire.ipc.counters import CountersManager
 
 COUNT = 64

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from aerowire.driver.worker_thread import WorkerThread
+from aerowire.driver.conductor.worker_thread import WorkerThread
 from tests.support.proc import wait_until
 
 LIMIT_S = 20.0

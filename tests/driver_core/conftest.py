@@ -11,16 +11,16 @@ import pytest
 from aerowire.base.runner import AgentInvoker
 from aerowire.codecs.flyweights.transport import DataHeaderDecoder, FrameType
 from aerowire.codecs.tables.counters import SystemCounter
-from aerowire.driver.events import Event, EventQueue, EventType
-from aerowire.driver.ipc_publication import IpcPublication
-from aerowire.driver.network_publication import NetworkPublication
-from aerowire.driver.publication_image import PublicationImage
-from aerowire.driver.receive_endpoint import ReceiveEndpoint
-from aerowire.driver.receiver import Receiver
-from aerowire.driver.send_endpoint import SendEndpoint
-from aerowire.driver.sender import Sender
-from aerowire.driver.system_counters import SystemCounters
-from aerowire.driver.tracker import Tracker
+from aerowire.driver.agents.receiver import Receiver
+from aerowire.driver.agents.sender import Sender
+from aerowire.driver.agents.tracker import Tracker
+from aerowire.driver.media.receive_endpoint import ReceiveEndpoint
+from aerowire.driver.media.send_endpoint import SendEndpoint
+from aerowire.driver.queues.events import Event, EventQueue, EventType
+from aerowire.driver.queues.system_counters import SystemCounters
+from aerowire.driver.streams.ipc_publication import IpcPublication
+from aerowire.driver.streams.network_publication import NetworkPublication
+from aerowire.driver.streams.publication_image import PublicationImage
 from aerowire.ipc.counters import CountersManager
 from aerowire.logbuffer.concurrent_appender import ConcurrentAppender
 from aerowire.logbuffer.descriptor import position_of

@@ -13,9 +13,9 @@ from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
 from scapy.utils import PcapNgReader, RawPcapReader
 
-from aerowire.driver.capture import CaptureWriter
-from aerowire.driver.capture_port import CapturePort, CaptureTap
-from aerowire.driver.loss_port import LossPort, LossRates
+from aerowire.driver.media.capture import CaptureWriter
+from aerowire.driver.media.capture_port import CapturePort, CaptureTap
+from aerowire.driver.media.loss_port import LossPort, LossRates
 from aerowire.simulation.network import SimulatedNetwork
 from aerowire.system.clock import ManualClock
 from aerowire.system.poller import PortPoller

@@ -19,7 +19,7 @@ from aerowire.codecs.flyweights.transport import (
     StatusMessageEncoder,
 )
 from aerowire.codecs.tables.counters import SystemCounter
-from aerowire.driver.events import EventType
+from aerowire.driver.queues.events import EventType
 from aerowire.protocol.destinations import Destinations
 
 MS, SECOND = 1_000_000, 1_000_000_000

@@ -8,9 +8,9 @@ import weakref
 
 import pytest
 
-from aerowire.driver.commands import AgentQueueFullError
-from aerowire.driver.events import EventQueue, EventType
-from aerowire.driver.ipc_publication import IpcPublication
+from aerowire.driver.queues.commands import AgentQueueFullError
+from aerowire.driver.queues.events import EventQueue, EventType
+from aerowire.driver.streams.ipc_publication import IpcPublication
 
 SESSION, STREAM = 77, 1001
 registrations = itertools.count(1)

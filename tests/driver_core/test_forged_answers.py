@@ -12,8 +12,8 @@ from aerowire.codecs.flyweights.transport import (
     StatusMessageEncoder,
 )
 from aerowire.codecs.tables.counters import SystemCounter
-from aerowire.driver.events import EventType, NativeErrorCode
-from aerowire.driver.stream_counters import OWN_COUNTERS
+from aerowire.driver.queues.events import EventType, NativeErrorCode
+from aerowire.driver.resources.stream_counters import OWN_COUNTERS
 from aerowire.protocol.destinations import Destinations
 from aerowire.protocol.min_flow_control import MinFlowControl
 

@@ -7,9 +7,9 @@ import itertools
 import pytest
 
 from aerowire.codecs.tables.counters import SystemCounter
-from aerowire.driver.events import EventType
-from aerowire.driver.ipc_publication import IpcPublication
-from aerowire.driver.untethered_subscriptions import Tether
+from aerowire.driver.queues.events import EventType
+from aerowire.driver.streams.ipc_publication import IpcPublication
+from aerowire.driver.streams.untethered_subscriptions import Tether
 from aerowire.logbuffer.concurrent_appender import ConcurrentAppender
 from aerowire.logbuffer.exclusive_appender import ExclusiveAppender
 from aerowire.protocol.lifecycle import PublicationState

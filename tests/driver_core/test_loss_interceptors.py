@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aerowire.codecs.flyweights.transport import DataHeaderEncoder, FrameType, SetupEncoder
-from aerowire.driver.capture_port import CapturePort
-from aerowire.driver.loss_arguments import make_interceptors
-from aerowire.driver.loss_interceptors import FixedLoss, LossInterceptor, MultiGapLoss, RandomLoss
-from aerowire.driver.loss_port import LossPort
+from aerowire.driver.media.capture_port import CapturePort
+from aerowire.driver.media.loss_arguments import make_interceptors
+from aerowire.driver.media.loss_interceptors import FixedLoss, LossInterceptor, MultiGapLoss, RandomLoss
+from aerowire.driver.media.loss_port import LossPort
 from aerowire.simulation.network import SimulatedNetwork
 from aerowire.system.clock import ManualClock
 

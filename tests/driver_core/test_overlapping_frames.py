@@ -10,7 +10,7 @@ import pytest
 
 from aerowire.codecs.flyweights import transport
 from aerowire.codecs.tables.counters import SystemCounter
-from aerowire.driver.events import Event, EventType
+from aerowire.driver.queues.events import Event, EventType
 from aerowire.logbuffer import scan
 from tests.driver_core.wire_source import INITIAL_TERM, SESSION, STREAM, TERM, WireSource
 

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from aerowire.codecs.flyweights.transport import FrameType
-from aerowire.driver.receive_transport import ReceiveTransport
+from aerowire.driver.media.receive_transport import ReceiveTransport
 from tests.driver_core.wire_source import FRAME, STREAM, WireSource
 
 MS = 1_000_000

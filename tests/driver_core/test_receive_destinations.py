@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from aerowire.codecs.flyweights.transport import FrameType
 from aerowire.codecs.tables.counters import SystemCounter
-from aerowire.driver.events import EventType
-from aerowire.driver.receive_transport import ReceiveTransport
+from aerowire.driver.media.receive_transport import ReceiveTransport
+from aerowire.driver.queues.events import EventType
 from aerowire.protocol.lifecycle import ImageState
 from tests.driver_core.wire_source import FRAME, SESSION, STREAM, WireSource
 

@@ -6,7 +6,7 @@ import pytest
 
 from aerowire.codecs.flyweights.transport import FrameType
 from aerowire.codecs.tables.counters import SystemCounter
-from aerowire.driver.events import EventType, NativeErrorCode
+from aerowire.driver.queues.events import EventType, NativeErrorCode
 from aerowire.protocol.cubic_congestion_control import CubicCongestionControl
 from tests.driver_core.wire_source import FRAME, INITIAL_TERM, SESSION, STREAM, TERM, WireSource
 

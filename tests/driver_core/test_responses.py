@@ -13,7 +13,7 @@ from aerowire.codecs.flyweights.transport import (
     SmFlags,
     StatusMessageEncoder,
 )
-from aerowire.driver.events import EventType
+from aerowire.driver.queues.events import EventType
 
 MS = 1_000_000
 SESSION, STREAM, INITIAL_TERM = 77, 1001, 2**31 - 2

@@ -6,8 +6,8 @@ import itertools
 
 import pytest
 
-from aerowire.driver.events import EventType
-from aerowire.driver.untethered_subscriptions import Tether
+from aerowire.driver.queues.events import EventType
+from aerowire.driver.streams.untethered_subscriptions import Tether
 from aerowire.protocol.lifecycle import PublicationState
 from aerowire.protocol.untethered import UntetheredTimes
 

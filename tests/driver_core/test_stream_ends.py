@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from aerowire.codecs.flyweights.transport import FrameType, SmFlags
-from aerowire.driver.events import EventType, NativeErrorCode
-from aerowire.driver.stream_counters import OWN_COUNTERS
+from aerowire.driver.queues.events import EventType, NativeErrorCode
+from aerowire.driver.resources.stream_counters import OWN_COUNTERS
 from aerowire.protocol.lifecycle import ImageState
 from tests.driver_core.wire_source import FRAME, STREAM, WireSource
 

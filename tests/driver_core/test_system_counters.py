@@ -6,9 +6,9 @@ import pytest
 
 from aerowire.codecs.flyweights.transport import DataHeaderEncoder, NakEncoder, SetupEncoder
 from aerowire.codecs.tables.counters import SystemCounter
-from aerowire.driver.agent_gates import ReceiverGate, SenderGate
-from aerowire.driver.commands import AgentQueueFullError
-from aerowire.driver.send_endpoint import SendEndpoint
+from aerowire.driver.conductor.agent_gates import ReceiverGate, SenderGate
+from aerowire.driver.media.send_endpoint import SendEndpoint
+from aerowire.driver.queues.commands import AgentQueueFullError
 from aerowire.ipc.counters import AtomicCounter
 from aerowire.protocol.flow_control import MaxFlowControl
 

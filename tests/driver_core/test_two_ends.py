@@ -7,8 +7,8 @@ import random
 import pytest
 
 from aerowire.codecs.tables.counters import SystemCounter
-from aerowire.driver.events import EventType
-from aerowire.driver.untethered_subscriptions import Tether
+from aerowire.driver.queues.events import EventType
+from aerowire.driver.streams.untethered_subscriptions import Tether
 from aerowire.protocol.lifecycle import ImageState, PublicationState
 from aerowire.protocol.untethered import UntetheredTimes
 

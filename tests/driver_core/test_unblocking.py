@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aerowire.codecs.tables.counters import SystemCounter
-from aerowire.driver.events import EventType
-from aerowire.driver.ipc_publication import IpcPublication
+from aerowire.driver.queues.events import EventType
+from aerowire.driver.streams.ipc_publication import IpcPublication
 from aerowire.logbuffer.concurrent_appender import ConcurrentAppender
 from tests.driver_core.conftest import SESSION, STREAM, Subscriber, World
 

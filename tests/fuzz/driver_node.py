@@ -9,13 +9,13 @@ import itertools
 from typing import Any
 
 from aerowire.base.runner import AgentInvoker
-from aerowire.driver.events import EventQueue, EventType
-from aerowire.driver.network_publication import NetworkPublication
-from aerowire.driver.receive_endpoint import ReceiveEndpoint
-from aerowire.driver.receiver import Receiver
-from aerowire.driver.send_endpoint import SendEndpoint
-from aerowire.driver.sender import Sender
-from aerowire.driver.tracker import Tracker
+from aerowire.driver.agents.receiver import Receiver
+from aerowire.driver.agents.sender import Sender
+from aerowire.driver.agents.tracker import Tracker
+from aerowire.driver.media.receive_endpoint import ReceiveEndpoint
+from aerowire.driver.media.send_endpoint import SendEndpoint
+from aerowire.driver.queues.events import EventQueue, EventType
+from aerowire.driver.streams.network_publication import NetworkPublication
 from aerowire.simulation.network import SimulatedNetwork
 from aerowire.simulation.regions import AnonymousRegions
 from aerowire.system.clock import ManualClock

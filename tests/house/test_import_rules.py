@@ -104,9 +104,9 @@ def test_every_source_keeps_the_contracts() -> None:
         ("aerowire.memory.region", "from aerowire.ipc.counters cimport CountersReader"),
         ("aerowire.memory.region", "from ..ipc cimport counters"),
         ("aerowire.ipc.ring", "from aerowire.logbuffer.position cimport (\n    index_by_term,\n    compute_position,\n)"),
-        ("aerowire.client.image", "cimport aerowire.driver.sender"),
-        ("aerowire.driver.sender", "    from aerowire.conformance.suite import Case"),
-        ("aerowire.driver.sender", "import pyarrow as pa"),
+        ("aerowire.client.image", "cimport aerowire.driver.agents.sender"),
+        ("aerowire.driver.agents.sender", "    from aerowire.conformance.suite import Case"),
+        ("aerowire.driver.agents.sender", "import pyarrow as pa"),
         ("aerowire.pcap.summary", "from aerowire.codegen.sbe.reader import load_message_schema"),
         ("aerowire.pcap.sbe.schemas", "from lxml import etree"),
         ("aerowire.codecs.flyweights.cnc", "from scapy.packet import Packet"),
@@ -122,8 +122,8 @@ def test_a_breach_is_found(module: str, text: str) -> None:
     [
         ("aerowire.ipc.counters", "from aerowire.memory cimport atomics"),
         ("aerowire.pcap.sbe.schemas", "from aerowire.codegen.sbe.reader import load_message_schema"),
-        ("aerowire.driver.sender", '"""cimport aerowire.client\nimport scapy\n"""'),
-        ("aerowire.driver.sender", "from . cimport tracker  # from aerowire.client cimport image"),
+        ("aerowire.driver.agents.sender", '"""cimport aerowire.client\nimport scapy\n"""'),
+        ("aerowire.driver.agents.sender", "from . cimport tracker  # from aerowire.client cimport image"),
     ],
 )
 def test_what_is_allowed_is_not_a_breach(module: str, text: str) -> None:

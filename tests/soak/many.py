@@ -11,7 +11,7 @@ from typing import TypeVar
 from aerowire.base.directory import CNC_FILE_NAME
 from aerowire.client import Aeron, Header, Pending
 from aerowire.codecs.tables.options import OPTIONS
-from aerowire.driver.stream_counters import OWN_COUNTERS
+from aerowire.driver.resources.stream_counters import OWN_COUNTERS
 from aerowire.ipc.cnc import CncFile
 from tests.soak.bars import Part, Size
 from tests.soak.footprint import processor_seconds

@@ -21,7 +21,7 @@ from aerowire.client import Aeron
 from aerowire.codecs.flyweights.transport import SetupEncoder
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.codecs.tables.options import OPTIONS
-from aerowire.driver.stream_counters import OWN_COUNTERS
+from aerowire.driver.resources.stream_counters import OWN_COUNTERS
 from aerowire.ipc.cnc import CncFile
 from aerowire.ipc.error_log import read_errors
 from aerowire.system.hiccups import HiccupSampler

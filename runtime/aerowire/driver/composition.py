@@ -19,30 +19,30 @@ from aerowire.codecs.flyweights import cnc as cnc_layout
 from aerowire.codecs.flyweights.events import DriverEventCode
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.codecs.tables.options import OPTIONS
-from aerowire.driver.agent_gates import ReceiverGate, SenderGate, TrackerGate
-from aerowire.driver.clients import Clients
-from aerowire.driver.csv_names import CsvNames, csv_rows
-from aerowire.driver.directory_lock import directory_lock
-from aerowire.driver.driver_core import DriverCore, InducedLoss
-from aerowire.driver.driver_directory import delete_directory, directory_for_start
-from aerowire.driver.driver_lock import DriverLock
-from aerowire.driver.driver_names import DriverNames
-from aerowire.driver.error_recorder import ErrorRecorder
-from aerowire.driver.event_notes import EventNotes, NotedTransmitter
-from aerowire.driver.events import EventQueue
-from aerowire.driver.logs import LogStore
-from aerowire.driver.loss_arguments import make_interceptors
-from aerowire.driver.lost_files import LostFiles
-from aerowire.driver.receiver import Receiver
-from aerowire.driver.registrar import Registrar
-from aerowire.driver.responses import Responses
-from aerowire.driver.sender import Sender
-from aerowire.driver.stream_counters import StreamCounters, allocate_system_counters
-from aerowire.driver.system_counters import SystemCounters
-from aerowire.driver.timed_resolver import TimedResolver
-from aerowire.driver.tracker import Tracker
+from aerowire.driver.agents.receiver import Receiver
+from aerowire.driver.agents.sender import Sender
+from aerowire.driver.agents.tracker import Tracker
+from aerowire.driver.channels.wildcard_ports import WildcardPorts
+from aerowire.driver.conductor.agent_gates import ReceiverGate, SenderGate, TrackerGate
+from aerowire.driver.conductor.driver_core import DriverCore, InducedLoss
+from aerowire.driver.conductor.error_recorder import ErrorRecorder
+from aerowire.driver.conductor.lost_files import LostFiles
+from aerowire.driver.conductor.registrar import Registrar
+from aerowire.driver.conductor.responses import Responses
+from aerowire.driver.directory.directory_lock import directory_lock
+from aerowire.driver.directory.driver_directory import delete_directory, directory_for_start
+from aerowire.driver.directory.driver_lock import DriverLock
+from aerowire.driver.event_log.event_notes import EventNotes, NotedTransmitter
+from aerowire.driver.media.loss_arguments import make_interceptors
+from aerowire.driver.names.csv_names import CsvNames, csv_rows
+from aerowire.driver.names.driver_names import DriverNames
+from aerowire.driver.names.timed_resolver import TimedResolver
+from aerowire.driver.queues.events import EventQueue
+from aerowire.driver.queues.system_counters import SystemCounters
+from aerowire.driver.resources.clients import Clients
+from aerowire.driver.resources.logs import LogStore
+from aerowire.driver.resources.stream_counters import StreamCounters, allocate_system_counters
 from aerowire.driver.version import AERON_VERSION, DRIVER_COMMIT, DRIVER_VERSION
-from aerowire.driver.wildcard_ports import WildcardPorts
 from aerowire.ipc.cnc import CncFile
 from aerowire.ipc.counters import AtomicCounter, CountersManager
 from aerowire.ipc.error_log import DistinctErrorLog
@@ -51,10 +51,10 @@ from aerowire.memory.cut_watch import CutWatch
 
 if TYPE_CHECKING:
     from aerowire.base.ports import DatagramPort
-    from aerowire.driver.capture import CaptureWriter
     from aerowire.driver.context import Context
-    from aerowire.driver.event_log import EventLog
-    from aerowire.driver.loss_port import LossRates
+    from aerowire.driver.event_log.event_log import EventLog
+    from aerowire.driver.media.capture import CaptureWriter
+    from aerowire.driver.media.loss_port import LossRates
     from aerowire.driver.ports import Ports, SocketSpec
 
 # Events are posted once in a stream's life; agents hold back what does not fit.
@@ -344,7 +344,7 @@ def _loss_rates(context: Context, ports: Ports, kind: str) -> LossRates | None:
     rates = {name: context.number(f"debug_{kind}_{name}_rate") for name in ("loss", "duplicate", "reorder")}
     if not any(rates.values()):
         return None
-    from aerowire.driver.loss_port import LossRates
+    from aerowire.driver.media.loss_port import LossRates
 
     # One sequence decides about a direction's datagrams, so that the first seed that somebody set holds for all three.
     seeds = [int(context.number(f"debug_{kind}_{name}_seed")) for name in rates]
@@ -355,7 +355,7 @@ def _open_event_log(context: Context, ports: Ports, directory: Path, own_files: 
     codes = context.event_codes
     if not codes:
         return None
-    from aerowire.driver.event_log import EventLog
+    from aerowire.driver.event_log.event_log import EventLog
 
     length = EventLog.file_length(context.event_buffer_length)
     region = ports.regions.create(directory / EVENT_LOG_FILE_NAME, length, sparse=True)
@@ -366,6 +366,6 @@ def _open_event_log(context: Context, ports: Ports, directory: Path, own_files: 
 def _open_capture(context: Context, ports: Ports) -> CaptureWriter | None:
     if context.capture is None:
         return None
-    from aerowire.driver.capture import CaptureWriter
+    from aerowire.driver.media.capture import CaptureWriter
 
     return CaptureWriter(context.capture, ports.clock, overwrites=context.capture_overwrite)

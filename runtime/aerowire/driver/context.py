@@ -12,8 +12,8 @@ from aerowire.base.directory import default_aeron_dir
 from aerowire.base.errors import ConfigurationError
 from aerowire.base.options import resolve_options
 from aerowire.codecs.tables.options import OPTIONS
-from aerowire.driver.csv_names import CSV_TABLES, TABLE_OPTIONS
-from aerowire.driver.event_selection import selected_codes
+from aerowire.driver.event_log.event_selection import selected_codes
+from aerowire.driver.names.csv_names import CSV_TABLES, TABLE_OPTIONS
 from aerowire.driver.option_checks import ALLOW_TERMINATION, UNTETHERED_LINGER_UNSET, check_options
 from aerowire.system.udp import probe_socket_buffers
 

@@ -23,15 +23,15 @@ from aerowire.base.runner import AgentInvoker, AgentRunner, name_thread
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.codecs.tables.options import OPTIONS
 from aerowire.driver.composition import DriverParts, build_driver
+from aerowire.driver.conductor.worker_thread import WorkerThread
 from aerowire.driver.context import Context, ThreadingMode
 from aerowire.driver.ports import Ports
-from aerowire.driver.worker_thread import WorkerThread
 from aerowire.system.bus_error import survive_bus_errors
 
 if TYPE_CHECKING:
     from aerowire.base.idle import IdleStrategy
     from aerowire.base.runner import NativeAgent
-    from aerowire.driver.registrar import Registrar
+    from aerowire.driver.conductor.registrar import Registrar
     from aerowire.driver.spawned import SpawnedDriver
 
 _IDLE_ROLES = ("sender", "receiver", "conductor", "sharednetwork", "shared")

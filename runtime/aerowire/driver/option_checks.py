@@ -11,12 +11,12 @@ from aerowire.base.errors import ConfigurationError
 from aerowire.codecs.flyweights import cnc, transport
 from aerowire.codecs.flyweights.base import align
 from aerowire.codecs.tables.options import OPTIONS
-from aerowire.driver.congestion import SUPPLIERS as CONGESTION_CONTROL_SUPPLIERS
-from aerowire.driver.csv_names import CSV_TABLES, csv_rows
-from aerowire.driver.flow_control_params import MULTICAST_SUPPLIERS, STRATEGIES, UNICAST_SUPPLIERS
-from aerowire.driver.loss_arguments import interceptor_arguments
-from aerowire.driver.udp_channel import TTL_MAX
-from aerowire.driver.wildcard_ports import WildcardPorts
+from aerowire.driver.channels.congestion import SUPPLIERS as CONGESTION_CONTROL_SUPPLIERS
+from aerowire.driver.channels.flow_control_params import MULTICAST_SUPPLIERS, STRATEGIES, UNICAST_SUPPLIERS
+from aerowire.driver.channels.udp_channel import TTL_MAX
+from aerowire.driver.channels.wildcard_ports import WildcardPorts
+from aerowire.driver.media.loss_arguments import interceptor_arguments
+from aerowire.driver.names.csv_names import CSV_TABLES, csv_rows
 
 if TYPE_CHECKING:
     from aerowire.base.options import ResolvedOptions

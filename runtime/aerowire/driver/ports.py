@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from aerowire.driver.interfaces import InterfaceAddress, InterfaceLister, list_interfaces
-from aerowire.driver.socket_address import NameResolver, SocketAddress, resolve_with_system
+from aerowire.driver.channels.interfaces import InterfaceAddress, InterfaceLister, list_interfaces
+from aerowire.driver.channels.socket_address import NameResolver, SocketAddress, resolve_with_system
 
 if TYPE_CHECKING:
     from aerowire.base.ports import ClockPort, DatagramPort, RandomPort, RegionPort

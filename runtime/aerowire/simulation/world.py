@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from aerowire.driver.channels.interfaces import InterfaceAddress
 from aerowire.driver.context import Context
-from aerowire.driver.interfaces import InterfaceAddress
 from aerowire.driver.media_driver import MediaDriver
 from aerowire.driver.ports import Ports, SocketSpec
 from aerowire.ipc.cnc import CncFile

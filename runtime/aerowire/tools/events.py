@@ -54,7 +54,7 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 
 def run(arguments: argparse.Namespace) -> int:
     """Show events; returns 0."""
-    from aerowire.driver.event_selection import parse_codes
+    from aerowire.driver.event_log.event_selection import parse_codes
     from aerowire.tools.driver_files import driver_files
     from aerowire.tools.event_reader import EventReader
 
@@ -118,7 +118,7 @@ def _facts_text(facts: dict[str, object]) -> str:
 
 def _list_codes() -> None:
     from aerowire.codecs.flyweights.events import DriverEventCode
-    from aerowire.driver.event_selection import NEVER_NOTED
+    from aerowire.driver.event_log.event_selection import NEVER_NOTED
 
     for code in DriverEventCode:
         never = f"  (never noted: {NEVER_NOTED[code]})" if code in NEVER_NOTED else ""

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from aerowire.base.channel_keys import check_channel
 from aerowire.base.channel_uri import ChannelUri
 from aerowire.base.errors import AerowireError
-from aerowire.driver.interfaces import InterfaceAddress
-from aerowire.driver.udp_channel import UdpChannel
+from aerowire.driver.channels.interfaces import InterfaceAddress
+from aerowire.driver.channels.udp_channel import UdpChannel
 from tests.fuzz.target import FindingError
 
 INTERFACES = (
@@ -40,7 +40,14 @@ class ChannelTarget:
         *(b"term-length=64k", b"mtu=8k", b"session-id=", b"fc=min,g:1,t:5s", b"nak-delay=", b"ttl=256", b"alias=", b"-1", b"99999999999g"),
         *(b"channel-rcv-ts-offset=", b"reserved", b"response", b"manual", b"linger=", b"eos=", b"\xd9\xa3"),
     )
-    traced = ("base/channel", "driver/udp_channel", "driver/socket_address", "driver/channel_values", "driver/interfaces", "base/units")
+    traced = (
+        "base/channel",
+        "driver/channels/udp_channel",
+        "driver/channels/socket_address",
+        "driver/channels/channel_values",
+        "driver/channels/interfaces",
+        "base/units",
+    )
 
     def seeds(self) -> Iterable[bytes]:
         """Return a channel of each kind."""

@@ -6,10 +6,10 @@ import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from aerowire.driver.capture import CaptureWriter
-from aerowire.driver.capture_port import CapturePort, CaptureTap
-from aerowire.driver.loss_interceptors import FixedLoss, LossInterceptor, MultiGapLoss, RandomLoss
-from aerowire.driver.loss_port import LossPort
+from aerowire.driver.media.capture import CaptureWriter
+from aerowire.driver.media.capture_port import CapturePort, CaptureTap
+from aerowire.driver.media.loss_interceptors import FixedLoss, LossInterceptor, MultiGapLoss, RandomLoss
+from aerowire.driver.media.loss_port import LossPort
 from aerowire.pcap.capture import Capture
 from aerowire.simulation.network import SimulatedNetwork
 from aerowire.system.clock import ManualClock

@@ -43,7 +43,13 @@ class CommandsTarget:
         b"\0\0\0\x40",
         b"|tags=1,2",
     )
-    traced = ("driver/registrar", "driver/client_commands", "driver/publications", "driver/subscriptions", "driver/clients")
+    traced = (
+        "driver/conductor/registrar",
+        "driver/conductor/client_commands",
+        "driver/resources/publications",
+        "driver/resources/subscriptions",
+        "driver/resources/clients",
+    )
 
     def __init__(self) -> None:
         self._directory = Path(tempfile.mkdtemp(prefix="commands-"))

@@ -1,0 +1,44 @@
+# What the driver's agents share: their set-up, their commands, and an array of borrowed pointers.
+
+cimport cython
+from libc.stdint cimport int64_t
+from aerowire.base.ports cimport ClockPort
+from aerowire.base.runner cimport NativeAgent
+from aerowire.driver.queues.commands cimport Command, CommandQueue
+from aerowire.driver.queues.events cimport EventQueue
+from aerowire.driver.queues.system_counters cimport DutyCycle, SystemCounters
+
+cdef enum:
+    COMMANDS_PER_CYCLE = 16     # so that a burst of commands does not hold up streams
+    PORTS_PER_CYCLE = 64        # sockets looked at in one cycle; the poller rotates over more
+    BATCH_MAX = 16              # datagrams of one system call, as the official driver bounds them
+    STREAMS_MAX = 1 << 20       # of one agent: more than the largest counters buffer has room for
+
+
+cdef class DriverAgent(NativeAgent):
+    """Reads the registrar's commands at the top of its cycle, and measures its cycles."""
+
+    cdef ClockPort _clock
+    cdef SystemCounters _system
+    cdef EventQueue _events
+    cdef CommandQueue _commands
+    cdef DutyCycle _cycle
+
+    # Counters by id: longest cycle, cycles longer than the threshold.
+    cdef int _set_up(self, ClockPort clock, SystemCounters system, EventQueue events, int cycle_max_id, int cycle_exceeded_id,
+                     int64_t cycle_threshold_ns) except -1
+    cdef int _take_commands(self, int64_t now_ns) noexcept nogil
+    cdef void _on_command(self, Command* command, int64_t now_ns) noexcept nogil    # once a command; subclasses override
+
+
+@cython.final
+cdef class PointerArray:
+    """Borrowed pointers in order of addition; changed only by the owning agent, at the top of its cycle."""
+
+    cdef void** items
+    cdef int count
+    cdef int _capacity
+
+    cdef bint add(self, void* item) noexcept nogil          # False: full, or out of memory
+    cdef bint remove(self, void* item) noexcept nogil
+    cdef void remove_at(self, int index) noexcept nogil

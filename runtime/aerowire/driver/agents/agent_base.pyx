@@ -1,0 +1,105 @@
+"""What the driver's agents share: their set-up, their commands, and an array of borrowed pointers."""
+
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport free
+from libc.string cimport memmove
+
+cimport cython
+
+from aerowire.driver.queues.commands import AgentQueueFullError
+
+from aerowire.driver.queues.commands cimport command_clear
+from aerowire.driver.queues.system_counters cimport duty_cycle_start
+from aerowire.memory.growing cimport grow
+
+
+cdef class DriverAgent(NativeAgent):
+    """An agent of the driver: a clock, counters, a queue of events to the registrar and one of commands from it.
+
+    Invariant: a command is taken only when its answer has room, and its subject is held until it was taken.
+    """
+
+    cdef int _set_up(self, ClockPort clock, SystemCounters system, EventQueue events, int cycle_max_id, int cycle_exceeded_id,
+                     int64_t cycle_threshold_ns) except -1:
+        self._clock = clock
+        self._system = system
+        self._events = events
+        self._commands = CommandQueue()
+        self._cycle.threshold_ns = cycle_threshold_ns
+        self._cycle.cycle_time_max = system.address[cycle_max_id]
+        self._cycle.cycle_time_exceeded = system.address[cycle_exceeded_id]
+        return 0
+
+    cdef void on_start(self) noexcept nogil:
+        duty_cycle_start(&self._cycle, self._clock.nano_time())
+
+    cdef int _take_commands(self, int64_t now_ns) noexcept nogil:
+        cdef Command command
+        cdef int taken = 0
+        while taken < COMMANDS_PER_CYCLE and self._events.can_answer() and self._commands.poll(&command):
+            self._on_command(&command, now_ns)
+            self._commands.taken()
+            taken += 1
+        return taken
+
+    cdef void _on_command(self, Command* command, int64_t now_ns) noexcept nogil:
+        pass
+
+    @property
+    def free_commands(self) -> int:
+        """Commands that can be added before the queue is full."""
+        return self._commands.free_slots()
+
+    def forget_taken(self) -> None:
+        """Release the objects of the commands that the agent has taken; registrar only."""
+        self._commands.forget_taken()
+
+    def _put(self, int operation, subject, int32_t a=0, int32_t b=0, *, bint flag=False, int64_t value=0, size_t second=0,
+             bint hold=False, bint awaits=False):
+        """Ask the agent for something; registrar only. `hold` keeps the subject until its final event, `awaits` until one answer."""
+        cdef Command command
+        command_clear(&command, operation, NULL if subject is None else <void*>subject)
+        command.a = a
+        command.b = b
+        command.flag = flag
+        command.value = value
+        command.second = <void*>second
+        if hold:
+            self._events.hold(subject)
+        if awaits:
+            self._events.await_answer(subject)
+        try:
+            self._commands.put(&command, subject)
+        except AgentQueueFullError:
+            if hold:
+                self._events.let_go(subject)
+            if awaits:
+                self._events.answered(subject)
+            raise
+
+
+@cython.final
+cdef class PointerArray:
+    """A growing array of at most STREAMS_MAX pointers. Removal keeps the order, so that round robin stays fair."""
+
+    def __dealloc__(self):
+        free(self.items)
+
+    cdef bint add(self, void* item) noexcept nogil:
+        if self.count == self._capacity and not grow(<void**>&self.items, &self._capacity, sizeof(void*), STREAMS_MAX):
+            return False
+        self.items[self.count] = item
+        self.count += 1
+        return True
+
+    cdef bint remove(self, void* item) noexcept nogil:
+        cdef int i
+        for i in range(self.count):
+            if self.items[i] is item:
+                self.remove_at(i)
+                return True
+        return False
+
+    cdef void remove_at(self, int index) noexcept nogil:
+        self.count -= 1
+        memmove(&self.items[index], &self.items[index + 1], (self.count - index) * sizeof(void*))

@@ -1,0 +1,58 @@
+# The agent that receives: data into images, set-ups into requests for images, and images' answers to their senders.
+
+cimport cython
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from aerowire.base.address cimport Address
+from aerowire.base.ports cimport ClockPort, Datagram, DatagramBatch
+from aerowire.driver.agents.agent_base cimport DriverAgent, PointerArray
+from aerowire.driver.queues.commands cimport Command
+from aerowire.driver.queues.events cimport EventQueue
+from aerowire.driver.agents.pending_setups cimport PendingSetups
+from aerowire.driver.streams.publication_image cimport PublicationImage
+from aerowire.driver.media.receive_endpoint cimport ReceiveEndpoint
+from aerowire.driver.media.receive_transport cimport ControlChange, ReceiveTransport
+from aerowire.driver.queues.system_counters cimport SystemCounters
+from aerowire.system.poller cimport PortPoller
+
+
+@cython.final
+cdef class Receiver(DriverAgent):
+    cdef PortPoller _poller
+    cdef PointerArray _images
+    cdef PointerArray _controlled       # transports with a control address of their own, whose name may come to mean another
+    cdef PendingSetups _pending
+    cdef DatagramBatch _batch
+    cdef int64_t _lookup_interval_ns    # 0: names of control addresses are looked up once
+    cdef int64_t _lookup_deadline_ns
+    cdef int64_t _cycle_number
+    cdef int64_t _pending_deadline_ns   # when the set-ups that were asked for are looked at again
+
+    cdef int _poll_datagrams(self, int64_t now_ns) noexcept nogil
+    cdef int _poll_socket(self, ReceiveEndpoint endpoint, ReceiveTransport transport, int64_t now_ns, int64_t* bytes_received) noexcept nogil
+    cdef int _on_received(self, ReceiveEndpoint endpoint, ReceiveTransport transport, const Datagram* item, int64_t now_ns, int* news) noexcept nogil
+    cdef bint _on_datagram(self, ReceiveEndpoint endpoint, ReceiveTransport transport, uint8_t* frame, int32_t length,
+                           const Address* source, int64_t now_ns) noexcept nogil
+    cdef bint _on_data(self, ReceiveEndpoint endpoint, ReceiveTransport transport, uint8_t* frame, int32_t length,
+                       const Address* source, int64_t now_ns) noexcept nogil
+    cdef void _on_setup(self, ReceiveEndpoint endpoint, ReceiveTransport transport, const uint8_t* frame, const Address* source,
+                        int64_t now_ns) noexcept nogil
+    cdef bint _ask_for_image(self, ReceiveEndpoint endpoint, ReceiveTransport transport, const uint8_t* frame, const Address* source) noexcept nogil
+    cdef void _refuse_setup_request(self, ReceiveEndpoint endpoint, int32_t stream_id, int32_t session_id, int64_t now_ns) noexcept nogil
+    cdef void _on_rtt_measurement(self, ReceiveEndpoint endpoint, ReceiveTransport transport, const uint8_t* frame, const Address* source,
+                                  int64_t now_ns) noexcept nogil
+    cdef int _serve_images(self, int64_t now_ns) noexcept nogil
+    cdef void _release(self, PublicationImage image, int index, int64_t now_ns) noexcept nogil
+    cdef int _check_pending_setups(self, int64_t now_ns) noexcept nogil
+    cdef void _add_endpoint(self, ReceiveEndpoint endpoint, int64_t now_ns) noexcept nogil
+    cdef void _remove_endpoint(self, ReceiveEndpoint endpoint) noexcept nogil
+    cdef void _add_destination(self, ReceiveEndpoint endpoint, ReceiveTransport transport, int64_t now_ns) noexcept nogil
+    cdef void _remove_destination(self, ReceiveEndpoint endpoint, ReceiveTransport transport, int64_t now_ns) noexcept nogil
+    cdef void _listen(self, ReceiveEndpoint endpoint, ReceiveTransport transport, int64_t now_ns) noexcept nogil
+    cdef void _add_interest(self, ReceiveEndpoint endpoint, int32_t stream_id, int32_t session_id, bint all_sessions,
+                            int64_t now_ns) noexcept nogil
+    cdef void _remove_interest(self, ReceiveEndpoint endpoint, int32_t stream_id, int32_t session_id, bint all_sessions,
+                               int64_t now_ns) noexcept nogil
+    cdef void _request_setup(self, ReceiveEndpoint endpoint, int32_t stream_id, int32_t session_id, int64_t now_ns) noexcept nogil
+    cdef void _change_control(self, ControlChange change) noexcept nogil
+    cdef void _check_names(self, int64_t now_ns) noexcept nogil
+    cdef void _add_image(self, PublicationImage image, int64_t now_ns) noexcept nogil

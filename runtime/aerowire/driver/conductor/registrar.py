@@ -1,0 +1,461 @@
+"""The registrar: what happens once in a stream's life. Commands from clients, events from the agents, resources to free.
+
+It sleeps until somebody wakes its event queue, and no running stream waits for it. Aeron: DriverConductor.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from aerowire.base.channel_uri import SPY_PREFIX, ChannelUri
+from aerowire.base.errors import AerowireError, RegistrationError, StorageSpaceError
+from aerowire.base.units import INT64_MAX
+from aerowire.codecs.flyweights import commands
+from aerowire.codecs.tables.errors import ErrorCode
+from aerowire.driver.channels.socket_address import SocketAddress, is_numeric, parse_address
+from aerowire.driver.channels.subscription_checks import is_ipc_channel
+from aerowire.driver.channels.udp_channel import UdpChannel, names_to_resolve
+from aerowire.driver.conductor import client_commands
+from aerowire.driver.conductor.damage_reports import repair_to_clients, report_skipped_commands
+from aerowire.driver.conductor.error_recorder import describe, is_storage_error
+from aerowire.driver.conductor.registrar_events import EVENT_HANDLERS
+from aerowire.driver.conductor.rejections import reject_image
+from aerowire.driver.conductor.waiting_logs import WaitingLogs
+from aerowire.driver.resources.clients import UserCounters
+from aerowire.driver.resources.endpoints import Endpoints
+from aerowire.driver.resources.images import Images
+from aerowire.driver.resources.links import Subscription
+from aerowire.driver.resources.local_links import link_publication, link_subscription
+from aerowire.driver.resources.logs import LogNotReadyError
+from aerowire.driver.resources.publications import Publications
+from aerowire.driver.resources.receive_destinations import ReceiveDestinations, check_destination, is_network_destination
+from aerowire.driver.resources.reresolution import ReResolution
+from aerowire.driver.resources.send_destinations import SendDestinations, check_send_destination, endpoint_of
+from aerowire.driver.resources.sessions import Sessions
+from aerowire.driver.resources.subscriptions import Subscriptions
+from aerowire.system.heap import give_back_memory
+
+if TYPE_CHECKING:
+    from aerowire.driver.conductor.driver_core import DriverCore
+    from aerowire.driver.conductor.lost_files import LostFiles
+    from aerowire.driver.names.driver_names import DriverNames
+    from aerowire.driver.queues.events import Event
+
+T = TypeVar("T")
+
+# How long the registrar sleeps at most, so that a wake-up lost to a bug in one agent is a hiccup and not a hang.
+_SLEEP_NS_MAX = 1_000_000_000
+# How soon it looks again while something waits that no event announces: room in an agent's queue, or a log to free.
+_SLEEP_NS_BUSY = 10_000_000
+# How soon it looks again for a command that was claimed and not yet written whole: the wake-up came with the claim.
+_SLEEP_NS_UNFINISHED = 200_000
+_CAPTURE_FLUSH_NS = 100_000_000
+# Commands and events handled in one cycle before the other kind gets its turn.
+_COMMANDS_PER_CYCLE = 16
+_EVENTS_PER_CYCLE = 64
+# Events taken from the queue at once, and how long a cycle goes on taking them: an image takes 0.6 ms, and a flood of set-ups must
+# neither hold up the commands of clients nor make a long cycle.
+_EVENTS_PER_POLL = 8
+_EVENTS_NS_MAX = 10_000_000
+# How long after images were removed their memory goes back to the system, and so how often at most. It takes 0.1 to 1 ms.
+_MEMORY_DELAY_NS = 500_000_000
+
+
+@dataclass(slots=True)
+class _Resolution:
+    """A command that waits for the names in its channel."""
+
+    correlation_id: int
+    resolved: Future[Any]
+    then: Callable[[Any], object]
+
+
+class Registrar:
+    """Owns the tables of clients, publications, subscriptions and images.
+
+    Invariant: everything here is touched by one thread at a time: the registrar's own, or the caller's of an invoker.
+    """
+
+    def __init__(
+        self,
+        core: DriverCore,
+        *,
+        resolver: Executor | None,
+        lookups: Executor | None,
+        on_terminate: Callable[[bytes], bool],
+        names: DriverNames | None = None,
+        lost_files: LostFiles | None = None,
+    ) -> None:
+        """`resolver` and `lookups` run calls that may block (None: in line): for names of clients' channels, and for silent names.
+
+        `on_terminate` is asked whether a token ends the driver.
+        """
+        self.core = core
+        context = core.context
+        self.endpoints = Endpoints(core)
+        sessions = Sessions(
+            context.publication_reserved_session_id_low,
+            context.publication_reserved_session_id_high,
+            core.ports.random.below(1 << 32) - (1 << 31),
+        )
+        self.sessions = sessions
+        self.subscriptions = Subscriptions(core, self.endpoints)
+        self.images = Images(core, self.endpoints, self.subscriptions)
+        self.publications = Publications(
+            core,
+            self.endpoints,
+            sessions,
+            self.subscriptions,
+            self.images,
+            on_made=lambda publication: link_publication(publication, self.subscriptions),
+        )
+        self.receive_destinations = ReceiveDestinations(core, self.endpoints)
+        self.send_destinations = SendDestinations(core, self.publications.find)
+        self.reresolution = ReResolution(core, self.endpoints, self.send_destinations, lookups)
+        self.user_counters = UserCounters(counters=core.counters, responses=core.responses, clients=core.clients)
+        self.waiting_logs = WaitingLogs(
+            core.logs, core.errors, is_client=core.clients.has, on_over=self.publications.on_log_no_longer_awaited
+        )
+        self._resolver = resolver
+        self._lost_files = lost_files
+        self._names = names
+        self._on_terminate = on_terminate
+        self._pending: _Resolution | None = None
+        self._is_stopping = threading.Event()
+        self._flush_deadline_ns = 0
+        self._memory_deadline_ns: int | None = None
+        self._unfinished_sleep_ns = _SLEEP_NS_UNFINISHED
+        self._is_capture_over = core.capture is None
+
+    def run(self) -> None:
+        """Work until `stop()`; the body of the registrar's thread."""
+        while not self._is_stopping.is_set():
+            try:
+                work = self.do_work()
+            except Exception as error:  # whatever it is, the other streams go on
+                self.core.errors.record(error)
+                work = 0
+            if work == 0:
+                self.core.events.wait(self._sleep_ns())
+
+    def stop(self) -> None:
+        """Make `run` return soon. Any thread."""
+        self._is_stopping.set()
+        self.core.events.wake()
+
+    def do_work(self) -> int:
+        """Do what there is to do, without blocking; returns how much that was."""
+        core = self.core
+        work = core.sender.flush() + core.receiver.flush() + core.tracker.flush()
+        work += self._handle_events()
+        if self.waiting_logs:
+            work += self.waiting_logs.retry()
+        if self._lost_files is not None:
+            work += self._lost_files.check(self)
+        repair_to_clients(core)
+        work += self.reresolution.poll()
+        work += self._handle_commands()
+        if core.logs.pending:
+            work += core.logs.free_some()
+        else:
+            self._give_back_memory()
+        if self._names is not None:
+            work += self._names.do_work(core.ports.clock.now_ns())
+        self._flush_capture()
+        return work
+
+    def _give_back_memory(self) -> None:
+        """Give the memory of removed images back to the system, a while after the first of them was removed."""
+        if self._memory_deadline_ns is None:
+            if self.images.take_removed():
+                self._memory_deadline_ns = self.core.ports.clock.now_ns() + _MEMORY_DELAY_NS
+        elif self.core.ports.clock.now_ns() - self._memory_deadline_ns >= 0:
+            self._memory_deadline_ns = None
+            give_back_memory()
+
+    def next_deadline_ns(self) -> int:
+        """Return when there is something to do if nobody posts an event or a command."""
+        return INT64_MAX if self._names is None else self._names.next_deadline_ns()
+
+    def close(self) -> None:
+        """Free files and sockets; the agents must have stopped."""
+        self.publications.close()
+        self.images.close()
+        self.core.logs.close()
+        self.endpoints.close()
+        if self._names is not None:
+            self._names.close()
+
+    # Commands of clients ----------------------------------------------------------------------------------------------
+
+    def on_add_publication(self, channel: str, stream_id: int, correlation_id: int, client_id: int, *, is_exclusive: bool) -> None:
+        self._check_new(correlation_id)
+        if is_ipc_channel(channel):
+            self.publications.add_ipc(channel, stream_id, correlation_id, client_id, is_exclusive=is_exclusive)
+            return
+        self._with_channel(
+            channel,
+            correlation_id,
+            lambda udp: self.publications.add_network(udp, stream_id, correlation_id, client_id, is_exclusive=is_exclusive),
+        )
+
+    def on_remove_publication(self, correlation_id: int, registration_id: int, *, is_revoked: bool) -> None:
+        if self.waiting_logs.cancel(registration_id):
+            self.core.responses.operation_success(correlation_id)
+        else:
+            self.publications.remove(correlation_id, registration_id, is_revoked=is_revoked)
+
+    def on_add_subscription(self, channel: str, stream_id: int, correlation_id: int, client_id: int) -> None:
+        self._check_new(correlation_id)
+        if is_ipc_channel(channel):
+            self._link_local(self.subscriptions.add_ipc(channel, stream_id, correlation_id, client_id))
+            return
+        if channel.startswith(SPY_PREFIX):
+            self._with_channel(
+                channel,
+                correlation_id,
+                lambda udp: self._link_local(self.subscriptions.add_spy(udp, stream_id, correlation_id, client_id)),
+            )
+            return
+        self._with_channel(
+            channel,
+            correlation_id,
+            lambda udp: self.images.link_subscription(self.subscriptions.add_network(udp, stream_id, correlation_id, client_id)),
+        )
+
+    def on_remove_subscription(self, correlation_id: int, registration_id: int) -> None:
+        self.subscriptions.remove(correlation_id, registration_id)
+
+    def on_add_send_destination(self, correlation_id: int, registration_id: int, channel: str) -> None:
+        self._check_new(correlation_id)
+        _uri, text = check_send_destination(channel)
+        self.send_destinations.channel_of(registration_id)
+
+        def add(address: SocketAddress) -> None:
+            self.send_destinations.add(correlation_id, registration_id, text, address)
+            self.core.responses.operation_success(correlation_id)
+
+        self._with_address(channel, "endpoint", text, correlation_id, add)
+
+    def on_remove_send_destination(self, correlation_id: int, registration_id: int, channel: str) -> None:
+        text = endpoint_of(ChannelUri.parse(channel), channel)
+        self.send_destinations.channel_of(registration_id)
+
+        def remove(address: SocketAddress) -> None:
+            self.send_destinations.remove(registration_id, address)
+            self.core.responses.operation_success(correlation_id)
+
+        self._with_address(channel, "endpoint", text, correlation_id, remove)
+
+    def on_remove_destination_by_id(self, correlation_id: int, registration_id: int, destination_registration_id: int) -> None:
+        self.send_destinations.remove_by_id(registration_id, destination_registration_id)
+        self.core.responses.operation_success(correlation_id)
+
+    def on_add_receive_destination(self, correlation_id: int, registration_id: int, channel: str) -> None:
+        def add_local(spied: UdpChannel | None) -> None:
+            owner = self.subscriptions.find_multi_destination(registration_id)
+            destination = self.subscriptions.add_local_destination(owner, channel, spied)
+            self.core.responses.operation_success(correlation_id)
+            self._link_local(destination)
+
+        if is_ipc_channel(channel):
+            add_local(None)
+            return
+        if channel.startswith(SPY_PREFIX):
+            self._with_channel(channel, correlation_id, add_local)
+            return
+        check_destination(channel)
+
+        def add(udp: UdpChannel) -> None:
+            self.receive_destinations.add(self.subscriptions.find_multi_destination(registration_id), udp)
+            self.core.responses.operation_success(correlation_id)
+
+        self._with_channel(channel, correlation_id, add, is_destination=True)
+
+    def on_remove_receive_destination(self, correlation_id: int, registration_id: int, channel: str) -> None:
+        if not is_network_destination(channel):
+            self.subscriptions.remove_local_destination(registration_id, channel)
+            self.core.responses.operation_success(correlation_id)
+            return
+
+        def remove(udp: UdpChannel) -> None:
+            self.receive_destinations.remove(self.subscriptions.find_multi_destination(registration_id, ErrorCode.INVALID_CHANNEL), udp)
+            self.core.responses.operation_success(correlation_id)
+
+        self._with_channel(channel, correlation_id, remove, is_destination=True)
+
+    def on_client_keepalive(self, client_id: int) -> None:
+        self.core.clients.on_keepalive(client_id)
+
+    def on_client_close(self, client_id: int) -> None:
+        self.core.clients.on_close(client_id)
+
+    def on_add_counter(self, correlation_id: int, client_id: int, type_id: int, key: bytes, label: str) -> None:
+        self._check_new(correlation_id)
+        self.user_counters.add(correlation_id, client_id, type_id, key, label)
+
+    def on_add_static_counter(
+        self, correlation_id: int, client_id: int, registration_id: int, type_id: int, key: bytes, label: str
+    ) -> None:
+        self.user_counters.add_static(correlation_id, client_id, registration_id, type_id, key, label)
+
+    def on_remove_counter(self, correlation_id: int, registration_id: int) -> None:
+        self.user_counters.remove(correlation_id, registration_id)
+
+    def on_terminate_driver(self, token: bytes) -> None:
+        # Termination has no answer: a client sees the heartbeat of -1, or nothing when it was denied.
+        self._on_terminate(token)
+
+    def on_reject_image(self, correlation_id: int, image_correlation_id: int, position: int, reason: str) -> None:
+        if len(reason) > commands.REJECT_REASON_LENGTH_MAX:
+            raise RegistrationError(
+                "the reason for a rejection is too long",
+                where=f"image {image_correlation_id}",
+                expected=f"at most {commands.REJECT_REASON_LENGTH_MAX} bytes",
+                actual=len(reason),
+                error_code=ErrorCode.GENERIC_ERROR,
+            )
+        reject_image(self, image_correlation_id, position, reason)
+        self.core.responses.operation_success(correlation_id)
+
+    def on_next_session_id(self, correlation_id: int, stream_id: int) -> None:
+        self.core.responses.next_available_session_id(correlation_id, self.sessions.next_for_stream(stream_id))
+
+    def _check_new(self, correlation_id: int) -> None:
+        """Refuse an id that names something: the tables would forget what they have under it, and nothing would free that."""
+        holders = (self.publications, self.subscriptions, self.user_counters, self.send_destinations, self.waiting_logs)
+        if any(holder.has(correlation_id) for holder in holders):
+            raise RegistrationError(
+                "the correlation id is in use",
+                where="to-driver buffer",
+                expected="an id of the buffer's correlation counter, each for one command",
+                actual=correlation_id,
+                error_code=ErrorCode.GENERIC_ERROR,
+            )
+
+    # Links ------------------------------------------------------------------------------------------------------------
+
+    def remove_client(self, client_id: int) -> None:
+        """Give back everything a client had."""
+        # Its subscriptions first: nothing of its publications is to be read by them.
+        self.subscriptions.remove_client(client_id)
+        self.publications.remove_client(client_id)
+        self.user_counters.remove_client(client_id)
+
+    def _link_local(self, subscription: Subscription) -> None:
+        link_subscription(subscription, self.publications, self.subscriptions)
+
+    # Cycle ------------------------------------------------------------------------------------------------------------
+
+    def _handle_events(self) -> int:
+        clock = self.core.ports.clock
+        deadline_ns = clock.now_ns() + _EVENTS_NS_MAX
+        count = 0
+        while count < _EVENTS_PER_CYCLE:
+            events: list[Event] = self.core.events.poll(_EVENTS_PER_POLL)
+            for event in events:
+                try:
+                    EVENT_HANDLERS[event.type](self, event)
+                except Exception as error:  # one bad event must not end the driver
+                    self.core.errors.record(error)
+            count += len(events)
+            if len(events) < _EVENTS_PER_POLL or clock.now_ns() >= deadline_ns:
+                break
+        return count
+
+    def _handle_commands(self) -> int:
+        count = 0
+        while count < _COMMANDS_PER_CYCLE:
+            if self._pending is not None:
+                if not self._pending.resolved.done():
+                    break
+                pending, self._pending = self._pending, None
+                self._finish(pending)
+            elif self.core.is_accepting_commands:
+                batch = self.core.to_driver.poll(1)
+                if not batch:
+                    break
+                self._execute(*batch[0])
+            else:
+                break
+            count += 1
+        report_skipped_commands(self.core)
+        return count
+
+    def _execute(self, message_type: int, body: bytes) -> None:
+        self.core.notes.command_in(message_type, body)
+        self._attempt(client_commands.correlation_id_of(body), lambda: client_commands.dispatch(self, message_type, body))
+
+    def _finish(self, pending: _Resolution) -> None:
+        self._attempt(pending.correlation_id, lambda: pending.then(pending.resolved.result()))
+
+    def _attempt(self, correlation_id: int, action: Callable[[], object]) -> None:
+        try:
+            action()
+        except LogNotReadyError as cause:
+            self.waiting_logs.add(cause, lambda: self._attempt(correlation_id, action))
+        except Exception as error:  # told to the client; a bad command must not end the driver
+            self._answer_error(correlation_id, error)
+
+    def _with_channel(
+        self, channel: str, correlation_id: int, then: Callable[[UdpChannel], object], *, is_destination: bool = False
+    ) -> None:
+        ports = self.core.ports
+
+        def parse() -> UdpChannel:
+            return UdpChannel.parse(channel, resolver=ports.resolver, interfaces=ports.interfaces, is_destination=is_destination)
+
+        self._resolve(names_to_resolve(ChannelUri.parse(channel)), correlation_id, parse, then)
+
+    def _with_address(self, channel: str, key: str, text: str, correlation_id: int, then: Callable[[SocketAddress], object]) -> None:
+        resolver = self.core.ports.resolver
+        self._resolve([text], correlation_id, lambda: parse_address(channel, key, text, resolver), then)
+
+    def _resolve(self, texts: list[str], correlation_id: int, parse: Callable[[], T], then: Callable[[T], object]) -> None:
+        is_quick = all(is_numeric(text) for text in texts)
+        if is_quick or self._resolver is None:
+            then(parse())
+            return
+        future = self._resolver.submit(parse)
+        self._pending = _Resolution(correlation_id, future, then)
+        future.add_done_callback(lambda _future: self.core.events.wake())
+
+    def _answer_error(self, correlation_id: int, error: Exception) -> None:
+        code = error.error_code if isinstance(error, AerowireError) else None
+        if is_storage_error(error):
+            code = ErrorCode.STORAGE_SPACE
+        if code is None:
+            code = ErrorCode.GENERIC_ERROR
+        if code != ErrorCode.RESOURCE_TEMPORARILY_UNAVAILABLE:
+            self.core.errors.record(error)
+        text = str(error) if isinstance(error, AerowireError) else describe(error)
+        self.core.responses.error(correlation_id, code, text)
+
+    def _flush_capture(self) -> None:
+        capture = self.core.capture
+        if capture is None or self._is_capture_over:
+            return
+        now_ns = self.core.ports.clock.now_ns()
+        if now_ns >= self._flush_deadline_ns:
+            self._flush_deadline_ns = now_ns + _CAPTURE_FLUSH_NS
+            try:
+                capture.flush()
+            except StorageSpaceError as error:
+                self._is_capture_over = True
+                self.core.errors.record(error)
+
+    def _sleep_ns(self) -> int:
+        if self._pending is None and self.core.to_driver.size > 0 and self.core.is_accepting_commands:
+            # A claim whose writer has died keeps its place until the client liveness timeout: later looks are rarer.
+            sleep_ns = self._unfinished_sleep_ns
+            self._unfinished_sleep_ns = min(2 * sleep_ns, _SLEEP_NS_BUSY)
+            return sleep_ns
+        self._unfinished_sleep_ns = _SLEEP_NS_UNFINISHED
+        if self.core.logs.pending or not self.core.is_accepting_commands:
+            return _SLEEP_NS_BUSY
+        sleep_ns = _SLEEP_NS_MAX if self._is_capture_over else _CAPTURE_FLUSH_NS
+        return min(sleep_ns, max(self.next_deadline_ns() - self.core.ports.clock.now_ns(), 0))

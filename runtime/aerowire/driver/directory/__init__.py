@@ -1,0 +1,1 @@
+"""The driver's directory and the locks that guard it."""

@@ -1,0 +1,1 @@
+"""The driver's event log: its file, the selection of events, and the modules that write them."""

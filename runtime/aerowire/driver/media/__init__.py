@@ -1,0 +1,1 @@
+"""Channel endpoints, their transports, and the ports that capture or lose datagrams."""

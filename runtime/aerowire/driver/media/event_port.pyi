@@ -1,0 +1,9 @@
+from typing import final
+
+from aerowire.base.ports import DatagramPort
+from aerowire.driver.event_log.event_log import EventLog
+from aerowire.driver.media.capture_port import OuterPort
+
+@final
+class EventPort(OuterPort):
+    def __init__(self, inner: DatagramPort, log: EventLog, *, remote: tuple[str, int] | None = None) -> None: ...

@@ -1,0 +1,54 @@
+"""A port around another that notes what passes in the event log: datagrams, and NAKs by a name of their own. Aeron: DriverLog.logFrameIn."""
+
+cimport cython
+from libc.stdint cimport int32_t
+
+from aerowire.base.address cimport Address, address_from
+from aerowire.base.ports cimport Datagram, DatagramPort, datagram_step
+from aerowire.codecs.native.events cimport (
+    DRIVER_EVENT_CODE_FRAME_IN, DRIVER_EVENT_CODE_FRAME_OUT, DRIVER_EVENT_CODE_NAK_RECEIVED, DRIVER_EVENT_CODE_NAK_SENT)
+from aerowire.codecs.native.transport cimport FRAME_TYPE_NAK, NAK_LENGTH, frame_header_type
+from aerowire.driver.media.capture_port cimport OuterPort
+from aerowire.driver.event_log.event_log cimport EventLog
+
+
+@cython.final
+cdef class EventPort(OuterPort):
+    """Put around a socket only when the event log has frames or NAKs to note. Belongs to the endpoint's agent."""
+
+    def __cinit__(self, DatagramPort inner not None, EventLog log not None, *, remote=None):
+        self._inner = inner
+        self._log = log
+        address_from(&self._remote, remote)
+
+    cdef int send(self, Datagram* items, int count) noexcept nogil:
+        cdef int sent = self._inner.send(items, count)
+        cdef int i
+        for i in range(sent):
+            if items[i].result >= items[i].length:
+                self.note(DRIVER_EVENT_CODE_FRAME_OUT, DRIVER_EVENT_CODE_NAK_SENT, &items[i])
+        return sent
+
+    cdef int receive(self, Datagram* items, int count) noexcept nogil:
+        cdef int received = self._inner.receive(items, count)
+        cdef int i
+        for i in range(received):
+            self.note(DRIVER_EVENT_CODE_FRAME_IN, DRIVER_EVENT_CODE_NAK_RECEIVED, &items[i])
+        return received
+
+    cdef int rebind(self, const Address* remote) noexcept nogil:
+        self._remote = remote[0]
+        return self._inner.rebind(remote)
+
+    cdef void note(self, int32_t frame_code, int32_t nak_code, const Datagram* item) noexcept nogil:
+        # The kernel joins datagrams of one length that arrive together; they are noted one by one.
+        cdef const Address* peer = &item.address if item.address.length else &self._remote
+        cdef int32_t step = datagram_step(item)
+        cdef int32_t offset = 0, length
+        while offset < item.length:
+            length = min(step, item.length - offset)
+            if self._log.has(frame_code):
+                self._log.write_frame(frame_code, peer, item.buffer + offset, length)
+            if length >= NAK_LENGTH and frame_header_type(item.buffer + offset) == FRAME_TYPE_NAK and self._log.has(nak_code):
+                self._log.write_frame(nak_code, peer, item.buffer + offset, length)
+            offset += step

@@ -1,0 +1,1 @@
+"""Queues of commands and events between the conductor and the native agents, and the system counters."""

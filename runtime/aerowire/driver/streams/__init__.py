@@ -1,0 +1,1 @@
+"""Native streams: publications, images, and their parts.  The agents that run them are in `agents`."""

@@ -1,0 +1,8 @@
+# What an image sends back to its sender.
+
+from libc.stdint cimport int64_t
+from aerowire.driver.streams.publication_image cimport PublicationImage
+
+# Send what is due: status messages, NAKs, the end of the stream. The receiver's thread; returns the work done, to which a message that
+# only its timer called for does not count.
+cdef int answer_sender(PublicationImage image, int64_t now_ns) noexcept nogil
