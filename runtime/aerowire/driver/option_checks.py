@@ -13,10 +13,12 @@ from aerowire.codecs.flyweights.base import align
 from aerowire.codecs.tables.options import OPTIONS
 from aerowire.driver.channels.congestion import SUPPLIERS as CONGESTION_CONTROL_SUPPLIERS
 from aerowire.driver.channels.flow_control_params import MULTICAST_SUPPLIERS, STRATEGIES, UNICAST_SUPPLIERS
+from aerowire.driver.channels.publication_params import MAX_RESEND_MAX
 from aerowire.driver.channels.udp_channel import TTL_MAX
 from aerowire.driver.channels.wildcard_ports import WildcardPorts
 from aerowire.driver.media.loss_arguments import interceptor_arguments
 from aerowire.driver.names.csv_names import CSV_TABLES, csv_rows
+from aerowire.driver.names.driver_names import BOOTSTRAP_NEIGHBORS_MAX, bootstrap_neighbors
 
 if TYPE_CHECKING:
     from aerowire.base.options import ResolvedOptions
@@ -24,8 +26,6 @@ if TYPE_CHECKING:
 
 # The C driver's names for the resolver that talks to other drivers; the Java driver has it as soon as it has an interface.
 _DRIVER_RESOLVERS = ("driver", "aeron_driver_name_resolver_supplier")
-# Neighbours that a driver is told of, each of which it looks up and talks to: the official drivers' limit.
-BOOTSTRAP_NEIGHBORS_MAX = 20
 
 # Official suppliers that this driver's own behaviour stands for; another class name cannot be obeyed and is refused.
 _KNOWN_CLASSES: Mapping[str, tuple[str, ...]] = {
@@ -64,8 +64,6 @@ _COUNTERS_LENGTH_MAX = 500 * 1024 * 1024
 # Room for a good number of the longest events: one may fill an eighth of a broadcast buffer.
 _EVENT_LOG_LENGTH_MIN = 64 * 1024
 
-# A retransmit handler has a fixed number of places.
-MAX_RESEND_MAX = 256
 # Datagrams of one system call, as the official driver bounds them: batches have their headers in fixed arrays.
 _BATCH_MAX = 16
 
@@ -122,14 +120,6 @@ _AT_LEAST_DEFAULT = (
 def check_options(context: Context, values: ResolvedOptions, *, has_own_validator: bool) -> None:
     """Raise ConfigurationError for the first option that this driver cannot obey."""
     _Checks(context, values).run(has_own_validator)
-
-
-def bootstrap_neighbors(text: str) -> list[str]:
-    """Return the neighbours of a list separated by commas. As in the official driver nothing is trimmed but the empty end."""
-    neighbors = text.split(",")
-    while neighbors and not neighbors[-1]:
-        neighbors.pop()
-    return neighbors
 
 
 class _Checks:

@@ -82,6 +82,13 @@ cdef class CountersReader:
             return NULL
         return <int64_t*>(self._value_record(counter_id) + COUNTER_VALUE_VALUE_OFFSET)
 
+    cdef int64_t* set_value_address(self, int32_t counter_id, int64_t value) except NULL:
+        cdef int64_t* address = self.value_address(counter_id)
+        if address is NULL:
+            raise IndexError(f"counter id: expected 0 to {self.capacity - 1}, actual {counter_id}")
+        counter_set(address, value)
+        return address
+
     cdef int32_t counter_state(self, int32_t counter_id) noexcept nogil:
         return load_acquire_i32(self._metadata_record(counter_id) + COUNTER_METADATA_STATE_OFFSET)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from aerowire.base import units
 from aerowire.base.channel_uri import PROTOTYPE_CORRELATION_ID, TAG_INVALID, ChannelUri, session_tag
@@ -11,10 +11,13 @@ from aerowire.base.errors import ChannelValueError, ConfigurationError
 from aerowire.codecs.flyweights import transport
 from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.driver.channels.channel_values import ChannelValues
-from aerowire.driver.context import Context
-from aerowire.driver.option_checks import MAX_RESEND_MAX
 from aerowire.protocol.untethered import UntetheredTimes
 
+if TYPE_CHECKING:
+    from aerowire.driver.context import Context
+
+# A retransmit handler has a fixed number of places.
+MAX_RESEND_MAX = 256
 RESPONSE_CORRELATION_ID_NONE = -1
 RESPONSE_CORRELATION_ID_PROTOTYPE = -2
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from aerowire.base.channel_uri import ChannelUri, session_tag
 from aerowire.base.errors import ChannelValueError
 from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.driver.channels.channel_values import ChannelValues
 from aerowire.driver.channels.publication_params import start_position, untethered_linger_ns
-from aerowire.driver.context import Context
 from aerowire.protocol.untethered import UntetheredTimes
+
+if TYPE_CHECKING:
+    from aerowire.driver.context import Context
 
 
 @dataclass(slots=True, kw_only=True)

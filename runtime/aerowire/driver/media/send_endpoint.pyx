@@ -11,7 +11,6 @@ from aerowire.codecs.native.cnc cimport CHANNEL_STATUS_ACTIVE, CHANNEL_STATUS_ER
 from aerowire.codecs.native.counters cimport SYSTEM_COUNTER_SHORT_SENDS
 from aerowire.codecs.native.transport cimport DATA_FLAGS_BEGIN, DATA_HEADER_LENGTH, FRAME_TYPE_DATA, data_header_flags, data_header_type
 from aerowire.driver.queues.events cimport ERROR_RECEIVERS_FULL, ERROR_SEND_FAILED, ERROR_TABLE_FULL
-from aerowire.driver.streams.publication_support cimport position_address
 from aerowire.driver.queues.system_counters cimport OWN_COUNTER_RECEIVERS_REFUSED, SystemCounters
 from aerowire.ipc.counters cimport CountersReader, counter_atomic_add, counter_increment, counter_set
 from aerowire.memory.atomics cimport cas_i64
@@ -44,7 +43,7 @@ cdef class SendEndpoint(ChannelEndpoint):
         if destinations is not None:
             if counters is None:
                 raise ValueError("destinations: expected counters and the id of their count beside them, actual none")
-            self._destination_count = position_address(counters, destination_count_id, 0)
+            self._destination_count = counters.set_value_address(destination_count_id, 0)
         if counters is not None and status_id >= 0:
             self._status = counters.value_address(status_id)
         self.is_named = named

@@ -17,7 +17,6 @@ from aerowire.codecs.flyweights.events import DriverEventCode
 from aerowire.codecs.tables.counters import CounterType, SystemCounter, format_label
 from aerowire.codecs.tables.options import OPTIONS
 from aerowire.driver.channels.socket_address import NameResolver, SocketAddress, parse_address
-from aerowire.driver.option_checks import bootstrap_neighbors
 from aerowire.driver.ports import SocketSpec
 from aerowire.ipc.counters import AtomicCounter
 from aerowire.protocol.name_cache import ResolverAddress
@@ -32,6 +31,8 @@ if TYPE_CHECKING:
 
 # How often the socket is looked at: names change in seconds.
 _WORK_INTERVAL_NS = 10_000_000
+# Neighbours that a driver is told of, each of which it looks up and talks to: the official drivers' limit.
+BOOTSTRAP_NEIGHBORS_MAX = 20
 # What is taken in at one time, at most: datagrams, and bytes of them before the last. The shortest entry takes 16 bytes and 6 us.
 _RECEIVE_LIMIT = 256
 _RECEIVE_BYTES = 16_384
@@ -229,3 +230,11 @@ def _run(call: Callable[[], SocketAddress]) -> Future[SocketAddress]:
     except (AerowireError, OSError) as error:
         future.set_exception(error)
     return future
+
+
+def bootstrap_neighbors(text: str) -> list[str]:
+    """Return the neighbours of a list separated by commas. As in the official driver nothing is trimmed but the empty end."""
+    neighbors = text.split(",")
+    while neighbors and not neighbors[-1]:
+        neighbors.pop()
+    return neighbors

@@ -10,7 +10,7 @@ from aerowire.codecs.native.events cimport DRIVER_EVENT_CODE_PUBLICATION_REVOKE
 from aerowire.codecs.native.logbuffer cimport END_OF_STREAM_POSITION_UNSET
 from aerowire.driver.queues.events cimport EVENT_COOL_DOWN_OVER, EVENT_PUBLICATION_DONE, EVENT_PUBLICATION_LINGER, EVENT_PUBLICATION_REMOVED
 from aerowire.driver.streams.publication_support cimport (
-    claimed_length, clean_towards, malformed_length, position_address, possibly_blocked, publish_end, publish_end_at, show_connected)
+    claimed_length, clean_towards, malformed_length, possibly_blocked, publish_end, publish_end_at, show_connected)
 from aerowire.ipc.counters cimport CountersReader, counter_get_relaxed, counter_increment, counter_set
 from aerowire.logbuffer.rebuild cimport UNBLOCK_MALFORMED, UNBLOCK_NO_ACTION, unblock_log
 from aerowire.memory.atomics cimport load_relaxed_i64, store_relaxed_i64
@@ -49,8 +49,8 @@ cdef class IpcPublication(Subscribable):
         self.bits = log.bits
         self._window_length = publication_window
         self._trip_gain = publication_window >> TRIP_GAIN_SHIFT
-        self._publisher_position = position_address(counters, publisher_position_id, position)
-        self._publisher_limit = position_address(counters, publisher_limit_id, position)
+        self._publisher_position = counters.set_value_address(publisher_position_id, position)
+        self._publisher_limit = counters.set_value_address(publisher_limit_id, position)
         self.lifecycle = PublicationLifecycle(linger_ns=0)
         self._unblock = UnblockTimer(timeout_ns=unblock_timeout_ns, position=position, now_ns=now_ns)
         self._consumer_position = position

@@ -21,7 +21,7 @@ from aerowire.codecs.native.transport cimport (
     SETUP_FLAGS_SEND_RESPONSE, SETUP_LENGTH)
 from aerowire.driver.queues.events cimport EVENT_PUBLICATION_DONE, EVENT_PUBLICATION_LINGER, EVENT_PUBLICATION_REMOVED
 from aerowire.driver.streams.publication_support cimport (
-    claimed_length, clean_towards, position_address, possibly_blocked, publish_end, publish_end_at, show_connected)
+    claimed_length, clean_towards, possibly_blocked, publish_end, publish_end_at, show_connected)
 from aerowire.ipc.counters cimport CountersReader, counter_add, counter_get, counter_get_relaxed, counter_increment, counter_set
 from aerowire.logbuffer.descriptor cimport compute_frame_offset, compute_max_message_length, compute_term_id, compute_term_offset, index_by_position
 from aerowire.logbuffer.rebuild cimport UNBLOCK_MALFORMED, UNBLOCK_NO_ACTION, unblock_log
@@ -77,12 +77,12 @@ cdef class NetworkPublication(Subscribable):
         self.status_message_ns = now_ns
         self._messages_per_send = messages_per_send
         self._connection_timeout_ns = connection_timeout_ns
-        self._publisher_position = position_address(counters, publisher_position_id, starting_position)
-        self._publisher_limit = position_address(counters, publisher_limit_id, starting_position)
-        self._sender_position = position_address(counters, sender_position_id, starting_position)
-        self._sender_limit = position_address(counters, sender_limit_id, starting_position)
-        self._sender_bpe = position_address(counters, sender_bpe_id, 0)
-        self._naks_received = position_address(counters, naks_received_id, 0)
+        self._publisher_position = counters.set_value_address(publisher_position_id, starting_position)
+        self._publisher_limit = counters.set_value_address(publisher_limit_id, starting_position)
+        self._sender_position = counters.set_value_address(sender_position_id, starting_position)
+        self._sender_limit = counters.set_value_address(sender_limit_id, starting_position)
+        self._sender_bpe = counters.set_value_address(sender_bpe_id, 0)
+        self._naks_received = counters.set_value_address(naks_received_id, 0)
         self._schedule = SendSchedule(setup_timeout_ns=setup_timeout_ns, heartbeat_timeout_ns=heartbeat_timeout_ns, now_ns=now_ns)
         self._liveness = ReceiverLiveness()
         self._retransmit = RetransmitHandler(StaticDelay(retransmit_delay_ns), StaticDelay(retransmit_linger_ns), group=endpoint.group,

@@ -23,7 +23,7 @@ from aerowire.codecs.native.transport cimport (
     data_header_term_offset)
 from aerowire.driver.queues.events cimport ERROR_END_DISBELIEVED, EVENT_IMAGE_DONE, EVENT_IMAGE_LINGER, EVENT_IMAGE_REMOVED
 from aerowire.driver.streams.image_news cimport loss_news_tell, status_news_tell
-from aerowire.driver.streams.publication_support cimport clean_towards, malformed_length, position_address
+from aerowire.driver.streams.publication_support cimport clean_towards, malformed_length
 from aerowire.driver.media.receive_transport cimport ReceiveTransport
 from aerowire.driver.queues.system_counters cimport OWN_COUNTER_STREAM_ENDS_DISBELIEVED
 from aerowire.driver.streams.untethered_subscriptions cimport TETHER_TETHERED, TETHER_REJOINS
@@ -86,9 +86,9 @@ cdef class PublicationImage(Subscribable):
         self._reliable = reliable
         self._liveness_timeout_ns = image_liveness_timeout_ns
         position = compute_position(active_term_id, term_offset, self.bits, initial_term_id)
-        self._hwm_position = position_address(counters, hwm_position_id, position)
-        self._rebuild_position = position_address(counters, rebuild_position_id, position)
-        self._naks_sent = position_address(counters, naks_sent_id, 0)
+        self._hwm_position = counters.set_value_address(hwm_position_id, position)
+        self._rebuild_position = counters.set_value_address(rebuild_position_id, position)
+        self._naks_sent = counters.set_value_address(naks_sent_id, 0)
         self._congestion_control = congestion_control
         self.lifecycle = ImageLifecycle(status_message_timeout_ns=status_message_timeout_ns, liveness_timeout_ns=image_liveness_timeout_ns,
                                         now_ns=now_ns)

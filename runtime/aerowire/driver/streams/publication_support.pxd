@@ -3,14 +3,11 @@
 from libc.stdint cimport int32_t, int64_t
 from aerowire.base.wrapping cimport wrapping_subtract_long
 from aerowire.codecs.native.transport cimport FRAME_ALIGNMENT
-from aerowire.ipc.counters cimport CountersReader, counter_set
+from aerowire.ipc.counters cimport counter_set
 from aerowire.logbuffer.descriptor cimport active_term_count, compute_frame_offset, index_by_position
 from aerowire.logbuffer.frame cimport STEP_MALFORMED, frame_length_acquire, frame_step
 from aerowire.logbuffer.log cimport LogBuffers
 from aerowire.logbuffer.rebuild cimport clean_block
-
-# Address of a counter, set to a first value. Raises IndexError for an id that cannot be.
-cdef int64_t* position_address(CountersReader counters, int32_t counter_id, int64_t value) except NULL
 
 # Whether consumers have something ahead that does not come: a claim without an end, or a term that was not rotated.
 cdef inline bint possibly_blocked(LogBuffers log, int64_t producer_position, int64_t consumer_position) noexcept nogil:
