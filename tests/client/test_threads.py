@@ -1,6 +1,6 @@
 """Many threads at once on one client and one embedded driver: what the thread sanitizer is to see (make tsan), checked for content too.
 
-The driver's sender, receiver, conductor and registrar are threads of this process beside the client's conductor and keepalive, so that both
+The driver's sender, receiver, conductor and conductor are threads of this process beside the client's conductor and keepalive, so that both
 ends of every queue and every log are in its sight.
 """
 
@@ -120,7 +120,7 @@ class Reader:
         until(lambda: self.subscription.poll(self.assembler, 20) >= 0 and len(self.found) >= MESSAGES * len(WRITERS))
 
 
-def test_writers_readers_and_the_registrar_do_not_disturb_each_other(aeron: Aeron, channel: str) -> None:
+def test_writers_readers_and_the_conductor_do_not_disturb_each_other(aeron: Aeron, channel: str) -> None:
     readers = [Reader(aeron.add_subscription(channel, STREAM)) for _ in range(2)]
     with aeron.add_publication(channel, STREAM) as publication:
         until(lambda: publication.is_connected and all(reader.subscription.is_connected for reader in readers))
@@ -130,7 +130,7 @@ def test_writers_readers_and_the_registrar_do_not_disturb_each_other(aeron: Aero
             thread.start()
         streams = 0
         while any(thread.is_alive() for thread in threads) or streams < 3:
-            # Streams that come and go: the registrar hands objects to agents that are busy, and takes them back.
+            # Streams that come and go: the conductor hands objects to agents that are busy, and takes them back.
             streams += 1
             with (
                 aeron.add_subscription(channel, STREAM + streams) as other,

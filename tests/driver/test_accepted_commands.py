@@ -62,7 +62,7 @@ def pass_time(world: SimulatedWorld, client: RawClient, milliseconds: int, step:
 
 def test_a_refused_publication_leaves_no_log_that_was_made_at_once(simulated: Simulated, tmp_path: Path) -> None:
     _, client = simulated(term_buffer_sparse_file=False)
-    core = client.driver.registrar.core
+    core = client.driver.conductor.core
     core.logs._worker = AtOnce()
     for _ in range(80):
         client.error_of(client.add_publication("aeron:udp?control=10.0.0.1:40457|control-mode=dynamic|fc=nonsense|term-length=64k", 5))
@@ -89,7 +89,7 @@ def test_an_answer_for_a_subscription_that_awaits_none_leaves_its_socket_to_be_c
     client.request(CommandType.REMOVE_PUBLICATION, commands.RemovePublicationEncoder, registration_id=publication)
     client.request(CommandType.REMOVE_SUBSCRIPTION, commands.RemoveSubscriptionEncoder, registration_id=subscription)
     pass_time(world, client, 1500)
-    assert list(client.driver.registrar.endpoints._receivers) == []
+    assert list(client.driver.conductor.endpoints._receivers) == []
 
 
 def test_a_channel_takes_no_more_destinations_than_it_is_sent_to(simulated: Simulated) -> None:
@@ -187,14 +187,14 @@ def test_a_correlation_id_names_one_thing_at_a_time(simulated: Simulated, kind: 
         term_buffer_sparse_file=is_sparse,
     )
     client.client_id = client.cnc.to_driver.next_correlation_id()
-    registrar = client.driver.registrar
+    conductor = client.driver.conductor
 
     def held() -> dict[str, int]:
         return {
             "counters": sum(1 for _ in client.cnc.counters_reader().for_each()),
-            "publications": len(list(registrar.publications)),
-            "receivers": len(registrar.endpoints._receivers),
-            "senders": len(registrar.endpoints._senders),
+            "publications": len(list(conductor.publications)),
+            "receivers": len(conductor.endpoints._receivers),
+            "senders": len(conductor.endpoints._senders),
         }
 
     before = held()

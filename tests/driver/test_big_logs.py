@@ -167,11 +167,11 @@ def test_a_client_that_closes_meanwhile_leaves_nothing(stage: Stage) -> None:
     client.async_add_publication(f"aeron:ipc?{BIG}", 10)
     stage.until(lambda: stage.disk.begun)
     client.close()
-    stage.until(lambda: stage.system(SystemCounter.CLIENT_TIMEOUTS) == 0 and not stage.driver.registrar.core.clients.has(client.client_id))
+    stage.until(lambda: stage.system(SystemCounter.CLIENT_TIMEOUTS) == 0 and not stage.driver.conductor.core.clients.has(client.client_id))
     stage.disk.gate.set()
-    stage.until(lambda: not stage.driver.registrar.waiting_logs and not stage.logs())
+    stage.until(lambda: not stage.driver.conductor.waiting_logs and not stage.logs())
     assert stage.system(SystemCounter.ERRORS) == 0
-    assert not stage.driver.registrar.publications._being_made
+    assert not stage.driver.conductor.publications._being_made
 
 
 def test_a_big_log_that_cannot_be_made_is_told_to_who_asked(stage: Stage) -> None:
@@ -217,7 +217,7 @@ def test_an_image_too_many_is_counted_and_made_when_it_is_asked_for_again(stage:
 
         for session_id in range(_MAKING_MAX):
             ask(session_id)
-            stage.until(lambda made=session_id + 1: len(stage.driver.registrar.core.logs._making) == made)
+            stage.until(lambda made=session_id + 1: len(stage.driver.conductor.core.logs._making) == made)
         assert stage.system(SystemCounter.NATIVE_RESOURCE_AGENT_PROXY_FAILS) == 0
         ask(_MAKING_MAX)
         stage.until(lambda: stage.system(SystemCounter.NATIVE_RESOURCE_AGENT_PROXY_FAILS) == 1)

@@ -88,13 +88,13 @@ def test_a_peer_whose_name_moves_is_sent_to_where_it_is(
     launch: Callable[..., Any], ends: tuple[socket.socket, socket.socket], is_connected: bool
 ) -> None:
     client = launch(driver_connect=is_connected)
-    registrar = client.driver.registrar
+    conductor = client.driver.conductor
     names = {"moving": "127.0.0.1"}
-    object.__setattr__(registrar.core, "ports", replace(registrar.core.ports, resolver=names.get))
+    object.__setattr__(conductor.core, "ports", replace(conductor.core.ports, resolver=names.get))
     publication = publish(client, "moving", ends[0])
     setup, _ = setup_at(client, ends[0])
     names["moving"] = "127.0.0.2"
-    registrar.reresolution.on_silent_sender(registrar.publications.find(publication).endpoint.native, -1)
+    conductor.reresolution.on_silent_sender(conductor.publications.find(publication).endpoint.native, -1)
     moved, _ = setup_at(client, ends[1])
     assert moved.session_id == setup.session_id
     assert client.system(SystemCounter.RESOLUTION_CHANGES) == 1
@@ -104,15 +104,15 @@ def test_a_channel_is_errored_while_its_socket_cannot_be_connected(
     launch: Callable[..., Any], ends: tuple[socket.socket, socket.socket]
 ) -> None:
     client = launch()
-    registrar = client.driver.registrar
+    conductor = client.driver.conductor
     names = {"moving": "127.0.0.1"}
-    object.__setattr__(registrar.core, "ports", replace(registrar.core.ports, resolver=names.get))
+    object.__setattr__(conductor.core, "ports", replace(conductor.core.ports, resolver=names.get))
     publication = publish(client, "moving", ends[0])
-    endpoint = registrar.publications.find(publication).endpoint
+    endpoint = conductor.publications.find(publication).endpoint
 
     def status_after_move_to(address: str) -> int:
         names["moving"] = address
-        registrar.reresolution.on_silent_sender(endpoint.native, -1)
+        conductor.reresolution.on_silent_sender(endpoint.native, -1)
         client.work(10)
         return int(client.cnc.counters_reader().value(endpoint.status_counter_id))
 
@@ -125,5 +125,5 @@ def test_a_channel_is_errored_while_its_socket_cannot_be_connected(
     assert status_after_move_to("127.0.0.2") == cnc.CHANNEL_STATUS_ACTIVE
     assert client.system(SystemCounter.RESOLUTION_CHANGES) == 2
     setup_at(client, ends[1])
-    registrar.core.counters.manager.set_value(endpoint.status_counter_id, cnc.CHANNEL_STATUS_CLOSING)
+    conductor.core.counters.manager.set_value(endpoint.status_counter_id, cnc.CHANNEL_STATUS_CLOSING)
     assert status_after_move_to("127.255.255.255") == cnc.CHANNEL_STATUS_CLOSING

@@ -176,7 +176,7 @@ def test_options_that_decide_nothing_are_named_with_the_reason() -> None:
 
 def test_threads_of_several_agents_run_where_the_official_driver_puts_them() -> None:
     context = Context(environ={}, conductor_cpu_affinity=1, sender_cpu_affinity=2, driver_native_resource_agent_cpu_affinity=3)
-    roles = ("conductor", "shared", "sender", "sharednetwork", "receiver", "registrar")
+    roles = ("conductor", "shared", "sender", "sharednetwork", "receiver", "commands")
     assert [context.cpu_affinity(role) for role in roles] == [1, 1, 2, 2, None, 3]
 
 

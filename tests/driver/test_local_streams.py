@@ -161,7 +161,7 @@ class TestUntethered:
         slow, _ = self.slow_and_fast(client, "|rejoin=false")
         client.take(CommandType.ON_UNAVAILABLE_IMAGE)
         client.work_until(lambda: len(position_labels(client)) == 1)
-        publication = next(iter(client.driver.registrar.publications))
+        publication = next(iter(client.driver.conductor.publications))
         assert publication.left_for_good == {slow.subscription_registration_id}
         remove(client, CommandType.REMOVE_SUBSCRIPTION, slow.subscription_registration_id)
         client.work(20)

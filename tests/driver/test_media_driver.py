@@ -130,7 +130,7 @@ class TestDirectory:
 
     def test_the_last_driver_s_errors_are_saved(self, aeron_dir: str, capsys: pytest.CaptureFixture[str]) -> None:
         driver = launch(aeron_dir)
-        driver.registrar.core.errors.record("something went wrong")
+        driver.conductor.core.errors.record("something went wrong")
         driver.close()
         launch(aeron_dir).close()
         (saved,) = Path(aeron_dir).parent.glob(Path(aeron_dir).name + "-*-error.log")
@@ -252,11 +252,11 @@ class TestEmbedded:
     @pytest.mark.parametrize(
         ("mode", "naming", "names"),
         [
-            ("DEDICATED", "classic", {"sender", "receiver", "conductor", "registrar"}),
-            ("DEDICATED", "new", {"aeron-md-snd", "aeron-md-rcv", "aeron-md-cnd", "aeron-md-reg"}),
-            ("SHARED_NETWORK", "new", {"aeron-md-net", "aeron-md-cnd", "aeron-md-reg"}),
-            ("SHARED", "classic", {"[conductor, sen", "registrar"}),
-            ("SHARED", "new", {"aeron-md-shd", "aeron-md-reg"}),
+            ("DEDICATED", "classic", {"sender", "receiver", "conductor", "client-commands"}),
+            ("DEDICATED", "new", {"aeron-md-snd", "aeron-md-rcv", "aeron-md-cnd", "aeron-md-cmd"}),
+            ("SHARED_NETWORK", "new", {"aeron-md-net", "aeron-md-cnd", "aeron-md-cmd"}),
+            ("SHARED", "classic", {"[conductor, sen", "client-commands"}),
+            ("SHARED", "new", {"aeron-md-shd", "aeron-md-cmd"}),
         ],
     )
     def test_the_system_knows_threads_by_their_names(self, aeron_dir: str, mode: str, naming: str, names: set[str]) -> None:

@@ -131,10 +131,10 @@ class TestRefusals:
 
 class TestNames:
     def renamed(self, client: Any, names: dict[str, str]) -> ReResolution:
-        registrar = client.driver.registrar
-        ports = replace(registrar.core.ports, resolver=names.get)
-        object.__setattr__(registrar.core, "ports", ports)
-        again: ReResolution = registrar.reresolution
+        conductor = client.driver.conductor
+        ports = replace(conductor.core.ports, resolver=names.get)
+        object.__setattr__(conductor.core, "ports", ports)
+        again: ReResolution = conductor.reresolution
         return again
 
     def test_a_silent_destinations_name_is_looked_up_again(self, client: Any) -> None:
@@ -143,7 +143,7 @@ class TestNames:
         publication = publish(client)
         destination = add(client, publication, "aeron:udp?endpoint=moving:9")
         client.take(CommandType.ON_OPERATION_SUCCESS, destination)
-        native = client.driver.registrar.publications.find(publication).endpoint.native
+        native = client.driver.conductor.publications.find(publication).endpoint.native
         for host, changes in (("127.0.0.1", 0), ("127.0.0.2", 1), ("127.0.0.2", 1)):
             names["moving"] = host
             again.on_silent_sender(native, destination)
@@ -158,7 +158,7 @@ class TestNames:
         names = {"moving": "127.0.0.1"}
         again = self.renamed(client, names)
         publication = publish(client, "aeron:udp?endpoint=moving:9")
-        native = client.driver.registrar.publications.find(publication).endpoint.native
+        native = client.driver.conductor.publications.find(publication).endpoint.native
         assert native.is_named
         names["moving"] = "127.0.0.2"
         again.on_silent_sender(native, -1)

@@ -1,4 +1,4 @@
-"""Native drivers without a registrar: the tests' own hands do what it would, in virtual time over a network in memory."""
+"""Native drivers without a conductor: the tests' own hands do what it would, in virtual time over a network in memory."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pytest
 from aerowire.base.runner import AgentInvoker
 from aerowire.codecs.flyweights.transport import DataHeaderDecoder, FrameType
 from aerowire.codecs.tables.counters import SystemCounter
+from aerowire.driver.agents.conductor_agent import ConductorAgent
 from aerowire.driver.agents.receiver import Receiver
 from aerowire.driver.agents.sender import Sender
-from aerowire.driver.agents.tracker import Tracker
 from aerowire.driver.media.receive_endpoint import ReceiveEndpoint
 from aerowire.driver.media.send_endpoint import SendEndpoint
 from aerowire.driver.queues.events import Event, EventQueue, EventType
@@ -74,7 +74,7 @@ class Subscriber:
 
 
 class Node:
-    """One driver's native objects, and a registrar's bare minimum."""
+    """One driver's native objects, and a conductor's bare minimum."""
 
     # Of the next image; a fixed window if None.
     congestion_control: CongestionControl | None = None
@@ -92,8 +92,8 @@ class Node:
         self.events = EventQueue()
         self.sender = Sender(clock=clock, system=self.system, events=self.events)
         self.receiver = Receiver(clock=clock, system=self.system, events=self.events, batch=receiver_batch)
-        self.tracker = Tracker(clock=clock, system=self.system, events=self.events, timer_interval_ns=10 * MS)
-        self.invoker = AgentInvoker([self.tracker, self.sender, self.receiver], clock)
+        self.conductor_agent = ConductorAgent(clock=clock, system=self.system, events=self.events, timer_interval_ns=10 * MS)
+        self.invoker = AgentInvoker([self.conductor_agent, self.sender, self.receiver], clock)
         self.invoker.start()
         self.ids = itertools.count(1)
         self.images: list[PublicationImage] = []
@@ -162,7 +162,7 @@ class Node:
             **options,
         )
         self.sender.add_publication(publication)
-        self.tracker.add_publication(publication)
+        self.conductor_agent.add_publication(publication)
         appender = (ExclusiveAppender if exclusive else ConcurrentAppender)(
             log, self.counters, limit, SESSION, STREAM, max_payload_length=1408 - HEADER
         )
@@ -211,7 +211,7 @@ class Node:
         )
         self.images.append(image)
         self.subscribers.append(Subscriber(self, image, position_id))
-        self.tracker.add_image(image)
+        self.conductor_agent.add_image(image)
         self.receiver.add_image(image)
 
     def work(self) -> int:

@@ -1,4 +1,4 @@
-"""The two queues between registrar and agents: order, limits and who keeps what alive."""
+"""The two queues between conductor and agents: order, limits and who keeps what alive."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ def publish(node) -> IpcPublication:
         exclusive=False,
         now_ns=node.clock.now_ns(),
     )
-    node.tracker.add_publication(publication)
+    node.conductor_agent.add_publication(publication)
     return publication
 
 
 def test_a_full_command_queue_refuses_and_keeps_nothing(node):
     publication = publish(node)
-    while node.tracker.free_commands:
-        node.tracker.link_subscriber(publication, 62, 1)
+    while node.conductor_agent.free_commands:
+        node.conductor_agent.link_subscriber(publication, 62, 1)
     held = node.events.held_count
     with pytest.raises(AgentQueueFullError, match="1024"):
-        node.tracker.close_publication(publication)
+        node.conductor_agent.close_publication(publication)
     assert node.events.held_count == held
 
 
@@ -55,14 +55,14 @@ def test_more_ends_than_the_event_queue_holds_are_all_told(node, world):
     publications = []
     for _ in range(1_500):
         publications.append(publish(node))
-        if node.tracker.free_commands < 10:
+        if node.conductor_agent.free_commands < 10:
             world.settle()
     world.settle()
     for publication in publications:
-        node.tracker.close_publication(publication)
-        if node.tracker.free_commands < 10:
+        node.conductor_agent.close_publication(publication)
+        if node.conductor_agent.free_commands < 10:
             node.invoker.invoke()
-    for _ in range(100):  # time passes in the agents while the registrar sleeps
+    for _ in range(100):  # time passes in the agents while the conductor sleeps
         world.clock.advance(10_000_000)
         node.invoker.invoke()
     world.run(500_000_000, 10_000_000)
@@ -73,11 +73,11 @@ def test_more_ends_than_the_event_queue_holds_are_all_told(node, world):
 
 def test_commands_that_come_after_the_end_find_their_object_alive(node, world):
     publication = publish(node)
-    node.tracker.close_publication(publication)
+    node.conductor_agent.close_publication(publication)
     world.run(200_000_000)
     assert node.seen[-1].type is EventType.PUBLICATION_REMOVED
-    node.tracker.link_subscriber(publication, 62, 1)
-    node.tracker.unlink_subscriber(publication, 62, 1)
+    node.conductor_agent.link_subscriber(publication, 62, 1)
+    node.conductor_agent.unlink_subscriber(publication, 62, 1)
     publication.log.close()
     gone = weakref.ref(publication)
     del publication

@@ -1,4 +1,4 @@
-"""An IPC publication under the tracker: joining, limits, cleaning, blocked publishers and the end."""
+"""An IPC publication under the conductor agent: joining, limits, cleaning, blocked publishers and the end."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ def publish(node, *, exclusive=False, initial_term_id=2**31 - 2, **options):
         now_ns=node.clock.now_ns(),
         **options,
     )
-    node.tracker.add_publication(publication)
+    node.conductor_agent.add_publication(publication)
     appender = ExclusiveAppender if exclusive else ConcurrentAppender
     return publication, appender(log, node.counters, limit, SESSION, STREAM, max_payload_length=1376), limit
 
 
 def join(node, world, make_subscriber, publication, tether=Tether.TETHERED):
     position_id = node.counter("sub-pos")
-    node.tracker.link_subscriber(publication, position_id, next(registrations), tether)
+    node.conductor_agent.link_subscriber(publication, position_id, next(registrations), tether)
     world.settle()
     event = node.seen[-1]
     assert (event.type, event.accepted, event.position_id) == (EventType.SUBSCRIBER_LINKED, 1, position_id)
@@ -123,7 +123,7 @@ def test_a_late_subscriber_joins_where_the_slowest_stands(world, node, make_subs
 def test_leaving_disconnects(world, node, make_subscriber):
     publication, _, limit = publish(node)
     subscriber, _ = join(node, world, make_subscriber, publication)
-    node.tracker.unlink_subscriber(publication, subscriber.position_id, 1)
+    node.conductor_agent.unlink_subscriber(publication, subscriber.position_id, 1)
     world.settle()
     assert node.seen[-1].type is EventType.SUBSCRIBER_UNLINKED
     assert not publication.is_connected
@@ -148,7 +148,7 @@ def test_closing_waits_until_everything_is_read(world, node, make_subscriber):
     publication, appender, _ = publish(node)
     subscriber, _ = join(node, world, make_subscriber, publication)
     end = appender.append(b"last words")
-    node.tracker.close_publication(publication)
+    node.conductor_agent.close_publication(publication)
     world.run(100 * MS)
     assert publication.state == PublicationState.DRAINING
     assert publication.log.eos_position == end
@@ -165,8 +165,8 @@ def test_closing_waits_until_everything_is_read(world, node, make_subscriber):
 
 def test_nobody_joins_what_has_ended(world, node):
     publication, _, _ = publish(node)
-    node.tracker.close_publication(publication)
-    node.tracker.link_subscriber(publication, node.counter("sub-pos"), 1)
+    node.conductor_agent.close_publication(publication)
+    node.conductor_agent.link_subscriber(publication, node.counter("sub-pos"), 1)
     world.settle()
     assert [event.accepted for event in node.seen if event.type is EventType.SUBSCRIBER_LINKED] == [0]
 
@@ -176,7 +176,7 @@ def test_a_revoked_publication_ends_without_draining(world, node, make_subscribe
     join(node, world, make_subscriber, publication)
     appender.append(b"never read")
     publication.revoke()
-    node.tracker.close_publication(publication)
+    node.conductor_agent.close_publication(publication)
     world.run(100 * MS)
     linger = next(event for event in node.seen if event.type is EventType.PUBLICATION_LINGER)
     assert linger.revoked
@@ -188,8 +188,8 @@ def test_silent_and_closed_clients_are_told_apart(world, node):
     silent, closed = node.counter("client-heartbeat"), node.counter("client-heartbeat")
     node.counters.set_value(silent, node.clock.now_ms())
     node.counters.set_value(closed, 0)
-    node.tracker.add_client(1, silent)
-    node.tracker.add_client(2, closed)
+    node.conductor_agent.add_client(1, silent)
+    node.conductor_agent.add_client(2, closed)
     world.run(50 * MS)
     assert [(event.client_id, event.closed) for event in node.seen] == [(2, 1)]
     world.run(11 * SECOND, 100 * MS)
@@ -203,7 +203,7 @@ def test_a_stream_that_its_client_s_death_left_ends_at_once_when_it_is_read(worl
     appender.append(b"read")
     subscriber.poll()
     world.run(MS)
-    node.tracker.close_publication(publication, abandoned=True)
+    node.conductor_agent.close_publication(publication, abandoned=True)
     world.settle()
     assert [event.type for event in node.seen[-1:]] == [EventType.PUBLICATION_LINGER]
     world.run(10 * MS)
@@ -214,7 +214,7 @@ def test_a_stream_that_its_client_s_death_left_waits_for_its_readers(world, node
     publication, appender, _ = publish(node)
     join(node, world, make_subscriber, publication)
     appender.append(b"not read")
-    node.tracker.close_publication(publication, abandoned=True)
+    node.conductor_agent.close_publication(publication, abandoned=True)
     world.run(100 * MS)
     assert publication.state == PublicationState.DRAINING
 
@@ -224,7 +224,7 @@ def test_a_revoked_stream_that_its_client_s_death_left_is_let_go_of_once(world, 
     publication.revoke()
     world.run(30 * MS)
     assert publication.state == PublicationState.LINGER
-    node.tracker.close_publication(publication, abandoned=True)
+    node.conductor_agent.close_publication(publication, abandoned=True)
     world.run(100 * MS)
     ends = [event.type for event in node.seen if event.type in {EventType.PUBLICATION_DONE, EventType.PUBLICATION_REMOVED}]
     assert ends == [EventType.PUBLICATION_DONE, EventType.PUBLICATION_REMOVED]
@@ -240,7 +240,7 @@ def test_a_closed_publication_does_not_wait_for_an_untethered_subscriber_that_ha
             pass
         world.run(10 * MS)
         fast.poll()
-    node.tracker.close_publication(publication)
+    node.conductor_agent.close_publication(publication)
     world.run(100 * MS)
     fast.poll()
     assert publication.state == PublicationState.DRAINING  # its client may still read what it has

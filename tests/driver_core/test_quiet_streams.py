@@ -31,9 +31,9 @@ class Ends:
         self.image = self.subscriber.images[0]
         agents = {
             "sender": self.publisher.sender,
-            "limits": self.publisher.tracker,
+            "limits": self.publisher.conductor_agent,
             "receiver": self.subscriber.receiver,
-            "rebuild": self.subscriber.tracker,
+            "rebuild": self.subscriber.conductor_agent,
         }
         self._invokers = {name: AgentInvoker([agent], world.clock) for name, agent in agents.items()}
         for invoker in self._invokers.values():
@@ -99,7 +99,7 @@ def test_any_status_message_is_work_while_data_waits_for_a_window(ends: Ends) ->
 
 
 def test_the_end_of_a_stream_is_work(ends: Ends) -> None:
-    ends.publisher.tracker.close_publication(ends.publication)
+    ends.publisher.conductor_agent.close_publication(ends.publication)
     ends.work("limits")
     ends.world.clock.advance(HEARTBEAT_NS)
     ends.work("sender", "limits", "sender")

@@ -33,7 +33,7 @@ def publish(world, node, **options):
 
 def spy(world, node, publication, make_subscriber, tether=Tether.TETHERED):
     position_id = node.counter("sub-pos")
-    node.tracker.link_subscriber(publication, position_id, next(registrations), tether)
+    node.conductor_agent.link_subscriber(publication, position_id, next(registrations), tether)
     world.settle()
     event = node.seen[-1]
     assert (event.type, event.accepted, event.position_id) == (EventType.SUBSCRIBER_LINKED, 1, position_id)
@@ -94,7 +94,7 @@ def test_a_late_spy_joins_where_the_sender_is(world, node, make_subscriber):
 def test_the_last_spy_that_leaves_disconnects(world, node, make_subscriber):
     publication, _ = publish(world, node, spies_simulate_connection=True)
     reader = spy(world, node, publication, make_subscriber)
-    node.tracker.unlink_subscriber(publication, reader.position_id, 1)
+    node.conductor_agent.unlink_subscriber(publication, reader.position_id, 1)
     world.settle()
     assert not publication.is_connected
 
@@ -103,7 +103,7 @@ def test_a_closed_stream_waits_until_its_spies_have_read_all(world, node, make_s
     publication, appender = publish(world, node, spies_simulate_connection=True)
     reader = spy(world, node, publication, make_subscriber)
     appender.append(PAYLOAD)
-    node.tracker.close_publication(publication)
+    node.conductor_agent.close_publication(publication)
     world.run(100 * MS)
     assert publication.state == PublicationState.DRAINING
     reader.poll()
@@ -162,7 +162,7 @@ def test_a_closed_stream_does_not_wait_for_an_untethered_spy_that_has_lost_it(wo
         fill(appender)
         fast.poll()
         world.run(10 * MS)
-    node.tracker.close_publication(publication)
+    node.conductor_agent.close_publication(publication)
     world.run(100 * MS)
     fast.poll()
     assert publication.state == PublicationState.DRAINING  # its client may still read what it has

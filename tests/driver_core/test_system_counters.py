@@ -6,7 +6,7 @@ import pytest
 
 from aerowire.codecs.flyweights.transport import DataHeaderEncoder, NakEncoder, SetupEncoder
 from aerowire.codecs.tables.counters import SystemCounter
-from aerowire.driver.conductor.agent_gates import ReceiverGate, SenderGate
+from aerowire.driver.conductor.agent_proxies import ReceiverProxy, SenderProxy
 from aerowire.driver.media.send_endpoint import SendEndpoint
 from aerowire.driver.queues.commands import AgentQueueFullError
 from aerowire.ipc.counters import AtomicCounter
@@ -156,21 +156,21 @@ def test_each_command_that_waits_at_an_agents_gate_is_counted(world, role):
     which = SystemCounter[f"{role.upper()}_PROXY_FAILS"]
     failed_offers = AtomicCounter(node.counters, which)
     if role == "sender":
-        gate, endpoint = SenderGate(node.sender, failed_offers), SendEndpoint(world.network.open_port(SENDER), node.system, channel="x")
+        proxy, endpoint = SenderProxy(node.sender, failed_offers), SendEndpoint(world.network.open_port(SENDER), node.system, channel="x")
     else:
-        gate, endpoint = ReceiverGate(node.receiver, failed_offers), node.receive_endpoint(world.network.open_port(RECEIVER))
+        proxy, endpoint = ReceiverProxy(node.receiver, failed_offers), node.receive_endpoint(world.network.open_port(RECEIVER))
     while getattr(node, role).free_commands:
-        gate.add_endpoint(endpoint)
+        proxy.add_endpoint(endpoint)
     assert node.get(which) == 0
     for _ in range(3):
-        gate.add_endpoint(endpoint)
+        proxy.add_endpoint(endpoint)
     assert node.get(which) == 3
     node.work()
-    assert (gate.flush(), node.get(which)) == (3, 3)
+    assert (proxy.flush(), node.get(which)) == (3, 3)
 
 
-def test_an_event_that_the_registrar_has_no_room_for_is_counted(world):
-    """Each SETUP of a session that nobody knows asks for an image: more than the queue holds while the registrar sleeps."""
+def test_an_event_that_the_conductor_has_no_room_for_is_counted(world):
+    """Each SETUP of a session that nobody knows asks for an image: more than the queue holds while the conductor sleeps."""
     node = world.node()
     receive = node.receive_endpoint(world.network.open_port(RECEIVER))
     node.receiver.add_subscription(receive, STREAM)

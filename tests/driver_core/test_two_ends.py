@@ -69,7 +69,7 @@ def test_messages_survive_loss_duplicates_and_reordering(make_world):
 def test_close_drains_signals_the_end_and_frees_everything(world):
     publisher, subscriber, publication, appender = connect(world)
     assert appender.append(b"last") > 0
-    publisher.tracker.close_publication(publication)
+    publisher.conductor_agent.close_publication(publication)
     world.run(20 * MS)
     subscriber.subscribers[0].poll()
     world.run(100 * MS)
@@ -193,7 +193,7 @@ def test_an_image_goes_on_without_an_untethered_subscriber_that_stands_still(wor
     _, subscriber, publication, appender = connect(world, untethered=times)
     (image,) = subscriber.images
     fast, slow_id = subscriber.subscribers[0], subscriber.counter("sub-pos")
-    subscriber.tracker.link_subscriber(image, slow_id, 6, Tether.REJOINS)
+    subscriber.conductor_agent.link_subscriber(image, slow_id, 6, Tether.REJOINS)
     world.settle()
 
     def drive(duration_ns: int) -> None:
@@ -221,7 +221,7 @@ def test_an_image_ends_without_an_untethered_subscriber_that_has_lost_it(world):
     publisher, subscriber, publication, appender = connect(world, untethered=times)
     (image,) = subscriber.images
     fast, slow_id = subscriber.subscribers[0], subscriber.counter("sub-pos")
-    subscriber.tracker.link_subscriber(image, slow_id, 6, Tether.REJOINS)
+    subscriber.conductor_agent.link_subscriber(image, slow_id, 6, Tether.REJOINS)
     world.settle()
     # Seven eighths of a window: the slow one is too far behind, and the sender can send all of it.
     while publication.producer_position < 28 * 1024:
@@ -229,7 +229,7 @@ def test_an_image_ends_without_an_untethered_subscriber_that_has_lost_it(world):
     while EventType.SUBSCRIBER_UNAVAILABLE not in [event.type for event in subscriber.seen]:
         world.run(10 * MS)
         fast.poll()
-    publisher.tracker.close_publication(publication)
+    publisher.conductor_agent.close_publication(publication)
     world.run(SECOND)
     fast.poll()
     assert image.state == ImageState.DRAINING  # its client may still read what it has
@@ -242,14 +242,14 @@ def test_an_image_whose_only_subscriber_rests_waits_for_it(world):
     _, subscriber, publication, appender = connect(world, untethered=times)
     (image,) = subscriber.images
     first, only_id = subscriber.subscribers[0], subscriber.counter("sub-pos")
-    subscriber.tracker.link_subscriber(image, only_id, 6, Tether.REJOINS)
+    subscriber.conductor_agent.link_subscriber(image, only_id, 6, Tether.REJOINS)
     world.settle()
     for _ in range(25):
         while appender.append(bytes(1000)) > 0:
             pass
         world.run(10 * MS)
         first.poll()
-    subscriber.tracker.unlink_subscriber(image, first.position_id, 5)
+    subscriber.conductor_agent.unlink_subscriber(image, first.position_id, 5)
     world.run(100 * MS)
     assert image.accepts_subscribers
     world.run(500 * MS)

@@ -46,9 +46,9 @@ class IpcStream:
             unblock_timeout_ns=UNBLOCK_NS,
             now_ns=self.world.clock.now_ns(),
         )
-        self.publisher.tracker.add_publication(self.publication)
+        self.publisher.conductor_agent.add_publication(self.publication)
         position_id = self.publisher.counter("sub-pos")
-        self.publisher.tracker.link_subscriber(self.publication, position_id, 1)
+        self.publisher.conductor_agent.link_subscriber(self.publication, position_id, 1)
         self.appender = ConcurrentAppender(log, self.publisher.counters, limit, SESSION, STREAM, max_payload_length=PAYLOAD_MAX)
         self.subscriber = Subscriber(self.publisher, self.publication, position_id)
         self.world.settle()
@@ -194,7 +194,7 @@ def test_what_a_closed_publication_left_open_does_not_wait_for_the_timeout(kind:
     run = Interleaving(stream)
     run.claim("die", 640)
     run.act("append", 100)
-    stream.publisher.tracker.close_publication(stream.publication)
+    stream.publisher.conductor_agent.close_publication(stream.publication)
     stream.world.run(100 * MS, 10 * MS)
     stream.subscriber.poll()
     stream.world.run(100 * MS, 10 * MS)

@@ -9,9 +9,9 @@ import itertools
 from typing import Any
 
 from aerowire.base.runner import AgentInvoker
+from aerowire.driver.agents.conductor_agent import ConductorAgent
 from aerowire.driver.agents.receiver import Receiver
 from aerowire.driver.agents.sender import Sender
-from aerowire.driver.agents.tracker import Tracker
 from aerowire.driver.media.receive_endpoint import ReceiveEndpoint
 from aerowire.driver.media.send_endpoint import SendEndpoint
 from aerowire.driver.queues.events import EventQueue, EventType
@@ -69,8 +69,8 @@ class FuzzNode(Node):
         self.events = EventQueue()
         self.sender = Sender(clock=clock, system=self.system, events=self.events)
         self.receiver = Receiver(clock=clock, system=self.system, events=self.events, batch=4)
-        self.tracker = Tracker(clock=clock, system=self.system, events=self.events, timer_interval_ns=10 * MS)
-        self.invoker = AgentInvoker([self.tracker, self.sender, self.receiver], clock)
+        self.conductor_agent = ConductorAgent(clock=clock, system=self.system, events=self.events, timer_interval_ns=10 * MS)
+        self.invoker = AgentInvoker([self.conductor_agent, self.sender, self.receiver], clock)
         self.invoker.start()
         self.ids = itertools.count(1)
         self.images: list[Any] = []
@@ -95,7 +95,7 @@ class FuzzNode(Node):
         self.is_empty = False
         for subscriber in self.subscribers:
             if subscriber.source in self.images:
-                self.tracker.unlink_subscriber(subscriber.source, subscriber.position_id, SUBSCRIPTION)
+                self.conductor_agent.unlink_subscriber(subscriber.source, subscriber.position_id, SUBSCRIPTION)
         for _ in range(END_STEPS_MAX):
             self.advance(20 * SECOND)
             if not self.images:
@@ -107,7 +107,7 @@ class FuzzNode(Node):
     def end_publication(self, publication: NetworkPublication, endpoint: SendEndpoint) -> None:
         """Let the publication drain or time out, and remove its endpoint."""
         self.is_empty = False
-        self.tracker.close_publication(publication)
+        self.conductor_agent.close_publication(publication)
         for _ in range(END_STEPS_MAX):
             self.advance(20 * SECOND)
             if self._has_seen(EventType.PUBLICATION_REMOVED):

@@ -123,7 +123,7 @@ def test_a_breach_is_found(module: str, text: str) -> None:
         ("aerowire.ipc.counters", "from aerowire.memory cimport atomics"),
         ("aerowire.pcap.sbe.schemas", "from aerowire.codegen.sbe.reader import load_message_schema"),
         ("aerowire.driver.agents.sender", '"""cimport aerowire.client\nimport scapy\n"""'),
-        ("aerowire.driver.agents.sender", "from . cimport tracker  # from aerowire.client cimport image"),
+        ("aerowire.driver.agents.sender", "from . cimport conductor agent  # from aerowire.client cimport image"),
     ],
 )
 def test_what_is_allowed_is_not_a_breach(module: str, text: str) -> None:

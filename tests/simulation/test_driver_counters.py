@@ -1,4 +1,4 @@
-"""System counters that the registrar writes, of whole drivers in virtual time."""
+"""System counters that the conductor writes, of whole drivers in virtual time."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_log_that_cannot_be_deleted_is_counted(world: SimulatedWorld, monkeypa
     def refuse(_path: object) -> bool:
         raise PermissionError(13, "not yours")
 
-    monkeypatch.setattr(host.driver.registrar.core.logs, "_regions", _Undeletable(refuse))
+    monkeypatch.setattr(host.driver.conductor.core.logs, "_regions", _Undeletable(refuse))
     remove = RemovePublicationEncoder.encode(
         client_id=client_id, correlation_id=ring.next_correlation_id(), registration_id=correlation_id, flags=0
     )

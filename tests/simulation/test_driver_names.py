@@ -1,4 +1,4 @@
-"""Drivers that tell each other their names, registrar and channels included, in virtual time."""
+"""Drivers that tell each other their names, conductor and channels included, in virtual time."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def value_of(host: SimulatedHost, label: str) -> Callable[[], int]:
 
 def mute(host: SimulatedHost) -> None:
     """Let a driver's name resolver hear and say nothing from now on."""
-    names = host.driver.registrar._names
+    names = host.driver.conductor._names
     assert names is not None
     names._send = lambda _frame, _address: None  # type: ignore[method-assign]
 
@@ -141,7 +141,7 @@ def test_a_channel_may_name_a_driver(world: SimulatedWorld) -> None:
 def test_a_driver_knows_itself_and_asks_below_for_what_no_driver_is_called(world: SimulatedWorld) -> None:
     world.names["elsewhere"] = "10.0.0.9"
     one = add(world, 1)
-    resolve = one.driver.registrar.core.ports.resolver
+    resolve = one.driver.conductor.core.ports.resolver
     assert [resolve(name) for name in ("node-1", "elsewhere", "nowhere")] == ["10.0.0.1", "10.0.0.9", None]
     client = Commands(one)
     client.publish("aeron:udp?endpoint=nowhere:40456")
@@ -187,8 +187,8 @@ def test_a_bad_frame_is_counted_and_dropped(world: SimulatedWorld) -> None:
 
 def test_a_slow_name_is_measured(world: SimulatedWorld) -> None:
     one = add(world, 1, name_resolver_threshold_ns="1s")
-    core = one.driver.registrar.core
-    one.driver.registrar._names._below = lambda _host: world.clock.advance(3 * SECOND)  # type: ignore[union-attr]
+    core = one.driver.conductor.core
+    one.driver.conductor._names._below = lambda _host: world.clock.advance(3 * SECOND)  # type: ignore[union-attr]
     assert core.ports.resolver("nowhere") is None
     value = one.cnc.counters_reader().value
     assert value(SystemCounter.NAME_RESOLVER_MAX_TIME) == 3 * SECOND
@@ -217,7 +217,7 @@ def test_refuses_to_listen_nowhere() -> None:
 
 def test_a_frame_that_nobody_takes_is_a_short_send(world: SimulatedWorld) -> None:
     one = add(world, 1, bootstrap="10.0.0.2:8050")
-    names = one.driver.registrar._names
+    names = one.driver.conductor._names
     assert names is not None
     names._port = _TakesNothing()  # type: ignore[assignment]
     world.run(15 * MS)
@@ -226,7 +226,7 @@ def test_a_frame_that_nobody_takes_is_a_short_send(world: SimulatedWorld) -> Non
 
 @pytest.mark.parametrize(("count", "entries", "taken"), [(5, 3_500, 1), (300, 1, 256), (300, 8, 121)])
 def test_a_look_takes_in_bytes_and_datagrams_up_to_a_bound(world: SimulatedWorld, count: int, entries: int, taken: int) -> None:
-    names = add(world, 1).driver.registrar._names
+    names = add(world, 1).driver.conductor._names
     assert names is not None
     entry = bytes([1, 0]) + (8050).to_bytes(2, "little") + bytes(4) + bytes([10, 0, 0, 2]) + b"\x02\0ab"
     packet = (8 + entries * len(entry)).to_bytes(4, "little") + b"\0\0\x07\0" + entry * entries

@@ -1,4 +1,4 @@
-"""Two whole drivers, registrar included, in virtual time: no socket, no file of theirs, no sleep."""
+"""Two whole drivers, conductor included, in virtual time: no socket, no file of theirs, no sleep."""
 
 from __future__ import annotations
 

@@ -73,6 +73,6 @@ cdef class DatagramBatch:
 
 cdef class RegionPort:
     """create(path, length, sparse) / map(path, writable) -> Region; delete(path); free_space(path) -> int; exists(path); page_size.
-    Called with the GIL, by the registrar and worker threads; subclassable from Python."""
+    Called with the GIL, by the conductor and worker threads; subclassable from Python."""
 
     cdef object __weakref__

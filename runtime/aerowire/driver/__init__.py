@@ -1,4 +1,4 @@
-"""The media driver: native agents that move data, and the registrar that makes and frees what they work on.
+"""The media driver: native agents that move data, and the conductor that makes and frees what they work on.
 
 Public names are loaded at first use, so that importing one native module does not import all.
 """

@@ -1,4 +1,4 @@
-"""Puts a driver together: files, counters, native agents and registrar, from a context and ports.
+"""Puts a driver together: files, counters, native agents and conductor, from a context and ports.
 
 The command, the embedded driver and the simulator build the same graph with this one function.
 """
@@ -19,16 +19,16 @@ from aerowire.codecs.flyweights import cnc as cnc_layout
 from aerowire.codecs.flyweights.events import DriverEventCode
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.codecs.tables.options import OPTIONS
+from aerowire.driver.agents.conductor_agent import ConductorAgent
 from aerowire.driver.agents.receiver import Receiver
 from aerowire.driver.agents.sender import Sender
-from aerowire.driver.agents.tracker import Tracker
 from aerowire.driver.channels.wildcard_ports import WildcardPorts
-from aerowire.driver.conductor.agent_gates import ReceiverGate, SenderGate, TrackerGate
+from aerowire.driver.conductor.agent_proxies import ConductorAgentProxy, ReceiverProxy, SenderProxy
+from aerowire.driver.conductor.driver_conductor import DriverConductor
 from aerowire.driver.conductor.driver_core import DriverCore, InducedLoss
 from aerowire.driver.conductor.error_recorder import ErrorRecorder
 from aerowire.driver.conductor.lost_files import LostFiles
-from aerowire.driver.conductor.registrar import Registrar
-from aerowire.driver.conductor.responses import Responses
+from aerowire.driver.conductor.responses import ClientProxy
 from aerowire.driver.directory.directory_lock import directory_lock
 from aerowire.driver.directory.driver_directory import delete_directory, directory_for_start
 from aerowire.driver.directory.driver_lock import DriverLock
@@ -69,10 +69,10 @@ class DriverParts:
 
     context: Context
     cnc: CncFile
-    registrar: Registrar
+    conductor: DriverConductor
     sender: Sender
     receiver: Receiver
-    tracker: Tracker
+    conductor_agent: ConductorAgent
     capture: CaptureWriter | None
     loss_region: object
     event_log: EventLog | None
@@ -86,14 +86,14 @@ class DriverParts:
             self.lock.release()
 
     def _close(self) -> None:
-        self.registrar.close()
+        self.conductor.close()
         if self.capture is not None:
             self.capture.close()
         if self.context.dir_delete_on_shutdown:
             # The lock keeps a driver from starting AFTER the last word, which lets it, and BEFORE the deletion, which would hit its files.
             directory = Path(self.context.aeron_dir)
             try:
-                with directory_lock(directory, self.registrar.core.ports.clock, timeout_ns=_SHUTDOWN_LOCK_TIMEOUT_NS):
+                with directory_lock(directory, self.conductor.core.ports.clock, timeout_ns=_SHUTDOWN_LOCK_TIMEOUT_NS):
                     self._say_ended()
                     delete_directory(directory)
             except (ActiveDriverError, StorageError):
@@ -118,7 +118,7 @@ def build_driver(
     """Prepare the directory and build a driver in it; `on_terminate` is called when a client may end it.
 
     `resolver` looks up the names of clients' channels, `lookups` those that no client waits for, and `files` makes and frees logs;
-    without them the registrar's thread does.
+    without them the conductor's thread does.
     """
     with directory_for_start(context, ports.clock) as lock:
         try:
@@ -192,16 +192,16 @@ def _build(
 
     watch = CutWatch(context.timer_interval_ns, ports.clock.now_ns)
     lost_files = LostFiles(own_files, watch, on_end=on_terminate or (lambda: None))
-    registrar = Registrar(core, resolver=resolver, lookups=lookups, on_terminate=terminate, names=names, lost_files=lost_files)
+    conductor = DriverConductor(core, resolver=resolver, lookups=lookups, on_terminate=terminate, names=names, lost_files=lost_files)
     # The first correlation id is 0, which no client may get; the heartbeat must be there BEFORE the file is published.
     cnc.to_driver.next_correlation_id()
     cnc.to_driver.consumer_heartbeat_ms = ports.clock.now_ms()
     cnc.publish()
-    sender, receiver, tracker = agents
+    sender, receiver, conductor_agent = agents
     notes.state(
         DriverEventCode.START, version=DRIVER_VERSION, commit=DRIVER_COMMIT, pid=os.getpid(), threading_mode=context.threading_mode.value
     )
-    return DriverParts(context, cnc, registrar, sender, receiver, tracker, capture, loss_region, event_log, lock)
+    return DriverParts(context, cnc, conductor, sender, receiver, conductor_agent, capture, loss_region, event_log, lock)
 
 
 def _build_core(
@@ -215,7 +215,7 @@ def _build_core(
     event_log: EventLog | None,
     notes: EventNotes,
     files: Executor | None,
-) -> tuple[DriverCore, tuple[Sender, Receiver, Tracker]]:
+) -> tuple[DriverCore, tuple[Sender, Receiver, ConductorAgent]]:
     system = SystemCounters(counters)
     events = EventQueue(_EVENT_CAPACITY)
     to_driver = cnc.to_driver
@@ -237,7 +237,7 @@ def _build_core(
         cycle_threshold_ns=context.driver_receiver_cycle_threshold_ns,
         reresolution_check_interval_ns=context.driver_reresolution_check_interval_ns,
     )
-    tracker = Tracker(
+    conductor_agent = ConductorAgent(
         clock=ports.clock,
         system=system,
         events=events,
@@ -248,20 +248,20 @@ def _build_core(
     )
     stream_counters = StreamCounters(counters)
     transmitter = cnc.to_clients_transmitter()
-    responses = Responses(transmitter if event_log is None else NotedTransmitter(transmitter, notes))
-    tracker_gate = TrackerGate(tracker)
+    client_proxy = ClientProxy(transmitter if event_log is None else NotedTransmitter(transmitter, notes))
+    conductor_agent_proxy = ConductorAgentProxy(conductor_agent)
     core = DriverCore(
         context=context,
         ports=ports,
         to_driver=to_driver,
         to_clients=transmitter,
         events=events,
-        sender=SenderGate(sender, AtomicCounter(counters, SystemCounter.SENDER_PROXY_FAILS)),
-        receiver=ReceiverGate(receiver, AtomicCounter(counters, SystemCounter.RECEIVER_PROXY_FAILS)),
-        tracker=tracker_gate,
+        sender=SenderProxy(sender, AtomicCounter(counters, SystemCounter.SENDER_PROXY_FAILS)),
+        receiver=ReceiverProxy(receiver, AtomicCounter(counters, SystemCounter.RECEIVER_PROXY_FAILS)),
+        conductor_agent=conductor_agent_proxy,
         counters=stream_counters,
         system=system,
-        responses=responses,
+        client_proxy=client_proxy,
         errors=errors,
         logs=LogStore(
             context=context,
@@ -273,7 +273,7 @@ def _build_core(
             worker=files,
             wake=events.wake,
         ),
-        clients=Clients(counters=stream_counters, responses=responses, tracker=tracker_gate, clock=ports.clock),
+        clients=Clients(counters=stream_counters, client_proxy=client_proxy, conductor_agent=conductor_agent_proxy, clock=ports.clock),
         loss_report=loss_report,
         sender_ports=WildcardPorts.parse(OPTIONS["sender_wildcard_port_range"].property, context.sender_wildcard_port_range),
         receiver_ports=WildcardPorts.parse(OPTIONS["receiver_wildcard_port_range"].property, context.receiver_wildcard_port_range),
@@ -291,7 +291,7 @@ def _build_core(
         event_log=event_log,
         notes=notes,
     )
-    return core, (sender, receiver, tracker)
+    return core, (sender, receiver, conductor_agent)
 
 
 def _driver_names(core: DriverCore, ports: Ports, lookups: Executor | None) -> DriverNames:

@@ -23,7 +23,7 @@ INITIAL_RTT_MAX_NS = 60_000_000_000
 _SCOPES = ("driver", "aerowire")
 
 # Threads that run several agents have no processor of their own to name: each goes where the official driver puts it.
-_AFFINITY_OF = {"shared": "conductor", "sharednetwork": "sender", "registrar": "driver_native_resource_agent"}
+_AFFINITY_OF = {"shared": "conductor", "sharednetwork": "sender", "commands": "driver_native_resource_agent"}
 # The C driver's form of the arguments of backoff: spins, yields, shortest and longest park. Aeron: aeron_agent.c.
 _DASHED_ARGUMENTS = re.compile(r"[0-9]+-[0-9]+(-[0-9]+[mnu]?s?){2}")
 
@@ -242,7 +242,7 @@ class Context:
         return str(self._values[f"{role}_idle_strategy"]), tuple(arguments.replace(",", " ").split())
 
     def cpu_affinity(self, role: str) -> int | None:
-        """Return the processor that a role's thread is bound to, or None; roles as for `idle_strategy`, and registrar."""
+        """Return the processor that a role's thread is bound to, or None; roles as for `idle_strategy`, and commands."""
         cpu = int(self.number(f"{_AFFINITY_OF.get(role, role)}_cpu_affinity"))
         return cpu if cpu >= 0 else None
 

@@ -1,6 +1,6 @@
 """The media driver as an object: launched in this process, or in one of its own.
 
-Agents run on native threads that never take the interpreter's lock; the registrar has a Python thread. Aeron: MediaDriver.
+Agents run on native threads that never take the interpreter's lock; the conductor has a Python thread. Aeron: MediaDriver.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from aerowire.system.bus_error import survive_bus_errors
 if TYPE_CHECKING:
     from aerowire.base.idle import IdleStrategy
     from aerowire.base.runner import NativeAgent
-    from aerowire.driver.conductor.registrar import Registrar
+    from aerowire.driver.conductor.driver_conductor import DriverConductor
     from aerowire.driver.spawned import SpawnedDriver
 
 _IDLE_ROLES = ("sender", "receiver", "conductor", "sharednetwork", "shared")
 
-# Names of threads by role and form, as the official drivers have them; the registrar is ours.
+# Names of threads by role and form, as the official drivers have them. The thread of commands is ours: officially the conductor runs them.
 _THREAD_NAMES: Mapping[str, Mapping[str, str]] = {
     "classic": {
         "sender": "sender",
@@ -44,7 +44,7 @@ _THREAD_NAMES: Mapping[str, Mapping[str, str]] = {
         "conductor": "conductor",
         "sharednetwork": "[sender, receiver]",
         "shared": "[conductor, sender, receiver]",
-        "registrar": "registrar",
+        "commands": "client-commands",
     },
     "new": {
         "sender": "aeron-md-snd",
@@ -52,7 +52,7 @@ _THREAD_NAMES: Mapping[str, Mapping[str, str]] = {
         "conductor": "aeron-md-cnd",
         "sharednetwork": "aeron-md-net",
         "shared": "aeron-md-shd",
-        "registrar": "aeron-md-reg",
+        "commands": "aeron-md-cmd",
     },
 }
 
@@ -65,27 +65,27 @@ _STOP_TIMEOUT_S = 5.0
 class DriverInvoker:
     """All of the driver's work in the caller's thread: `invoke()` runs one duty cycle and returns how much was done."""
 
-    def __init__(self, agents: AgentInvoker, registrar: Registrar) -> None:
+    def __init__(self, agents: AgentInvoker, conductor: DriverConductor) -> None:
         self._agents = agents
-        self._registrar = registrar
+        self._conductor = conductor
 
     def invoke(self) -> int:
         """Run one duty cycle at the clock's time."""
-        return self._agents.invoke() + self._registrar.do_work()
+        return self._agents.invoke() + self._conductor.do_work()
 
     def invoke_at(self, now_ns: int, epoch_ms: int) -> int:
         """Run one duty cycle at a given time, for a caller that owns time."""
-        return self._agents.invoke_at(now_ns, epoch_ms) + self._registrar.do_work()
+        return self._agents.invoke_at(now_ns, epoch_ms) + self._conductor.do_work()
 
     def next_deadline_ns(self) -> int:
         """Return when the agents have something to do if nothing arrives."""
-        return min(self._agents.next_deadline_ns(), self._registrar.next_deadline_ns())
+        return min(self._agents.next_deadline_ns(), self._conductor.next_deadline_ns())
 
 
 class MediaDriver:
     """A running media driver. Close it, or use it as a context manager.
 
-    Invariant: between construction and `close()` exactly one thread runs the registrar: its own, or the invoker's caller.
+    Invariant: between construction and `close()` exactly one thread runs the conductor: its own, or the invoker's caller.
     """
 
     def __init__(self, context: Context | None = None, *, ports: Ports | None = None) -> None:
@@ -179,9 +179,9 @@ class MediaDriver:
         return self._invoker
 
     @property
-    def registrar(self) -> Registrar:
-        """The registrar, for tests and the simulator; its tables belong to its own thread."""
-        return self._parts.registrar
+    def conductor(self) -> DriverConductor:
+        """The conductor, for tests and the simulator; its tables belong to its own thread."""
+        return self._parts.conductor
 
     @property
     def is_closed(self) -> bool:
@@ -211,7 +211,7 @@ class MediaDriver:
             self._is_closed = True
         self._termination.set()
         atexit.unregister(self.close)
-        self._parts.registrar.stop()
+        self._parts.conductor.stop()
         stuck: list[str] = []
         if self._thread is not None and self._thread.ident is not None:
             self._thread.join(_STOP_TIMEOUT_S)
@@ -248,25 +248,25 @@ class MediaDriver:
 
     @property
     def _agents(self) -> list[NativeAgent]:
-        return [self._parts.sender, self._parts.receiver, self._parts.tracker]
+        return [self._parts.sender, self._parts.receiver, self._parts.conductor_agent]
 
     def _start(self, idles: Mapping[str, IdleStrategy]) -> None:
         fork.poison(self)
         atexit.register(self.close)
-        self._parts.registrar.core.logs.check_room_for_a_log()
+        self._parts.conductor.core.logs.check_room_for_a_log()
         if self._context.threading_mode is not ThreadingMode.INVOKER:
             self._start_threads(idles)
         else:
             self._agent_invoker = AgentInvoker(self._agents, self._ports.clock)
             self._agent_invoker.start()
-            self._invoker = DriverInvoker(self._agent_invoker, self._parts.registrar)
+            self._invoker = DriverInvoker(self._agent_invoker, self._parts.conductor)
 
     def _start_threads(self, idles: Mapping[str, IdleStrategy]) -> None:
-        sender, receiver, tracker = self._agents
+        sender, receiver, conductor_agent = self._agents
         groups: dict[ThreadingMode, dict[str, list[NativeAgent]]] = {
-            ThreadingMode.DEDICATED: {"sender": [sender], "receiver": [receiver], "conductor": [tracker]},
-            ThreadingMode.SHARED_NETWORK: {"sharednetwork": [sender, receiver], "conductor": [tracker]},
-            ThreadingMode.SHARED: {"shared": [sender, receiver, tracker]},
+            ThreadingMode.DEDICATED: {"sender": [sender], "receiver": [receiver], "conductor": [conductor_agent]},
+            ThreadingMode.SHARED_NETWORK: {"sharednetwork": [sender, receiver], "conductor": [conductor_agent]},
+            ThreadingMode.SHARED: {"shared": [sender, receiver, conductor_agent]},
         }
         names = _THREAD_NAMES[self._context.thread_naming]
         for role, agents in groups[self._context.threading_mode].items():
@@ -274,28 +274,28 @@ class MediaDriver:
             runner = AgentRunner(agents, self._ports.clock, idles[role], role_name=names[role], cpu=self._cpu_of(role))
             self._runners.append(runner)
             runner.start()
-        cpu = self._cpu_of("registrar")
-        self._thread = threading.Thread(target=self._run_registrar, args=(names["registrar"], cpu), name=names["registrar"], daemon=True)
+        cpu = self._cpu_of("commands")
+        self._thread = threading.Thread(target=self._run_conductor, args=(names["commands"], cpu), name=names["commands"], daemon=True)
         self._thread.start()
 
-    def _run_registrar(self, name: str, cpu: int | None) -> None:
+    def _run_conductor(self, name: str, cpu: int | None) -> None:
         name_thread(name)
         if cpu is not None:
             os.sched_setaffinity(0, {cpu})
-        self._parts.registrar.run()
+        self._parts.conductor.run()
 
     def _cpu_of(self, role: str) -> int | None:
-        # Called BEFORE the registrar's thread runs, which owns the error log from then on.
+        # Called BEFORE the conductor's thread runs, which owns the error log from then on.
         cpu = self._context.cpu_affinity(role)
         if cpu is None or cpu in os.sched_getaffinity(0):
             return cpu
-        self._parts.registrar.core.errors.warn(f"unable to apply affinity: role={role} cpu={cpu}; this process may not use it")
+        self._parts.conductor.core.errors.warn(f"unable to apply affinity: role={role} cpu={cpu}; this process may not use it")
         return None
 
     def _give_control(self, idle: IdleStrategy) -> None:
         """Let the counter that operators set decide what a controllable strategy does; it says what that is until then."""
         if isinstance(idle, ControllableIdleStrategy):
-            counters = self._parts.registrar.core.counters.manager
+            counters = self._parts.conductor.core.counters.manager
             counters.set_value(SystemCounter.CONTROLLABLE_IDLE_STRATEGY, CONTROLLABLE_PARK)
             idle.obey(counters.value_view(SystemCounter.CONTROLLABLE_IDLE_STRATEGY))
 

@@ -60,7 +60,7 @@ cdef class CountersReader:
 
 @cython.final
 cdef class CountersManager(CountersReader):
-    """CountersManager(metadata, values, *, free_to_reuse_timeout_ms=0, epoch_ms=None): allocates and frees. One thread (the registrar)."""
+    """CountersManager(metadata, values, *, free_to_reuse_timeout_ms=0, epoch_ms=None): allocates and frees. One thread (the conductor)."""
 
     cdef int64_t _reuse_timeout_ms
     cdef object _epoch_ms               # callable -> ms, or None for no reuse delay

@@ -27,7 +27,7 @@ from aerowire.memory.atomics cimport (
     store_release_i64)
 from aerowire.memory.region cimport BufferView, borrow
 
-READ_LIMIT_DEFAULT = 64     # messages per poll unless told otherwise: a registrar's cycle stays short
+READ_LIMIT_DEFAULT = 64     # messages per poll unless told otherwise: a conductor's cycle stays short
 INSUFFICIENT_CAPACITY = RING_FULL
 
 

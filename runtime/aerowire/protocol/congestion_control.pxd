@@ -12,7 +12,7 @@ cdef enum:
 
 
 cdef class CongestionControl:
-    """A strategy; on_track_rebuild on the tracker's thread, the RTT methods on the receiver's."""
+    """A strategy; on_track_rebuild on the conductor agent's thread, the RTT methods on the receiver's."""
 
     # Returns the window to grant; sets *force_status_message when it must be told at once.
     cdef int32_t on_track_rebuild(self, int64_t now_ns, int64_t consumption_position, int64_t last_sm_position, int64_t hwm_position,

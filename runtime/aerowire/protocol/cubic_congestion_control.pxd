@@ -7,7 +7,7 @@ from aerowire.protocol.congestion_control cimport CongestionControl
 
 @cython.final
 cdef class CubicCongestionControl(CongestionControl):
-    """The window belongs to the tracker's thread, what round trips take to the receiver's."""
+    """The window belongs to the conductor agent's thread, what round trips take to the receiver's."""
 
     # fixed
     cdef int32_t _mtu
@@ -20,14 +20,14 @@ cdef class CubicCongestionControl(CongestionControl):
     cdef object _counters               # keeps the indicators mapped
     cdef int64_t* _rtt_indicator        # NULL: nobody is told
     cdef int64_t* _window_indicator
-    # tracker
+    # conductor agent
     cdef int32_t _cwnd
     cdef int32_t _window_length
     cdef int32_t _w_max
     cdef double _k
     cdef int64_t _last_loss_ns
     cdef int64_t _last_update_ns
-    # receiver; the tracker reads the round trip
+    # receiver; the conductor agent reads the round trip
     cdef int64_t _rtt_ns
     cdef int64_t _last_rtt_ns
     cdef int64_t _rtt_timeout_ns

@@ -124,5 +124,5 @@ cdef class CubicCongestionControl(CongestionControl):
 
     @property
     def window_length(self):
-        """The window in bytes; exact only while no tracker uses it."""
+        """The window in bytes; exact only while no conductor agent uses it."""
         return self._window_length

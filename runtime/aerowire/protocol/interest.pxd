@@ -30,7 +30,7 @@ cdef enum:
 cdef enum:
     INTEREST_STREAMS_MAX = 65536    # of one endpoint
     INTEREST_SESSIONS_MAX = 65536   # remembered sessions of one endpoint: a flood of made-up sessions ends here
-    # Images of one endpoint that are being made at once: each takes the registrar up to 1 ms, so that another endpoint's set-up waits
+    # Images of one endpoint that are being made at once: each takes the conductor up to 1 ms, so that another endpoint's set-up waits
     # for 64 ms at most. Of a thousand streams that begin together, some 70 are served in each round of set-ups, 100 ms apart.
     IMAGES_BEING_MADE_MAX = 64
     # Set-ups that one endpoint asks for in a second, on account of data without one: a subscriber that starts again behind four thousand

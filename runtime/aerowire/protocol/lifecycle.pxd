@@ -22,7 +22,7 @@ cdef enum:
 
 @cython.final
 cdef class PublicationLifecycle:
-    """On the tracker's thread; other threads may read `state`."""
+    """On the conductor agent's thread; other threads may read `state`."""
 
     cdef int32_t _state
     cdef int64_t _linger_ns
@@ -50,7 +50,7 @@ cdef class UnblockTimer:
 
 @cython.final
 cdef class ImageLifecycle:
-    """Moved by the receiver (activate, drain) and by the tracker (revoke, linger, done); any thread may read `state`."""
+    """Moved by the receiver (activate, drain) and by the conductor agent (revoke, linger, done); any thread may read `state`."""
 
     cdef int32_t _state
     cdef int64_t _changed_ns                # published with the state

@@ -109,7 +109,7 @@ cdef class ImageLifecycle:
         return self._enter_from(IMAGE_INIT, IMAGE_ACTIVE, now_ns)
 
     cpdef bint drain(self, int64_t now_ns) noexcept nogil:
-        """Nothing more is taken in; return False when it was past that already. Receiver or tracker."""
+        """Nothing more is taken in; return False when it was past that already. Receiver or conductor agent."""
         return self._enter_from(IMAGE_ACTIVE, IMAGE_DRAINING, now_ns) or self._enter_from(IMAGE_INIT, IMAGE_DRAINING, now_ns)
 
     cpdef bint resume(self, int64_t now_ns) noexcept nogil:
@@ -117,23 +117,23 @@ cdef class ImageLifecycle:
         return self._enter_from(IMAGE_DRAINING, IMAGE_ACTIVE, now_ns)
 
     cpdef bint drain_time_over(self, int64_t now_ns) noexcept nogil:
-        """Return True when a draining image has told the end of its stream often enough. Tracker."""
+        """Return True when a draining image has told the end of its stream often enough. Conductor agent."""
         return load_relaxed_i64(&self._changed_ns) + self._drain_ns - now_ns <= 0
 
     cpdef void linger(self, int64_t now_ns) noexcept nogil:
-        """Subscribers are told that it ends. Tracker."""
+        """Subscribers are told that it ends. Conductor agent."""
         self._enter(IMAGE_LINGER, now_ns)
 
     cpdef bint linger_over(self, bint has_subscribers, int64_t now_ns) noexcept nogil:
-        """Return True when nobody reads it any more, or had time enough. Tracker."""
+        """Return True when nobody reads it any more, or had time enough. Conductor agent."""
         return not has_subscribers or load_relaxed_i64(&self._changed_ns) + self._liveness_ns - now_ns <= 0
 
     cpdef void finish(self) noexcept nogil:
-        """It is over. Tracker."""
+        """It is over. Conductor agent."""
         store_release_i32(&self._state, IMAGE_DONE)
 
     cdef bint _enter_from(self, int32_t before, int32_t after, int64_t now_ns) noexcept nogil:
-        # Receiver and tracker may both want to, and neither may take back what the other did meanwhile.
+        # Receiver and conductor agent may both want to, and neither may take back what the other did meanwhile.
         if load_acquire_i32(&self._state) != before:
             return False
         store_relaxed_i64(&self._changed_ns, now_ns)

@@ -1,4 +1,4 @@
-# When an image tells its sender how far it is: the tracker's half and the receiver's half.
+# When an image tells its sender how far it is: the conductor agent's half and the receiver's half.
 
 cimport cython
 from libc.stdint cimport int32_t, int64_t
@@ -6,7 +6,7 @@ from libc.stdint cimport int32_t, int64_t
 
 @cython.final
 cdef class ConsumptionSchedule:
-    """What is to be told, on the tracker's thread."""
+    """What is to be told, on the conductor agent's thread."""
 
     cdef readonly int64_t position
     cdef readonly int32_t window_length

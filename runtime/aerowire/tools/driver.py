@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _THREADING = ("dedicated", "shared_network", "shared")
 _IDLE_ROLES = ("sender", "receiver", "conductor", "shared", "sharednetwork")
 
-# How late the end of a driver is noticed that a client has asked for, through its registrar.
+# How late the end of a driver is noticed that a client has asked for, through its conductor.
 _WAIT_S = 0.5
 
 EXAMPLES = """\

@@ -44,8 +44,8 @@ class CommandsTarget:
         b"|tags=1,2",
     )
     traced = (
-        "driver/conductor/registrar",
-        "driver/conductor/client_commands",
+        "driver/conductor/driver_conductor",
+        "driver/conductor/client_command_adapter",
         "driver/resources/publications",
         "driver/resources/subscriptions",
         "driver/resources/clients",
@@ -67,8 +67,8 @@ class CommandsTarget:
         folder.mkdir()
         self._world = SimulatedWorld(folder, seed=1)
         self._host = self._world.add_host("10.0.0.1", environ={}, timer_interval_ns="100ms", client_liveness_timeout_ns=1_000_000_000)
-        self._ring, self._responses = self._host.cnc.to_driver, self._host.cnc.to_clients_receiver()
-        core: Any = self._host.driver.invoker._registrar.core
+        self._ring, self._client_proxy = self._host.cnc.to_driver, self._host.cnc.to_clients_receiver()
+        core: Any = self._host.driver.invoker._conductor.core
         object.__setattr__(core, "errors", _Errors(core.errors, self._bad))  # a frozen dataclass
 
     def seeds(self) -> Iterable[bytes]:
@@ -109,7 +109,7 @@ class CommandsTarget:
     def _settle(self) -> None:
         assert self._world is not None
         self._world.run(MS)
-        while self._responses.poll(64):
+        while self._client_proxy.poll(64):
             pass
         if self._bad:
             raise FindingError("a command ended in an error that is not one of the driver's") from self._bad.pop()

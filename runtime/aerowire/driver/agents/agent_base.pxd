@@ -16,7 +16,7 @@ cdef enum:
 
 
 cdef class DriverAgent(NativeAgent):
-    """Reads the registrar's commands at the top of its cycle, and measures its cycles."""
+    """Reads the conductor's commands at the top of its cycle, and measures its cycles."""
 
     cdef ClockPort _clock
     cdef SystemCounters _system

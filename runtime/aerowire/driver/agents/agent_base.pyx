@@ -14,7 +14,7 @@ from aerowire.memory.growing cimport grow
 
 
 cdef class DriverAgent(NativeAgent):
-    """An agent of the driver: a clock, counters, a queue of events to the registrar and one of commands from it.
+    """An agent of the driver: a clock, counters, a queue of events to the conductor and one of commands from it.
 
     Invariant: a command is taken only when its answer has room, and its subject is held until it was taken.
     """
@@ -51,12 +51,12 @@ cdef class DriverAgent(NativeAgent):
         return self._commands.free_slots()
 
     def forget_taken(self) -> None:
-        """Release the objects of the commands that the agent has taken; registrar only."""
+        """Release the objects of the commands that the agent has taken; conductor only."""
         self._commands.forget_taken()
 
     def _put(self, int operation, subject, int32_t a=0, int32_t b=0, *, bint flag=False, int64_t value=0, size_t second=0,
              bint hold=False, bint awaits=False):
-        """Ask the agent for something; registrar only. `hold` keeps the subject until its final event, `awaits` until one answer."""
+        """Ask the agent for something; conductor only. `hold` keeps the subject until its final event, `awaits` until one answer."""
         cdef Command command
         command_clear(&command, operation, NULL if subject is None else <void*>subject)
         command.a = a

@@ -1,4 +1,4 @@
-"""Clients and their heartbeat counters, for the tracker to look at."""
+"""Clients and their heartbeat counters, for the conductor agent to look at."""
 
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free

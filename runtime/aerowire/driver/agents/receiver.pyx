@@ -58,7 +58,7 @@ cdef int error_of_refusal(int refusal) noexcept nogil:
 
 @cython.final
 cdef class Receiver(DriverAgent):
-    """Aeron: Receiver and DataPacketDispatcher. The add, remove and reject methods belong to the registrar, the rest to the agent's thread.
+    """Aeron: Receiver and DataPacketDispatcher. The add, remove and reject methods belong to the conductor, the rest to the agent's thread.
 
     `batch` bounds how many datagrams are taken from a socket at once.
     """
@@ -424,7 +424,7 @@ cdef class Receiver(DriverAgent):
         else:
             image.deactivate(now_ns)
 
-    # ---- registrar
+    # ---- conductor
 
     def add_endpoint(self, ReceiveEndpoint endpoint not None) -> None:
         """Read an endpoint from now on. Held until RECEIVE_ENDPOINT_REMOVED."""
@@ -453,7 +453,7 @@ cdef class Receiver(DriverAgent):
         self._put(OPERATION_REMOVE_SUBSCRIPTION, endpoint, stream_id, session_id or 0, flag=session_id is None)
 
     def add_image(self, PublicationImage image not None) -> None:
-        """Deliver its session to an image. Held until IMAGE_REMOVED; tracker.add_image comes first."""
+        """Deliver its session to an image. Held until IMAGE_REMOVED; conductor_agent.add_image comes first."""
         self._put(OPERATION_ADD_IMAGE, image, hold=True)
 
     def request_setup(self, ReceiveEndpoint endpoint not None, int32_t stream_id, int32_t session_id) -> None:

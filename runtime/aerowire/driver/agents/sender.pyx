@@ -41,7 +41,7 @@ cdef int ANSWER_CAPACITY = 65536            # bytes: the largest datagram, so th
 
 @cython.final
 cdef class Sender(DriverAgent):
-    """Aeron: Sender. The add and remove methods belong to the registrar, everything else to the agent's thread.
+    """Aeron: Sender. The add and remove methods belong to the conductor, everything else to the agent's thread.
 
     Answers are read when a publication waits for its receiver, every 40 us while nothing is sent, after `poll_ratio` busy cycles, half a
     status interval after the last time, or when the socket refused a datagram; so a full-rate sender still hears its receivers. `batch`
@@ -225,7 +225,7 @@ cdef class Sender(DriverAgent):
             self._check_names_of(<SendEndpoint>self._named_endpoints.items[i], now_ns)
 
     cdef void _check_names_of(self, SendEndpoint endpoint, int64_t now_ns) noexcept nogil:
-        # Who has not been heard for a while may have moved: the registrar looks the name up again. Aeron: checkForReResolution.
+        # Who has not been heard for a while may have moved: the conductor looks the name up again. Aeron: checkForReResolution.
         cdef int64_t registration_id = NO_REGISTRATION
         if endpoint.has_destinations:
             registration_id = endpoint.destinations.poll_silent(now_ns)
@@ -305,5 +305,5 @@ cdef class Sender(DriverAgent):
         self._put(OPERATION_ADD_PUBLICATION, publication, publication.stream_id, publication.session_id, hold=True)
 
     def remove_publication(self, NetworkPublication publication not None) -> None:
-        """Send a publication no more; the tracker answers with PUBLICATION_REMOVED."""
+        """Send a publication no more; the conductor agent answers with PUBLICATION_REMOVED."""
         self._put(OPERATION_REMOVE_PUBLICATION, publication, publication.stream_id, publication.session_id)

@@ -1,4 +1,4 @@
-"""What the parts of the registrar share: the driver's native objects, files and the ways to its clients."""
+"""What the parts of the conductor share: the driver's native objects, files and the ways to its clients."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from aerowire.base.ports import DatagramPort
     from aerowire.codecs.tables.counters import SystemCounter
     from aerowire.driver.channels.wildcard_ports import WildcardPorts
-    from aerowire.driver.conductor.agent_gates import ReceiverGate, SenderGate, TrackerGate
+    from aerowire.driver.conductor.agent_proxies import ConductorAgentProxy, ReceiverProxy, SenderProxy
     from aerowire.driver.conductor.error_recorder import ErrorRecorder
-    from aerowire.driver.conductor.responses import Responses
+    from aerowire.driver.conductor.responses import ClientProxy
     from aerowire.driver.context import Context
     from aerowire.driver.event_log.event_log import EventLog
     from aerowire.driver.media.capture import CaptureWriter
@@ -60,12 +60,12 @@ class DriverCore:
     to_driver: ManyToOneRingBuffer
     to_clients: BroadcastTransmitter
     events: EventQueue
-    sender: SenderGate
-    receiver: ReceiverGate
-    tracker: TrackerGate
+    sender: SenderProxy
+    receiver: ReceiverProxy
+    conductor_agent: ConductorAgentProxy
     counters: StreamCounters
     system: SystemCounters
-    responses: Responses
+    client_proxy: ClientProxy
     errors: ErrorRecorder
     logs: LogStore
     clients: Clients
@@ -86,10 +86,10 @@ class DriverCore:
     @property
     def is_accepting_commands(self) -> bool:
         """Whether each agent, and who makes logs, can take what one command may ask of them."""
-        return self.sender.is_open and self.receiver.is_open and self.tracker.is_open and self.logs.is_open
+        return self.sender.is_open and self.receiver.is_open and self.conductor_agent.is_open and self.logs.is_open
 
     def count(self, which: SystemCounter) -> None:
-        """Add one to a system counter that the registrar writes."""
+        """Add one to a system counter that the conductor writes."""
         manager = self.counters.manager
         manager.set_value(which, manager.value(which) + 1)
 

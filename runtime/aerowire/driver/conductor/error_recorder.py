@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ErrorRecorder:
-    """Records an observation of each error and counts it. Registrar thread only, as the counter has one writer."""
+    """Records an observation of each error and counts it. Conductor thread only, as the counter has one writer."""
 
     __slots__ = ("_clock", "_counter", "_log")
 

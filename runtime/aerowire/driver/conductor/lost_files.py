@@ -11,14 +11,14 @@ from aerowire.memory.lost_pages import lost_pages
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from aerowire.driver.conductor.registrar import Registrar
+    from aerowire.driver.conductor.driver_conductor import DriverConductor
     from aerowire.memory.region import Region
 
 _REASON = "the driver's log file was cut short, or its file system is full"
 
 
 class LostFiles:
-    """Finds the files that have lost pages and ends what used them. Registrar thread.
+    """Finds the files that have lost pages and ends what used them. Conductor thread.
 
     A stream with lost pages is ended, the others are not. Without its cnc file a driver has no clients: it writes a line to standard
     error and requests its own end.
@@ -32,38 +32,38 @@ class LostFiles:
         self._seen = lost_pages()
         self._reported: set[str | None] = set()
 
-    def check(self, registrar: Registrar) -> int:
+    def check(self, conductor: DriverConductor) -> int:
         """Look for lost pages if any mapping of this process has lost one since the last call; return how many files are newly affected."""
-        self._watch.look(lambda: self._regions(registrar))
+        self._watch.look(lambda: self._regions(conductor))
         total = lost_pages()
         if total == self._seen:
             return 0
         self._seen = total
-        found = sum(self._report(registrar, region) for region in self._others)
-        for publication in registrar.publications:
-            found += self._report(registrar, publication.log.region)
-        for image in registrar.images:
-            if self._report(registrar, image.log.region):
+        found = sum(self._report(conductor, region) for region in self._others)
+        for publication in conductor.publications:
+            found += self._report(conductor, publication.log.region)
+        for image in conductor.images:
+            if self._report(conductor, image.log.region):
                 found += 1
-                registrar.core.receiver.reject_image(image.native, _REASON)
+                conductor.core.receiver.reject_image(image.native, _REASON)
                 image.native.end_lost()
-        if self._report(registrar, self._cnc):
+        if self._report(conductor, self._cnc):
             found += 1
             print(f"aerowire driver: {self._cnc.lost_pages_error()}; the driver ends", file=sys.stderr)
             self._on_end()
         return found
 
-    def _regions(self, registrar: Registrar) -> Iterator[Region | None]:
+    def _regions(self, conductor: DriverConductor) -> Iterator[Region | None]:
         yield self._cnc
         yield from self._others
-        for publication in registrar.publications:
+        for publication in conductor.publications:
             yield publication.log.region
-        for image in registrar.images:
+        for image in conductor.images:
             yield image.log.region
 
-    def _report(self, registrar: Registrar, region: Region | None) -> bool:
+    def _report(self, conductor: DriverConductor, region: Region | None) -> bool:
         if region is None or not region.lost_pages or region.path in self._reported:
             return False
         self._reported.add(region.path)
-        registrar.core.errors.record(region.lost_pages_error(), key=("lost pages", region.path))
+        conductor.core.errors.record(region.lost_pages_error(), key=("lost pages", region.path))
         return True

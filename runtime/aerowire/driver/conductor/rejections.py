@@ -12,22 +12,22 @@ from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.driver.streams.ipc_publication import IpcPublication
 
 if TYPE_CHECKING:
-    from aerowire.driver.conductor.registrar import Registrar
+    from aerowire.driver.conductor.driver_conductor import DriverConductor
     from aerowire.driver.streams.network_publication import NetworkPublication
 
 # Where a rejection comes from that no network brought. Aeron: IpcPublication.IPC_SRC_ADDRESS.
 _IPC_SOURCE = ipaddress.ip_address("127.0.0.1").packed
 
 
-def reject_image(registrar: Registrar, image_correlation_id: int, position: int, reason: str) -> None:
+def reject_image(conductor: DriverConductor, image_correlation_id: int, position: int, reason: str) -> None:
     """Reject an image, or an IPC publication as its subscribers see it. Raises RegistrationError for one that is not there."""
-    core = registrar.core
-    image = registrar.images.find(image_correlation_id)
-    publication = registrar.publications.find(image_correlation_id)
+    core = conductor.core
+    image = conductor.images.find(image_correlation_id)
+    publication = conductor.publications.find(image_correlation_id)
     if image is not None:
         core.receiver.reject_image(image.native, reason)
     elif publication is not None and isinstance(publication.native, IpcPublication):
-        _reject_ipc(registrar, publication.native, reason)
+        _reject_ipc(conductor, publication.native, reason)
     else:
         raise RegistrationError(
             "unknown image",
@@ -39,24 +39,26 @@ def reject_image(registrar: Registrar, image_correlation_id: int, position: int,
     core.count(SystemCounter.IMAGES_REJECTED)
 
 
-def _reject_ipc(registrar: Registrar, native: IpcPublication, reason: str) -> None:
-    core = registrar.core
+def _reject_ipc(conductor: DriverConductor, native: IpcPublication, reason: str) -> None:
+    core = conductor.core
     core.errors.record(
         f"onPublicationError: registrationId={native.registration_id}, sessionId={native.session_id}, streamId={native.stream_id}, "
         f"errorCode={int(ErrorCode.IMAGE_REJECTED)}, errorMessage={reason}",
         key=(reject_image, native.registration_id),
     )
-    report_publication_error(registrar, native, reason, ErrorCode.IMAGE_REJECTED)
-    publication = registrar.publications.of_native(native)
+    report_publication_error(conductor, native, reason, ErrorCode.IMAGE_REJECTED)
+    publication = conductor.publications.of_native(native)
     if publication is not None:
         # Start the cool-down BEFORE the links are removed, so that no subscriber joins in between.
-        core.tracker.reject_publication(native)
-        registrar.subscriptions.unlink_all(publication)
+        core.conductor_agent.reject_publication(native)
+        conductor.subscriptions.unlink_all(publication)
 
 
-def report_publication_error(registrar: Registrar, native: IpcPublication | NetworkPublication, text: str, error_code: ErrorCode) -> None:
+def report_publication_error(
+    conductor: DriverConductor, native: IpcPublication | NetworkPublication, text: str, error_code: ErrorCode
+) -> None:
     """Tell clients of an error of a publication that this driver has found itself."""
-    registrar.core.responses.publication_error(
+    conductor.core.client_proxy.publication_error(
         native.registration_id,
         destination_registration_id=commands.NULL_CORRELATION_ID,
         session_id=native.session_id,

@@ -1,4 +1,4 @@
-"""What the registrar put aside until a log is made by the thread for files: commands of clients and set-ups of images.
+"""What the conductor put aside until a log is made by the thread for files: commands of clients and set-ups of images.
 
 Others go on meanwhile. What waited is done again from its start, and finds its log ready.
 """

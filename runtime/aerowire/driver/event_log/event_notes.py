@@ -1,4 +1,4 @@
-"""What the registrar writes into the event log: commands, responses, changes of state. Without a log: nothing. Aeron: DriverLog."""
+"""What the conductor writes into the event log: commands, responses, changes of state. Without a log: nothing. Aeron: DriverLog."""
 
 from __future__ import annotations
 

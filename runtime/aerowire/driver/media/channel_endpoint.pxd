@@ -19,5 +19,5 @@ cdef class ChannelEndpoint:
     cdef object __weakref__
 
     cdef int _set_up(self, DatagramPort port, SystemCounters system, int32_t ttl, str channel) except -1
-    # Tell the registrar of a failure (NATIVE_ERROR), the same one at most once a second.
+    # Tell the conductor of a failure (NATIVE_ERROR), the same one at most once a second.
     cdef void report(self, int code, int64_t a, int64_t b, int64_t now_ns) noexcept nogil

@@ -11,7 +11,7 @@ cdef int REPORTS_PER_INTERVAL = 16              # of one endpoint, whatever they
 cdef class ChannelEndpoint:
     """One per canonical channel and direction.
 
-    Created by the registrar, used by its agent between add_endpoint and the event that says that it was removed, then closed.
+    Created by the conductor, used by its agent between add_endpoint and the event that says that it was removed, then closed.
     """
 
     cdef int _set_up(self, DatagramPort port, SystemCounters system, int32_t ttl, str channel) except -1:

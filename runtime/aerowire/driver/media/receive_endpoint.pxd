@@ -21,7 +21,7 @@ cdef class ReceiveEndpoint(ChannelEndpoint):
     # the receiver's: borrowed ReceiveTransports by index, NULL where there is none
     cdef void* transports[IMAGE_TRANSPORTS_MAX]
     cdef int transport_count                # places in use; those between may be empty
-    # the registrar's: keeps every transport alive as long as the receiver may use it
+    # the conductor's: keeps every transport alive as long as the receiver may use it
     cdef dict _held
 
     # All on the transport of an index, and to `to` unless that has a control address of its own. False: nothing went out.

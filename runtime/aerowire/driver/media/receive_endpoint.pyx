@@ -102,16 +102,16 @@ cdef class ReceiveEndpoint(ChannelEndpoint):
         return self.send_status_message(index, to, session_id, stream_id, 0, 0, 0, SM_FLAGS_SEND_SETUP, now_ns)
 
     def hold(self, ReceiveTransport transport not None) -> None:
-        """Keep a transport alive; the receiver is told to use it AFTERWARDS. Registrar."""
+        """Keep a transport alive; the receiver is told to use it AFTERWARDS. Conductor."""
         self._held[transport.index] = transport
 
     def let_go(self, ReceiveTransport transport not None) -> None:
-        """Forget a transport that the receiver uses no more. Registrar."""
+        """Forget a transport that the receiver uses no more. Conductor."""
         if self._held.get(transport.index) is transport:
             del self._held[transport.index]
 
     def transport(self, int index):
-        """Return the transport of an index, None where there is none. Registrar."""
+        """Return the transport of an index, None where there is none. Conductor."""
         return self._held.get(index)
 
     def close(self) -> None:

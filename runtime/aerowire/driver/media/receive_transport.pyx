@@ -12,7 +12,7 @@ TRANSPORTS_MAX = IMAGE_TRANSPORTS_MAX
 
 @cython.final
 cdef class ReceiveTransport:
-    """Made by the registrar, used by the receiver while its endpoint has it. Invariant: `index` is its place there."""
+    """Made by the conductor, used by the receiver while its endpoint has it. Invariant: `index` is its place there."""
 
     def __cinit__(self, DatagramPort port not None, *, int index=0, multicast_control=None, explicit_control=None,
                   bint named_control=False, int32_t ttl=0):

@@ -48,7 +48,7 @@ cdef class SendEndpoint(ChannelEndpoint):
 
 @cython.final
 cdef class DestinationChange:
-    """What the registrar asks about one destination, as the subject of a command."""
+    """What the conductor asks about one destination, as the subject of a command."""
 
     cdef SendEndpoint endpoint
     cdef int64_t registration_id            # -1: the endpoint's own peer

@@ -26,7 +26,7 @@ cdef class SendEndpoint(ChannelEndpoint):
     """The peer is the one that `port` is connected to, or `peer`, or all of `destinations`. Used by the sender until the event SEND_ENDPOINT_REMOVED.
 
     `destination_count_id` is the counter that shows how many destinations there are; `status_id` the one of the channel's status, which
-    is errored while the port cannot be connected to where the peer's name has moved, and otherwise the registrar's. With a `stamp_clock` each datagram that begins
+    is errored while the port cannot be connected to where the peer's name has moved, and otherwise the conductor's. With a `stamp_clock` each datagram that begins
     a message gets the epoch time in ns at `stamp_offset` bytes from its payload. Aeron: SendChannelEndpoint.
     """
 
@@ -157,7 +157,7 @@ cdef class SendEndpoint(ChannelEndpoint):
         counter_set(self._destination_count, self.destinations.count)
 
     cdef void _change_peer(self, const Address* address, int64_t now_ns) noexcept nogil:
-        # By exchange: that the channel is being closed, which the registrar writes, stays. Aeron: UdpChannelTransport.updateEndpoint.
+        # By exchange: that the channel is being closed, which the conductor writes, stays. Aeron: UdpChannelTransport.updateEndpoint.
         cdef int outcome = 0
         if self._peer.length:
             self._peer = address[0]

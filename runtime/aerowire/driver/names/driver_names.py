@@ -44,7 +44,7 @@ _BOOTSTRAP = OPTIONS["driver_resolver_bootstrap_neighbor"].property
 class DriverNames:
     """Resolves the names of drivers, and hosts that no driver is called by with the resolver below it.
 
-    Invariant: `do_work` and `close` belong to the registrar's thread; `resolve` may be called from any.
+    Invariant: `do_work` and `close` belong to the conductor's thread; `resolve` may be called from any.
     """
 
     def __init__(

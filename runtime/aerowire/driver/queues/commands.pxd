@@ -1,11 +1,11 @@
-# What the registrar asks of an agent: a bounded queue with one producer and one consumer.
+# What the conductor asks of an agent: a bounded queue with one producer and one consumer.
 
 cimport cython
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
 cdef enum:
-    COMMAND_QUEUE_CAPACITY = 1024   # a power of two; the registrar stops reading client commands before it is full
+    COMMAND_QUEUE_CAPACITY = 1024   # a power of two; the conductor stops reading client commands before it is full
 
 cdef struct Command:
     int32_t operation
@@ -24,7 +24,7 @@ cdef inline void command_clear(Command* command, int32_t operation, void* subjec
 
 @cython.final
 cdef class CommandQueue:
-    """Producer: the registrar, with the interpreter lock. Consumer: the agent's thread."""
+    """Producer: the conductor, with the interpreter lock. Consumer: the agent's thread."""
 
     cdef Command* _slots
     cdef int64_t _head          # next to read

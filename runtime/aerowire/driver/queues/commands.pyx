@@ -1,4 +1,4 @@
-"""What the registrar asks of an agent: a bounded queue with one producer and one consumer."""
+"""What the conductor asks of an agent: a bounded queue with one producer and one consumer."""
 
 from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc, free
@@ -12,7 +12,7 @@ from aerowire.memory.atomics cimport load_acquire_i64, store_release_i64
 
 
 class AgentQueueFullError(AerowireError):
-    """An agent has not kept up with what the registrar asked of it; the command may be repeated later."""
+    """An agent has not kept up with what the conductor asked of it; the command may be repeated later."""
 
 
 @cython.final

@@ -1,4 +1,4 @@
-# What agents tell the registrar: a bounded queue with many producers, one consumer and a wake-up.
+# What agents tell the conductor: a bounded queue with many producers, one consumer and a wake-up.
 
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -65,7 +65,7 @@ cdef struct EventRecord:
 
 @cython.final
 cdef class EventQueue:
-    """Producers: any agent, without the lock. Consumer: the registrar."""
+    """Producers: any agent, without the lock. Consumer: the conductor."""
 
     cdef EventRecord* _slots
     cdef int64_t _capacity

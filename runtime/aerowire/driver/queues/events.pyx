@@ -1,6 +1,6 @@
-"""What agents tell the registrar: a bounded queue with many producers, one consumer and a wake-up.
+"""What agents tell the conductor: a bounded queue with many producers, one consumer and a wake-up.
 
-Agents write fixed records; only the registrar turns them into Python objects. The queue keeps alive what it was told to hold,
+Agents write fixed records; only the conductor turns them into Python objects. The queue keeps alive what it was told to hold,
 because agents have borrowed pointers alone.
 """
 
@@ -19,7 +19,7 @@ from aerowire.system.wakeup cimport Wakeup
 
 
 class EventType(IntEnum):
-    """What happened; docs of each in the registrar's handler table."""
+    """What happened; docs of each in the conductor's handler table."""
 
     CREATE_IMAGE = EVENT_CREATE_IMAGE
     IMAGE_LINGER = EVENT_IMAGE_LINGER

@@ -7,7 +7,7 @@ from aerowire.ipc.counters cimport CountersReader
 
 @cython.final
 cdef class SystemCounters:
-    """Addresses of all system counters. Keeps the counters mapped. The registrar allocates them before anything else."""
+    """Addresses of all system counters. Keeps the counters mapped. The conductor allocates them before anything else."""
 
     def __cinit__(self, CountersReader counters not None):
         cdef int i

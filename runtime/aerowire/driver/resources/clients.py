@@ -11,8 +11,8 @@ from aerowire.codecs.tables.errors import ErrorCode
 
 if TYPE_CHECKING:
     from aerowire.base.ports import ClockPort
-    from aerowire.driver.conductor.agent_gates import TrackerGate
-    from aerowire.driver.conductor.responses import Responses
+    from aerowire.driver.conductor.agent_proxies import ConductorAgentProxy
+    from aerowire.driver.conductor.responses import ClientProxy
     from aerowire.driver.resources.stream_counters import StreamCounters
 
 
@@ -34,15 +34,17 @@ class UserCounter:
 
 
 class Clients:
-    """Who is there. Liveness itself is the tracker's: it watches heartbeats and posts a timeout.
+    """Who is there. Liveness itself is the conductor agent's: it watches heartbeats and posts a timeout.
 
-    Invariant: the tracker watches exactly the clients in `_clients`.
+    Invariant: the conductor agent watches exactly the clients in `_clients`.
     """
 
-    def __init__(self, *, counters: StreamCounters, responses: Responses, tracker: TrackerGate, clock: ClockPort) -> None:
+    def __init__(
+        self, *, counters: StreamCounters, client_proxy: ClientProxy, conductor_agent: ConductorAgentProxy, clock: ClockPort
+    ) -> None:
         self._counters = counters
-        self._responses = responses
-        self._tracker = tracker
+        self._client_proxy = client_proxy
+        self._conductor_agent = conductor_agent
         self._clock = clock
         self._clients: dict[int, Client] = {}
 
@@ -52,8 +54,8 @@ class Clients:
         if client is None:
             counter_id = self._counters.client_heartbeat(client_id, self._clock.now_ms())
             client = self._clients[client_id] = Client(client_id, counter_id)
-            self._tracker.add_client(client_id, counter_id)
-            self._responses.counter_ready(client_id, counter_id)
+            self._conductor_agent.add_client(client_id, counter_id)
+            self._client_proxy.counter_ready(client_id, counter_id)
         return client
 
     def has(self, client_id: int) -> bool:
@@ -67,28 +69,28 @@ class Clients:
             self._counters.manager.set_value(client.heartbeat_counter_id, self._clock.now_ms())
 
     def on_close(self, client_id: int) -> None:
-        """A client took its leave: a heartbeat of 0 makes the tracker time it out at its next look."""
+        """A client took its leave: a heartbeat of 0 makes the conductor agent time it out at its next look."""
         client = self._clients.get(client_id)
         if client is not None:
             self._counters.manager.set_value(client.heartbeat_counter_id, 0)
 
     def on_timeout(self, client_id: int, *, is_closed: bool) -> None:
-        """Forget a client that the tracker gave up; tells everybody, and the client unless it had closed."""
+        """Forget a client that the conductor agent gave up; tells everybody, and the client unless it had closed."""
         client = self._clients.pop(client_id, None)
         if client is None:
             return
         if not is_closed:
-            self._responses.client_timeout(client_id)
-        self._responses.unavailable_counter(client_id, client.heartbeat_counter_id)
+            self._client_proxy.client_timeout(client_id)
+        self._client_proxy.unavailable_counter(client_id, client.heartbeat_counter_id)
         self._counters.manager.free(client.heartbeat_counter_id)
 
 
 class UserCounters:
     """Counters that clients ask for."""
 
-    def __init__(self, *, counters: StreamCounters, responses: Responses, clients: Clients) -> None:
+    def __init__(self, *, counters: StreamCounters, client_proxy: ClientProxy, clients: Clients) -> None:
         self._counters = counters
-        self._responses = responses
+        self._client_proxy = client_proxy
         self._clients = clients
         self._by_registration: dict[int, UserCounter] = {}
 
@@ -97,7 +99,7 @@ class UserCounters:
         client = self._clients.get_or_add(client_id)
         counter_id = self._counters.manager.allocate(label, type_id, key, registration_id=correlation_id, owner_id=client.client_id)
         self._by_registration[correlation_id] = UserCounter(correlation_id, counter_id, client_id)
-        self._responses.counter_ready(correlation_id, counter_id)
+        self._client_proxy.counter_ready(correlation_id, counter_id)
 
     def has(self, registration_id: int) -> bool:
         """Return whether a client's counter has `registration_id`."""
@@ -118,7 +120,7 @@ class UserCounters:
                 actual=f"type {type_id}, registration {registration_id}, owner {manager.owner_id(counter_id)}",
                 error_code=ErrorCode.GENERIC_ERROR,
             )
-        self._responses.static_counter(correlation_id, counter_id)
+        self._client_proxy.static_counter(correlation_id, counter_id)
 
     def remove(self, correlation_id: int, registration_id: int) -> None:
         """Free a counter that its owner gives back."""
@@ -131,7 +133,7 @@ class UserCounters:
                 actual=registration_id,
                 error_code=ErrorCode.UNKNOWN_COUNTER,
             )
-        self._responses.operation_success(correlation_id)
+        self._client_proxy.operation_success(correlation_id)
         self._free(counter)
 
     def remove_client(self, client_id: int) -> None:
@@ -141,5 +143,5 @@ class UserCounters:
             self._free(counter)
 
     def _free(self, counter: UserCounter) -> None:
-        self._responses.unavailable_counter(counter.registration_id, counter.counter_id)
+        self._client_proxy.unavailable_counter(counter.registration_id, counter.counter_id)
         self._counters.manager.free(counter.counter_id)

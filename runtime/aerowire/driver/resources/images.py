@@ -221,8 +221,8 @@ class Images:
         )
         self._by_native[native] = image
         endpoint.image_count += 1
-        # The tracker must know an image BEFORE the receiver feeds it.
-        core.tracker.add_image(native)
+        # The conductor agent must know an image BEFORE the receiver feeds it.
+        core.conductor_agent.add_image(native)
         core.receiver.add_image(native)
         for position_id, subscription in zip(positions, subscribers, strict=True):
             self._subscriptions.link_first(subscription, image, position_id, join_position)

@@ -83,7 +83,7 @@ class Link:
 
     Invariant: the position counter is allocated, and the source's native object alive, as long as the link is in
     `Subscriptions`; `is_available` says that the client has been told of the image and not yet of its end; `unanswered`
-    counts what the tracker was asked about it and has not answered.
+    counts what the conductor agent was asked about it and has not answered.
     """
 
     subscription: Subscription

@@ -1,6 +1,6 @@
 """Log buffers of publications and images: made with a check for room, freed a few at a time.
 
-A log whose pages are taken at once may be gigabytes of work: a thread of its own makes it, and frees every log, while the registrar
+A log whose pages are taken at once may be gigabytes of work: a thread of its own makes it, and frees every log, while the conductor
 goes on. Aeron: FileStoreLogFactory, NativeResourceAgent.
 """
 
@@ -285,7 +285,7 @@ class LogStore:
     def _path(self, directory: str, identity: int) -> str:
         return str(Path(self._context.aeron_dir) / directory / f"{identity}{LOG_SUFFIX}")
 
-    # The worker's thread: nothing here touches what the registrar owns.
+    # The worker's thread: nothing here touches what the conductor owns.
 
     def _make_region(self, path: str, length: int) -> Any:
         region = self._regions.create(path, length, sparse=False)
@@ -302,7 +302,7 @@ class LogStore:
         log.buffers.close()
         self._regions.delete(log.path)
 
-    # The registrar's again.
+    # The conductor's again.
 
     def _take_freed(self) -> int:
         done = [item for item in self._freeing if item[1].done()]

@@ -37,7 +37,7 @@ _IPC_COUNTERS = (CounterType.PUB_POS, CounterType.PUB_LMT)
 class Publication:
     """A stream that this driver's clients publish.
 
-    Invariant: `reference_count` is the number of registrations that refer to it; at 0 the tracker has been told to close it;
+    Invariant: `reference_count` is the number of registrations that refer to it; at 0 the conductor agent has been told to close it;
     `session_key` is taken for it while `has_session`.
     """
 

@@ -57,7 +57,7 @@ class Publications:
         self._endpoints = endpoints
         self._sessions = sessions
         self._factory = PublicationFactory(core, endpoints)
-        self._responses = ResponseChannels(subscriptions, images, self.find)
+        self._response_channels = ResponseChannels(subscriptions, images, self.find)
         self._links: dict[int, PublicationLink] = {}
         self._publications: dict[int, Publication] = {}
         self._by_native: dict[object, Publication] = {}
@@ -92,9 +92,9 @@ class Publications:
         return registration_id in self._links or registration_id in self._publications
 
     @property
-    def responses(self) -> ResponseChannels:
+    def response_channels(self) -> ResponseChannels:
         """What ties publications to those that answer them."""
-        return self._responses
+        return self._response_channels
 
     def add_ipc(self, channel: str, stream_id: int, correlation_id: int, client_id: int, *, is_exclusive: bool) -> Publication | None:
         """Make or share an IPC publication; returns it when it is new."""
@@ -108,7 +108,7 @@ class Publications:
             return None
         session_key = self._take_session(params, MEDIA_IPC, channel)
         self._prepare_log(params, MEDIA_IPC, correlation_id, client_id, is_exclusive=is_exclusive)
-        self._responses.on_ipc_publication(params)
+        self._response_channels.on_ipc_publication(params)
         return self._add(
             self._factory.make(channel, params, correlation_id, client_id, None, session_key, is_exclusive=is_exclusive), client_id
         )
@@ -120,7 +120,7 @@ class Publications:
         self._core.clients.get_or_add(client_id)
         params = PublicationParams.of(channel.uri, self._core.context, self, stream_id, channel.canonical_form)
         check_network(channel)
-        self._responses.check_request(channel.uri, params)
+        self._response_channels.check_request(channel.uri, params)
         endpoint = self._endpoints.find_sender(channel)
         if endpoint is not None:
             self._endpoints.check_sender(endpoint, channel, params)
@@ -129,18 +129,18 @@ class Publications:
                 confirm_match(channel.uri, params, existing)
                 if params.spies_simulate_connection != existing.params.spies_simulate_connection:
                     raise mismatch(channel.uri, "ssc", existing.params.spies_simulate_connection, existing)
-                answered = self._responses.image_of(channel.uri, params)
+                answered = self._response_channels.image_of(channel.uri, params)
                 self._link(existing, correlation_id, client_id, is_exclusive=is_exclusive)
-                self._responses.on_answering(answered, existing)
+                self._response_channels.on_answering(answered, existing)
                 return None
         session_key = self._take_session(params, channel.canonical_form, channel.original)
         # BEFORE its log is prepared: a prototype's is smaller than its channel says.
-        self._responses.shape(params)
+        self._response_channels.shape(params)
         self._prepare_log(params, channel.canonical_form, correlation_id, client_id, is_exclusive=is_exclusive)
-        answered = self._responses.image_of(channel.uri, params)
+        answered = self._response_channels.image_of(channel.uri, params)
         made = self._factory.make(channel.original, params, correlation_id, client_id, channel, session_key, is_exclusive=is_exclusive)
         self._add(made, client_id)
-        self._responses.on_answering(answered, made)
+        self._response_channels.on_answering(answered, made)
         return made
 
     def remove(self, correlation_id: int, registration_id: int, *, is_revoked: bool) -> None:
@@ -268,12 +268,12 @@ class Publications:
         if isinstance(publication.native, NetworkPublication) and publication.endpoint is not None:
             publication.endpoint.publication_count += 1
             self._core.sender.add_publication(publication.native)
-        # BEFORE the tracker opens the window: whoever waits for the stream reads it from its start.
+        # BEFORE the conductor agent opens the window: whoever waits for the stream reads it from its start.
         try:
             self._on_made(publication)
         except Exception as error:  # somebody who waits goes without; the publisher has its stream, and can end it
             self._core.errors.record(error)
-        self._core.tracker.add_publication(publication.native)
+        self._core.conductor_agent.add_publication(publication.native)
         self._link(publication, publication.registration_id, client_id, is_exclusive=publication.is_exclusive)
         return publication
 
@@ -294,4 +294,4 @@ class Publications:
     def _unlink(self, publication: Publication, *, is_abandoned: bool) -> None:
         publication.reference_count -= 1
         if publication.reference_count == 0:
-            self._core.tracker.close_publication(publication.native, abandoned=is_abandoned)
+            self._core.conductor_agent.close_publication(publication.native, abandoned=is_abandoned)

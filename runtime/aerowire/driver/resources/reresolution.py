@@ -1,6 +1,6 @@
 """Names looked up again: whoever has not been heard for a while may have moved to another address. Aeron: DriverConductor.
 
-The agents tell which name is silent; the look-up runs beside the registrar, and an address that differs goes back to the agent.
+The agents tell which name is silent; the look-up runs beside the conductor, and an address that differs goes back to the agent.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ def _ascii(text: str, length_max: int) -> str:
 
 
 class StreamCounters:
-    """Allocates the counters of streams, channels and clients. Registrar thread only."""
+    """Allocates the counters of streams, channels and clients. Conductor thread only."""
 
     __slots__ = ("_counters",)
 

@@ -1,6 +1,6 @@
 """Subscriptions and their links to the streams that feed them: local publications and images. Aeron: SubscriptionLink.
 
-A link has a position counter. The tracker decides where a late subscriber joins; its events complete or end a link.
+A link has a position counter. The conductor agent decides where a late subscriber joins; its events complete or end a link.
 """
 
 from __future__ import annotations
@@ -198,13 +198,13 @@ class Subscriptions:
         self._notify_available(link)
 
     def link_later(self, subscription: Subscription, source: Source) -> None:
-        """Ask the tracker to add a subscriber to a running source; its event makes the image available."""
+        """Ask the conductor agent to add a subscriber to a running source; its event makes the image available."""
         position_id = self.allocate_position(subscription, source.source_id, source.session_id)
         self._links.add(Link(subscription, source, position_id, unanswered=1))
-        self._core.tracker.link_subscriber(source.native, position_id, subscription.registration_id, subscription.tether)
+        self._core.conductor_agent.link_subscriber(source.native, position_id, subscription.registration_id, subscription.tether)
 
     def on_linked(self, native: object, position_id: int, registration_id: int, *, join_position: int | None) -> None:
-        """The tracker has answered `link_later`; without a join position it refused, as the source is ending."""
+        """The conductor agent has answered `link_later`; without a join position it refused, as the source is ending."""
         link = self._answered(native, position_id, registration_id)
         if link is None:
             return
@@ -216,7 +216,7 @@ class Subscriptions:
             self._notify_available(link)
 
     def on_unlinked(self, native: object, position_id: int, registration_id: int) -> None:
-        """The tracker uses a subscriber position no more."""
+        """The conductor agent uses a subscriber position no more."""
         link = self._answered(native, position_id, registration_id)
         if link is not None:
             self._free_unless_awaited(link)
@@ -228,7 +228,7 @@ class Subscriptions:
             self._end_link(link)
 
     def on_untethered_unavailable(self, native: object, position_id: int, registration_id: int) -> None:
-        """The tracker no longer waits for a subscriber that has fallen behind."""
+        """The conductor agent no longer waits for a subscriber that has fallen behind."""
         link = self._find(native, position_id, registration_id)
         if link is not None:
             self._tell_unavailable(link)
@@ -242,7 +242,7 @@ class Subscriptions:
             self._note_tether(link, "ACTIVE")
 
     def on_untethered_dropped(self, native: object, position_id: int, registration_id: int) -> None:
-        """The tracker uses the position of a subscriber that fell behind, and does not rejoin, no more."""
+        """The conductor agent uses the position of a subscriber that fell behind, and does not rejoin, no more."""
         link = self._find(native, position_id, registration_id)
         if link is not None and not link.is_ended:
             link.is_ended = True
@@ -266,7 +266,7 @@ class Subscriptions:
     def on_source_removed(self, source: Source, free: Callable[[], None]) -> None:
         """Free the positions that a removed source still had, then call `free`.
 
-        The tracker may still be asked about the source: it goes only AFTER every answer has come.
+        The conductor agent may still be asked about the source: it goes only AFTER every answer has come.
         """
         for link in self._links.of_source(source):
             link.is_ended = True
@@ -329,7 +329,7 @@ class Subscriptions:
             link.is_ended = True
             link.is_available = False
             link.unanswered += 1
-            self._core.tracker.unlink_subscriber(link.source.native, link.position_id, link.subscription.registration_id)
+            self._core.conductor_agent.unlink_subscriber(link.source.native, link.position_id, link.subscription.registration_id)
 
     def _announce(self, endpoint: ReceiveChannel, stream_id: int, session_id: int | None) -> None:
         if session_id is not None:

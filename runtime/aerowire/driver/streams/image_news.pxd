@@ -1,6 +1,6 @@
-# What an image's tracker tells its receiver's half: two small records, each guarded by a change number on both sides.
+# What an image's conductor agent tells its receiver's half: two small records, each guarded by a change number on both sides.
 #
-# The tracker raises `begin`, writes, then raises `end`; the receiver reads `end`, the record, then `begin`. When the two
+# The conductor agent raises `begin`, writes, then raises `end`; the receiver reads `end`, the record, then `begin`. When the two
 # differ it has read a mixture and looks again in its next cycle. Aeron: PublicationImage, beginSmChange and endSmChange.
 
 from libc.stdint cimport int32_t, int64_t

@@ -28,7 +28,7 @@ cdef class IpcPublication(Subscribable):
     cdef int32_t _trip_gain
     cdef int64_t* _publisher_position
     cdef int64_t* _publisher_limit
-    # tracker; others may read _consumer_position
+    # conductor agent; others may read _consumer_position
     cdef PublicationLifecycle lifecycle
     cdef UnblockTimer _unblock
     cdef int64_t _consumer_position

@@ -1,4 +1,4 @@
-"""A stream between processes of one machine. Publishers and subscribers share its log; the tracker only limits, cleans and ends it."""
+"""A stream between processes of one machine. Publishers and subscribers share its log; the conductor agent only limits, cleans and ends it."""
 
 from libc.stdint cimport INT64_MAX, int32_t, int64_t
 
@@ -22,7 +22,7 @@ cdef int TRIP_GAIN_SHIFT = 3            # the limit moves, and memory is cleaned
 
 @cython.final
 cdef class IpcPublication(Subscribable):
-    """One publication of one session over IPC; all but the constructor and the properties runs on the tracker. Aeron: IpcPublication.
+    """One publication of one session over IPC; all but the constructor and the properties runs on the conductor agent. Aeron: IpcPublication.
 
     Invariant: publisher limit <= slowest subscriber + window; everything behind the clean position plus two terms is zero.
     """
@@ -148,7 +148,7 @@ cdef class IpcPublication(Subscribable):
         self.lifecycle.on_closed(self._log.is_revoked())
 
     cdef void on_rejected(self, int64_t now_ns) noexcept nogil:
-        # The registrar unlinks its subscribers; nobody joins until the cool-down is over.
+        # The conductor unlinks its subscribers; nobody joins until the cool-down is over.
         self._in_cool_down = True
         self._cool_down_ends_ns = now_ns + self._cool_down_ns
 

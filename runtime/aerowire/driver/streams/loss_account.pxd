@@ -7,7 +7,7 @@ from aerowire.ipc.loss_report cimport LossReport
 
 @cython.final
 cdef class LossAccount:
-    """LossAccount(report, session_id, stream_id, channel, source): on the tracker's thread."""
+    """LossAccount(report, session_id, stream_id, channel, source): on the conductor agent's thread."""
 
     cdef LossReport _report
     cdef uint8_t* _entry                # of the report; NULL until the first loss

@@ -1,4 +1,4 @@
-# A stream that is sent over a network: the sender's half and the tracker's half.
+# A stream that is sent over a network: the sender's half and the conductor agent's half.
 
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -53,9 +53,9 @@ cdef class NetworkPublication(Subscribable):
     # between threads
     cdef int32_t _has_receivers             # sender writes
     cdef int32_t _unicast_eos               # sender writes
-    cdef int32_t _end_of_stream             # tracker writes
-    cdef int32_t _has_spies                 # tracker writes
-    cdef int64_t _spy_position              # tracker writes: of the fastest spy while the stream was active
+    cdef int32_t _end_of_stream             # conductor agent writes
+    cdef int32_t _has_spies                 # conductor agent writes
+    cdef int64_t _spy_position              # conductor agent writes: of the fastest spy while the stream was active
     cdef int32_t _sender_released           # sender writes
     # sender
     cdef SendSchedule _schedule
@@ -64,7 +64,7 @@ cdef class NetworkPublication(Subscribable):
     cdef int64_t _resend_byte_rate          # 0: no limit
     cdef int64_t _resend_allowance          # bytes that may be sent again now
     cdef int64_t _resend_filled_ns
-    cdef int64_t _told_since_ns             # what peers said, told to the registrar: how often since then
+    cdef int64_t _told_since_ns             # what peers said, told to the conductor: how often since then
     cdef int _told_count
     cdef FlowControl _flow_control
     cdef bint _track_limits
@@ -72,8 +72,8 @@ cdef class NetworkPublication(Subscribable):
     cdef int64_t _over_run_limit            # a unicast receiver drops what ends past it, whatever window it granted
     cdef int64_t status_message_ns          # when a receiver was last heard
     cdef Address _response_address          # length 0: nobody has asked yet
-    cdef bint _connection_told              # of a response publication: the registrar knows that it has a receiver
-    # tracker
+    cdef bint _connection_told              # of a response publication: the conductor knows that it has a receiver
+    # conductor agent
     cdef PublicationLifecycle lifecycle
     cdef UnblockTimer _unblock
     cdef int64_t _clean_position
@@ -85,7 +85,7 @@ cdef class NetworkPublication(Subscribable):
     cdef int64_t send(self, int64_t now_ns) noexcept nogil                  # bytes sent
     cdef void sender_release(self) noexcept nogil
     cdef int64_t sender_deadline_ns(self) noexcept nogil
-    # tracker's thread
+    # conductor agent's thread
     cdef int update_limit(self) noexcept nogil
     cdef bint on_time_event(self, int64_t now_ns, EventQueue events) noexcept nogil    # True: forget it now
     cdef void on_closed(self) noexcept nogil

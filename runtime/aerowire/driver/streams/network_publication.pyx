@@ -1,4 +1,4 @@
-"""A stream that is sent over a network. The sender's half sends and connects; the tracker's half limits, cleans and ends it.
+"""A stream that is sent over a network. The sender's half sends and connects; the conductor agent's half limits, cleans and ends it.
 
 What comes back to it is for publication_answers and publication_repair.
 
@@ -225,7 +225,7 @@ cdef class NetworkPublication(Subscribable):
         other = self._liveness.next_deadline_ns(self._connection_timeout_ns)
         return other if other < deadline else deadline
 
-    # ---- tracker
+    # ---- conductor agent
 
     cdef int update_limit(self) noexcept nogil:
         # Publisher position and limit, and cleaning one term behind. Aeron: updatePublisherPositionAndLimit.
@@ -347,7 +347,7 @@ cdef class NetworkPublication(Subscribable):
         return (load_acquire_i32(&self._has_receivers) and self._flow_control.has_required_receivers()) or (
             self._spies_simulate_connection and load_acquire_i32(&self._has_spies))
 
-    # ---- tracker: spies
+    # ---- conductor agent: spies
 
     cdef bint _may_join(self) noexcept nogil:
         cdef int state = self.lifecycle.state()
@@ -362,7 +362,7 @@ cdef class NetworkPublication(Subscribable):
         if self._spies_simulate_connection and self.lifecycle.state() == PUBLICATION_ACTIVE:
             show_connected(self._log, self._has_subscribers())
 
-    # ---- registrar
+    # ---- conductor
 
     def revoke(self) -> None:
         """Mark the stream as revoked: nothing is drained. Then close it."""

@@ -22,7 +22,7 @@ from aerowire.protocol.frame_build cimport build_rttm
 from aerowire.protocol.lifecycle cimport PUBLICATION_ACTIVE
 
 
-# Reports of peers on one publication that are passed on to the registrar and the clients in a second. Each receiver repeats a response's
+# Reports of peers on one publication that are passed on to the conductor and the clients in a second. Each receiver repeats a response's
 # set-up five times a second, and sends ERR frames at the same pace.
 cdef int64_t TOLD_INTERVAL_NS = 1_000_000_000
 cdef int TOLD_PER_INTERVAL = 64
@@ -112,7 +112,7 @@ cdef int64_t _group_tag_of(const uint8_t* frame) noexcept nogil:
 
 
 cdef bint _may_tell(NetworkPublication publication, EventQueue events, int64_t now_ns) noexcept nogil:
-    # Whether the registrar may be told now of what a peer said. Peers must not fill its queue, nor the clients' buffer.
+    # Whether the conductor may be told now of what a peer said. Peers must not fill its queue, nor the clients' buffer.
     if now_ns - publication._told_since_ns >= TOLD_INTERVAL_NS:
         publication._told_since_ns = now_ns
         publication._told_count = 0

@@ -1,4 +1,4 @@
-# A received stream: the receiver's half and the tracker's half.
+# A received stream: the receiver's half and the conductor agent's half.
 
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -52,17 +52,17 @@ cdef class PublicationImage(Subscribable):
     # between threads
     cdef ImageLifecycle lifecycle
     cdef int32_t _rebuilding            # 0: nothing is tracked any more; any of the two clears it
-    cdef int32_t _release_asked         # tracker writes: the receiver shall let go
+    cdef int32_t _release_asked         # conductor agent writes: the receiver shall let go
     cdef int32_t _receiver_released     # receiver writes
-    cdef int32_t _end_asked             # tracker writes: tell the end now
-    cdef int64_t _response_session      # registrar writes: of the stream that answers this one; NO_RESPONSE when there is none to tell of
-    cdef int32_t _status_asked          # registrar writes: let the next status message go at once
-    cdef int32_t _is_lost               # registrar writes: the log's file was cut short
-    cdef int32_t _rejected              # registrar writes, after the text
+    cdef int32_t _end_asked             # conductor agent writes: tell the end now
+    cdef int64_t _response_session      # conductor writes: of the stream that answers this one; NO_RESPONSE when there is none to tell of
+    cdef int32_t _status_asked          # conductor writes: let the next status message go at once
+    cdef int32_t _is_lost               # conductor writes: the log's file was cut short
+    cdef int32_t _rejected              # conductor writes, after the text
     cdef int32_t _rejection_length
     cdef char* _rejection               # NULL: not rejected; belongs to the image
-    cdef StatusNews _status_news        # tracker writes
-    cdef LossNews _loss_news            # tracker writes
+    cdef StatusNews _status_news        # conductor agent writes
+    cdef LossNews _loss_news            # conductor agent writes
     # receiver
     cdef ReceiveWindow _window
     cdef MissingRanges _missing
@@ -75,7 +75,7 @@ cdef class PublicationImage(Subscribable):
     cdef int _heartbeats_past_end           # in a row, without the end
     cdef bint _ended_draining               # it drains because its stream ended
     cdef bint _telling_end
-    # tracker
+    # conductor agent
     cdef ConsumptionSchedule _consumption
     cdef LossDetector _loss
     cdef int32_t _gap_max                   # bytes of a gap that are looked for: no sender in order leaves a longer one
@@ -99,10 +99,10 @@ cdef class PublicationImage(Subscribable):
     cdef void receiver_release(self) noexcept nogil
     cdef int64_t receiver_deadline_ns(self) noexcept nogil
     cdef void on_rtt_measurement(self, int64_t echo_timestamp_ns, int64_t reception_delta_ns, int64_t now_ns) noexcept nogil
-    # tracker's thread
+    # conductor agent's thread
     cdef int track_rebuild(self, int64_t now_ns, int64_t epoch_ms) noexcept nogil
     cdef bint on_time_event(self, int64_t now_ns, EventQueue events) noexcept nogil    # True: forget it now
-    cdef int64_t tracker_deadline_ns(self) noexcept nogil
+    cdef int64_t conductor_agent_deadline_ns(self) noexcept nogil
     # receiver's thread: fill [begin, begin + length) with padding if nothing of it is there; whether it was
     cdef bint fill_missing(self, int32_t term_id, int32_t term_offset, int32_t length) noexcept nogil
     # private

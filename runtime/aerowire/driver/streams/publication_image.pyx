@@ -1,4 +1,4 @@
-"""A received stream. The receiver's half inserts packets; the tracker's half finds loss, consumption and the end. image_answers answers.
+"""A received stream. The receiver's half inserts packets; the conductor agent's half finds loss, consumption and the end. image_answers answers.
 
 The halves share counters and two records of news (image_news): what to tell the sender, and which gap to ask for. Nothing here
 allocates or takes the interpreter lock after construction.
@@ -323,7 +323,7 @@ cdef class PublicationImage(Subscribable):
         if self._log.active_transport_count() != active:
             self._log.set_active_transport_count(active)
 
-    # ---- tracker
+    # ---- conductor agent
 
     cdef int track_rebuild(self, int64_t now_ns, int64_t epoch_ms) noexcept nogil:
         cdef int64_t hwm, slowest, rebuild, rebuilt
@@ -421,13 +421,13 @@ cdef class PublicationImage(Subscribable):
         if self._subscribers.count == 0 and self._untethered.count == 0:
             store_release_i32(&self._rebuilding, False)
 
-    cdef int64_t tracker_deadline_ns(self) noexcept nogil:
+    cdef int64_t conductor_agent_deadline_ns(self) noexcept nogil:
         return self._loss.deadline_ns if load_acquire_i32(&self._rebuilding) else INT64_MAX
 
     cdef bint _is_drained(self) noexcept nogil:
         return self._subscribers.all_reached(counter_get_relaxed(self._rebuild_position))
 
-    # ---- registrar
+    # ---- conductor
 
     def reject(self, str reason not None) -> None:
         """Answer the sender with error frames from now on; the image dies of silence. At most 1,023 bytes of reason are sent."""

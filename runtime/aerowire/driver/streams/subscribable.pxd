@@ -16,13 +16,13 @@ cdef enum:
 
 
 cdef class Subscribable:
-    """Changed by the tracker's thread only."""
+    """Changed by the conductor agent's thread only."""
 
     cdef CountersReader _counters
     cdef SubscriberPositions _subscribers
     cdef UntetheredSubscriptions _untethered
     cdef UntetheredTimes _untethered_times
-    # a frame of its log that cannot be stepped over: found by one of its agents, told by the tracker
+    # a frame of its log that cannot be stepped over: found by one of its agents, told by the conductor agent
     cdef int32_t _malformed
     cdef int32_t _malformed_length
     cdef int32_t _malformed_room

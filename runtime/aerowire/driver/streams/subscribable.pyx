@@ -131,5 +131,5 @@ cdef class Subscribable:
         pass
 
     def subscriber_position_ids(self) -> list:
-        """Return [(counter id, registration id)] of subscribers that are waited for; only before the tracker has it or after it was removed."""
+        """Return [(counter id, registration id)] of subscribers that are waited for; only before the conductor agent has it or after it was removed."""
         return self._subscribers.ids()

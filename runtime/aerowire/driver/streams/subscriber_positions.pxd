@@ -12,7 +12,7 @@ cdef struct SubscriberPosition:
 
 @cython.final
 cdef class SubscriberPositions:
-    """Written by the tracker's thread only; addresses stay valid while the counters are mapped."""
+    """Written by the conductor agent's thread only; addresses stay valid while the counters are mapped."""
 
     cdef SubscriberPosition* _items
     cdef int _capacity

@@ -57,5 +57,5 @@ cdef class SubscriberPositions:
         return self.least(position) == position
 
     def ids(self):
-        """Return [(counter id, registration id)]; only while no tracker changes it."""
+        """Return [(counter id, registration id)]; only while no conductor agent changes it."""
         return [(self._items[i].counter_id, self._items[i].registration_id) for i in range(self.count)]

@@ -19,7 +19,7 @@ cdef struct UntetheredSubscription:
 
 @cython.final
 cdef class UntetheredSubscriptions:
-    """Written by the tracker's thread only; addresses stay valid while the counters are mapped."""
+    """Written by the conductor agent's thread only; addresses stay valid while the counters are mapped."""
 
     cdef UntetheredSubscription* items
     cdef int count

@@ -1,4 +1,4 @@
-"""The registrar: what happens once in a stream's life. Commands from clients, events from the agents, resources to free.
+"""The conductor: what happens once in a stream's life. Commands from clients, events from the agents, resources to free.
 
 It sleeps until somebody wakes its event queue, and no running stream waits for it. Aeron: DriverConductor.
 """
@@ -19,10 +19,10 @@ from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.driver.channels.socket_address import SocketAddress, is_numeric, parse_address
 from aerowire.driver.channels.subscription_checks import is_ipc_channel
 from aerowire.driver.channels.udp_channel import UdpChannel, names_to_resolve
-from aerowire.driver.conductor import client_commands
+from aerowire.driver.conductor import client_command_adapter
+from aerowire.driver.conductor.agent_events import EVENT_HANDLERS
 from aerowire.driver.conductor.damage_reports import repair_to_clients, report_skipped_commands
 from aerowire.driver.conductor.error_recorder import describe, is_storage_error
-from aerowire.driver.conductor.registrar_events import EVENT_HANDLERS
 from aerowire.driver.conductor.rejections import reject_image
 from aerowire.driver.conductor.waiting_logs import WaitingLogs
 from aerowire.driver.resources.clients import UserCounters
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# How long the registrar sleeps at most, so that a wake-up lost to a bug in one agent is a hiccup and not a hang.
+# How long the conductor sleeps at most, so that a wake-up lost to a bug in one agent is a hiccup and not a hang.
 _SLEEP_NS_MAX = 1_000_000_000
 # How soon it looks again while something waits that no event announces: room in an agent's queue, or a log to free.
 _SLEEP_NS_BUSY = 10_000_000
@@ -74,10 +74,10 @@ class _Resolution:
     then: Callable[[Any], object]
 
 
-class Registrar:
+class DriverConductor:
     """Owns the tables of clients, publications, subscriptions and images.
 
-    Invariant: everything here is touched by one thread at a time: the registrar's own, or the caller's of an invoker.
+    Invariant: everything here is touched by one thread at a time: the conductor's own, or the caller's of an invoker.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class Registrar:
         self.receive_destinations = ReceiveDestinations(core, self.endpoints)
         self.send_destinations = SendDestinations(core, self.publications.find)
         self.reresolution = ReResolution(core, self.endpoints, self.send_destinations, lookups)
-        self.user_counters = UserCounters(counters=core.counters, responses=core.responses, clients=core.clients)
+        self.user_counters = UserCounters(counters=core.counters, client_proxy=core.client_proxy, clients=core.clients)
         self.waiting_logs = WaitingLogs(
             core.logs, core.errors, is_client=core.clients.has, on_over=self.publications.on_log_no_longer_awaited
         )
@@ -132,7 +132,7 @@ class Registrar:
         self._is_capture_over = core.capture is None
 
     def run(self) -> None:
-        """Work until `stop()`; the body of the registrar's thread."""
+        """Work until `stop()`; the body of the conductor's thread."""
         while not self._is_stopping.is_set():
             try:
                 work = self.do_work()
@@ -150,7 +150,7 @@ class Registrar:
     def do_work(self) -> int:
         """Do what there is to do, without blocking; returns how much that was."""
         core = self.core
-        work = core.sender.flush() + core.receiver.flush() + core.tracker.flush()
+        work = core.sender.flush() + core.receiver.flush() + core.conductor_agent.flush()
         work += self._handle_events()
         if self.waiting_logs:
             work += self.waiting_logs.retry()
@@ -205,7 +205,7 @@ class Registrar:
 
     def on_remove_publication(self, correlation_id: int, registration_id: int, *, is_revoked: bool) -> None:
         if self.waiting_logs.cancel(registration_id):
-            self.core.responses.operation_success(correlation_id)
+            self.core.client_proxy.operation_success(correlation_id)
         else:
             self.publications.remove(correlation_id, registration_id, is_revoked=is_revoked)
 
@@ -237,7 +237,7 @@ class Registrar:
 
         def add(address: SocketAddress) -> None:
             self.send_destinations.add(correlation_id, registration_id, text, address)
-            self.core.responses.operation_success(correlation_id)
+            self.core.client_proxy.operation_success(correlation_id)
 
         self._with_address(channel, "endpoint", text, correlation_id, add)
 
@@ -247,19 +247,19 @@ class Registrar:
 
         def remove(address: SocketAddress) -> None:
             self.send_destinations.remove(registration_id, address)
-            self.core.responses.operation_success(correlation_id)
+            self.core.client_proxy.operation_success(correlation_id)
 
         self._with_address(channel, "endpoint", text, correlation_id, remove)
 
     def on_remove_destination_by_id(self, correlation_id: int, registration_id: int, destination_registration_id: int) -> None:
         self.send_destinations.remove_by_id(registration_id, destination_registration_id)
-        self.core.responses.operation_success(correlation_id)
+        self.core.client_proxy.operation_success(correlation_id)
 
     def on_add_receive_destination(self, correlation_id: int, registration_id: int, channel: str) -> None:
         def add_local(spied: UdpChannel | None) -> None:
             owner = self.subscriptions.find_multi_destination(registration_id)
             destination = self.subscriptions.add_local_destination(owner, channel, spied)
-            self.core.responses.operation_success(correlation_id)
+            self.core.client_proxy.operation_success(correlation_id)
             self._link_local(destination)
 
         if is_ipc_channel(channel):
@@ -272,19 +272,19 @@ class Registrar:
 
         def add(udp: UdpChannel) -> None:
             self.receive_destinations.add(self.subscriptions.find_multi_destination(registration_id), udp)
-            self.core.responses.operation_success(correlation_id)
+            self.core.client_proxy.operation_success(correlation_id)
 
         self._with_channel(channel, correlation_id, add, is_destination=True)
 
     def on_remove_receive_destination(self, correlation_id: int, registration_id: int, channel: str) -> None:
         if not is_network_destination(channel):
             self.subscriptions.remove_local_destination(registration_id, channel)
-            self.core.responses.operation_success(correlation_id)
+            self.core.client_proxy.operation_success(correlation_id)
             return
 
         def remove(udp: UdpChannel) -> None:
             self.receive_destinations.remove(self.subscriptions.find_multi_destination(registration_id, ErrorCode.INVALID_CHANNEL), udp)
-            self.core.responses.operation_success(correlation_id)
+            self.core.client_proxy.operation_success(correlation_id)
 
         self._with_channel(channel, correlation_id, remove, is_destination=True)
 
@@ -320,10 +320,10 @@ class Registrar:
                 error_code=ErrorCode.GENERIC_ERROR,
             )
         reject_image(self, image_correlation_id, position, reason)
-        self.core.responses.operation_success(correlation_id)
+        self.core.client_proxy.operation_success(correlation_id)
 
     def on_next_session_id(self, correlation_id: int, stream_id: int) -> None:
-        self.core.responses.next_available_session_id(correlation_id, self.sessions.next_for_stream(stream_id))
+        self.core.client_proxy.next_available_session_id(correlation_id, self.sessions.next_for_stream(stream_id))
 
     def _check_new(self, correlation_id: int) -> None:
         """Refuse an id that names something: the tables would forget what they have under it, and nothing would free that."""
@@ -388,7 +388,7 @@ class Registrar:
 
     def _execute(self, message_type: int, body: bytes) -> None:
         self.core.notes.command_in(message_type, body)
-        self._attempt(client_commands.correlation_id_of(body), lambda: client_commands.dispatch(self, message_type, body))
+        self._attempt(client_command_adapter.correlation_id_of(body), lambda: client_command_adapter.dispatch(self, message_type, body))
 
     def _finish(self, pending: _Resolution) -> None:
         self._attempt(pending.correlation_id, lambda: pending.then(pending.resolved.result()))
@@ -433,7 +433,7 @@ class Registrar:
         if code != ErrorCode.RESOURCE_TEMPORARILY_UNAVAILABLE:
             self.core.errors.record(error)
         text = str(error) if isinstance(error, AerowireError) else describe(error)
-        self.core.responses.error(correlation_id, code, text)
+        self.core.client_proxy.error(correlation_id, code, text)
 
     def _flush_capture(self) -> None:
         capture = self.core.capture

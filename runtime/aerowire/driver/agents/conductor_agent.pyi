@@ -11,7 +11,7 @@ from aerowire.driver.streams.subscribable import Subscribable
 from aerowire.ipc.ring_buffer import ManyToOneRingBuffer
 
 @final
-class Tracker(DriverAgent):
+class ConductorAgent(DriverAgent):
     def __init__(
         self,
         *,

@@ -1,7 +1,7 @@
 """Commands to the native agents, in order and never lost: what an agent's bounded queue cannot take now waits here.
 
 One client that times out may ask an agent for more at once than its queue holds; everything behind such a command waits too.
-Registrar thread only.
+Conductor thread only.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from aerowire.driver.agents.conductor_agent import ConductorAgent
     from aerowire.driver.agents.receiver import Receiver
     from aerowire.driver.agents.sender import Sender
-    from aerowire.driver.agents.tracker import Tracker
     from aerowire.driver.channels.socket_address import SocketAddress
     from aerowire.driver.media.receive_endpoint import ReceiveEndpoint
     from aerowire.driver.media.receive_transport import ReceiveTransport
@@ -34,7 +34,7 @@ class _Agent(Protocol):
     def forget_taken(self) -> None: ...
 
 
-class AgentGate:
+class AgentProxy:
     """Orders commands to one agent. `failed_offers` counts those that it had no room for.
 
     Invariant: while `_waiting` is not empty, nothing goes past it.
@@ -70,7 +70,7 @@ class AgentGate:
             command()
 
 
-class SenderGate(AgentGate):
+class SenderProxy(AgentProxy):
     """Commands to the sender."""
 
     __slots__ = ("_sender",)
@@ -101,7 +101,7 @@ class SenderGate(AgentGate):
         self._put(lambda: self._sender.remove_publication(publication))
 
 
-class ReceiverGate(AgentGate):
+class ReceiverProxy(AgentProxy):
     """Commands to the receiver."""
 
     __slots__ = ("_receiver",)
@@ -147,32 +147,32 @@ class ReceiverGate(AgentGate):
         self._put(lambda: self._receiver.reject_image(image, reason))
 
 
-class TrackerGate(AgentGate):
-    """Commands to the tracker. Officially it is one with the registrar, and has no counter of this kind."""
+class ConductorAgentProxy(AgentProxy):
+    """Commands to the conductor agent. Officially it is one with the conductor, and has no counter of this kind."""
 
-    __slots__ = ("_tracker",)
+    __slots__ = ("_conductor_agent",)
 
-    def __init__(self, tracker: Tracker) -> None:
-        super().__init__(tracker)
-        self._tracker = tracker
+    def __init__(self, conductor_agent: ConductorAgent) -> None:
+        super().__init__(conductor_agent)
+        self._conductor_agent = conductor_agent
 
     def add_publication(self, publication: IpcPublication | NetworkPublication) -> None:
-        self._put(lambda: self._tracker.add_publication(publication))
+        self._put(lambda: self._conductor_agent.add_publication(publication))
 
     def close_publication(self, publication: IpcPublication | NetworkPublication, *, abandoned: bool) -> None:
-        self._put(lambda: self._tracker.close_publication(publication, abandoned=abandoned))
+        self._put(lambda: self._conductor_agent.close_publication(publication, abandoned=abandoned))
 
     def add_image(self, image: PublicationImage) -> None:
-        self._put(lambda: self._tracker.add_image(image))
+        self._put(lambda: self._conductor_agent.add_image(image))
 
     def link_subscriber(self, source: Subscribable, position_id: int, registration_id: int, tether: int) -> None:
-        self._put(lambda: self._tracker.link_subscriber(source, position_id, registration_id, tether))
+        self._put(lambda: self._conductor_agent.link_subscriber(source, position_id, registration_id, tether))
 
     def unlink_subscriber(self, source: Subscribable, position_id: int, registration_id: int) -> None:
-        self._put(lambda: self._tracker.unlink_subscriber(source, position_id, registration_id))
+        self._put(lambda: self._conductor_agent.unlink_subscriber(source, position_id, registration_id))
 
     def reject_publication(self, publication: IpcPublication) -> None:
-        self._put(lambda: self._tracker.reject_publication(publication))
+        self._put(lambda: self._conductor_agent.reject_publication(publication))
 
     def add_client(self, client_id: int, heartbeat_counter_id: int) -> None:
-        self._put(lambda: self._tracker.add_client(client_id, heartbeat_counter_id))
+        self._put(lambda: self._conductor_agent.add_client(client_id, heartbeat_counter_id))

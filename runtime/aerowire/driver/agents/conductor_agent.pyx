@@ -1,7 +1,7 @@
 """The agent that keeps every stream in order, natively: what Aeron's conductor does each cycle, without what it does once.
 
-Each cycle: commands of the registrar, a look at the ring of client commands, every image's and publication's limits; each timer
-interval: the driver's heartbeat, states of streams, liveness of clients. It creates and frees nothing; the registrar does.
+Each cycle: commands of the conductor, a look at the ring of client commands, every image's and publication's limits; each timer
+interval: the driver's heartbeat, states of streams, liveness of clients. It creates and frees nothing; the conductor does.
 """
 
 from libc.stdint cimport int32_t, int64_t
@@ -40,8 +40,8 @@ cdef int64_t NS_PER_MS = 1_000_000
 
 
 @cython.final
-cdef class Tracker(DriverAgent):
-    """Aeron: DriverConductor.doWork. The add, close, link and remove methods belong to the registrar, the rest to the agent's thread.
+cdef class ConductorAgent(DriverAgent):
+    """Aeron: DriverConductor.doWork. The add, close, link and remove methods belong to the conductor, the rest to the agent's thread.
 
     Invariant: events of one stream come in the order of its states; an object is touched last before its final event is posted.
     """
@@ -92,7 +92,7 @@ cdef class Tracker(DriverAgent):
         cdef int64_t other
         cdef int i
         for i in range(self._images.count):
-            other = (<PublicationImage>self._images.items[i]).tracker_deadline_ns()
+            other = (<PublicationImage>self._images.items[i]).conductor_agent_deadline_ns()
             if other < deadline:
                 deadline = other
         return deadline
@@ -109,7 +109,7 @@ cdef class Tracker(DriverAgent):
         return work_count
 
     cdef int _watch_commands(self) noexcept nogil:
-        # Once for each new tail: the registrar reads to the end when it is woken.
+        # Once for each new tail: the conductor reads to the end when it is woken.
         cdef int64_t position
         if self._to_driver is None:
             return 0
@@ -146,7 +146,7 @@ cdef class Tracker(DriverAgent):
             i -= 1
 
     cdef void _check_blocked_commands(self, int64_t now_ns) noexcept nogil:
-        # Only the ring's consumer may pad a hole, so the registrar is asked to.
+        # Only the ring's consumer may pad a hole, so the conductor is asked to.
         cdef int64_t position = self._to_driver.consumer_position()
         if position != self._blocked_position or self._to_driver.producer_position() <= position:
             self._blocked_position = position
@@ -220,7 +220,7 @@ cdef class Tracker(DriverAgent):
         (<Subscribable>command.subject).unlink_subscriber(command.a)
         self._events.offer(EVENT_SUBSCRIBER_UNLINKED, command.subject, command.a, command.value)
 
-    # ---- registrar
+    # ---- conductor
 
     def add_publication(self, publication not None) -> None:
         """Keep an IpcPublication or NetworkPublication in order. Held until PUBLICATION_REMOVED."""

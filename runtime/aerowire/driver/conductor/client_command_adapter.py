@@ -12,7 +12,7 @@ from aerowire.codecs.tables.errors import ErrorCode
 
 
 class CommandHandler(Protocol):
-    """What the registrar does for clients; each method answers, or raises an error with the wire code for the client."""
+    """What the conductor does for clients; each method answers, or raises an error with the wire code for the client."""
 
     def on_add_publication(self, channel: str, stream_id: int, correlation_id: int, client_id: int, *, is_exclusive: bool) -> None: ...
     def on_remove_publication(self, correlation_id: int, registration_id: int, *, is_revoked: bool) -> None: ...

@@ -11,7 +11,7 @@ from aerowire.ipc.ring_buffer cimport ManyToOneRingBuffer
 
 
 @cython.final
-cdef class Tracker(DriverAgent):
+cdef class ConductorAgent(DriverAgent):
     cdef CountersReader _counters
     cdef ManyToOneRingBuffer _to_driver
     cdef PointerArray _ipc_publications
@@ -21,7 +21,7 @@ cdef class Tracker(DriverAgent):
     cdef int64_t _timer_interval_ns
     cdef int64_t _timer_deadline_ns
     cdef int64_t _client_timeout_ns
-    cdef int64_t _signalled_position        # of the ring's producers, that the registrar was woken for
+    cdef int64_t _signalled_position        # of the ring's producers, that the conductor was woken for
     cdef int64_t _blocked_position          # of the ring's consumer, when it last moved
     cdef int64_t _last_moved_ns
     cdef LookClock _look

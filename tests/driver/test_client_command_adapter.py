@@ -10,7 +10,7 @@ import pytest
 from aerowire.base.errors import RegistrationError
 from aerowire.codecs.flyweights import commands
 from aerowire.codecs.tables.errors import ErrorCode
-from aerowire.driver.conductor.client_commands import correlation_id_of, dispatch
+from aerowire.driver.conductor.client_command_adapter import correlation_id_of, dispatch
 
 
 class Recorder:

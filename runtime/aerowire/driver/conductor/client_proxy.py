@@ -17,8 +17,8 @@ class Transmitter(Protocol):
     def transmit(self, message_type: int, body: bytes, /) -> object: ...
 
 
-class Responses:
-    """Encodes each response and hands it to the transmitter. One thread: the registrar's."""
+class ClientProxy:
+    """Encodes each response and hands it to the transmitter. One thread: the conductor's."""
 
     __slots__ = ("_transmitter",)
 

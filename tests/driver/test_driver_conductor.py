@@ -1,4 +1,4 @@
-"""The registrar by commands and responses, one duty cycle at a time."""
+"""The conductor by commands and responses, one duty cycle at a time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from aerowire.codecs.tables.counters import CounterType, SystemCounter
 from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.driver.channels.socket_address import SocketAddress
 from aerowire.driver.channels.wildcard_ports import WildcardPorts
-from aerowire.driver.conductor.registrar_events import EVENT_HANDLERS
+from aerowire.driver.conductor.agent_events import EVENT_HANDLERS
 from aerowire.driver.queues.events import Event, EventType, NativeErrorCode
 from aerowire.driver.resources.stream_counters import OWN_COUNTERS
 from aerowire.ipc.error_log import read_errors
@@ -47,7 +47,7 @@ def udp_pair(client: Any, parameters: str = "") -> tuple[int, int, str]:
 
 def fill_counters(client: Any, room: int) -> None:
     """Leave room for so many counters."""
-    manager = client.driver.registrar.core.counters.manager
+    manager = client.driver.conductor.core.counters.manager
     for _ in range(client.cnc.counters_reader().max_count - len(SystemCounter) - len(OWN_COUNTERS) - len(client.labels()) - room):
         manager.allocate("filler", 1500, b"")
 
@@ -108,7 +108,7 @@ class TestClients:
         heartbeat = client.take(CommandType.ON_COUNTER_READY, client.client_id).counter_id
         client.set_counter(heartbeat, 1)
         client.send(CommandType.CLIENT_KEEPALIVE, commands.ClientKeepaliveEncoder.encode(client_id=client.client_id))
-        client.driver.registrar.do_work()
+        client.driver.conductor.do_work()
         assert time.time() * 1000 - client.cnc.counters_reader().value(heartbeat) < 5_000
 
 
@@ -418,7 +418,7 @@ class TestCounters:
 class TestSessions:
     def test_next_session_ids_follow_each_other_and_skip_the_reserved_ones(self, launch: Callable[..., Any]) -> None:
         client = launch(publication_reserved_session_id_low=-(2**31), publication_reserved_session_id_high=-2)
-        client.driver.registrar.sessions.next_id = 2**31 - 1
+        client.driver.conductor.sessions.next_id = 2**31 - 1
         ids = []
         for _ in range(3):
             asked = client.request(CommandType.GET_NEXT_AVAILABLE_SESSION_ID, commands.GetNextAvailableSessionIdEncoder, stream_id=10)
@@ -431,9 +431,9 @@ class TestSessions:
         code, text = client.error_of(client.add_publication(channel, 10, is_exclusive=True))
         assert (code, "session-id=77" in text) == (ErrorCode.INVALID_CHANNEL, True)
         client.take(CommandType.ON_EXCLUSIVE_PUBLICATION_READY, client.add_publication(channel, 11, is_exclusive=True))
-        client.driver.registrar.sessions.next_id = 77
+        client.driver.conductor.sessions.next_id = 77
         # 77 lies within the reserved range by default; widen nothing, only look at the stream.
-        client.driver.registrar.sessions.reserved_low, client.driver.registrar.sessions.reserved_high = 1, 0
+        client.driver.conductor.sessions.reserved_low, client.driver.conductor.sessions.reserved_high = 1, 0
         asked = client.request(CommandType.GET_NEXT_AVAILABLE_SESSION_ID, commands.GetNextAvailableSessionIdEncoder, stream_id=10)
         assert client.take(CommandType.ON_NEXT_AVAILABLE_SESSION_ID, asked).session_id == 78
 
@@ -442,7 +442,7 @@ class TestSessions:
         first = client.add_publication(channel, 10, is_exclusive=True)
         log_file = Path(client.take(CommandType.ON_EXCLUSIVE_PUBLICATION_READY, first).log_file)
         remove_publication(client, first)
-        client.work_until(lambda: not client.driver.registrar.sessions._active)
+        client.work_until(lambda: not client.driver.conductor.sessions._active)
         assert log_file.exists(), "the first is not free yet"
         second = client.add_publication(channel, 10, is_exclusive=True)
         client.take(CommandType.ON_EXCLUSIVE_PUBLICATION_READY, second)
@@ -511,7 +511,7 @@ class TestErrors:
         for session_id in range(100):
             values = [NativeErrorCode.SESSION_LIMIT, 10, session_id]
             event = Event(EventType.NATIVE_ERROR, endpoint, values, None, None, "")
-            EVENT_HANDLERS[EventType.NATIVE_ERROR](client.driver.registrar, event)
+            EVENT_HANDLERS[EventType.NATIVE_ERROR](client.driver.conductor, event)
         (error,) = read_errors(client.cnc.error_log_buffer)
         limit = "aeron.driver.stream.session.limit"
         expected = f"too many sessions of a stream ({limit}): stream 10 session 0 at {endpoint.channel}"
@@ -635,7 +635,7 @@ class TestErrors:
         client.work_until(lambda: client.labels() == before)
 
     def test_a_full_file_system_is_a_storage_error(self, client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-        logs = client.driver.registrar.core.logs
+        logs = client.driver.conductor.core.logs
         monkeypatch.setattr(logs, "_regions", FullRegions(logs._regions))
         code, text = client.error_of(client.add_publication("aeron:ipc", 10))
         assert (code, "200704" in text, "1000" in text) == (ErrorCode.STORAGE_SPACE, True, True), text
@@ -644,7 +644,7 @@ class TestErrors:
         def fail(*_args: object, **_kwargs: object) -> None:
             raise RuntimeError("broken on purpose")
 
-        monkeypatch.setattr(client.driver.registrar.subscriptions, "add_ipc", fail)
+        monkeypatch.setattr(client.driver.conductor.subscriptions, "add_ipc", fail)
         code, text = client.error_of(client.add_subscription("aeron:ipc", 10))
         assert (code, text) == (ErrorCode.GENERIC_ERROR, "RuntimeError: broken on purpose")
         assert client.system(SystemCounter.ERRORS) == 1
@@ -653,7 +653,7 @@ class TestErrors:
 
     def test_space_that_runs_low_is_told_once_until_there_is_more_of_it(self, launch: Callable[..., Any]) -> None:
         client = launch(low_file_store_warning_threshold=50_000_000)
-        logs = client.driver.registrar.core.logs
+        logs = client.driver.conductor.core.logs
         regions = logs._regions
         for free in (50_000_000, 50_000_000, 50_000_001, 40_000_000):
             logs._regions = RegionsWithSpace(regions, free)
