@@ -14,8 +14,8 @@ from aerowire.codecs.flyweights.events import EVENT_TEXT_LENGTH_MAX, DriverEvent
 from aerowire.codecs.tables.counters import CounterType, SystemCounter
 from aerowire.driver import Context, MediaDriver
 from aerowire.driver.channels.socket_address import NameResolver, parse_address
+from aerowire.driver.event_log.conductor_events import ConductorEvents, LoggedTransmitter
 from aerowire.driver.event_log.event_log import EventLog
-from aerowire.driver.event_log.event_notes import EventNotes, NotedTransmitter
 from aerowire.driver.event_log.event_selection import ALL, FRAMES, NEVER_NOTED, parse_codes, selected_codes
 from aerowire.driver.names.timed_resolver import TimedResolver, again
 from aerowire.ipc.counters import CountersManager
@@ -36,7 +36,7 @@ class Written:
 
         region = Region.create_file(directory / "event-log.dat", EventLog.file_length(CAPACITY))
         self.log = EventLog(region, SystemClock(), codes)
-        self.notes = EventNotes(self.log)
+        self.conductor_events = ConductorEvents(self.log)
         self.reader = EventReader(str(directory), from_start=True)
 
 
@@ -103,7 +103,7 @@ def test_no_event_that_somebody_names_is_an_error(text: str) -> None:
 
 
 def test_a_state_is_read_as_it_was_noted(written: Written) -> None:
-    written.notes.state(DriverEventCode.SEND_CHANNEL_CREATION, channel="aeron:udp?endpoint=localhost:1", number=7, nothing=None)
+    written.conductor_events.state(DriverEventCode.SEND_CHANNEL_CREATION, channel="aeron:udp?endpoint=localhost:1", number=7, nothing=None)
     (event,) = written.reader.poll()
     assert event.code is DriverEventCode.SEND_CHANNEL_CREATION
     assert event.facts == {"channel": "aeron:udp?endpoint=localhost:1", "number": 7, "nothing": None}
@@ -113,7 +113,7 @@ def test_a_state_is_read_as_it_was_noted(written: Written) -> None:
 
 
 def test_a_text_that_is_too_long_is_cut(written: Written) -> None:
-    written.notes.state(DriverEventCode.START, long="\u1234" * EVENT_TEXT_LENGTH_MAX, short="x")
+    written.conductor_events.state(DriverEventCode.START, long="\u1234" * EVENT_TEXT_LENGTH_MAX, short="x")
     (event,) = written.reader.poll()
     assert event.facts["short"] == "x"
     assert set(event.facts["long"]) == {"\u1234"}
@@ -122,7 +122,7 @@ def test_a_text_that_is_too_long_is_cut(written: Written) -> None:
 def test_a_command_is_decoded_and_a_long_one_kept_in_part(written: Written) -> None:
     for channel in ("aeron:ipc", "aeron:ipc?alias=" + "x" * EVENT_TEXT_LENGTH_MAX):
         body = AddPublicationEncoder.encode(client_id=1, correlation_id=2, stream_id=3, channel=channel)
-        written.notes.command_in(CommandType.ADD_PUBLICATION, body)
+        written.conductor_events.command_in(CommandType.ADD_PUBLICATION, body)
     short, long = written.reader.poll()
     assert short.facts["command"]["channel"] == "aeron:ipc"
     assert short.facts["command"]["stream_id"] == 3
@@ -138,27 +138,27 @@ def test_notes_only_what_was_asked_for(tmp_path: Path) -> None:
         def transmit(self, message_type: int, body: bytes, /) -> object:
             return sent.append((message_type, body))
 
-    transmitter = NotedTransmitter(Inner(), written.notes)
+    transmitter = LoggedTransmitter(Inner(), written.conductor_events)
     transmitter.transmit(CommandType.ON_OPERATION_SUCCESS, bytes(8))
     transmitter.transmit(CommandType.ON_SUBSCRIPTION_READY, bytes(12))
-    written.notes.state(DriverEventCode.START, pid=1)
+    written.conductor_events.state(DriverEventCode.START, pid=1)
     assert [event.code for event in written.reader.poll()] == [DriverEventCode.CMD_OUT_ON_OPERATION_SUCCESS]
     assert len(sent) == 2
 
 
 def test_without_a_log_nothing_is_noted() -> None:
-    notes = EventNotes()
-    notes.state(DriverEventCode.START, pid=1)
-    notes.command_in(CommandType.ADD_PUBLICATION, b"")
-    assert not notes.has(DriverEventCode.START)
+    conductor_events = ConductorEvents()
+    conductor_events.state(DriverEventCode.START, pid=1)
+    conductor_events.command_in(CommandType.ADD_PUBLICATION, b"")
+    assert not conductor_events.has(DriverEventCode.START)
 
 
 def test_a_reader_that_is_overrun_knows_how_many_it_has_missed(written: Written) -> None:
     for number in range(10):
-        written.notes.state(DriverEventCode.START, number=number)
+        written.conductor_events.state(DriverEventCode.START, number=number)
     seen = [event.facts["number"] for event in written.reader.poll()]
     for number in range(10, 3000):
-        written.notes.state(DriverEventCode.START, number=number)
+        written.conductor_events.state(DriverEventCode.START, number=number)
     events = written.reader.poll()
     assert seen == list(range(10))
     assert events[0].missed == events[0].facts["number"] - 10 > 0
@@ -167,15 +167,15 @@ def test_a_reader_that_is_overrun_knows_how_many_it_has_missed(written: Written)
 
 
 def test_a_reader_that_comes_late_begins_at_the_end(written: Written, tmp_path: Path) -> None:
-    written.notes.state(DriverEventCode.START, number=0)
-    written.notes.state(DriverEventCode.START, number=1)
+    written.conductor_events.state(DriverEventCode.START, number=0)
+    written.conductor_events.state(DriverEventCode.START, number=1)
     late = EventReader(str(tmp_path), from_start=False)
     assert late.poll() == []
-    written.notes.state(DriverEventCode.START, number=2)
+    written.conductor_events.state(DriverEventCode.START, number=2)
     (event,) = late.poll()
     assert (event.facts["number"], event.missed) == (2, 0)
     for number in range(3, 3000):
-        written.notes.state(DriverEventCode.START, number=number)
+        written.conductor_events.state(DriverEventCode.START, number=number)
     missed = late.poll()[0]
     assert missed.missed == missed.facts["number"] - 3 > 0
     late.close()
@@ -183,7 +183,7 @@ def test_a_reader_that_comes_late_begins_at_the_end(written: Written, tmp_path: 
 
 def test_a_reader_of_an_empty_log_misses_nothing(written: Written, tmp_path: Path) -> None:
     early = EventReader(str(tmp_path), from_start=False)
-    written.notes.state(DriverEventCode.START, number=0)
+    written.conductor_events.state(DriverEventCode.START, number=0)
     assert [event.facts["number"] for event in early.poll()] == [0]
     early.close()
 
@@ -191,7 +191,7 @@ def test_a_reader_of_an_empty_log_misses_nothing(written: Written, tmp_path: Pat
 def test_writers_of_several_threads_leave_no_gap(written: Written) -> None:
     def write(who: int) -> None:
         for number in range(100):
-            written.notes.state(DriverEventCode.START, who=who, number=number)
+            written.conductor_events.state(DriverEventCode.START, who=who, number=number)
 
     threads = [threading.Thread(target=write, args=(who,)) for who in range(3)]
     for thread in threads:
@@ -220,7 +220,7 @@ def _resolver(written: Written, inner: NameResolver) -> TimedResolver:
     counters = CountersManager(bytearray(4 * 65536), bytearray(65536))
     for counter in SystemCounter:
         counters.allocate(counter.name, CounterType.SYSTEM)
-    return TimedResolver(inner, _Clock(), counters, threshold_ns=5, notes=written.notes)  # type: ignore[arg-type]
+    return TimedResolver(inner, _Clock(), counters, threshold_ns=5, conductor_events=written.conductor_events)  # type: ignore[arg-type]
 
 
 def test_the_text_of_an_address_is_looked_up_and_its_host_resolved(written: Written) -> None:
@@ -328,12 +328,12 @@ def test_a_driver_without_the_option_has_no_log() -> None:
 
 def test_a_reader_changes_to_the_log_of_the_next_driver(tmp_path: Path) -> None:
     first = Written(tmp_path)
-    first.notes.state(DriverEventCode.START, pid=1)
+    first.conductor_events.state(DriverEventCode.START, pid=1)
     assert len(first.reader.poll()) == 1
     assert not first.reader.follow()
     (tmp_path / "event-log.dat").unlink()
     assert not first.reader.follow()
     second = Written(tmp_path)
-    second.notes.state(DriverEventCode.START, pid=2)
+    second.conductor_events.state(DriverEventCode.START, pid=2)
     assert first.reader.follow()
     assert [event.facts for event in first.reader.poll()] == [{"pid": 2}]

@@ -137,10 +137,10 @@ def test_an_error_of_a_receiver_takes_it_out():
     sender = Sender(flow)
     sender.hears(1, 0)
     sender.hears(2, 5_000)
-    flow.take_error(error(3), 0)
+    flow.apply_error(error(3), 0)
     sender.idles(0)
     assert flow.receiver_count == 2
-    flow.take_error(error(1), 0)
+    flow.apply_error(error(1), 0)
     assert sender.idles(0) == 6_000
     assert flow.receiver_count == 1
 
@@ -162,7 +162,7 @@ def test_a_group_below_its_size_is_not_connected_and_its_limit_stands_still():
 def test_a_set_up_that_a_member_asked_for_holds_the_limit_until_it_joins():
     sender = Sender(minimum())
     sender.hears(1, 0)
-    sender.flow.take_setup_request(status(2, flags=SmFlags.SEND_SETUP), 0)
+    sender.flow.apply_setup_request(status(2, flags=SmFlags.SEND_SETUP), 0)
     assert sender.flow.limit_after_setup(sender.limit, 0, SECOND) == 1_000
     assert sender.hears(1, 3_000, SECOND) == 1_000
     assert sender.idles(SECOND) == 1_000
@@ -173,7 +173,7 @@ def test_a_set_up_that_a_member_asked_for_holds_the_limit_until_it_joins():
 def test_a_held_limit_is_let_go_after_the_receiver_timeout():
     sender = Sender(minimum())
     sender.hears(1, 0)
-    sender.flow.take_setup_request(status(2, flags=SmFlags.SEND_SETUP), 0)
+    sender.flow.apply_setup_request(status(2, flags=SmFlags.SEND_SETUP), 0)
     sender.flow.limit_after_setup(sender.limit, 0, 0)
     sender.hears(1, 3_000, 4 * SECOND)
     assert sender.idles(5 * SECOND) == 1_000
@@ -183,7 +183,7 @@ def test_a_held_limit_is_let_go_after_the_receiver_timeout():
 def test_a_set_up_that_nobody_asked_for_or_of_a_lonely_sender_holds_nothing():
     sender = Sender(minimum())
     sender.flow.limit_after_setup(0, 0, 0)
-    sender.flow.take_setup_request(status(1, flags=SmFlags.SEND_SETUP), 0)
+    sender.flow.apply_setup_request(status(1, flags=SmFlags.SEND_SETUP), 0)
     sender.flow.limit_after_setup(0, 0, 0)
     assert sender.hears(1, 0) == 1_000
     sender.flow.limit_after_setup(sender.limit, 0, 0)
@@ -237,10 +237,10 @@ def test_an_error_takes_a_tagged_receiver_out_only_with_its_tag():
     sender = Sender(flow)
     sender.hears(1, 0, behind=tag(77))
     for frame in (error(1), error(1, 78)):
-        flow.take_error(frame, 0)
+        flow.apply_error(frame, 0)
         sender.idles(0)
         assert flow.receiver_count == 1
-    flow.take_error(error(1, 77), 0)
+    flow.apply_error(error(1, 77), 0)
     sender.idles(0)
     assert flow.receiver_count == 0
 
@@ -248,7 +248,7 @@ def test_an_error_takes_a_tagged_receiver_out_only_with_its_tag():
 def test_a_set_up_that_a_stranger_asked_for_holds_nothing():
     sender = Sender(tagged())
     sender.hears(1, 0, behind=tag(77))
-    sender.flow.take_setup_request(status(2, flags=SmFlags.SEND_SETUP), 0)
+    sender.flow.apply_setup_request(status(2, flags=SmFlags.SEND_SETUP), 0)
     sender.flow.limit_after_setup(sender.limit, 0, 0)
     assert sender.hears(1, 4_000, behind=tag(77)) == 5_000
 
@@ -281,4 +281,4 @@ def test_short_frames_are_refused():
     with pytest.raises(ValueError, match="36"):
         minimum().limit_after_status_message(b"\0" * 35, 0, 0, 0)
     with pytest.raises(ValueError, match="40"):
-        minimum().take_error(b"\0" * 39, 0)
+        minimum().apply_error(b"\0" * 39, 0)

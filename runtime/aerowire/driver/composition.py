@@ -24,15 +24,15 @@ from aerowire.driver.agents.receiver import Receiver
 from aerowire.driver.agents.sender import Sender
 from aerowire.driver.channels.wildcard_ports import WildcardPorts
 from aerowire.driver.conductor.agent_proxies import ConductorAgentProxy, ReceiverProxy, SenderProxy
+from aerowire.driver.conductor.client_proxy import ClientProxy
 from aerowire.driver.conductor.driver_conductor import DriverConductor
 from aerowire.driver.conductor.driver_core import DriverCore, InducedLoss
 from aerowire.driver.conductor.error_recorder import ErrorRecorder
 from aerowire.driver.conductor.lost_files import LostFiles
-from aerowire.driver.conductor.responses import ClientProxy
 from aerowire.driver.directory.directory_lock import directory_lock
 from aerowire.driver.directory.driver_directory import delete_directory, directory_for_start
 from aerowire.driver.directory.driver_lock import DriverLock
-from aerowire.driver.event_log.event_notes import EventNotes, NotedTransmitter
+from aerowire.driver.event_log.conductor_events import ConductorEvents, LoggedTransmitter
 from aerowire.driver.media.loss_arguments import make_interceptors
 from aerowire.driver.names.csv_names import CsvNames, csv_rows
 from aerowire.driver.names.driver_names import DriverNames
@@ -168,13 +168,24 @@ def _build(
     event_log = _open_event_log(context, ports, directory, own_files)
     for region in own_files:
         region.guard()
-    notes = EventNotes(event_log)
+    conductor_events = ConductorEvents(event_log)
     rows = csv_rows(context.options)
     if rows:
         ports = replace(ports, resolver=CsvNames(rows, below=ports.resolver, counters=counters))
-    resolve = TimedResolver(ports.resolver, ports.clock, counters, threshold_ns=context.name_resolver_threshold_ns, notes=notes)
+    resolve = TimedResolver(
+        ports.resolver, ports.clock, counters, threshold_ns=context.name_resolver_threshold_ns, conductor_events=conductor_events
+    )
     core, agents = _build_core(
-        context, replace(ports, resolver=resolve), cnc, counters, errors, LossReport(loss_region), capture, event_log, notes, files
+        context,
+        replace(ports, resolver=resolve),
+        cnc,
+        counters,
+        errors,
+        LossReport(loss_region),
+        capture,
+        event_log,
+        conductor_events,
+        files,
     )
     names = _driver_names(core, ports, lookups) if context.driver_resolver_interface else None
     if rows:
@@ -198,7 +209,7 @@ def _build(
     cnc.to_driver.consumer_heartbeat_ms = ports.clock.now_ms()
     cnc.publish()
     sender, receiver, conductor_agent = agents
-    notes.state(
+    conductor_events.state(
         DriverEventCode.START, version=DRIVER_VERSION, commit=DRIVER_COMMIT, pid=os.getpid(), threading_mode=context.threading_mode.value
     )
     return DriverParts(context, cnc, conductor, sender, receiver, conductor_agent, capture, loss_region, event_log, lock)
@@ -213,7 +224,7 @@ def _build_core(
     loss_report: LossReport,
     capture: CaptureWriter | None,
     event_log: EventLog | None,
-    notes: EventNotes,
+    conductor_events: ConductorEvents,
     files: Executor | None,
 ) -> tuple[DriverCore, tuple[Sender, Receiver, ConductorAgent]]:
     system = SystemCounters(counters)
@@ -248,7 +259,7 @@ def _build_core(
     )
     stream_counters = StreamCounters(counters)
     transmitter = cnc.to_clients_transmitter()
-    client_proxy = ClientProxy(transmitter if event_log is None else NotedTransmitter(transmitter, notes))
+    client_proxy = ClientProxy(transmitter if event_log is None else LoggedTransmitter(transmitter, conductor_events))
     conductor_agent_proxy = ConductorAgentProxy(conductor_agent)
     core = DriverCore(
         context=context,
@@ -289,7 +300,7 @@ def _build_core(
         ),
         capture=capture,
         event_log=event_log,
-        notes=notes,
+        conductor_events=conductor_events,
     )
     return core, (sender, receiver, conductor_agent)
 
@@ -302,7 +313,7 @@ def _driver_names(core: DriverCore, ports: Ports, lookups: Executor | None) -> D
 
     return DriverNames(
         core.context,
-        notes=core.notes,
+        conductor_events=core.conductor_events,
         counters=core.counters.manager,
         errors=core.errors,
         open_socket=open_socket,

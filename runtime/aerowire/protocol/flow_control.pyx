@@ -37,7 +37,7 @@ cdef class FlowControl:
         """Take a status message for `position`; return the new sender limit."""
         return self.on_status_message(_status_message(frame), <int32_t>len(frame), position, sender_limit, now_ns)
 
-    def take_setup_request(self, bytes frame not None, int64_t now_ns) -> None:
+    def apply_setup_request(self, bytes frame not None, int64_t now_ns) -> None:
         """Take a status message that asks for a set-up."""
         self.on_trigger_send_setup(_status_message(frame), <int32_t>len(frame), now_ns)
 
@@ -45,7 +45,7 @@ cdef class FlowControl:
         """Note that a set-up which was asked for goes out; return the new sender limit."""
         return self.on_setup(sender_limit, sender_position, now_ns)
 
-    def take_error(self, bytes frame not None, int64_t now_ns) -> None:
+    def apply_error(self, bytes frame not None, int64_t now_ns) -> None:
         """Take a receiver's error frame."""
         if len(frame) < ERROR_FRAME_LENGTH:
             raise ValueError(f"error frame: expected at least {ERROR_FRAME_LENGTH} bytes, actual {len(frame)}")

@@ -48,9 +48,9 @@ cdef class Receiver(DriverAgent):
     cdef void _add_destination(self, ReceiveEndpoint endpoint, ReceiveTransport transport, int64_t now_ns) noexcept nogil
     cdef void _remove_destination(self, ReceiveEndpoint endpoint, ReceiveTransport transport, int64_t now_ns) noexcept nogil
     cdef void _listen(self, ReceiveEndpoint endpoint, ReceiveTransport transport, int64_t now_ns) noexcept nogil
-    cdef void _add_interest(self, ReceiveEndpoint endpoint, int32_t stream_id, int32_t session_id, bint all_sessions,
+    cdef void _add_subscription(self, ReceiveEndpoint endpoint, int32_t stream_id, int32_t session_id, bint all_sessions,
                             int64_t now_ns) noexcept nogil
-    cdef void _remove_interest(self, ReceiveEndpoint endpoint, int32_t stream_id, int32_t session_id, bint all_sessions,
+    cdef void _remove_subscription(self, ReceiveEndpoint endpoint, int32_t stream_id, int32_t session_id, bint all_sessions,
                                int64_t now_ns) noexcept nogil
     cdef void _request_setup(self, ReceiveEndpoint endpoint, int32_t stream_id, int32_t session_id, int64_t now_ns) noexcept nogil
     cdef void _change_control(self, ControlChange change) noexcept nogil

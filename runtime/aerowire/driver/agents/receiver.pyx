@@ -17,14 +17,14 @@ from aerowire.driver.agents.agent_base cimport BATCH_MAX, PORTS_PER_CYCLE
 from aerowire.driver.queues.events cimport (
     ERROR_IMAGE_LIMIT, ERROR_IMAGE_RATE, ERROR_RECEIVE_FAILED, ERROR_SESSION_LIMIT, ERROR_SETUP_REQUESTS, ERROR_TABLE_FULL, EVENT_CONTROL_NAME_SILENT, EVENT_CREATE_IMAGE,
     EVENT_RECEIVE_DESTINATION_REMOVED, EVENT_RECEIVE_ENDPOINT_REMOVED, EventRecord)
-from aerowire.driver.streams.image_answers cimport answer_sender
+from aerowire.driver.streams.image_feedback cimport answer_sender
 from aerowire.driver.agents.pending_setups cimport PENDING_SETUP_TIMEOUT_NS, PendingSetup
 from aerowire.driver.media.receive_transport cimport ControlChange, ReceiveTransport
 from aerowire.driver.queues.system_counters cimport OWN_COUNTER_IMAGES_REFUSED, OWN_COUNTER_SETUP_REQUESTS_REFUSED, duty_cycle_measure
 from aerowire.ipc.counters cimport counter_add, counter_atomic_add, counter_increment
 from aerowire.protocol.destinations cimport DESTINATION_TIMEOUT_NS
 from aerowire.protocol.frames cimport frame_is_valid, setup_has_begun, setup_is_valid
-from aerowire.protocol.interest cimport (
+from aerowire.protocol.data_packet_dispatcher cimport (
     DISPATCH_BUSY, DISPATCH_CREATE, DISPATCH_ELICIT, DISPATCH_IMAGE, DISPATCH_LIMIT, REFUSAL_IMAGES, REFUSAL_RATE, REFUSAL_SESSIONS,
     SESSION_COOL_DOWN, SESSION_INIT_IN_PROGRESS, SESSION_PENDING_SETUP)
 
@@ -180,15 +180,15 @@ cdef class Receiver(DriverAgent):
                        const Address* source, int64_t now_ns) noexcept nogil:
         cdef int32_t stream_id = data_header_stream_id(frame)
         cdef int32_t session_id = data_header_session_id(frame)
-        cdef int verdict = endpoint.interest.on_data(stream_id, session_id, (data_header_flags(frame) & DATA_FLAGS_EOS) != 0, now_ns)
+        cdef int verdict = endpoint.dispatcher.on_data(stream_id, session_id, (data_header_flags(frame) & DATA_FLAGS_EOS) != 0, now_ns)
         if verdict == DISPATCH_IMAGE:
-            return (<PublicationImage><void*>endpoint.interest.image).insert_packet(frame, length, transport.index, source, now_ns)
+            return (<PublicationImage><void*>endpoint.dispatcher.image).insert_packet(frame, length, transport.index, source, now_ns)
         if verdict == DISPATCH_ELICIT:
             if self._pending.add(<void*>endpoint, transport.index, session_id, stream_id, False, source, now_ns):
                 endpoint.elicit_setup(transport.index, source, session_id, stream_id, now_ns)
             else:
                 self._refuse_setup_request(endpoint, stream_id, session_id, now_ns)
-                endpoint.interest.forget_session(stream_id, session_id, SESSION_PENDING_SETUP)
+                endpoint.dispatcher.forget_session(stream_id, session_id, SESSION_PENDING_SETUP)
         elif verdict == DISPATCH_LIMIT:
             self._refuse_setup_request(endpoint, stream_id, session_id, now_ns)
         return True
@@ -205,21 +205,21 @@ cdef class Receiver(DriverAgent):
         if not setup_is_valid(frame):
             counter_atomic_add(self._system.address[SYSTEM_COUNTER_INVALID_PACKETS], 1)
             return
-        verdict = endpoint.interest.on_setup(stream_id, session_id, now_ns)
+        verdict = endpoint.dispatcher.on_setup(stream_id, session_id, now_ns)
         if verdict == DISPATCH_IMAGE:
-            (<PublicationImage><void*>endpoint.interest.image).add_connection(transport.index, source, now_ns)
+            (<PublicationImage><void*>endpoint.dispatcher.image).add_connection(transport.index, source, now_ns)
         elif verdict == DISPATCH_CREATE:
             if transport.is_multicast and transport.ttl < setup_ttl(frame):
                 counter_increment(self._system.address[SYSTEM_COUNTER_POSSIBLE_TTL_ASYMMETRY])
             # Official drivers make an image of a stream that has not begun, and drop all its data.
             if not setup_has_begun(frame):
                 counter_atomic_add(self._system.address[SYSTEM_COUNTER_INVALID_PACKETS], 1)
-                endpoint.interest.forget_session(stream_id, session_id, SESSION_INIT_IN_PROGRESS)
+                endpoint.dispatcher.forget_session(stream_id, session_id, SESSION_INIT_IN_PROGRESS)
             elif not self._ask_for_image(endpoint, transport, frame, source):
-                endpoint.interest.forget_session(stream_id, session_id, SESSION_INIT_IN_PROGRESS)
+                endpoint.dispatcher.forget_session(stream_id, session_id, SESSION_INIT_IN_PROGRESS)
         elif verdict == DISPATCH_LIMIT:
             counter_increment(self._system.address[OWN_COUNTER_IMAGES_REFUSED])
-            endpoint.report(error_of_refusal(endpoint.interest.refusal), stream_id, session_id, now_ns)
+            endpoint.report(error_of_refusal(endpoint.dispatcher.refusal), stream_id, session_id, now_ns)
         elif verdict == DISPATCH_BUSY:
             self._events.count_refusal()
 
@@ -249,7 +249,7 @@ cdef class Receiver(DriverAgent):
         cdef uintptr_t image
         if receiver_id != endpoint.receiver_id and receiver_id != 0:
             return
-        image = endpoint.interest.find_image(rttm_stream_id(frame), rttm_session_id(frame))
+        image = endpoint.dispatcher.find_image(rttm_stream_id(frame), rttm_session_id(frame))
         if image == 0:
             return
         if rttm_flags(frame) & RTTM_FLAGS_REPLY:
@@ -275,7 +275,7 @@ cdef class Receiver(DriverAgent):
 
     cdef void _release(self, PublicationImage image, int index, int64_t now_ns) noexcept nogil:
         self._images.remove_at(index)
-        image._endpoint.interest.remove_image(image.stream_id, image.session_id, <uintptr_t><void*>image, image._end_of_stream)
+        image._endpoint.dispatcher.remove_image(image.stream_id, image.session_id, <uintptr_t><void*>image, image._end_of_stream)
         image.deactivate(now_ns)
         image.receiver_release()
 
@@ -291,12 +291,12 @@ cdef class Receiver(DriverAgent):
             pending = self._pending.at(i)
             if pending.asked_ns + PENDING_SETUP_TIMEOUT_NS - now_ns <= 0:
                 if not pending.periodic:
-                    (<ReceiveEndpoint>pending.endpoint).interest.forget_session(pending.stream_id, pending.session_id, SESSION_PENDING_SETUP)
+                    (<ReceiveEndpoint>pending.endpoint).dispatcher.forget_session(pending.stream_id, pending.session_id, SESSION_PENDING_SETUP)
                     self._pending.remove_at(i)
                     work_count += 1
                 else:
                     pending.asked_ns = now_ns
-                    if not (<ReceiveEndpoint>pending.endpoint).interest.is_empty():
+                    if not (<ReceiveEndpoint>pending.endpoint).dispatcher.is_empty():
                         (<ReceiveEndpoint>pending.endpoint).elicit_setup(pending.transport_index, &pending.source, pending.session_id,
                                                                              pending.stream_id, now_ns)
                         work_count += 1
@@ -311,13 +311,13 @@ cdef class Receiver(DriverAgent):
         elif command.operation == OPERATION_REMOVE_ENDPOINT:
             self._remove_endpoint(<ReceiveEndpoint>command.subject)
         elif command.operation == OPERATION_ADD_SUBSCRIPTION:
-            self._add_interest(<ReceiveEndpoint>command.subject, command.a, command.b, command.flag, now_ns)
+            self._add_subscription(<ReceiveEndpoint>command.subject, command.a, command.b, command.flag, now_ns)
         elif command.operation == OPERATION_REMOVE_SUBSCRIPTION:
-            self._remove_interest(<ReceiveEndpoint>command.subject, command.a, command.b, command.flag, now_ns)
+            self._remove_subscription(<ReceiveEndpoint>command.subject, command.a, command.b, command.flag, now_ns)
         elif command.operation == OPERATION_ADD_IMAGE:
             self._add_image(<PublicationImage>command.subject, now_ns)
         elif command.operation == OPERATION_FORGET_SESSION:
-            (<ReceiveEndpoint>command.subject).interest.forget_session(command.a, command.b, <int>command.value)
+            (<ReceiveEndpoint>command.subject).dispatcher.forget_session(command.a, command.b, <int>command.value)
         elif command.operation == OPERATION_ADD_DESTINATION:
             self._add_destination(<ReceiveEndpoint>command.second, <ReceiveTransport>command.subject, now_ns)
         elif command.operation == OPERATION_REMOVE_DESTINATION:
@@ -372,13 +372,13 @@ cdef class Receiver(DriverAgent):
                 (<PublicationImage>self._images.items[i]).remove_destination(transport.index, now_ns)
         self._events.offer(EVENT_RECEIVE_DESTINATION_REMOVED, <void*>transport, 0, 0)
 
-    cdef void _add_interest(self, ReceiveEndpoint endpoint, int32_t stream_id, int32_t session_id, bint all_sessions,
+    cdef void _add_subscription(self, ReceiveEndpoint endpoint, int32_t stream_id, int32_t session_id, bint all_sessions,
                             int64_t now_ns) noexcept nogil:
         cdef bint added
         if all_sessions:
-            added = endpoint.interest.add_stream(stream_id)
+            added = endpoint.dispatcher.add_stream(stream_id)
         else:
-            added = endpoint.interest.add_session(stream_id, session_id)
+            added = endpoint.dispatcher.add_session(stream_id, session_id)
             self._request_setup(endpoint, stream_id, session_id, now_ns)
         if not added:
             endpoint.report(ERROR_TABLE_FULL, stream_id, session_id, now_ns)
@@ -399,14 +399,14 @@ cdef class Receiver(DriverAgent):
                 self._events.offer(EVENT_CONTROL_NAME_SILENT, (<ReceiveTransport>self._controlled.items[i]).endpoint,
                                    (<ReceiveTransport>self._controlled.items[i]).index, 0)
 
-    cdef void _remove_interest(self, ReceiveEndpoint endpoint, int32_t stream_id, int32_t session_id, bint all_sessions,
+    cdef void _remove_subscription(self, ReceiveEndpoint endpoint, int32_t stream_id, int32_t session_id, bint all_sessions,
                                int64_t now_ns) noexcept nogil:
         if all_sessions:
-            endpoint.interest.remove_stream(stream_id)
+            endpoint.dispatcher.remove_stream(stream_id)
         else:
-            endpoint.interest.remove_session(stream_id, session_id)
-        while endpoint.interest.poll_orphan():
-            (<PublicationImage><void*>endpoint.interest.image).deactivate(now_ns)
+            endpoint.dispatcher.remove_session(stream_id, session_id)
+        while endpoint.dispatcher.poll_orphan():
+            (<PublicationImage><void*>endpoint.dispatcher.image).deactivate(now_ns)
 
     cdef void _add_image(self, PublicationImage image, int64_t now_ns) noexcept nogil:
         cdef int i
@@ -419,7 +419,7 @@ cdef class Receiver(DriverAgent):
             image._endpoint.report(ERROR_TABLE_FULL, image.stream_id, image.session_id, now_ns)
             image.deactivate(now_ns)
             image.receiver_release()
-        elif image._endpoint.interest.add_image(image.stream_id, image.session_id, <uintptr_t><void*>image):
+        elif image._endpoint.dispatcher.add_image(image.stream_id, image.session_id, <uintptr_t><void*>image):
             image.activate(now_ns)
         else:
             image.deactivate(now_ns)

@@ -15,9 +15,9 @@ from aerowire.codecs.native.transport cimport (
     status_message_stream_id)
 from aerowire.driver.agents.agent_base cimport BATCH_MAX, PORTS_PER_CYCLE
 from aerowire.driver.queues.events cimport ERROR_RECEIVE_FAILED, ERROR_TABLE_FULL, EVENT_SEND_ENDPOINT_REMOVED, EVENT_SEND_NAME_SILENT
-from aerowire.driver.streams.publication_answers cimport (
-    accepts_status_message, take_error, take_response_setup, take_rtt_measurement, take_setup_request, take_status_message)
-from aerowire.driver.streams.publication_repair cimport resend_due, take_nak
+from aerowire.driver.streams.sender_feedback cimport (
+    accepts_status_message, on_error, on_response_setup, on_rtt_measurement, on_setup_request, on_status_message)
+from aerowire.driver.streams.retransmission cimport resend_due, on_nak
 from aerowire.driver.media.send_endpoint cimport DESTINATION_ADD, DESTINATION_REMOVE, DESTINATION_UPDATE
 from aerowire.driver.queues.system_counters cimport duty_cycle_measure
 from aerowire.ipc.counters cimport counter_add, counter_atomic_add, counter_get_relaxed, counter_increment
@@ -171,11 +171,11 @@ cdef class Sender(DriverAgent):
         elif frame_type == FRAME_TYPE_RTTM:
             entry = endpoint.publications.find(pair_key(rttm_stream_id(frame), rttm_session_id(frame)))
             if entry is not NULL:
-                take_rtt_measurement(<NetworkPublication>entry.value, frame, now_ns)
+                on_rtt_measurement(<NetworkPublication>entry.value, frame, now_ns)
         elif frame_type == FRAME_TYPE_RSP_SETUP:
             entry = endpoint.publications.find(pair_key(response_setup_stream_id(frame), response_setup_session_id(frame)))
             if entry is not NULL:
-                take_response_setup(<NetworkPublication>entry.value, frame, self._events, now_ns)
+                on_response_setup(<NetworkPublication>entry.value, frame, self._events, now_ns)
         return True
 
     cdef bint _on_status_message(self, SendEndpoint endpoint, const uint8_t* frame, int32_t length, const Address* source, int64_t now_ns) noexcept nogil:
@@ -192,9 +192,9 @@ cdef class Sender(DriverAgent):
         if entry is NULL:
             return True
         if elicits:
-            take_setup_request(<NetworkPublication>entry.value, frame, length, source, now_ns)
+            on_setup_request(<NetworkPublication>entry.value, frame, length, source, now_ns)
             return True
-        return take_status_message(<NetworkPublication>entry.value, frame, length, self._events, now_ns)
+        return on_status_message(<NetworkPublication>entry.value, frame, length, self._events, now_ns)
 
     cdef void _on_nak(self, SendEndpoint endpoint, const uint8_t* frame, int64_t now_ns) noexcept nogil:
         cdef PointerEntry* entry = endpoint.publications.find(pair_key(nak_stream_id(frame), nak_session_id(frame)))
@@ -204,7 +204,7 @@ cdef class Sender(DriverAgent):
             counter_atomic_add(self._system.address[SYSTEM_COUNTER_INVALID_PACKETS], 1)
             return
         counter_increment(self._system.address[SYSTEM_COUNTER_NAK_MESSAGES_RECEIVED])
-        self._bytes_resent += take_nak(<NetworkPublication>entry.value, frame, now_ns, RESENT_PER_CYCLE - self._bytes_resent)
+        self._bytes_resent += on_nak(<NetworkPublication>entry.value, frame, now_ns, RESENT_PER_CYCLE - self._bytes_resent)
 
     cdef void _on_error(self, SendEndpoint endpoint, const uint8_t* frame, const Address* source, int64_t now_ns) noexcept nogil:
         cdef PointerEntry* entry
@@ -214,7 +214,7 @@ cdef class Sender(DriverAgent):
         counter_increment(self._system.address[SYSTEM_COUNTER_ERROR_FRAMES_RECEIVED])
         entry = endpoint.publications.find(pair_key(error_frame_stream_id(frame), error_frame_session_id(frame)))
         if entry is not NULL:
-            take_error(<NetworkPublication>entry.value, frame, source, endpoint.registration_of(error_frame_receiver_id(frame), source),
+            on_error(<NetworkPublication>entry.value, frame, source, endpoint.registration_of(error_frame_receiver_id(frame), source),
                        self._events, now_ns)
 
     # ---- names

@@ -11,7 +11,7 @@ from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.driver.conductor.rejections import report_publication_error
 from aerowire.driver.queues.events import EventType
-from aerowire.driver.resources.local_links import link_publication
+from aerowire.driver.resources.local_subscription_links import link_publication
 from aerowire.driver.resources.logs import LogNotReadyError
 from aerowire.logbuffer.descriptor import room_at
 

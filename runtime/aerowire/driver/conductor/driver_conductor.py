@@ -28,14 +28,14 @@ from aerowire.driver.conductor.waiting_logs import WaitingLogs
 from aerowire.driver.resources.clients import UserCounters
 from aerowire.driver.resources.endpoints import Endpoints
 from aerowire.driver.resources.images import Images
-from aerowire.driver.resources.links import Subscription
-from aerowire.driver.resources.local_links import link_publication, link_subscription
+from aerowire.driver.resources.local_subscription_links import link_publication, link_subscription
 from aerowire.driver.resources.logs import LogNotReadyError
 from aerowire.driver.resources.publications import Publications
 from aerowire.driver.resources.receive_destinations import ReceiveDestinations, check_destination, is_network_destination
 from aerowire.driver.resources.reresolution import ReResolution
 from aerowire.driver.resources.send_destinations import SendDestinations, check_send_destination, endpoint_of
 from aerowire.driver.resources.sessions import Sessions
+from aerowire.driver.resources.subscription_links import Subscription
 from aerowire.driver.resources.subscriptions import Subscriptions
 from aerowire.system.heap import give_back_memory
 
@@ -387,7 +387,7 @@ class DriverConductor:
         return count
 
     def _execute(self, message_type: int, body: bytes) -> None:
-        self.core.notes.command_in(message_type, body)
+        self.core.conductor_events.command_in(message_type, body)
         self._attempt(client_command_adapter.correlation_id_of(body), lambda: client_command_adapter.dispatch(self, message_type, body))
 
     def _finish(self, pending: _Resolution) -> None:

@@ -8,15 +8,15 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from aerowire.codecs.flyweights.events import DriverEventCode
-from aerowire.driver.event_log.event_notes import EventNotes
+from aerowire.driver.event_log.conductor_events import ConductorEvents
 
 if TYPE_CHECKING:
     from aerowire.base.ports import DatagramPort
     from aerowire.codecs.tables.counters import SystemCounter
     from aerowire.driver.channels.wildcard_ports import WildcardPorts
     from aerowire.driver.conductor.agent_proxies import ConductorAgentProxy, ReceiverProxy, SenderProxy
+    from aerowire.driver.conductor.client_proxy import ClientProxy
     from aerowire.driver.conductor.error_recorder import ErrorRecorder
-    from aerowire.driver.conductor.responses import ClientProxy
     from aerowire.driver.context import Context
     from aerowire.driver.event_log.event_log import EventLog
     from aerowire.driver.media.capture import CaptureWriter
@@ -76,7 +76,7 @@ class DriverCore:
     receiver_loss: InducedLoss
     capture: CaptureWriter | None
     event_log: EventLog | None = None
-    notes: EventNotes = field(default_factory=EventNotes)
+    conductor_events: ConductorEvents = field(default_factory=ConductorEvents)
     lossy_sockets: Iterator[int] = field(default_factory=itertools.count)
 
     def next_correlation_id(self) -> int:
@@ -96,7 +96,7 @@ class DriverCore:
     def open_socket(self, spec: SocketSpec, loss: InducedLoss) -> DatagramPort:
         """Open a socket, with induced loss, capture and event log around it where they are asked for."""
         port = self._open_plain(spec) if not loss and self.capture is None else self._open_altered(spec, loss)
-        if self.event_log is None or not any(self.notes.has(code) for code in _CODES_OF_PORTS):
+        if self.event_log is None or not any(self.conductor_events.has(code) for code in _CODES_OF_PORTS):
             return port
         from aerowire.driver.media.event_port import EventPort
 

@@ -19,7 +19,7 @@ cdef class EventLog:
     cdef int32_t _lock
     cdef uint8_t _record[FRAME_EVENT_FRAME_OFFSET + EVENT_FRAME_LENGTH_MAX + EVENT_TEXT_LENGTH_MAX]
 
-    cdef bint has(self, int32_t code) noexcept nogil
+    cpdef bint has(self, int32_t code) noexcept nogil
     cdef void write_frame(self, int32_t code, const Address* peer, const uint8_t* datagram, int32_t length) noexcept nogil
     # `head` begins with a DriverEvent whose fields are filled in here.
     cdef void write(self, int32_t code, const uint8_t* head, int32_t head_length, const uint8_t* rest, int32_t rest_length) noexcept nogil

@@ -50,10 +50,6 @@ cdef class EventLog:
         """Events noted so far."""
         return self._sequence
 
-    def notes(self, int32_t code) -> bool:
-        """Return whether events of `code` are noted."""
-        return self.has(code)
-
     def note_command(self, int32_t code, int32_t command_type, body) -> None:
         """Note a command or a response."""
         cdef uint8_t head[COMMAND_EVENT_COMMAND_OFFSET]
@@ -78,7 +74,8 @@ cdef class EventLog:
         with nogil:
             self.write(code, head, STATE_EVENT_TEXT_OFFSET, characters, length)
 
-    cdef bint has(self, int32_t code) noexcept nogil:
+    cpdef bint has(self, int32_t code) noexcept nogil:
+        """Return whether the log holds events of `code`."""
         return self._enabled >> code & 1
 
     cdef void write_frame(self, int32_t code, const Address* peer, const uint8_t* datagram, int32_t length) noexcept nogil:

@@ -4,22 +4,22 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from aerowire.base.address cimport Address
 from aerowire.driver.media.channel_endpoint cimport ChannelEndpoint
-from aerowire.driver.media.image_transports cimport IMAGE_TRANSPORTS_MAX
+from aerowire.driver.media.image_connections cimport IMAGE_CONNECTIONS_MAX
 from aerowire.driver.media.receive_transport cimport ReceiveTransport
-from aerowire.protocol.interest cimport InterestTable
+from aerowire.protocol.data_packet_dispatcher cimport DataPacketDispatcher
 
 
 @cython.final
 cdef class ReceiveEndpoint(ChannelEndpoint):
     """Its streams and sessions, on the receiver's thread."""
 
-    cdef InterestTable interest
+    cdef DataPacketDispatcher dispatcher
     cdef readonly int64_t receiver_id
     cdef readonly int64_t group_tag
     cdef readonly bint has_group_tag
     cdef readonly bint is_multi_destination
     # the receiver's: borrowed ReceiveTransports by index, NULL where there is none
-    cdef void* transports[IMAGE_TRANSPORTS_MAX]
+    cdef void* transports[IMAGE_CONNECTIONS_MAX]
     cdef int transport_count                # places in use; those between may be empty
     # the conductor's: keeps every transport alive as long as the receiver may use it
     cdef dict _held

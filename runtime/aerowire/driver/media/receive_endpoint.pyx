@@ -27,7 +27,7 @@ cdef class ReceiveEndpoint(ChannelEndpoint):
                   stream_session_limit=None, image_limit=None, int64_t image_rate=0, multicast_control=None, explicit_control=None, bint named_control=False,
                   int32_t ttl=0, str channel=""):
         self._set_up(port, system, ttl, channel)
-        self.interest = InterestTable(session_limit=stream_session_limit, image_limit=image_limit, image_rate=image_rate)
+        self.dispatcher = DataPacketDispatcher(session_limit=stream_session_limit, image_limit=image_limit, image_rate=image_rate)
         self.receiver_id = receiver_id
         self.has_group_tag = group_tag is not None
         self.group_tag = 0 if group_tag is None else group_tag

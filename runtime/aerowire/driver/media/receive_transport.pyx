@@ -5,9 +5,9 @@ from libc.stdint cimport int32_t
 cimport cython
 
 from aerowire.base.address cimport address_from
-from aerowire.driver.media.image_transports cimport IMAGE_TRANSPORTS_MAX
+from aerowire.driver.media.image_connections cimport IMAGE_CONNECTIONS_MAX
 
-TRANSPORTS_MAX = IMAGE_TRANSPORTS_MAX
+TRANSPORTS_MAX = IMAGE_CONNECTIONS_MAX
 
 
 @cython.final
@@ -16,8 +16,8 @@ cdef class ReceiveTransport:
 
     def __cinit__(self, DatagramPort port not None, *, int index=0, multicast_control=None, explicit_control=None,
                   bint named_control=False, int32_t ttl=0):
-        if not 0 <= index < IMAGE_TRANSPORTS_MAX:
-            raise ValueError(f"transport index: expected 0 to {IMAGE_TRANSPORTS_MAX - 1}, actual {index}")
+        if not 0 <= index < IMAGE_CONNECTIONS_MAX:
+            raise ValueError(f"transport index: expected 0 to {IMAGE_CONNECTIONS_MAX - 1}, actual {index}")
         self.port = port
         self.index = index
         self.ttl = ttl

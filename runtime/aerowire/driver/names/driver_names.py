@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from aerowire.base.ports import DatagramPort
     from aerowire.driver.conductor.error_recorder import ErrorRecorder
     from aerowire.driver.context import Context
-    from aerowire.driver.event_log.event_notes import EventNotes
+    from aerowire.driver.event_log.conductor_events import ConductorEvents
     from aerowire.ipc.counters import CountersManager
 
 # How often the socket is looked at: names change in seconds.
@@ -51,7 +51,7 @@ class DriverNames:
         self,
         context: Context,
         *,
-        notes: EventNotes,
+        conductor_events: ConductorEvents,
         counters: CountersManager,
         errors: ErrorRecorder,
         open_socket: Callable[[SocketSpec], DatagramPort],
@@ -60,7 +60,7 @@ class DriverNames:
         now_ns: int,
     ) -> None:
         """Open the resolver's socket; `below` is the system's resolver, which `lookups` may run for bootstrap neighbours."""
-        self._notes = notes
+        self._conductor_events = conductor_events
         self._noted_neighbors: set[ResolverAddress] = set()
         self._below = below
         self._lookups = lookups
@@ -171,13 +171,13 @@ class DriverNames:
                 counters.set_value(counter_id, value)
 
     def _note_neighbors(self) -> None:
-        neighbors = self._gossip.neighbors if self._notes.has(DriverEventCode.NAME_RESOLUTION_NEIGHBOR_ADDED) else ()
+        neighbors = self._gossip.neighbors if self._conductor_events.has(DriverEventCode.NAME_RESOLUTION_NEIGHBOR_ADDED) else ()
         for code, changed in (
             (DriverEventCode.NAME_RESOLUTION_NEIGHBOR_ADDED, set(neighbors) - self._noted_neighbors),
             (DriverEventCode.NAME_RESOLUTION_NEIGHBOR_REMOVED, self._noted_neighbors - set(neighbors)),
         ):
             for neighbor in changed:
-                self._notes.state(code, address=str(ipaddress.ip_address(neighbor.packed)), port=neighbor.port)
+                self._conductor_events.state(code, address=str(ipaddress.ip_address(neighbor.packed)), port=neighbor.port)
         self._noted_neighbors = set(neighbors)
 
     def _look_up(self, indices: range | list[int]) -> None:

@@ -11,19 +11,21 @@ from aerowire.ipc.counters import AtomicCounter
 if TYPE_CHECKING:
     from aerowire.base.ports import ClockPort
     from aerowire.driver.channels.socket_address import NameResolver
-    from aerowire.driver.event_log.event_notes import EventNotes
+    from aerowire.driver.event_log.conductor_events import ConductorEvents
     from aerowire.ipc.counters import CountersManager
 
 
 class TimedResolver:
     """A name resolver around another. Any thread: its counters are written atomically."""
 
-    def __init__(self, inner: NameResolver, clock: ClockPort, counters: CountersManager, *, threshold_ns: int, notes: EventNotes) -> None:
+    def __init__(
+        self, inner: NameResolver, clock: ClockPort, counters: CountersManager, *, threshold_ns: int, conductor_events: ConductorEvents
+    ) -> None:
         self._inner = inner
         self._name = "default"
         self._clock = clock
         self._threshold_ns = threshold_ns
-        self._notes = notes
+        self._conductor_events = conductor_events
         self._longest = AtomicCounter(counters, SystemCounter.NAME_RESOLVER_MAX_TIME)
         self._exceeded = AtomicCounter(counters, SystemCounter.NAME_RESOLVER_TIME_THRESHOLD_EXCEEDED)
 
@@ -48,7 +50,7 @@ class TimedResolver:
             return address
         finally:
             elapsed_ns = self._clock.now_ns() - started_ns
-            self._notes.state(
+            self._conductor_events.state(
                 DriverEventCode.NAME_RESOLUTION_RESOLVE,
                 resolver=self._name,
                 duration_ns=elapsed_ns,
@@ -62,7 +64,7 @@ class TimedResolver:
 
     def look_up(self, text: str, *, is_again: bool) -> str:
         """Return `text` and note that it was looked up; there is no work in it that took time."""
-        self._notes.state(
+        self._conductor_events.state(
             DriverEventCode.NAME_RESOLUTION_LOOKUP,
             resolver=self._name,
             duration_ns=0,

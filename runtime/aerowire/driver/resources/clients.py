@@ -12,7 +12,7 @@ from aerowire.codecs.tables.errors import ErrorCode
 if TYPE_CHECKING:
     from aerowire.base.ports import ClockPort
     from aerowire.driver.conductor.agent_proxies import ConductorAgentProxy
-    from aerowire.driver.conductor.responses import ClientProxy
+    from aerowire.driver.conductor.client_proxy import ClientProxy
     from aerowire.driver.resources.stream_counters import StreamCounters
 
 

@@ -148,7 +148,7 @@ class Endpoints:
         )
         core.sender.add_endpoint(native)
         self._senders.add(entry)
-        core.notes.state(DriverEventCode.SEND_CHANNEL_CREATION, channel=channel.original)
+        core.conductor_events.state(DriverEventCode.SEND_CHANNEL_CREATION, channel=channel.original)
         return entry
 
     def open_receiver(self, channel: UdpChannel, params: SubscriptionParams, registration_id: int) -> ReceiveChannel:
@@ -187,7 +187,7 @@ class Endpoints:
         entry = ReceiveChannel(channel, status_id, bound, so_rcvbuf, so_sndbuf, native=native)
         core.receiver.add_endpoint(native)
         self._receivers.add(entry)
-        core.notes.state(DriverEventCode.RECEIVE_CHANNEL_CREATION, channel=channel.original)
+        core.conductor_events.state(DriverEventCode.RECEIVE_CHANNEL_CREATION, channel=channel.original)
         return entry
 
     def open_receive_port(self, channel: UdpChannel, so_rcvbuf: int, so_sndbuf: int) -> DatagramPort:
@@ -246,14 +246,14 @@ class Endpoints:
         entry = self._senders.remove(native)
         if entry is not None:
             self._free(entry)
-            self._core.notes.state(DriverEventCode.SEND_CHANNEL_CLOSE, channel=entry.channel.original)
+            self._core.conductor_events.state(DriverEventCode.SEND_CHANNEL_CLOSE, channel=entry.channel.original)
 
     def on_receiver_removed(self, native: object) -> None:
         """The receiver let go of an endpoint: close its socket."""
         entry = self._receivers.remove(native)
         if entry is not None:
             self._free(entry)
-            self._core.notes.state(DriverEventCode.RECEIVE_CHANNEL_CLOSE, channel=entry.channel.original)
+            self._core.conductor_events.state(DriverEventCode.RECEIVE_CHANNEL_CLOSE, channel=entry.channel.original)
 
     def sender_of(self, native: object) -> SendChannel | None:
         """Return the entry of a native endpoint."""

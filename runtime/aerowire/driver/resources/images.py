@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from aerowire.driver.conductor.driver_core import DriverCore
     from aerowire.driver.queues.events import Event
     from aerowire.driver.resources.endpoints import Endpoints, ReceiveChannel
-    from aerowire.driver.resources.links import Subscription
+    from aerowire.driver.resources.subscription_links import Subscription
     from aerowire.driver.resources.subscriptions import Subscriptions
     from aerowire.protocol.congestion_control import CongestionControl
 
@@ -120,7 +120,7 @@ class Images:
         for counter_id in image.counter_ids:
             self._core.counters.manager.free(counter_id)
         self._core.logs.free_later(image.log)
-        self._core.notes.state(
+        self._core.conductor_events.state(
             DriverEventCode.REMOVE_IMAGE_CLEANUP,
             correlation_id=image.correlation_id,
             session_id=image.session_id,
@@ -308,7 +308,7 @@ class Images:
             source_identity=_identity(setup.source_address),
             untethered=params.untethered_times(),
             tethers={position_id: item.tether for position_id, item in subscribers},
-            notes=core.notes.of_stream(setup.session_id, setup.stream_id, endpoint.channel.original),
+            stream_events=core.conductor_events.of_stream(setup.session_id, setup.stream_id, endpoint.channel.original),
             now_ns=core.ports.clock.now_ns(),
         )
 

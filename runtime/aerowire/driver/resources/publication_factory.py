@@ -185,7 +185,9 @@ class PublicationFactory:
     ) -> NativePublication:
         core, context = self._core, self._core.context
         now_ns = core.ports.clock.now_ns()
-        notes = core.notes.of_stream(params.session_id, params.stream_id, channel if endpoint is None else endpoint.channel.original)
+        stream_events = core.conductor_events.of_stream(
+            params.session_id, params.stream_id, channel if endpoint is None else endpoint.channel.original
+        )
         if endpoint is None or flow is None:
             return IpcPublication(
                 log.buffers,
@@ -203,7 +205,7 @@ class PublicationFactory:
                 unblock_timeout_ns=context.publication_unblock_timeout_ns,
                 cool_down_ns=context.image_liveness_timeout_ns,
                 untethered=params.untethered_times(),
-                notes=notes,
+                stream_events=stream_events,
                 now_ns=now_ns,
             )
         return NetworkPublication(
@@ -228,7 +230,7 @@ class PublicationFactory:
             signal_eos=params.signal_eos,
             response=params.is_response,
             asks_for_response=not params.is_response and params.response_correlation_id != RESPONSE_CORRELATION_ID_NONE,
-            flow_control=make_flow_control(flow, core.counters.manager, counter_ids.get(CounterType.FC_RECEIVERS), notes),
+            flow_control=make_flow_control(flow, core.counters.manager, counter_ids.get(CounterType.FC_RECEIVERS), stream_events),
             max_resend=params.max_resend,
             messages_per_send=context.network_publication_max_messages_per_send,
             retransmit_delay_ns=context.retransmit_unicast_delay_ns,
@@ -239,7 +241,7 @@ class PublicationFactory:
             unblock_timeout_ns=context.publication_unblock_timeout_ns,
             spies_simulate_connection=params.spies_simulate_connection,
             untethered=params.untethered_times(),
-            notes=notes,
+            stream_events=stream_events,
             now_ns=now_ns,
         )
 

@@ -157,7 +157,7 @@ class Publications:
         if is_revoked:
             link.publication.native.revoke()
         self._unlink(link.publication, is_abandoned=False)
-        self._core.responses.operation_success(correlation_id)
+        self._core.client_proxy.operation_success(correlation_id)
 
     def remove_client(self, client_id: int) -> None:
         """Give back every registration of a client that is gone."""
@@ -194,7 +194,7 @@ class Publications:
         for counter_id in publication.counter_ids.values():
             self._core.counters.manager.free(counter_id)
         self._core.logs.free_later(publication.log)
-        self._core.notes.state(
+        self._core.conductor_events.state(
             DriverEventCode.REMOVE_PUBLICATION_CLEANUP,
             registration_id=publication.registration_id,
             session_id=publication.session_id,
@@ -280,7 +280,7 @@ class Publications:
     def _link(self, publication: Publication, correlation_id: int, client_id: int, *, is_exclusive: bool) -> None:
         publication.reference_count += 1
         self._links[correlation_id] = PublicationLink(publication, client_id)
-        self._core.responses.publication_ready(
+        self._core.client_proxy.publication_ready(
             correlation_id,
             registration_id=publication.registration_id,
             session_id=publication.session_id,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from aerowire.driver.channels.udp_channel import UdpChannel
     from aerowire.driver.conductor.driver_core import DriverCore
     from aerowire.driver.resources.endpoints import Endpoints
-    from aerowire.driver.resources.links import Subscription
+    from aerowire.driver.resources.subscription_links import Subscription
 
 # What belongs to the subscription, or to publications, and not to one of its destinations.
 _FOREIGN_KEYS = ("mtu", "rcv-wnd", "so-rcvbuf", "so-sndbuf", "response-correlation-id")

@@ -18,7 +18,7 @@ from aerowire.driver.channels.subscription_checks import check_network
 from aerowire.driver.channels.subscription_params import SubscriptionParams
 from aerowire.driver.channels.udp_channel import UdpChannel
 from aerowire.driver.resources.endpoints import conflict
-from aerowire.driver.resources.links import Link, LinkTable, Source, Subscription
+from aerowire.driver.resources.subscription_links import Source, Subscription, SubscriptionLink, SubscriptionLinks
 
 if TYPE_CHECKING:
     from aerowire.driver.conductor.driver_core import DriverCore
@@ -34,7 +34,7 @@ class Subscriptions:
         self._subscriptions: dict[int, Subscription] = {}
         # IPC and spy destinations of multi-destination subscriptions, each a subscription with the registration of the one that has it.
         self._destinations: list[Subscription] = []
-        self._links = LinkTable()
+        self._links = SubscriptionLinks()
         self._free_when_answered: dict[Source, Callable[[], None]] = {}
 
     def __iter__(self) -> Iterator[Subscription]:
@@ -87,7 +87,7 @@ class Subscriptions:
         self._core.clients.get_or_add(client_id)
         params = SubscriptionParams.of(uri, self._core.context)
         subscription = self._add(registration_id, client_id, channel, stream_id, params, None)
-        self._core.responses.subscription_ready(registration_id, cnc.CHANNEL_STATUS_NO_ID_ALLOCATED)
+        self._core.client_proxy.subscription_ready(registration_id, cnc.CHANNEL_STATUS_NO_ID_ALLOCATED)
         return subscription
 
     def add_spy(self, channel: UdpChannel, stream_id: int, registration_id: int, client_id: int) -> Subscription:
@@ -96,7 +96,7 @@ class Subscriptions:
         params = SubscriptionParams.of(channel.uri, self._core.context)
         subscription = Subscription(registration_id, client_id, channel.original, stream_id, params, None, channel)
         self._subscriptions[registration_id] = subscription
-        self._core.responses.subscription_ready(registration_id, cnc.CHANNEL_STATUS_NO_ID_ALLOCATED)
+        self._core.client_proxy.subscription_ready(registration_id, cnc.CHANNEL_STATUS_NO_ID_ALLOCATED)
         return subscription
 
     def add_network(self, channel: UdpChannel, stream_id: int, registration_id: int, client_id: int) -> Subscription:
@@ -111,7 +111,7 @@ class Subscriptions:
             endpoint.awaited[stream_id] += 1
         else:
             self._announce(endpoint, stream_id, params.session_id)
-        self._core.responses.subscription_ready(registration_id, endpoint.status_counter_id)
+        self._core.client_proxy.subscription_ready(registration_id, endpoint.status_counter_id)
         return subscription
 
     def find(self, registration_id: int) -> Subscription | None:
@@ -156,7 +156,7 @@ class Subscriptions:
             )
         self._end(subscription)
         self._end_destinations(lambda item: item.registration_id == registration_id)
-        self._core.responses.operation_success(correlation_id)
+        self._core.client_proxy.operation_success(correlation_id)
 
     def remove_client(self, client_id: int) -> None:
         """End every subscription of a client that is gone."""
@@ -192,7 +192,7 @@ class Subscriptions:
 
     def link_first(self, subscription: Subscription, source: Source, position_id: int, join_position: int) -> None:
         """Note a link that was made together with its source: the image is available at once."""
-        link = Link(subscription, source, position_id)
+        link = SubscriptionLink(subscription, source, position_id)
         self._links.add(link)
         self._core.counters.append_join_position(position_id, join_position)
         self._notify_available(link)
@@ -200,7 +200,7 @@ class Subscriptions:
     def link_later(self, subscription: Subscription, source: Source) -> None:
         """Ask the conductor agent to add a subscriber to a running source; its event makes the image available."""
         position_id = self.allocate_position(subscription, source.source_id, source.session_id)
-        self._links.add(Link(subscription, source, position_id, unanswered=1))
+        self._links.add(SubscriptionLink(subscription, source, position_id, unanswered=1))
         self._core.conductor_agent.link_subscriber(source.native, position_id, subscription.registration_id, subscription.tether)
 
     def on_linked(self, native: object, position_id: int, registration_id: int, *, join_position: int | None) -> None:
@@ -289,8 +289,8 @@ class Subscriptions:
         self._subscriptions[registration_id] = subscription
         return subscription
 
-    def _note_tether(self, link: Link, state: str) -> None:
-        self._core.notes.state(
+    def _note_tether(self, link: SubscriptionLink, state: str) -> None:
+        self._core.conductor_events.state(
             DriverEventCode.UNTETHERED_SUBSCRIPTION_STATE_CHANGE,
             registration_id=link.subscription.registration_id,
             stream_id=link.subscription.stream_id,
@@ -300,7 +300,7 @@ class Subscriptions:
         )
 
     def _end(self, subscription: Subscription) -> None:
-        self._core.notes.state(
+        self._core.conductor_events.state(
             DriverEventCode.REMOVE_SUBSCRIPTION_CLEANUP,
             registration_id=subscription.registration_id,
             stream_id=subscription.stream_id,
@@ -324,7 +324,7 @@ class Subscriptions:
         for item in over:
             self._end(item)
 
-    def _end_link(self, link: Link) -> None:
+    def _end_link(self, link: SubscriptionLink) -> None:
         if not link.is_ended:
             link.is_ended = True
             link.is_available = False
@@ -374,10 +374,10 @@ class Subscriptions:
                 if wanted != existing:
                     raise conflict(channel, item.channel, key, str(existing).lower())
 
-    def _notify_available(self, link: Link) -> None:
+    def _notify_available(self, link: SubscriptionLink) -> None:
         link.is_available = True
         source = link.source
-        self._core.responses.available_image(
+        self._core.client_proxy.available_image(
             source.source_id,
             session_id=source.session_id,
             stream_id=link.subscription.stream_id,
@@ -387,27 +387,27 @@ class Subscriptions:
             source_identity=source.source_identity,
         )
 
-    def _tell_unavailable(self, link: Link) -> None:
+    def _tell_unavailable(self, link: SubscriptionLink) -> None:
         if link.is_available:
             link.is_available = False
             subscription = link.subscription
-            self._core.responses.unavailable_image(
+            self._core.client_proxy.unavailable_image(
                 link.source.source_id, subscription.registration_id, subscription.stream_id, subscription.channel
             )
 
-    def _find(self, native: object, position_id: int, registration_id: int) -> Link | None:
+    def _find(self, native: object, position_id: int, registration_id: int) -> SubscriptionLink | None:
         # A counter's id is used again; only all three tell whose link this is.
         link = self._links.by_position.get(position_id)
         is_same = link is not None and link.source.native is native and link.subscription.registration_id == registration_id
         return link if is_same else None
 
-    def _answered(self, native: object, position_id: int, registration_id: int) -> Link | None:
+    def _answered(self, native: object, position_id: int, registration_id: int) -> SubscriptionLink | None:
         link = self._find(native, position_id, registration_id)
         if link is not None:
             link.unanswered -= 1
         return link
 
-    def _free_unless_awaited(self, link: Link) -> None:
+    def _free_unless_awaited(self, link: SubscriptionLink) -> None:
         if link.unanswered:
             return
         self._links.remove(link)

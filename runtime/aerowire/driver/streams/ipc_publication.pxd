@@ -3,7 +3,7 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t
 from aerowire.driver.queues.events cimport EventQueue
-from aerowire.driver.event_log.stream_notes cimport StreamNotes
+from aerowire.driver.event_log.stream_events cimport StreamEvents
 from aerowire.driver.streams.subscribable cimport Subscribable
 from aerowire.driver.queues.system_counters cimport SystemCounters
 from aerowire.logbuffer.log cimport LogBuffers
@@ -15,7 +15,7 @@ cdef class IpcPublication(Subscribable):
     cdef LogBuffers _log
     cdef object _log_holder
     cdef SystemCounters _system
-    cdef StreamNotes _notes                 # None: nothing of it is noted
+    cdef StreamEvents _stream_events         # None: nothing of it is noted
     cdef readonly int64_t registration_id
     cdef readonly int32_t session_id
     cdef readonly int32_t stream_id

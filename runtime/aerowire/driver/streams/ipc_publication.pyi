@@ -1,6 +1,6 @@
 from typing import final
 
-from aerowire.driver.event_log.stream_notes import StreamNotes
+from aerowire.driver.event_log.stream_events import StreamEvents
 from aerowire.driver.queues.system_counters import SystemCounters
 from aerowire.driver.streams.subscribable import Subscribable
 from aerowire.ipc.counters import CountersReader
@@ -40,7 +40,7 @@ class IpcPublication(Subscribable):
         unblock_timeout_ns: int = 15_000_000_000,
         cool_down_ns: int = 10_000_000_000,
         untethered: UntetheredTimes | None = None,
-        notes: StreamNotes | None = None,
+        stream_events: StreamEvents | None = None,
     ) -> None: ...
     def revoke(self) -> None: ...
     @property

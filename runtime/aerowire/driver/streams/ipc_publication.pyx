@@ -31,14 +31,14 @@ cdef class IpcPublication(Subscribable):
                   int64_t registration_id, int32_t session_id, int32_t stream_id, int32_t initial_term_id, int32_t publisher_position_id,
                   int32_t publisher_limit_id, int32_t mtu, int32_t publication_window, bint exclusive, int64_t now_ns,
                   int64_t unblock_timeout_ns=15_000_000_000, int64_t cool_down_ns=10_000_000_000, UntetheredTimes untethered=None,
-                  StreamNotes notes=None):
+                  StreamEvents stream_events=None):
         cdef int64_t position = log.producer_position()
         self._log = log
         self._log_holder = log.hold()
         self._set_up_subscribers(counters, untethered)
         self._cool_down_ns = cool_down_ns
         self._system = system
-        self._notes = notes
+        self._stream_events = stream_events
         self.registration_id = registration_id
         self.session_id = session_id
         self.stream_id = stream_id
@@ -92,8 +92,8 @@ cdef class IpcPublication(Subscribable):
                 publish_end(self._log, self._publisher_limit)
                 self._log.set_connected(False)
                 self.lifecycle.on_revoked(now_ns)
-                if self._notes is not None:
-                    self._notes.revoked(DRIVER_EVENT_CODE_PUBLICATION_REVOKE, self._log.producer_position())
+                if self._stream_events is not None:
+                    self._stream_events.revoked(DRIVER_EVENT_CODE_PUBLICATION_REVOKE, self._log.producer_position())
                 counter_increment(self._system.address[SYSTEM_COUNTER_PUBLICATIONS_REVOKED])
             else:
                 self.check_untethered(self._consumer_position - self._window_length + (self._window_length >> 2), now_ns, events)

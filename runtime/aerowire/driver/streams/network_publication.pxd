@@ -6,7 +6,7 @@ from aerowire.base.address cimport Address
 from aerowire.base.ports cimport Datagram
 from aerowire.driver.queues.events cimport EventQueue
 from aerowire.driver.media.send_endpoint cimport SendEndpoint
-from aerowire.driver.event_log.stream_notes cimport StreamNotes
+from aerowire.driver.event_log.stream_events cimport StreamEvents
 from aerowire.driver.streams.subscribable cimport Subscribable
 from aerowire.driver.queues.system_counters cimport SystemCounters
 from aerowire.logbuffer.log cimport LogBuffers
@@ -26,7 +26,7 @@ cdef class NetworkPublication(Subscribable):
     cdef LogBuffers _log
     cdef SendEndpoint _endpoint
     cdef SystemCounters _system
-    cdef StreamNotes _notes                 # None: nothing of it is noted
+    cdef StreamEvents _stream_events         # None: nothing of it is noted
     cdef object _log_holder
     cdef readonly int64_t registration_id
     cdef readonly int32_t session_id

@@ -1,6 +1,6 @@
 from typing import final
 
-from aerowire.driver.event_log.stream_notes import StreamNotes
+from aerowire.driver.event_log.stream_events import StreamEvents
 from aerowire.driver.media.send_endpoint import SendEndpoint
 from aerowire.driver.queues.system_counters import SystemCounters
 from aerowire.driver.streams.subscribable import Subscribable
@@ -61,7 +61,7 @@ class NetworkPublication(Subscribable):
         asks_for_response: bool = False,
         spies_simulate_connection: bool = False,
         untethered: UntetheredTimes | None = None,
-        notes: StreamNotes | None = None,
+        stream_events: StreamEvents | None = None,
     ) -> None: ...
     def revoke(self) -> None: ...
     @property

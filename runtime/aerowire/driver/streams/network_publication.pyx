@@ -1,6 +1,6 @@
 """A stream that is sent over a network. The sender's half sends and connects; the conductor agent's half limits, cleans and ends it.
 
-What comes back to it is for publication_answers and publication_repair.
+What comes back to it is for sender_feedback and retransmission.
 
 Bytes go from the log to the socket without a copy. Nothing here allocates or takes the interpreter lock after construction.
 """
@@ -50,14 +50,14 @@ cdef class NetworkPublication(Subscribable):
                   int64_t setup_timeout_ns=100_000_000, int64_t heartbeat_timeout_ns=100_000_000,
                   int64_t connection_timeout_ns=5_000_000_000, int64_t linger_ns=5_000_000_000,
                   int64_t unblock_timeout_ns=15_000_000_000, int messages_per_send=4, bint response=False, bint asks_for_response=False,
-                  bint spies_simulate_connection=False, UntetheredTimes untethered=None, StreamNotes notes=None):
+                  bint spies_simulate_connection=False, UntetheredTimes untethered=None, StreamEvents stream_events=None):
         if not 1 <= messages_per_send <= MESSAGES_PER_SEND_MAX:
             raise ValueError(f"messages per send: expected 1 to {MESSAGES_PER_SEND_MAX}, actual {messages_per_send}")
         self._log = log
         self._log_holder = log.hold()
         self._endpoint = endpoint
         self._system = system
-        self._notes = notes
+        self._stream_events = stream_events
         self._set_up_subscribers(counters, untethered)
         self._spies_simulate_connection = spies_simulate_connection
         self._spy_position = starting_position
@@ -267,8 +267,8 @@ cdef class NetworkPublication(Subscribable):
                 show_connected(self._log, False)
                 store_release_i32(&self._end_of_stream, True)
                 self.lifecycle.on_revoked(now_ns)
-                if self._notes is not None:
-                    self._notes.revoked(DRIVER_EVENT_CODE_PUBLICATION_REVOKE, self._log.producer_position())
+                if self._stream_events is not None:
+                    self._stream_events.revoked(DRIVER_EVENT_CODE_PUBLICATION_REVOKE, self._log.producer_position())
                 counter_increment(self._system.address[SYSTEM_COUNTER_PUBLICATIONS_REVOKED])
             else:
                 if self._untethered.count > 0:

@@ -6,12 +6,12 @@ from aerowire.base.address cimport Address
 from aerowire.base.ports cimport ClockPort
 from aerowire.codecs.native.transport cimport ERROR_TEXT_LENGTH_MAX
 from aerowire.driver.queues.events cimport EventQueue
-from aerowire.driver.streams.image_news cimport LossNews, StatusNews
-from aerowire.driver.media.image_transports cimport ImageTransports
-from aerowire.driver.streams.loss_account cimport LossAccount
+from aerowire.driver.streams.image_changes cimport LossChange, StatusChange
+from aerowire.driver.media.image_connections cimport ImageConnections
+from aerowire.driver.streams.loss_reporter cimport LossReporter
 from aerowire.driver.media.receive_endpoint cimport ReceiveEndpoint
 from aerowire.driver.media.receive_transport cimport ReceiveTransport
-from aerowire.driver.event_log.stream_notes cimport StreamNotes
+from aerowire.driver.event_log.stream_events cimport StreamEvents
 from aerowire.driver.streams.subscribable cimport Subscribable
 from aerowire.driver.queues.system_counters cimport SystemCounters
 from aerowire.logbuffer.log cimport LogBuffers
@@ -32,7 +32,7 @@ cdef class PublicationImage(Subscribable):
     cdef object _log_holder
     cdef ReceiveEndpoint _endpoint
     cdef SystemCounters _system
-    cdef StreamNotes _notes             # None: nothing of it is noted
+    cdef StreamEvents _stream_events      # None: nothing of it is noted
     cdef ClockPort _clock               # for round trips and stamps; None: round trips as precise as the agent's cycle, no stamps
     cdef bint _is_stamping
     cdef int32_t _stamp_offset          # from the payload of a frame that begins a message
@@ -61,13 +61,13 @@ cdef class PublicationImage(Subscribable):
     cdef int32_t _rejected              # conductor writes, after the text
     cdef int32_t _rejection_length
     cdef char* _rejection               # NULL: not rejected; belongs to the image
-    cdef StatusNews _status_news        # conductor agent writes
-    cdef LossNews _loss_news            # conductor agent writes
+    cdef StatusChange _status_change        # conductor agent writes
+    cdef LossChange _loss_change            # conductor agent writes
     # receiver
     cdef ReceiveWindow _window
     cdef MissingRanges _missing
     cdef StatusTimer _status
-    cdef ImageTransports _transports
+    cdef ImageConnections _transports
     cdef int64_t _last_packet_ns
     cdef int64_t _last_loss_change
     cdef bint _end_of_stream
@@ -80,7 +80,7 @@ cdef class PublicationImage(Subscribable):
     cdef LossDetector _loss
     cdef int32_t _gap_max                   # bytes of a gap that are looked for: no sender in order leaves a longer one
     cdef int64_t _clean_position
-    cdef LossAccount _losses
+    cdef LossReporter _losses
     cdef object __weakref__
 
     # receiver's thread

@@ -2,7 +2,7 @@ from collections.abc import Iterable, Mapping
 from typing import final
 
 from aerowire.base.ports import ClockPort
-from aerowire.driver.event_log.stream_notes import StreamNotes
+from aerowire.driver.event_log.stream_events import StreamEvents
 from aerowire.driver.media.receive_endpoint import ReceiveEndpoint
 from aerowire.driver.queues.system_counters import SystemCounters
 from aerowire.driver.streams.subscribable import Subscribable
@@ -58,7 +58,7 @@ class PublicationImage(Subscribable):
         untethered: UntetheredTimes | None = None,
         tethers: Mapping[int, int] | None = None,
         stamp_offset: int | None = None,
-        notes: StreamNotes | None = None,
+        stream_events: StreamEvents | None = None,
     ) -> None: ...
     def tell_response(self, response_session_id: int | None) -> None: ...
     def end_lost(self) -> None: ...

@@ -1,6 +1,6 @@
-"""A received stream. The receiver's half inserts packets; the conductor agent's half finds loss, consumption and the end. image_answers answers.
+"""A received stream. The receiver's half inserts packets; the conductor agent's half finds loss, consumption and the end. image_feedback answers.
 
-The halves share counters and two records of news (image_news): what to tell the sender, and which gap to ask for. Nothing here
+The halves share counters and two records of news (image_changes): what to tell the sender, and which gap to ask for. Nothing here
 allocates or takes the interpreter lock after construction.
 """
 
@@ -22,7 +22,7 @@ from aerowire.codecs.native.transport cimport (
     DATA_FLAGS_EOS, DATA_FLAGS_REVOKED, FRAME_ALIGNMENT, data_header_flags, data_header_frame_length, data_header_term_id,
     data_header_term_offset)
 from aerowire.driver.queues.events cimport ERROR_END_DISBELIEVED, EVENT_IMAGE_DONE, EVENT_IMAGE_LINGER, EVENT_IMAGE_REMOVED
-from aerowire.driver.streams.image_news cimport loss_news_tell, status_news_tell
+from aerowire.driver.streams.image_changes cimport loss_change_write, status_change_write
 from aerowire.driver.streams.publication_support cimport clean_towards, malformed_length
 from aerowire.driver.media.receive_transport cimport ReceiveTransport
 from aerowire.driver.queues.system_counters cimport OWN_COUNTER_STREAM_ENDS_DISBELIEVED
@@ -65,14 +65,14 @@ cdef class PublicationImage(Subscribable):
                   int transport_index=0, int64_t nak_delay_ns=1000, nak_retry_ns=None, DelayGenerator delay=None, bint reliable=True,
                   int64_t image_liveness_timeout_ns=10_000_000_000, int64_t status_message_timeout_ns=200_000_000,
                   LossReport loss_report=None, str source_identity="", UntetheredTimes untethered=None, tethers=None,
-                  ClockPort clock=None, stamp_offset=None, StreamNotes notes=None):
+                  ClockPort clock=None, stamp_offset=None, StreamEvents stream_events=None):
         cdef int64_t position
         self._log = log
         self._log_holder = log.hold()
         self._endpoint = endpoint
         self._set_up_subscribers(counters, untethered)
         self._system = system
-        self._notes = notes
+        self._stream_events = stream_events
         self._clock = clock
         self._is_stamping = stamp_offset is not None and clock is not None
         self._stamp_offset = stamp_offset or 0
@@ -93,12 +93,12 @@ cdef class PublicationImage(Subscribable):
         self.lifecycle = ImageLifecycle(status_message_timeout_ns=status_message_timeout_ns, liveness_timeout_ns=image_liveness_timeout_ns,
                                         now_ns=now_ns)
         self._rebuilding = True
-        self._status_news.position = position
-        self._status_news.window = congestion_control.initial_window_length()
+        self._status_change.position = position
+        self._status_change.window = congestion_control.initial_window_length()
         self._window = ReceiveWindow(position=position, term_length=self.term_length, max_window_length=congestion_control.max_window_length())
         self._missing = MissingRanges(position)
         self._status = StatusTimer(timeout_ns=status_message_timeout_ns, now_ns=now_ns)
-        self._transports = ImageTransports(index=transport_index, control_address=control_address, now_ns=now_ns,
+        self._transports = ImageConnections(index=transport_index, control_address=control_address, now_ns=now_ns,
                                            is_multi_destination=endpoint.is_multi_destination)
         self._response_session = NO_RESPONSE
         self._last_packet_ns = now_ns
@@ -108,7 +108,7 @@ cdef class PublicationImage(Subscribable):
         self._loss = LossDetector(delay if reliable else StaticDelay(0))
         self._gap_max = congestion_control.max_window_length()
         self._clean_position = position
-        self._losses = LossAccount(loss_report, session_id=session_id, stream_id=stream_id, initial_term_id=initial_term_id,
+        self._losses = LossReporter(loss_report, session_id=session_id, stream_id=stream_id, initial_term_id=initial_term_id,
                                    channel=endpoint.channel, source=source_identity)
         for counter_id, registration_id in subscriber_position_ids:
             if counters.value_address(counter_id) is NULL or not self._subscribers.add(counters.value_address(counter_id), counter_id, registration_id):
@@ -238,8 +238,8 @@ cdef class PublicationImage(Subscribable):
             return False
         if is_revoked:
             self._log.set_revoked()
-            if self._notes is not None:
-                self._notes.revoked(DRIVER_EVENT_CODE_PUBLICATION_IMAGE_REVOKE, position)
+            if self._stream_events is not None:
+                self._stream_events.revoked(DRIVER_EVENT_CODE_PUBLICATION_IMAGE_REVOKE, position)
             counter_increment(self._system.address[SYSTEM_COUNTER_PUBLICATION_IMAGES_REVOKED])
         self._log.set_end_of_stream_position(position)
         self._end_position = position
@@ -351,7 +351,7 @@ cdef class PublicationImage(Subscribable):
             elif found < limit:
                 loss_found = self._loss.on_gap(compute_term_id(rebuilt, self.bits, self.initial_term_id), found, gap_length, now_ns)
                 if self._loss.poll_report(now_ns):
-                    loss_news_tell(&self._loss_news, self._loss.term_id, self._loss.term_offset, self._loss.length)
+                    loss_change_write(&self._loss_change, self._loss.term_id, self._loss.term_offset, self._loss.length)
                     self._losses.on_gap(self._loss.term_id, self._loss.term_offset, self._loss.length, epoch_ms)
             else:
                 self._loss.on_no_gap()
@@ -360,7 +360,7 @@ cdef class PublicationImage(Subscribable):
         if slowest != INT64_MAX and self._consumption.poll_change(slowest, window, force):
             # BEFORE the sender is told that it may go on
             self._clean_position = clean_towards(self._log, self._clean_position, wrapping_subtract_long(slowest, self.term_length))
-            status_news_tell(&self._status_news, slowest, window)
+            status_change_write(&self._status_change, slowest, window)
             return 1
         return 0
 
@@ -406,7 +406,7 @@ cdef class PublicationImage(Subscribable):
 
     cdef int64_t _untethered_limit(self) noexcept nogil:
         # Three quarters of a window behind the fastest. Aeron: untetheredWindowLimit.
-        return self._subscribers.greatest(0) - self._status_news.window + (self._status_news.window >> 2)
+        return self._subscribers.greatest(0) - self._status_change.window + (self._status_change.window >> 2)
 
     cdef bint _may_join(self) noexcept nogil:
         cdef int state = self.lifecycle.state()

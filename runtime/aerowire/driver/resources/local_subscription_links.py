@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from aerowire.driver.resources.links import Subscription
     from aerowire.driver.resources.publication_factory import Publication
+    from aerowire.driver.resources.subscription_links import Subscription
     from aerowire.driver.resources.subscriptions import Subscriptions
 
 

@@ -35,7 +35,7 @@ cdef bint accepts_status_message(NetworkPublication publication, const uint8_t* 
     return -(publication.term_length >> 1) <= distance <= (publication.term_length >> 1)
 
 
-cdef bint take_status_message(NetworkPublication publication, const uint8_t* frame, int32_t length, EventQueue events,
+cdef bint on_status_message(NetworkPublication publication, const uint8_t* frame, int32_t length, EventQueue events,
                               int64_t now_ns) noexcept nogil:
     cdef int64_t limit = counter_get_relaxed(publication._sender_limit)
     cdef bint had_receivers = publication._has_receivers
@@ -68,7 +68,7 @@ cdef bint take_status_message(NetworkPublication publication, const uint8_t* fra
     return publication.is_blocked or counter_get_relaxed(publication._sender_limit) != limit or publication._has_receivers != had_receivers
 
 
-cdef void take_setup_request(NetworkPublication publication, const uint8_t* frame, int32_t length, const Address* source,
+cdef void on_setup_request(NetworkPublication publication, const uint8_t* frame, int32_t length, const Address* source,
                              int64_t now_ns) noexcept nogil:
     if not load_acquire_i32(&publication._end_of_stream):
         publication.status_message_ns = now_ns
@@ -78,14 +78,14 @@ cdef void take_setup_request(NetworkPublication publication, const uint8_t* fram
             publication._response_address = source[0]
 
 
-cdef void take_rtt_measurement(NetworkPublication publication, const uint8_t* frame, int64_t now_ns) noexcept nogil:
+cdef void on_rtt_measurement(NetworkPublication publication, const uint8_t* frame, int64_t now_ns) noexcept nogil:
     cdef uint8_t reply[RTTM_LENGTH]
     if rttm_flags(frame) & RTTM_FLAGS_REPLY:
         build_rttm(reply, 0, publication.session_id, publication.stream_id, rttm_echo_timestamp_ns(frame), 0, rttm_receiver_id(frame))
         publication._transmit_frame(reply, RTTM_LENGTH, now_ns)
 
 
-cdef void take_error(NetworkPublication publication, const uint8_t* frame, const Address* source, int64_t destination_registration_id,
+cdef void on_error(NetworkPublication publication, const uint8_t* frame, const Address* source, int64_t destination_registration_id,
                      EventQueue events, int64_t now_ns) noexcept nogil:
     cdef EventRecord* record
     publication._flow_control.on_error(frame, now_ns)
@@ -122,7 +122,7 @@ cdef bint _may_tell(NetworkPublication publication, EventQueue events, int64_t n
     return True
 
 
-cdef void take_response_setup(NetworkPublication publication, const uint8_t* frame, EventQueue events, int64_t now_ns) noexcept nogil:
+cdef void on_response_setup(NetworkPublication publication, const uint8_t* frame, EventQueue events, int64_t now_ns) noexcept nogil:
     # It comes again and again until the response is heard: one that finds no room is not missed.
     if publication._setup_flags & SETUP_FLAGS_SEND_RESPONSE and _may_tell(publication, events, now_ns):
         events.offer(EVENT_RESPONSE_SETUP, <void*>publication, response_setup_response_session_id(frame), 0)

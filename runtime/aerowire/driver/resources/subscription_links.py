@@ -78,7 +78,7 @@ class Subscription:
 
 
 @dataclass(slots=True, eq=False)
-class Link:
+class SubscriptionLink:
     """A subscription's place in one source.
 
     Invariant: the position counter is allocated, and the source's native object alive, as long as the link is in
@@ -95,24 +95,24 @@ class Link:
 
 
 @dataclass(slots=True)
-class LinkTable:
+class SubscriptionLinks:
     """Links by position, by source and by subscription. Invariant: a link is in all three or in none."""
 
-    by_position: dict[int, Link] = field(default_factory=dict)
-    _by_source: dict[Source, dict[int, Link]] = field(default_factory=dict)
-    _by_subscription: dict[Subscription, dict[int, Link]] = field(default_factory=dict)
+    by_position: dict[int, SubscriptionLink] = field(default_factory=dict)
+    _by_source: dict[Source, dict[int, SubscriptionLink]] = field(default_factory=dict)
+    _by_subscription: dict[Subscription, dict[int, SubscriptionLink]] = field(default_factory=dict)
 
-    def add(self, link: Link) -> None:
+    def add(self, link: SubscriptionLink) -> None:
         self.by_position[link.position_id] = link
         self._by_source.setdefault(link.source, {})[link.position_id] = link
         self._by_subscription.setdefault(link.subscription, {})[link.position_id] = link
 
-    def remove(self, link: Link) -> None:
+    def remove(self, link: SubscriptionLink) -> None:
         del self.by_position[link.position_id]
         _remove(self._by_source, link.source, link.position_id)
         _remove(self._by_subscription, link.subscription, link.position_id)
 
-    def of_source(self, source: Source) -> list[Link]:
+    def of_source(self, source: Source) -> list[SubscriptionLink]:
         return list(self._by_source.get(source, {}).values())
 
     def is_linked(self, subscription: Subscription, source: Source) -> bool:
@@ -121,11 +121,11 @@ class LinkTable:
         links = (self.by_position[place] for place in places)
         return any(link.subscription is subscription and link.source is source and not link.is_ended for link in links)
 
-    def of_subscription(self, subscription: Subscription) -> list[Link]:
+    def of_subscription(self, subscription: Subscription) -> list[SubscriptionLink]:
         return list(self._by_subscription.get(subscription, {}).values())
 
 
-def _remove(table: dict[_Key, dict[int, Link]], key: _Key, position_id: int) -> None:
+def _remove(table: dict[_Key, dict[int, SubscriptionLink]], key: _Key, position_id: int) -> None:
     links = table[key]
     del links[position_id]
     if not links:

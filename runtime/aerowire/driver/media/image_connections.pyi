@@ -1,5 +1,5 @@
 from typing import final
 
 @final
-class ImageTransports:
+class ImageConnections:
     def __init__(self, *, index: int, control_address: tuple[str, int] | None, now_ns: int) -> None: ...

@@ -17,7 +17,7 @@ from aerowire.driver.event_log.event_log cimport EventLog
 
 
 @cython.final
-cdef class StreamNotes(GroupWatcher):
+cdef class StreamEvents(GroupWatcher):
     """Writes the events of one publication or image, each only if the log asks for it."""
 
     def __cinit__(self, EventLog log not None, int32_t session_id, int32_t stream_id, str channel not None):

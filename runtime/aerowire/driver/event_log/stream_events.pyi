@@ -4,5 +4,5 @@ from aerowire.driver.event_log.event_log import EventLog
 from aerowire.protocol.min_flow_control import GroupWatcher
 
 @final
-class StreamNotes(GroupWatcher):
+class StreamEvents(GroupWatcher):
     def __init__(self, log: EventLog, session_id: int, stream_id: int, channel: str) -> None: ...

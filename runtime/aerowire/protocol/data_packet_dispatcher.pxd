@@ -28,8 +28,8 @@ cdef enum:
     REFUSAL_ASKING = 5          # set-ups that the endpoint asks for in a second
 
 cdef enum:
-    INTEREST_STREAMS_MAX = 65536    # of one endpoint
-    INTEREST_SESSIONS_MAX = 65536   # remembered sessions of one endpoint: a flood of made-up sessions ends here
+    DISPATCHER_STREAMS_MAX = 65536    # of one endpoint
+    DISPATCHER_SESSIONS_MAX = 65536   # remembered sessions of one endpoint: a flood of made-up sessions ends here
     # Images of one endpoint that are being made at once: each takes the conductor up to 1 ms, so that another endpoint's set-up waits
     # for 64 ms at most. Of a thousand streams that begin together, some 70 are served in each round of set-ups, 100 ms apart.
     IMAGES_BEING_MADE_MAX = 64
@@ -40,7 +40,7 @@ cdef enum:
 
 
 @cython.final
-cdef class InterestTable:
+cdef class DataPacketDispatcher:
     """One receive endpoint's subscriptions and sessions, on the receiver's thread. Images are opaque non-zero tokens."""
 
     cdef PointerMap _streams        # stream -> state: 1 all sessions, 0 only subscribed ones; value: count of subscribed sessions + 1

@@ -16,7 +16,7 @@ from aerowire.logbuffer.scan cimport scan_for_availability
 from aerowire.protocol.retransmit_handler cimport NAK_OVERFLOW, NAK_RESEND
 
 
-cdef int64_t take_nak(NetworkPublication publication, const uint8_t* frame, int64_t now_ns, int64_t budget) noexcept nogil:
+cdef int64_t on_nak(NetworkPublication publication, const uint8_t* frame, int64_t now_ns, int64_t budget) noexcept nogil:
     # Sends again what is missing, or, beyond `budget` bytes, remembers it for `resend_due` of the next cycle.
     cdef int32_t offset = nak_term_offset(frame)
     cdef int32_t length = publication._flow_control.max_retransmission_length(offset, nak_length(frame), publication.term_length)
@@ -54,8 +54,8 @@ cdef int64_t resend(NetworkPublication publication, int32_t term_id, int32_t ter
     cdef int32_t padding
     cdef int count, sent, i
     cdef uint8_t* term
-    if publication._notes is not None:
-        publication._notes.resend(term_id, term_offset, length)
+    if publication._stream_events is not None:
+        publication._stream_events.resend(term_id, term_offset, length)
     oldest = wrapping_subtract_long(sender_position, (publication.term_length >> 1) + publication._max_message_length)
     if not oldest <= position < sender_position:
         return 0

@@ -9,9 +9,9 @@ from aerowire.codecs.flyweights.commands import CommandType
 from aerowire.codecs.flyweights.events import EVENT_TEXT_LENGTH_MAX, DriverEventCode
 
 if TYPE_CHECKING:
-    from aerowire.driver.conductor.responses import Transmitter
+    from aerowire.driver.conductor.client_proxy import Transmitter
     from aerowire.driver.event_log.event_log import EventLog
-    from aerowire.driver.event_log.stream_notes import StreamNotes
+    from aerowire.driver.event_log.stream_events import StreamEvents
 
 # Commands and responses that have no event of their own in Aeron are not here.
 _COMMANDS_IN = {
@@ -54,7 +54,7 @@ _OF_STREAMS = (
 )
 
 
-class EventNotes:
+class ConductorEvents:
     """Writes to the event log, if there is one. Any thread."""
 
     __slots__ = ("_log",)
@@ -64,31 +64,31 @@ class EventNotes:
 
     def has(self, code: DriverEventCode) -> bool:
         """Return whether events of `code` are noted."""
-        return self._log is not None and self._log.notes(code)
+        return self._log is not None and self._log.has(code)
 
-    def of_stream(self, session_id: int, stream_id: int, channel: str) -> StreamNotes | None:
+    def of_stream(self, session_id: int, stream_id: int, channel: str) -> StreamEvents | None:
         """Return what the agents of a stream note with; None when they have nothing to note."""
-        if self._log is None or not any(self._log.notes(code) for code in _OF_STREAMS):
+        if self._log is None or not any(self._log.has(code) for code in _OF_STREAMS):
             return None
-        from aerowire.driver.event_log.stream_notes import StreamNotes
+        from aerowire.driver.event_log.stream_events import StreamEvents
 
-        return StreamNotes(self._log, session_id, stream_id, channel)
+        return StreamEvents(self._log, session_id, stream_id, channel)
 
     def command_in(self, command_type: int, body: bytes) -> None:
         """A client has sent a command."""
         code = None if self._log is None else _COMMANDS_IN.get(command_type)  # type: ignore[call-overload]
-        if self._log is not None and code is not None and self._log.notes(code):
+        if self._log is not None and code is not None and self._log.has(code):
             self._log.note_command(code, command_type, body)
 
     def command_out(self, command_type: int, body: bytes) -> None:
         """A response or an event is sent to the clients."""
         code = None if self._log is None else _COMMANDS_OUT.get(command_type)  # type: ignore[call-overload]
-        if self._log is not None and code is not None and self._log.notes(code):
+        if self._log is not None and code is not None and self._log.has(code):
             self._log.note_command(code, command_type, body)
 
     def state(self, code: DriverEventCode, **facts: str | int | None) -> None:
         """Something has changed its state, as `facts` tell."""
-        if self._log is None or not self._log.notes(code):
+        if self._log is None or not self._log.has(code):
             return
         text = json.dumps(facts).encode()
         if len(text) > EVENT_TEXT_LENGTH_MAX:
@@ -97,16 +97,16 @@ class EventNotes:
         self._log.note_state(code, text)
 
 
-class NotedTransmitter:
+class LoggedTransmitter:
     """A transmitter around another that notes what it transmits."""
 
-    __slots__ = ("_inner", "_notes")
+    __slots__ = ("_conductor_events", "_inner")
 
-    def __init__(self, inner: Transmitter, notes: EventNotes) -> None:
+    def __init__(self, inner: Transmitter, conductor_events: ConductorEvents) -> None:
         self._inner = inner
-        self._notes = notes
+        self._conductor_events = conductor_events
 
     def transmit(self, message_type: int, body: bytes, /) -> object:
         """Note and send a response."""
-        self._notes.command_out(message_type, body)
+        self._conductor_events.command_out(message_type, body)
         return self._inner.transmit(message_type, body)

@@ -9,7 +9,7 @@ from aerowire.codecs.native.counters cimport (
     SYSTEM_COUNTER_LOSS_GAP_FILLS, SYSTEM_COUNTER_NAK_MESSAGES_SENT, SYSTEM_COUNTER_STATUS_MESSAGES_SENT)
 from aerowire.codecs.native.errors cimport ERROR_CODE_IMAGE_REJECTED
 from aerowire.codecs.native.transport cimport RTTM_FLAGS_REPLY, SM_FLAGS_EOS
-from aerowire.driver.streams.image_news cimport loss_news_number, loss_news_read, status_news_number, status_news_read
+from aerowire.driver.streams.image_changes cimport loss_change_number, loss_change_read, status_change_number, status_change_read
 from aerowire.driver.streams.publication_image cimport NO_RESPONSE, PublicationImage
 from aerowire.ipc.counters cimport counter_increment
 from aerowire.logbuffer.descriptor cimport compute_term_id, compute_term_offset
@@ -35,7 +35,7 @@ cdef int answer_sender(PublicationImage image, int64_t now_ns) noexcept nogil:
 
 cdef int send_status(PublicationImage image, int64_t now_ns) noexcept nogil:
     # A message that only the timer called for is no work: it must not keep an agent awake that has a thousand quiet images.
-    cdef int64_t change = status_news_number(&image._status_news)
+    cdef int64_t change = status_change_number(&image._status_change)
     cdef bint is_news = change != image._status.last_change
     cdef int64_t position
     cdef int32_t window
@@ -59,7 +59,7 @@ cdef int send_status(PublicationImage image, int64_t now_ns) noexcept nogil:
         return 0
     if image._status.timed_out(now_ns) and load_acquire_i64(&image._response_session) != NO_RESPONSE:
         send_response_setup(image, <int32_t>load_acquire_i64(&image._response_session), now_ns)
-    if not status_news_read(&image._status_news, change, &position, &window):
+    if not status_change_read(&image._status_change, change, &position, &window):
         return 1
     for i in range(image._transports.count):
         if image._transports.is_answered(i, now_ns):
@@ -83,12 +83,12 @@ cdef void send_response_setup(PublicationImage image, int32_t response_session_i
 
 
 cdef int send_loss(PublicationImage image, int64_t now_ns) noexcept nogil:
-    cdef int64_t change = loss_news_number(&image._loss_news)
+    cdef int64_t change = loss_change_number(&image._loss_change)
     cdef int32_t term_id, term_offset, length
     cdef int i
     if change == image._last_loss_change or image._log.is_revoked():
         return 0
-    if not loss_news_read(&image._loss_news, change, &term_id, &term_offset, &length):
+    if not loss_change_read(&image._loss_change, change, &term_id, &term_offset, &length):
         return 1
     image._last_loss_change = change
     if image._reliable:

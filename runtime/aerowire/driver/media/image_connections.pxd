@@ -5,9 +5,9 @@ from libc.stdint cimport int32_t, int64_t
 from aerowire.base.address cimport Address
 
 cdef enum:
-    IMAGE_TRANSPORTS_MAX = 64           # destinations of one subscription, each of which can bring the same stream
+    IMAGE_CONNECTIONS_MAX = 64           # destinations of one subscription, each of which can bring the same stream
 
-cdef struct ImageTransport:
+cdef struct ImageConnection:
     Address source                      # who is answered on it
     int64_t last_activity_ns            # heard, or added with an address to ask
     int64_t last_frame_ns               # heard
@@ -18,10 +18,10 @@ cdef struct ImageTransport:
 
 
 @cython.final
-cdef class ImageTransports:
+cdef class ImageConnections:
     """On the receiver's thread."""
 
-    cdef ImageTransport* items
+    cdef ImageConnection* items
     cdef int count                      # of places in use; those between may be unknown
     cdef int _capacity
     cdef bint _is_multi_destination

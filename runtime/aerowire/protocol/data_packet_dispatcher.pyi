@@ -18,7 +18,7 @@ INIT_IN_PROGRESS: int
 COOL_DOWN: int
 
 @final
-class InterestTable:
+class DataPacketDispatcher:
     image: int
     refusal: int
     image_count: int

@@ -6,8 +6,8 @@ from aerowire.ipc.loss_report cimport LossReport
 
 
 @cython.final
-cdef class LossAccount:
-    """LossAccount(report, session_id, stream_id, channel, source): on the conductor agent's thread."""
+cdef class LossReporter:
+    """LossReporter(report, session_id, stream_id, channel, source): on the conductor agent's thread."""
 
     cdef LossReport _report
     cdef uint8_t* _entry                # of the report; NULL until the first loss

@@ -7,8 +7,8 @@ from aerowire.protocol.min_flow_control cimport GroupWatcher
 
 
 @cython.final
-cdef class StreamNotes(GroupWatcher):
-    """StreamNotes(log, session_id, stream_id, channel). Any agent: nothing changes after construction."""
+cdef class StreamEvents(GroupWatcher):
+    """StreamEvents(log, session_id, stream_id, channel). Any agent: nothing changes after construction."""
 
     cdef EventLog _log
     cdef int32_t _session_id

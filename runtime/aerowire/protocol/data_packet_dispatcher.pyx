@@ -19,7 +19,7 @@ RATE_REFUSED = REFUSAL_RATE
 TABLE_REFUSED = REFUSAL_TABLE
 ASKING_REFUSED = REFUSAL_ASKING
 BEING_MADE_MAX = IMAGES_BEING_MADE_MAX
-SESSIONS_MAX = INTEREST_SESSIONS_MAX
+SESSIONS_MAX = DISPATCHER_SESSIONS_MAX
 PENDING_SETUP = SESSION_PENDING_SETUP
 INIT_IN_PROGRESS = SESSION_INIT_IN_PROGRESS
 COOL_DOWN = SESSION_COOL_DOWN
@@ -28,7 +28,7 @@ cdef void* MARK = <void*>1          # value of entries that need none
 
 
 @cython.final
-cdef class InterestTable:
+cdef class DataPacketDispatcher:
     """States of sessions: none -> pending set-up -> init in progress -> active -> cool-down -> none. Aeron: DataPacketDispatcher.
 
     Data of an unknown wanted session asks for a set-up once; a set-up makes an image once. Images that lost their last subscription
@@ -40,14 +40,14 @@ cdef class InterestTable:
     """
 
     def __cinit__(self, *, session_limit=None, image_limit=None, int64_t image_rate=0):
-        self._streams = PointerMap(INTEREST_STREAMS_MAX)
-        self._subscribed = PointerMap(INTEREST_SESSIONS_MAX)
-        self._sessions = PointerMap(INTEREST_SESSIONS_MAX)
-        self._places = PointerMap(INTEREST_STREAMS_MAX)
+        self._streams = PointerMap(DISPATCHER_STREAMS_MAX)
+        self._subscribed = PointerMap(DISPATCHER_SESSIONS_MAX)
+        self._sessions = PointerMap(DISPATCHER_SESSIONS_MAX)
+        self._places = PointerMap(DISPATCHER_STREAMS_MAX)
         self._making = SessionAdmission(rate=image_rate)
         self._asking = SessionAdmission(rate=SETUP_REQUESTS_PER_SECOND)
-        self._session_limit = INTEREST_SESSIONS_MAX if session_limit is None else session_limit
-        self._image_limit = INTEREST_SESSIONS_MAX if image_limit is None else image_limit
+        self._session_limit = DISPATCHER_SESSIONS_MAX if session_limit is None else session_limit
+        self._image_limit = DISPATCHER_SESSIONS_MAX if image_limit is None else image_limit
 
     cpdef bint add_stream(self, int32_t stream_id) noexcept nogil:
         """Want every session of a stream; return False when the table is full."""

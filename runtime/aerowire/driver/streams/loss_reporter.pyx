@@ -8,7 +8,7 @@ from aerowire.ipc.loss_report cimport loss_entry_observe
 
 
 @cython.final
-cdef class LossAccount:
+cdef class LossReporter:
     """Invariant: everything before the reported end of the reported term is in the report, as far as it has room."""
 
     def __cinit__(self, LossReport report, *, int32_t session_id, int32_t stream_id, int32_t initial_term_id, str channel, str source):

@@ -12,7 +12,7 @@ from aerowire.protocol.destinations cimport DESTINATION_TIMEOUT_NS
 
 
 @cython.final
-cdef class ImageTransports:
+cdef class ImageConnections:
     """Invariant: the transport that the image was made for is known from the start; an address once known stays until it is forgotten.
 
     The only transport of a plain channel is answered always, those of a multi-destination one while they are heard.
@@ -20,11 +20,11 @@ cdef class ImageTransports:
 
     def __cinit__(self, *, int index, control_address, int64_t now_ns, bint is_multi_destination=False):
         cdef Address control
-        if not 0 <= index < IMAGE_TRANSPORTS_MAX:
-            raise ValueError(f"transport index: expected 0 to {IMAGE_TRANSPORTS_MAX - 1}, actual {index}")
+        if not 0 <= index < IMAGE_CONNECTIONS_MAX:
+            raise ValueError(f"transport index: expected 0 to {IMAGE_CONNECTIONS_MAX - 1}, actual {index}")
         address_from(&control, control_address)
         self._is_multi_destination = is_multi_destination
-        self.items = <ImageTransport*>calloc(index + 1, sizeof(ImageTransport))
+        self.items = <ImageConnection*>calloc(index + 1, sizeof(ImageConnection))
         if self.items is NULL:
             raise MemoryError("transports of an image")
         self._capacity = index + 1
@@ -34,7 +34,7 @@ cdef class ImageTransports:
         free(self.items)
 
     cdef void track(self, int index, const Address* source, int64_t now_ns) noexcept nogil:
-        cdef ImageTransport* transport
+        cdef ImageConnection* transport
         if not self._has_room_for(index):
             return
         transport = &self.items[index]
@@ -60,10 +60,10 @@ cdef class ImageTransports:
 
     cdef void forget(self, int index) noexcept nogil:
         if index < self.count:
-            memset(&self.items[index], 0, sizeof(ImageTransport))
+            memset(&self.items[index], 0, sizeof(ImageConnection))
 
     cdef bint is_answered(self, int index, int64_t now_ns) noexcept nogil:
-        cdef ImageTransport* transport = &self.items[index]
+        cdef ImageConnection* transport = &self.items[index]
         if index >= self.count or not transport.known:
             return False
         return not self._is_multi_destination or transport.last_activity_ns + DESTINATION_TIMEOUT_NS - now_ns > 0
@@ -109,7 +109,7 @@ cdef class ImageTransports:
         cdef int before
         while index >= self._capacity:
             before = self._capacity
-            if not grow(<void**>&self.items, &self._capacity, sizeof(ImageTransport), IMAGE_TRANSPORTS_MAX):
+            if not grow(<void**>&self.items, &self._capacity, sizeof(ImageConnection), IMAGE_CONNECTIONS_MAX):
                 return False
-            memset(&self.items[before], 0, (self._capacity - before) * sizeof(ImageTransport))
+            memset(&self.items[before], 0, (self._capacity - before) * sizeof(ImageConnection))
         return True
