@@ -39,7 +39,7 @@ COLUMNS = [
     "reserved_value",
     "src_port",
 ]
-Rows = dict[int, list[tuple[object, ...]]]  # of each record, which its time names
+FixedLengthRows = dict[int, list[tuple[object, ...]]]  # of each record, which its time names
 # (writer, byte order)
 FORMATS: tuple[tuple[Callable[[list[bytes], str], Written], str], ...] = ((classic, "<"), (classic, ">"), (ng, "<"), (ng, ">"))
 
@@ -57,14 +57,14 @@ class Damages:
         self.told: Counter[str] = Counter()
 
     @staticmethod
-    def _rows(table: pa.Table) -> Rows:
+    def _rows(table: pa.Table) -> FixedLengthRows:
         """Return the rows of each record, which its time names."""
-        rows: Rows = {}
+        rows: FixedLengthRows = {}
         for row in zip(*(table[name].to_pylist() for name in COLUMNS), strict=True):
             rows.setdefault(int(row[0]), []).append(row)
         return rows
 
-    def read(self, rng: random.Random, *, fail_fast: bool = False) -> tuple[Rows, Statistics]:
+    def read(self, rng: random.Random, *, fail_fast: bool = False) -> tuple[FixedLengthRows, Statistics]:
         """Read the damaged file within its limits."""
         started = time.process_time()
         options: dict[str, int] = {"chunk_length": 70_000} if rng.random() < 0.5 else {}
@@ -108,7 +108,7 @@ class Damages:
 
     def check_prefix(self, rng: random.Random, whole: Written, decompressed: bytes) -> None:
         """Hold what is read of a damaged compressed capture to what can be decompressed of it."""
-        found: Rows = {}
+        found: FixedLengthRows = {}
         statistics = Statistics()
         with suppress(CaptureError):
             found, statistics = self.read(rng)

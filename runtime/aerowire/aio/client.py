@@ -85,8 +85,8 @@ class AsyncAeron:
         self._handles: set[AsyncHandle] = set()
         self._is_closing = False
         self._ends = Waiters(loop)
-        self._answers = DriverAnswers(client._conductor.to_clients_buffer)
-        self._answers_seen = self._answers.tail()
+        self._driver_listener = DriverAnswers(client._conductor.to_clients_buffer)
+        self._answers_seen = self._driver_listener.tail()
         self._answered = Waiters(loop)
         self._answers_watch = watching.add(self._answered.wake)
 
@@ -277,7 +277,7 @@ class AsyncAeron:
 
     async def _wait_answer(self, pending: Pending[T]) -> T:
         while True:
-            tail = self._answers.tail()  # BEFORE the look: what is said after it is more than this
+            tail = self._driver_listener.tail()  # BEFORE the look: what is said after it is more than this
             if tail != self._answers_seen:
                 # The look may take the answers of others who wait, and the watch is for this from now on.
                 self._answers_seen = tail
@@ -287,7 +287,7 @@ class AsyncAeron:
             if self._client._conductor.is_behind or pending.is_done:  # in this order: who has handled the rest meanwhile has completed it
                 await asyncio.sleep(0)
                 continue
-            self._answers.watch(self._watching.watcher, self._answers_watch, tail)
+            self._driver_listener.watch(self._watching.watcher, self._answers_watch, tail)
             await self._answered.wait()
 
     def _no_answer(self, pending: Pending[T], limit_s: float) -> AerowireError:

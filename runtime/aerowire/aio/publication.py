@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from aerowire.aio.handle import AsyncHandle, time_limit_s, within
 from aerowire.aio.handles import watch_connection, watch_window
 from aerowire.base.errors import AerowireError, BackPressureError, MaxPositionExceededError, NotConnectedError
+from aerowire.client.blocking_send import require_batch
 from aerowire.client.publication import ADMIN_ACTION, BACK_PRESSURED, MAX_POSITION_EXCEEDED, NOT_CONNECTED
-from aerowire.client.sending import require_batch
 
 if TYPE_CHECKING:
     import numpy

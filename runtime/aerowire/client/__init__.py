@@ -19,7 +19,7 @@ from aerowire.client.claim import BufferClaim
 from aerowire.client.context import ClientContext
 from aerowire.client.controlled_assembler import ControlledFragmentAssembler, ImageControlledFragmentAssembler
 from aerowire.client.counter import Counter
-from aerowire.client.driver_events import PublicationErrorFrame
+from aerowire.client.driver_events_adapter import PublicationErrorFrame
 from aerowire.client.driver_files import (
     driver_file_page_size,
     is_driver_active,

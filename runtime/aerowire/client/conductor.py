@@ -1,8 +1,8 @@
 """The client's conductor: asks the driver for resources and gives them back, and notices what ends the client. Aeron: ClientConductor.
 
-Everything here is behind one lock and off the message path: publications and images work without it. What can be asked for is in
-requests.py and destinations.py, what the driver's messages become in answers.py, the table of handles in resources.py. What ends a client
-(the driver died or dropped it) is noticed by the native keepalive and carried out here.
+Everything here is behind one lock and off the message path: publications and images work without it. requests.py and destinations.py
+hold the commands, driver_listener.py the handling of the driver's messages, resources.py the table of handles. The native keepalive
+detects what ends a client (the driver died or dropped it), and the conductor carries the end out.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from aerowire.base.errors import (
     DriverTimeoutError,
     RingBufferFullError,
 )
-from aerowire.client import channel_status, endings, state
-from aerowire.client.answers import Answers
+from aerowire.client import channel_status, state, termination
 from aerowire.client.destinations import Destinations
-from aerowire.client.driver_events import MESSAGE_LIMIT, DriverEvents
+from aerowire.client.driver_events_adapter import MESSAGE_LIMIT, DriverEventsAdapter
+from aerowire.client.driver_listener import DriverListener
 from aerowire.client.handlers import UNAVAILABLE_COUNTER, Handlers
 from aerowire.client.mapped_logs import MappedLogs
 from aerowire.client.publication import ExclusivePublication, Publication
@@ -39,9 +39,9 @@ from aerowire.memory.lost_pages import lost_pages
 
 if TYPE_CHECKING:
     from aerowire.base.runner import AgentInvoker
-    from aerowire.client.connecting import DriverFile
     from aerowire.client.context import ConcludedContext
     from aerowire.client.counter import Counter
+    from aerowire.client.driver_connection import DriverFile
     from aerowire.client.driver_proxy import DriverProxy
     from aerowire.client.image import Image
     from aerowire.client.keepalive import KeepaliveAgent
@@ -74,10 +74,12 @@ class ClientConductor:
         self.handlers = handlers = Handlers(context)
         self._logs = logs = MappedLogs(touches=context.pre_touch_mapped_memory, now_ns=context.clock.now_ns)
         self._resources = resources = Resources(logs, handlers)
-        self._answers = answers = Answers(self, context, proxy, self.counters, resources=resources, logs=logs, handlers=handlers)
+        self._driver_listener = driver_listener = DriverListener(
+            self, context, proxy, self.counters, resources=resources, logs=logs, handlers=handlers
+        )
         self.requests = Requests(self, proxy, resources)
         self.destinations = Destinations(self, proxy, validates=context.validate_channels)
-        self._events = DriverEvents(cnc.to_clients_receiver(), answers)
+        self._events = DriverEventsAdapter(cnc.to_clients_receiver(), driver_listener)
         self._servicing_thread: int | None = None
         self._is_behind = False
         self._is_named = False
@@ -403,7 +405,7 @@ class ClientConductor:
     def _end_failed_images(self) -> int:
         count = len(self._failed_images)
         for _ in range(count):
-            self._answers.on_image_failed(*self._failed_images.popleft())
+            self._driver_listener.on_image_failed(*self._failed_images.popleft())
         return count
 
     def _end_all(self, final: int, failure: AerowireError | None) -> None:
@@ -442,11 +444,11 @@ class ClientConductor:
         return self._driver.is_replaced()
 
     def _check_liveness(self) -> None:
-        end = endings.end_of_client(self._watch, self._context, self.client_id)
+        end = termination.end_of_client(self._watch, self._context, self.client_id)
         if end is not None:
             self.terminate(end)
         elif self._is_replaced():
-            self.terminate(endings.driver_replaced(self._context))
+            self.terminate(termination.driver_replaced(self._context))
         elif not self._is_named and self._watch.heartbeat_counter_id >= 0:
             self._is_named = True
             self._context.name_heartbeat(self._cnc, self._watch.heartbeat_counter_id)

@@ -17,7 +17,7 @@ from aerowire.client.controlled_poll cimport poll_controlled
 from aerowire.client.header cimport Header
 from aerowire.client.image_base cimport PADDINGS_MAX, ImageBase
 from aerowire.client.numbers cimport number_of
-from aerowire.client.rows cimport Rows, poll_rows
+from aerowire.client.fixed_length_rows cimport FixedLengthRows, poll_rows
 from aerowire.client.state cimport STATE_OPEN
 from aerowire.codecs.native.transport cimport DATA_FLAGS_UNFRAGMENTED, DATA_HEADER_LENGTH, data_header_flags
 from aerowire.ipc.counters cimport counter_get, counter_set
@@ -112,7 +112,7 @@ cdef class Image(ImageBase):
 
     def poll_into(self, array):
         """Copy payloads into the items of `array` and count them as read; return how many: see Subscription.poll_into."""
-        cdef Rows rows = Rows(array)
+        cdef FixedLengthRows rows = FixedLengthRows(array)
         if self._state != STATE_OPEN:
             return self.end_result()
         poll_rows(self, rows)

@@ -28,7 +28,7 @@ from aerowire.memory.buffers cimport borrow_bytes, refuse_objects
 
 from aerowire.base.errors import MessageTooLongError, PublicationClosedError
 from aerowire.client.html import publication_html
-from aerowire.client.sending import SEND_TIMEOUT_NS, send_all, send_waiting
+from aerowire.client.blocking_send import SEND_TIMEOUT_NS, send_all, send_waiting
 
 cdef extern from "Python.h":
     PyObject** PySequence_Fast_ITEMS(object) noexcept

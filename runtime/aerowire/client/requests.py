@@ -1,6 +1,6 @@
 """What a client asks its driver for: each request by its command, with what takes it back. Aeron: ClientConductor.asyncAddPublication.
 
-Knows which commands there are; what becomes of the answers is in answers.py.
+Knows which commands there are; what becomes of the answers is in driver_listener.py.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from aerowire.client.batch cimport BatchPool, FragmentBatch
 from aerowire.client.block cimport Block, lend, poll_frames
 from aerowire.client.controlled_poll cimport poll_controlled
 from aerowire.client.image cimport Image
-from aerowire.client.rows cimport Rows, poll_rows
+from aerowire.client.fixed_length_rows cimport FixedLengthRows, poll_rows
 from aerowire.client.state cimport STATE_OPEN
 from aerowire.client.stream_handle cimport StreamHandle
 from aerowire.codecs.native.cnc cimport CHANNEL_STATUS_NO_ID_ALLOCATED
@@ -191,10 +191,10 @@ cdef class Subscription(StreamHandle):
         cdef tuple images
         cdef Py_ssize_t count, index, i
         cdef Image image
-        cdef Rows rows
+        cdef FixedLengthRows rows
         if self._state != STATE_OPEN:
             self.raise_not_open()
-        rows = Rows(array)
+        rows = FixedLengthRows(array)
         images = self._images
         count = PyTuple_GET_SIZE(images)
         index = self.start_index(count)

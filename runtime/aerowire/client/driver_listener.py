@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from aerowire.client import endings, state
+from aerowire.client import state, termination
 from aerowire.client.counter import Counter
 from aerowire.client.handlers import AVAILABLE_COUNTER, UNAVAILABLE_COUNTER
 from aerowire.client.image import Image
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from aerowire.base.errors import DamagedBufferError
     from aerowire.client.conductor import ClientConductor
     from aerowire.client.context import ConcludedContext
-    from aerowire.client.driver_events import PublicationErrorFrame
+    from aerowire.client.driver_events_adapter import PublicationErrorFrame
     from aerowire.client.driver_proxy import DriverProxy
     from aerowire.client.handlers import Handlers
     from aerowire.client.mapped_logs import MappedLogs
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from aerowire.ipc.counters import CountersReader
 
 
-class Answers:
-    """The listener of one client's DriverEvents."""
+class DriverListener:
+    """The listener of one client's DriverEventsAdapter."""
 
     def __init__(
         self,
@@ -187,7 +187,7 @@ class Answers:
 
     def on_client_timeout(self, client_id: int) -> None:
         if client_id == self._proxy.client_id:
-            self._conductor.terminate(endings.dropped_by_driver(self._context))
+            self._conductor.terminate(termination.dropped_by_driver(self._context))
 
     def on_publication_error(self, frame: PublicationErrorFrame) -> None:
         handler = self._context.publication_error_frame_handler

@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from aerowire.client.image_base cimport ImageBase
 
 
-cdef class Rows:
+cdef class FixedLengthRows:
     """Rows(array): the items along the first axis of a writable C-contiguous buffer, which stays exported while this lives."""
 
     cdef Py_buffer _view
@@ -14,4 +14,4 @@ cdef class Rows:
     cdef readonly int64_t filled
 
 # Fill rows with payloads of an open image and move its position. False: full, or a payload of another length is next.
-cdef bint poll_rows(ImageBase image, Rows rows) except *
+cdef bint poll_rows(ImageBase image, FixedLengthRows rows) except *

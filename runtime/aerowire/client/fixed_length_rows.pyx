@@ -14,7 +14,7 @@ from aerowire.memory.buffers cimport refuse_objects
 
 
 @cython.final
-cdef class Rows:
+cdef class FixedLengthRows:
     """The items along the first axis of a writable C-contiguous buffer, which stays exported while this lives.
 
     Invariant: 0 <= filled <= count.
@@ -38,7 +38,7 @@ cdef enum:
     ROWS_MALFORMED = -2
 
 
-cdef bint poll_rows(ImageBase image, Rows rows) except *:
+cdef bint poll_rows(ImageBase image, FixedLengthRows rows) except *:
     cdef int64_t position
     cdef int32_t begin, offset, length = 0, outcome
     cdef int32_t paddings = PADDINGS_MAX
@@ -63,7 +63,7 @@ cdef bint poll_rows(ImageBase image, Rows rows) except *:
 
 # Returns 0 at the end of the term or of the rows, else the length of a frame that is no row, or a ROWS_ result: where nothing more is there,
 # or too much padding; or where a frame cannot be stepped over. *frame_length is the last frame's.
-cdef int32_t copy_rows(const uint8_t* term, int32_t* offset, int32_t term_length, Rows rows, int32_t* paddings,
+cdef int32_t copy_rows(const uint8_t* term, int32_t* offset, int32_t term_length, FixedLengthRows rows, int32_t* paddings,
                        int32_t* frame_length) noexcept nogil:
     cdef int32_t begin = offset[0], length = 0, step
     cdef int32_t expected = <int32_t>rows.row_length + <int32_t>DATA_HEADER_LENGTH

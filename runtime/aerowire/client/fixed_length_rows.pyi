@@ -3,7 +3,7 @@ from typing import final
 from typing_extensions import Buffer
 
 @final
-class Rows:
+class FixedLengthRows:
     def __init__(self, array: Buffer) -> None: ...
     @property
     def filled(self) -> int: ...

@@ -34,7 +34,7 @@ class PublicationErrorFrame:
     error_message: str
 
 
-class DriverListener(Protocol):
+class DriverEventsListener(Protocol):
     """What the conductor makes of the driver's messages."""
 
     def on_malformed(self, error: DamagedBufferError) -> None: ...
@@ -80,10 +80,10 @@ class Receiver(Protocol):
         ...
 
 
-class DriverEvents:
+class DriverEventsAdapter:
     """Reads the to-clients buffer for one listener. One thread at a time."""
 
-    def __init__(self, receiver: Receiver, listener: DriverListener) -> None:
+    def __init__(self, receiver: Receiver, listener: DriverEventsListener) -> None:
         self._receiver = receiver
         self._listener = listener
         self._decoders: dict[int, Callable[[bytes], Callable[[], None]]] = {
