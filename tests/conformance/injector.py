@@ -245,7 +245,7 @@ def swallow(patch: pytest.MonkeyPatch, is_lost: Match) -> None:
 
 
 def hurry(patch: pytest.MonkeyPatch) -> None:
-    """Wait less for what will not come, and judge as on a quiet machine: the fault is certain, not a matter of load."""
+    """Wait less for what will not come, and decide as on a quiet machine: the fault is certain, not a matter of load."""
     patch.setattr(wire, "PATIENCE_S", PATIENCE_S)
     patch.setattr(bench, "PATIENCE_S", PATIENCE_S)
     patch.setattr(bench, "PROBES", PROBES)

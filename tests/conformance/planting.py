@@ -1,6 +1,6 @@
 """Faults planted in the driver's source: each patch of planted/ breaks one rule, and the case that its name begins with has to find it.
 
-The suite that judges is this tree's; only the driver is the copy's.
+The suite that evaluates is this tree's; only the driver is the copy's.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def check_planted(patches: Sequence[Path], scratch: Path, seed: int) -> str:
     sound.mkdir()
     copy_tree(sound)
     cases = sorted({case_of(patch) for patch in patches})
-    for result in judge(sound, cases, seed):
+    for result in results_of(sound, cases, seed):
         assert result.verdict is Verdict.PASS, f"without a patch: {result.to_dict()}"
     for patch in patches:
         tree = scratch / "patched"
@@ -45,7 +45,7 @@ def check_planted(patches: Sequence[Path], scratch: Path, seed: int) -> str:
         with pytest.MonkeyPatch.context() as quiet:
             # The fault is certain: what comes late by it is not for a machine under load to excuse.
             quiet.setattr(LoadGauge, "reason_since", lambda *_: None)
-            found = judge(tree, [case_of(patch)], seed)[0]
+            found = results_of(tree, [case_of(patch)], seed)[0]
         assert found.verdict is Verdict.FAIL, f"{patch.name}: {found.to_dict()}"
         shutil.rmtree(tree)
     return f"{len(cases)} cases pass, {len(patches)} planted faults found"
@@ -58,7 +58,7 @@ def plant(tree: Path, patch: Path) -> None:
         execute(tree, "hatch_build.py")
 
 
-def judge(tree: Path, cases: Sequence[str], seed: int) -> list[Result]:
+def results_of(tree: Path, cases: Sequence[str], seed: int) -> list[Result]:
     """Run cases on the driver of a tree."""
     path = shlex.quote(environment(tree)["PYTHONPATH"])
     command = f"env PYTHONPATH={path} {shlex.quote(sys.executable)} -m aerowire.tools.main driver {{properties}}"

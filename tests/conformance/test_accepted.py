@@ -10,7 +10,7 @@ from aerowire.codecs.flyweights.transport import DataHeaderDecoder, FrameHeaderD
 from aerowire.conformance.accepted.generator import AcceptedGenerator
 from aerowire.conformance.accepted.steps import Step, load, minimise, pause, save
 from aerowire.conformance.accepted.targets import ReceiveTarget, ResolverTarget, SendTarget, Target
-from aerowire.conformance.rules import Effect, Endpoint, KnownStream, is_valid_data, is_valid_frame, judge
+from aerowire.conformance.rules import Effect, Endpoint, KnownStream, effect_of, is_valid_data, is_valid_frame
 
 RECEIVE = ReceiveTarget("in", (1001, 1002), 10_000)
 SEND = SendTarget("out", 5, 1003, 0, 65536, 1408)
@@ -36,11 +36,11 @@ def test_every_datagram_is_accepted_by_the_rules(seed: int) -> None:
         assert is_valid_frame(step.payload), step
         kind = FrameHeaderDecoder(step.payload).type
         if step.target == "out":
-            assert judge(step.payload, Endpoint.SEND, known) is not Effect.INVALID, step
+            assert effect_of(step.payload, Endpoint.SEND, known) is not Effect.INVALID, step
         elif kind == FrameType.SETUP:
             setup = SetupDecoder(step.payload)
             at = KnownStream(setup.session_id, setup.stream_id, setup.initial_term_id, setup.term_length)
-            assert judge(step.payload, Endpoint.RECEIVE, at) is Effect.HANDLED, step
+            assert effect_of(step.payload, Endpoint.RECEIVE, at) is Effect.HANDLED, step
             if step.kind == "setup":
                 term_lengths[setup.stream_id, setup.session_id] = setup.term_length
         elif kind in (FrameType.DATA, FrameType.PAD):

@@ -9,7 +9,7 @@ import pytest
 from aerowire.codecs.flyweights.transport import DataHeaderEncoder, FrameType, NakEncoder, SetupEncoder, StatusMessageEncoder
 from aerowire.conformance.impairment import Impairment, Kind
 from aerowire.conformance.network import HOLD_NS, Network, is_no_frame_of_old, rejects
-from aerowire.conformance.rules import Effect, Endpoint, KnownStream, judge
+from aerowire.conformance.rules import Effect, Endpoint, KnownStream, effect_of
 
 KNOWN = KnownStream(session_id=7, stream_id=1001, initial_term_id=0, term_length=65_536)
 IDS: Any = {"session_id": 7, "stream_id": 1001}
@@ -125,7 +125,7 @@ def test_damage_is_what_the_rules_call_invalid(text: str, datagram: bytes, endpo
     passages = network.take(HOLD_NS)
     damaged = [passage.payload for passage in passages if passage.is_damaged]
     assert len(damaged) == network.damaged == wholes.count(False) > 150
-    assert {judge(payload, endpoint, KNOWN) for payload in damaged} == {Effect.INVALID}
+    assert {effect_of(payload, endpoint, KNOWN) for payload in damaged} == {Effect.INVALID}
     assert len(set(damaged)) > 5
     assert {passage.payload for passage in passages if not passage.is_damaged} <= {datagram}
     assert all(len(payload) == len(datagram) for payload in damaged) is (text == "flip=0.9")

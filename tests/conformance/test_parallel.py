@@ -1,4 +1,4 @@
-"""Cases on several drivers at once: every one is judged, whatever becomes of the harness's processes, and nothing is left."""
+"""Cases on several drivers at once: every one is evaluated, whatever becomes of the harness's processes, and nothing is left."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Vanishing(AerowirePeer):
         os._exit(3)
 
 
-def test_cases_are_judged_in_parallel_and_told_in_order(seed: int) -> None:
+def test_cases_run_in_parallel_and_are_reported_in_order(seed: int) -> None:
     begun: list[Case] = []
     told: list[Result] = []
     cases = select(CASES)

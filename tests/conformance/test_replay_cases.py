@@ -11,7 +11,7 @@ from aerowire.conformance.impairment import Impairment
 from aerowire.conformance.main import main
 from aerowire.conformance.model import Finding, NotSent, Verdict
 from aerowire.conformance.peers.base import Peer
-from aerowire.conformance.replay_cases import ROLES, judge, load
+from aerowire.conformance.replay_cases import ROLES, check_outcome, load
 from aerowire.conformance.replay_outcome import ReplayOutcome, StreamOutcome
 from aerowire.conformance.runner import Runner
 from tests.conformance.injector import Fault, drop, inject, replace
@@ -53,10 +53,10 @@ def test_a_broken_stream_outweighs_one_that_could_not_be_sent() -> None:
     outcome = ReplayOutcome(CAPTURE.name, 0, 0, Impairment(), "sender")
     outcome.streams.append(unsent)
     with pytest.raises(NotSent, match="session 1 stream 1: it did not leave"):
-        judge(outcome)
+        check_outcome(outcome)
     outcome.streams.append(broken)
     with pytest.raises(Finding, match="session 2 stream 1: it came changed"):
-        judge(outcome)
+        check_outcome(outcome)
 
 
 def test_command_runs_captures_beside_cases_and_reports_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,7 +19,7 @@ from aerowire.codecs.flyweights.transport import (
     StatusMessageEncoder,
 )
 from aerowire.conformance.malformed import Generator
-from aerowire.conformance.rules import Effect, Endpoint, KnownStream, is_valid_data, is_valid_frame, judge
+from aerowire.conformance.rules import Effect, Endpoint, KnownStream, effect_of, is_valid_data, is_valid_frame
 
 TERM = 65_536
 KNOWN = KnownStream(session_id=11, stream_id=22, initial_term_id=7, term_length=TERM)
@@ -108,7 +108,7 @@ def test_first_layer(datagram: bytes, is_valid: bool) -> None:
     ],
 )
 def test_second_layer(endpoint: Endpoint, datagram: bytes, effect: Effect) -> None:
-    assert judge(datagram, endpoint, KNOWN) is effect
+    assert effect_of(datagram, endpoint, KNOWN) is effect
 
 
 @pytest.mark.parametrize(
@@ -138,8 +138,8 @@ def test_walk_through_a_data_datagram(datagram: bytes, is_valid: bool) -> None:
 
 
 @given(st.binary(max_size=200), st.sampled_from(Endpoint))
-def test_every_datagram_has_a_judgement(datagram: bytes, endpoint: Endpoint) -> None:
-    assert judge(datagram, endpoint, KNOWN) in Effect
+def test_every_datagram_has_an_effect(datagram: bytes, endpoint: Endpoint) -> None:
+    assert effect_of(datagram, endpoint, KNOWN) in Effect
 
 
 def test_generator_repeats_itself_and_covers_every_type() -> None:
@@ -150,6 +150,6 @@ def test_generator_repeats_itself_and_covers_every_type() -> None:
     assert kinds == {"DATA", "PAD", "NAK", "SM", "ERR", "SETUP", "RTTM", "RES", "RSP_SETUP", "unknown", "noise"}
     assert {item.endpoint for item in first} == {RECEIVE, SEND}
     assert sum(item.effect is Effect.INVALID for item in first) > 400
-    assert all(judge(item.payload, item.endpoint, KNOWN) is item.effect for item in first)
+    assert all(effect_of(item.payload, item.endpoint, KNOWN) is item.effect for item in first)
     # Both layers are reached: some of what is invalid is a frame.
     assert sum(item.effect is Effect.INVALID and is_valid_frame(item.payload) for item in first) > 100

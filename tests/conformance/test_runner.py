@@ -59,7 +59,7 @@ def raising(*errors: Exception | None) -> Callable[[Bench], None]:
 
 
 @pytest.fixture
-def judge(driver: Peer, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+def run_case(driver: Peer, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
     """Run a made-up case on a driver that is as old as told, on a machine that is quiet or loaded as told."""
 
     def run(case: Case, *, load: str | None = None, release: str | None = None) -> Result:
@@ -99,20 +99,20 @@ PORT_TAKEN = CommandRefused("a channel", ErrorCode.GENERIC_ERROR, "cannot bind U
     ],
 )
 def test_verdict_of_attempts(
-    judge: Callable[..., Result], errors: list[Exception | None], load: str | None, verdict: Verdict, attempts: int
+    run_case: Callable[..., Result], errors: list[Exception | None], load: str | None, verdict: Verdict, attempts: int
 ) -> None:
-    result = judge(make_case(raising(*errors)), load=load)
+    result = run_case(make_case(raising(*errors)), load=load)
     assert (result.verdict, result.attempts) == (verdict, attempts)
     assert (result.actual == "") is (verdict is Verdict.PASS)
 
 
-def test_result_notes_that_the_machine_is_to_blame(judge: Callable[..., Result]) -> None:
-    assert judge(make_case(raising(MachineLacks("a route", "no route")))).notes == [MACHINE_LACKS]
-    assert judge(make_case(raising(NotSupported("a feature", "no such feature")))).notes == []
+def test_result_notes_that_the_machine_is_to_blame(run_case: Callable[..., Result]) -> None:
+    assert run_case(make_case(raising(MachineLacks("a route", "no route")))).notes == [MACHINE_LACKS]
+    assert run_case(make_case(raising(NotSupported("a feature", "no such feature")))).notes == []
 
 
-def test_older_driver_that_breaks_a_newer_rule_is_unsupported(judge: Callable[..., Result]) -> None:
-    result = judge(make_case(raising(WRONG), since="1.53"), release="1.51.0")
+def test_older_driver_that_breaks_a_newer_rule_is_unsupported(run_case: Callable[..., Result]) -> None:
+    result = run_case(make_case(raising(WRONG), since="1.53"), release="1.51.0")
     assert result.verdict is Verdict.UNSUPPORTED
     assert result.notes == ["the rule holds since 1.53; this driver is 1.51.0"]
 

@@ -8,7 +8,7 @@ import pytest
 
 from aerowire.codecs.flyweights.transport import TERM_LENGTH_MIN
 from aerowire.codecs.tables.counters import SystemCounter
-from aerowire.conformance.cases.group_u import carries_groups
+from aerowire.conformance.cases.ipv6_streams import carries_groups
 from aerowire.conformance.catalogue import all_cases
 from aerowire.conformance.fuzz import FuzzOutcome, fuzz
 from aerowire.conformance.harness.wire import confirms_departures

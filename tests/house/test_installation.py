@@ -118,7 +118,7 @@ def test_a_library_call_without_its_extra_names_it(installed: Installed, tmp_pat
     ("extra", "command"),
     [
         ("codegen", "codegen validate examples/schemas/market.xml"),
-        ("conformance", "conformance judge tests/data/captures/loss_fixed.pcap"),
+        ("conformance", "conformance check tests/data/captures/loss_fixed.pcap"),
         ("conformance", "conformance run --case C01"),
         ("pcap", "aerowire pcap summary tests/data/captures/loss_data_sender_side.pcap"),
         pytest.param(

@@ -17,7 +17,7 @@ README = (ROOT / "README.md").read_text()
 SNIPPETS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 # Those that end by themselves and need nothing but the files of the checkout.
 LINES = re.findall(
-    r"^    ((?:aerowire pcap (?!replay)|codegen \w+ \S*examples/|conformance (?:list|explain|judge)).*?)(?: {2,}#.*)?$",
+    r"^    ((?:aerowire pcap (?!replay)|codegen \w+ \S*examples/|conformance (?:list|explain|check)).*?)(?: {2,}#.*)?$",
     README,
     re.MULTILINE,
 )

@@ -31,6 +31,30 @@ GROUPS = {
     "V": "Large",
     "W": "Wildcard ports, channels, commands",
 }
+# The module of each group in `cases`.
+MODULES = {
+    "A": "setup_receiver",
+    "B": "setup_sender",
+    "C": "data",
+    "D": "reordering",
+    "E": "loss",
+    "F": "retransmission",
+    "G": "duplicates",
+    "H": "flow_control",
+    "I": "multicast",
+    "J": "multiple_destinations",
+    "K": "congestion_control",
+    "L": "liveness",
+    "M": "malformed",
+    "N": "wrong_ids",
+    "O": "transport_security",
+    "Q": "errors_and_rejections",
+    "S": "name_resolution",
+    "T": "response_channels",
+    "U": "ipv6_streams",
+    "V": "large",
+    "W": "channels_and_commands",
+}
 # What a user adds is shown behind the catalogue.
 SHOWN_GROUPS = {**GROUPS, "P": "Captures replayed", "X": "Scripts"}
 
@@ -42,8 +66,8 @@ class UnknownCaseError(ConformanceError):
 def all_cases() -> list[Case]:
     """Return every case, group by group."""
     found: list[Case] = []
-    for letter in GROUPS:
-        module = importlib.import_module(f"aerowire.conformance.cases.group_{letter.lower()}")
+    for name in MODULES.values():
+        module = importlib.import_module(f"aerowire.conformance.cases.{name}")
         found.extend(module.CASES)
     return found
 

@@ -13,12 +13,12 @@ from pathlib import Path
 
 from aerowire.conformance.codecs import command as codecs
 from aerowire.conformance.errors import ConformanceError
-from aerowire.conformance.judge import command as judge
 from aerowire.conformance.model import Verdict
 from aerowire.conformance.peers.base import Peer, started
 from aerowire.conformance.peers.drivers import AerowirePeer, CommandPeer, JavaPeer, RunningPeer, short_timers
 from aerowire.conformance.progress import LiveLine
 from aerowire.conformance.text import printable, printable_error
+from aerowire.conformance.verdicts import command as verdicts
 
 EXIT_FINDING = 1
 EXIT_USAGE = 2
@@ -210,7 +210,7 @@ def parser() -> argparse.ArgumentParser:
     replay.add_argument("--json", action="store_true", help="print JSON")
     replay.set_defaults(run=replay_capture)
 
-    judge.add_parser(commands)
+    verdicts.add_parser(commands)
     codecs.add_parser(commands)
 
     fuzz = add(

@@ -149,7 +149,7 @@ class Bombardment:
             raise Finding(deviation.expected, f"{deviation.actual}; {culprit}") from None
 
     def _check_effects(self, mark: int) -> None:
-        # Good messages behind the bad datagrams: once they are through, the bad ones have been judged.
+        # Good messages behind the bad datagrams: once they are through, the bad ones have been evaluated.
         self._exchange(mark)
         outcome = self._outcome
         self._bench.wait_until(lambda: self._counted() >= outcome.invalid_expected, CONDUCTOR_MS)

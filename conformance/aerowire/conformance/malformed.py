@@ -14,7 +14,7 @@ from scapy.packet import Packet
 
 from aerowire.codecs.flyweights.transport import FRAME_ALIGNMENT, MAX_UDP_PAYLOAD, FrameHeaderDecoder, FrameType
 from aerowire.codecs.scapy import transport as layers
-from aerowire.conformance.rules import Effect, Endpoint, KnownStream, judge
+from aerowire.conformance.rules import Effect, Endpoint, KnownStream, effect_of
 
 # What sits at the edges of the rules: field values that are often just right or just wrong.
 EDGES = (0, 1, -1, 2, 8, 16, 31, 32, 33, 64, 1023, 1024, 1408, 32_768, 65_504, 65_535, 65_536, 131_072, 2**30, 2**31 - 1, -(2**31))
@@ -87,7 +87,7 @@ class Generator:
             # Nothing counts an empty datagram, and a longer one than this cannot be sent.
             if not 0 < len(payload) <= MAX_UDP_PAYLOAD:
                 continue
-            effect = judge(payload, endpoint, known)
+            effect = effect_of(payload, endpoint, known)
             if effect is Effect.INVALID or (effect is Effect.IGNORED and wants_ignored):
                 return Malformed(kind, endpoint, effect, payload)
         raise AssertionError(f"no malformed {kind} in {TRIES_MAX} tries")

@@ -40,7 +40,7 @@ class Finding(Deviation):
 
 
 class TimingMiss(Deviation):
-    """The reaction was right and came, but outside its bound; the case is tried again before it is judged."""
+    """The reaction was right and came, but outside its bound; the case is tried again before it is evaluated."""
 
 
 class NotSent(Deviation):

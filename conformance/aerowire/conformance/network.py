@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from aerowire.codecs.flyweights.transport import FRAME_VERSION, DataHeaderDecoder, FrameHeaderDecoder
 from aerowire.conformance.impairment import Impairment, kind_of
-from aerowire.conformance.rules import Effect, Endpoint, KnownStream, is_valid_frame, judge
+from aerowire.conformance.rules import Effect, Endpoint, KnownStream, effect_of, is_valid_frame
 
 # What waits for others to be reordered with waits this long when none come.
 HOLD_NS = 3_000_000
@@ -158,7 +158,7 @@ def rejects(endpoint: Endpoint, known: KnownStream | None) -> Reject:
     """Return what tells bytes that a driver must count as invalid; without a live stream only the first layer counts."""
     if known is None:
         return lambda datagram: not is_valid_frame(datagram)
-    return lambda datagram: judge(datagram, endpoint, known) is Effect.INVALID
+    return lambda datagram: effect_of(datagram, endpoint, known) is Effect.INVALID
 
 
 def is_no_frame_of_old(datagram: bytes) -> bool:

@@ -26,7 +26,7 @@ def load(path: Path, role: str, impairment: Impairment) -> Case:
     def run(bench: Bench) -> None:
         outcome = ReplayOutcome(path.name, capture.datagrams, capture.skipped, impairment, role)
         replay_streams(lambda _: bench, capture, outcome)
-        judge(outcome)
+        check_outcome(outcome)
 
     return Case(
         f"{GROUP}-{path.stem}-as-{role}",
@@ -38,7 +38,7 @@ def load(path: Path, role: str, impairment: Impairment) -> Case:
     )
 
 
-def judge(outcome: ReplayOutcome) -> None:
+def check_outcome(outcome: ReplayOutcome) -> None:
     """Raise the worst that the streams came to, as `conformance replay` reports it. Raises Finding, NotSent."""
     for stream in outcome.streams:
         if stream.verdict is outcome.verdict is not Verdict.PASS:

@@ -1,7 +1,7 @@
 """The harness as the captured sender: plays a stream to subscriptions of the driver, through a bad network.
 
 It behaves as a sender must: it keeps within every receiver's window, answers requests for SETUP and NAKs from the content, and sends
-heartbeats at its position when it has nothing else to send. What came of it the listeners judge.
+heartbeats at its position when it has nothing else to send. The listeners check the result.
 """
 
 from __future__ import annotations

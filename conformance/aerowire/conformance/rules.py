@@ -158,20 +158,20 @@ def is_offset(offset: int, term_length: int) -> bool:
     return 0 <= offset < term_length and offset % FRAME_ALIGNMENT == 0
 
 
-def judge(datagram: bytes, endpoint: Endpoint, known: KnownStream) -> Effect:
+def effect_of(datagram: bytes, endpoint: Endpoint, known: KnownStream) -> Effect:
     """Return what a driver does with a datagram at an endpoint whose only live stream is `known`."""
     if not is_valid_frame(datagram):
         return Effect.INVALID
-    judgement = JUDGEMENTS[endpoint].get(FrameHeaderDecoder(datagram).type)
+    evaluation = EFFECTS[endpoint].get(FrameHeaderDecoder(datagram).type)
     # A good frame that belongs to the other direction.
-    return Effect.IGNORED if judgement is None else judgement(datagram, known)
+    return Effect.IGNORED if evaluation is None else evaluation(datagram, known)
 
 
-def _judge_data(datagram: bytes, known: KnownStream) -> Effect:
+def _effect_of_data(datagram: bytes, known: KnownStream) -> Effect:
     header = DataHeaderDecoder(datagram)
     if header.stream_id != known.stream_id:
         return Effect.IGNORED
-    # Drivers may drop data from before the stream's first term without looking into it: Java judges it, C does not.
+    # Drivers may drop data from before the stream's first term without looking into it: Java evaluates it, C does not.
     if wrap_i32(header.term_id - known.initial_term_id) < 0:
         return Effect.HANDLED
     # Data of a session without an image is never looked into: it asks for a SETUP.
@@ -180,14 +180,14 @@ def _judge_data(datagram: bytes, known: KnownStream) -> Effect:
     return Effect.HANDLED
 
 
-def _judge_setup(datagram: bytes, known: KnownStream) -> Effect:
+def _effect_of_setup(datagram: bytes, known: KnownStream) -> Effect:
     setup = SetupDecoder(datagram)
     if not is_valid_setup(setup):
         return Effect.INVALID
     return Effect.HANDLED if setup.stream_id == known.stream_id else Effect.IGNORED
 
 
-def _judge_status(datagram: bytes, known: KnownStream) -> Effect:
+def _effect_of_status(datagram: bytes, known: KnownStream) -> Effect:
     status = StatusMessageDecoder(datagram)
     is_known = known.has(status.session_id, status.stream_id)
     if not is_valid_status(status, known.term_length if is_known else TERM_LENGTH_MAX):
@@ -195,42 +195,42 @@ def _judge_status(datagram: bytes, known: KnownStream) -> Effect:
     return Effect.HANDLED if is_known else Effect.IGNORED
 
 
-def _judge_nak(datagram: bytes, known: KnownStream) -> Effect:
+def _effect_of_nak(datagram: bytes, known: KnownStream) -> Effect:
     nak = NakDecoder(datagram)
     if not known.has(nak.session_id, nak.stream_id):
         return Effect.IGNORED
     return Effect.HANDLED if is_valid_nak(nak, known.term_length) else Effect.INVALID
 
 
-def _judge_error(datagram: bytes, known: KnownStream) -> Effect:
+def _effect_of_error(datagram: bytes, known: KnownStream) -> Effect:
     error = ErrorFrameDecoder(datagram)
     if not is_valid_error(error):
         return Effect.INVALID
     return Effect.HANDLED if known.has(error.session_id, error.stream_id) else Effect.IGNORED
 
 
-def _judge_rttm(datagram: bytes, known: KnownStream) -> Effect:
+def _effect_of_rttm(datagram: bytes, known: KnownStream) -> Effect:
     rttm = RttmDecoder(datagram)
     return Effect.HANDLED if known.has(rttm.session_id, rttm.stream_id) else Effect.IGNORED
 
 
-def _judge_response(datagram: bytes, known: KnownStream) -> Effect:
+def _effect_of_response(datagram: bytes, known: KnownStream) -> Effect:
     response = ResponseSetupDecoder(datagram)
     return Effect.HANDLED if known.has(response.session_id, response.stream_id) else Effect.IGNORED
 
 
-JUDGEMENTS: dict[Endpoint, dict[int, Callable[[bytes, KnownStream], Effect]]] = {
+EFFECTS: dict[Endpoint, dict[int, Callable[[bytes, KnownStream], Effect]]] = {
     Endpoint.RECEIVE: {
-        FrameType.PAD: _judge_data,
-        FrameType.DATA: _judge_data,
-        FrameType.SETUP: _judge_setup,
-        FrameType.RTTM: _judge_rttm,
+        FrameType.PAD: _effect_of_data,
+        FrameType.DATA: _effect_of_data,
+        FrameType.SETUP: _effect_of_setup,
+        FrameType.RTTM: _effect_of_rttm,
     },
     Endpoint.SEND: {
-        FrameType.SM: _judge_status,
-        FrameType.NAK: _judge_nak,
-        FrameType.ERR: _judge_error,
-        FrameType.RTTM: _judge_rttm,
-        FrameType.RSP_SETUP: _judge_response,
+        FrameType.SM: _effect_of_status,
+        FrameType.NAK: _effect_of_nak,
+        FrameType.ERR: _effect_of_error,
+        FrameType.RTTM: _effect_of_rttm,
+        FrameType.RSP_SETUP: _effect_of_response,
     },
 }

@@ -7,7 +7,7 @@ from typing import Any
 
 from aerowire.codecs.flyweights.transport import FRAME_ALIGNMENT, TERM_LENGTH_MIN, StatusMessageDecoder
 from aerowire.codecs.tables.counters import CounterType
-from aerowire.conformance.cases.group_b_status import TAG
+from aerowire.conformance.cases.setup_sender_status import TAG
 from tests.conformance.injector import Count, Hook, Link, Match, Passage, edited, read
 from tests.conformance.misbehaviour import HALF_TERM, is_data, is_elicit, is_eos_status, is_plain, is_status
 

@@ -1,1 +1,1 @@
-"""Adapters: how to start and stop each kind of driver that the suite can judge."""
+"""Adapters: how to start and stop each kind of driver that the suite can test."""

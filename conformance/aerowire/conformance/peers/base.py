@@ -1,6 +1,6 @@
 """What the suite asks of an adapter, and the adapter that runs a driver as a process of its own.
 
-To judge another driver, subclass `ProcessPeer` with its command line, or write any class with `Peer`'s members.
+To test another driver, subclass `ProcessPeer` with its command line, or write any class with `Peer`'s members.
 """
 
 from __future__ import annotations

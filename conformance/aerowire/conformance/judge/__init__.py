@@ -1,1 +1,0 @@
-"""Judges a capture by the rules that the wire alone can show."""

@@ -1,0 +1,1 @@
+"""Evaluates a capture by the rules that the wire alone can show."""
