@@ -11,8 +11,8 @@ import pytest
 from aerowire.base.text import printable
 from aerowire.client import Aeron
 from aerowire.tools.errors import Error, ErrorsReport
-from aerowire.tools.figures import printable_lines, printable_text
 from aerowire.tools.main import main
+from aerowire.tools.terminal.figures import printable_lines, printable_text
 from aerowire.tools.watching import as_text
 
 Run = Callable[..., tuple[int, str, str]]

@@ -13,7 +13,7 @@ import pytest
 
 from aerowire.client import Aeron
 from aerowire.driver import MediaDriver
-from aerowire.tools.keys import Key, KeyReader
+from aerowire.tools.terminal.keys import Key, KeyReader
 from tests.support import proc
 from tests.support.terminal import Terminal
 
@@ -109,7 +109,7 @@ IN_BACKGROUND = """
 import sys
 from pathlib import Path
 from rich.console import Console
-from aerowire.tools import live_view
+from aerowire.tools.terminal import live_view
 
 background, frames = Path(sys.argv[1]), Path(sys.argv[2])
 live_view.is_foreground = lambda descriptor: not background.exists()
@@ -168,7 +168,7 @@ def test_a_file_that_is_cut_short_leaves_the_terminal_as_it_was(driver_dir: str,
 
 FAILING = """
 from rich.console import Console
-from aerowire.tools.live_view import LiveView
+from aerowire.tools.terminal.live_view import LiveView
 with LiveView(Console(), "") as view:
     view.show("shown")
     view.wait(0.2)
@@ -187,7 +187,7 @@ def test_an_exception_leaves_the_terminal_as_it_was() -> None:
 INTERRUPTED_EARLY = """
 import os, signal
 from rich.console import Console
-from aerowire.tools.live_view import LiveView
+from aerowire.tools.terminal.live_view import LiveView
 
 class Interrupted(LiveView):
     def _take_terminal(self):

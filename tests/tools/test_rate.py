@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 import pytest
 
-from aerowire.tools.histogram import bar_of, buckets_of, rows_of
 from aerowire.tools.rates import Pace, RateReporter
+from aerowire.tools.terminal.histogram import bar_of, buckets_of, rows_of
 
 Run = Callable[..., tuple[int, str, str]]
 SECOND_NS = 1_000_000_000

@@ -22,8 +22,8 @@ from aerowire.driver.media_driver import MediaDriver
 from aerowire.ipc.counters import CounterInfo
 from aerowire.tools import stat
 from aerowire.tools.driver_files import ENDED, DriverFiles
-from aerowire.tools.figures import age_text, rate_text, size_text
 from aerowire.tools.main import main
+from aerowire.tools.terminal.figures import age_text, rate_text, size_text
 from tests.support import proc
 
 LIMIT_S = 30

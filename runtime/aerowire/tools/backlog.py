@@ -127,8 +127,8 @@ class BacklogReport:
         from rich.text import Text
 
         from aerowire.base.text import printable
-        from aerowire.tools.figures import grouped, size_text
-        from aerowire.tools.live_view import head_style
+        from aerowire.tools.terminal.figures import grouped, size_text
+        from aerowire.tools.terminal.live_view import head_style
 
         driver = self.seen.driver
         table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style=head_style("dim"))

@@ -96,7 +96,7 @@ class CncReport:
 
         from aerowire.base.text import printable
         from aerowire.tools.driver_files import ALIVE
-        from aerowire.tools.live_view import head_style
+        from aerowire.tools.terminal.live_view import head_style
 
         driver = self.driver
         head = Text(f"{printable(driver.aeron_dir)} - CnC v{driver.version_text}, pid {driver.pid}, {driver.heartbeat_text}")
@@ -108,7 +108,7 @@ class CncReport:
 
     def _render_header(self) -> RenderableType:
         from aerowire.base.units import format_duration
-        from aerowire.tools.figures import age_text, grouped, time_text
+        from aerowire.tools.terminal.figures import age_text, grouped, time_text
 
         started = self.driver.start_timestamp_ms
         rows = (
@@ -120,14 +120,14 @@ class CncReport:
         return _table(rows, ("", ""))
 
     def _render_sections(self) -> RenderableType:
-        from aerowire.tools.figures import grouped
+        from aerowire.tools.terminal.figures import grouped
 
         rows = [(item.name, grouped(item.offset), grouped(item.length), item.note) for item in self.sections]
         return _table(rows, ("section", "offset", "length", ""))
 
     def _render_clients(self) -> RenderableType:
         from aerowire.base.text import printable
-        from aerowire.tools.figures import age_text
+        from aerowire.tools.terminal.figures import age_text
 
         liveness_ms = self.driver.client_liveness_timeout_ns // 1_000_000
         rows = []
@@ -206,7 +206,7 @@ def _sections(cnc: CncFile, counters: int) -> list[Section]:
     from aerowire.codecs.flyweights.cnc import CncFile as Layout
     from aerowire.ipc.error_log import scan_errors
     from aerowire.tools.damage import damage_text
-    from aerowire.tools.figures import grouped, size_text
+    from aerowire.tools.terminal.figures import grouped, size_text
 
     header = cnc.header
     layout = Layout(*(header[name] for name in Layout._fields))

@@ -23,7 +23,7 @@ def connect(name: str, *, aeron_dir: str | None = None, properties: Mapping[str,
     from aerowire.client import Aeron
     from aerowire.system.bus_error import explain_bus_errors
     from aerowire.tools.exit_codes import USAGE
-    from aerowire.tools.figures import printable_error
+    from aerowire.tools.terminal.figures import printable_error
 
     explain_bus_errors(USAGE)
 

@@ -163,7 +163,7 @@ class DoctorReport:
         from rich.table import Table
         from rich.text import Text
 
-        from aerowire.tools.figures import printable_text
+        from aerowire.tools.terminal.figures import printable_text
 
         table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
         for finding in self.findings:

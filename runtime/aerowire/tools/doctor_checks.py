@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from aerowire.base.text import printable
 from aerowire.codecs.tables.options import OPTIONS
-from aerowire.tools.figures import size_text
 from aerowire.tools.machine_facts import Machine
 from aerowire.tools.stale_drivers import DriverDirectory
+from aerowire.tools.terminal.figures import size_text
 
 
 class Level(enum.IntEnum):

@@ -98,7 +98,7 @@ def run(arguments: argparse.Namespace) -> int:
     from aerowire.driver.spawned import ERROR_MARK
     from aerowire.system.bus_error import explain_bus_errors, survive_bus_errors
     from aerowire.tools.exit_codes import USAGE
-    from aerowire.tools.figures import printable_error
+    from aerowire.tools.terminal.figures import printable_error
 
     survive_bus_errors()
     explain_bus_errors(USAGE)

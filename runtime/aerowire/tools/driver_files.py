@@ -27,7 +27,7 @@ from aerowire.system.clock import SystemClock
 from aerowire.system.driver_life import DriverLife
 from aerowire.tools.arguments import properties_of
 from aerowire.tools.exit_codes import USAGE
-from aerowire.tools.figures import age_text
+from aerowire.tools.terminal.figures import age_text
 
 if TYPE_CHECKING:
     from aerowire.base.ports import ClockPort

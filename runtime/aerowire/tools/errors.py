@@ -120,7 +120,7 @@ class ErrorsReport:
 
         from aerowire.base.text import printable
         from aerowire.tools.damage import damage_text
-        from aerowire.tools.live_view import head_style
+        from aerowire.tools.terminal.live_view import head_style
 
         parts: list[RenderableType] = []
         for source, errors in ((self.source, self.errors), *self.saved.items()):
@@ -140,7 +140,7 @@ class ErrorsReport:
         from rich.padding import Padding
         from rich.text import Text
 
-        from aerowire.tools.figures import printable_lines
+        from aerowire.tools.terminal.figures import printable_lines
 
         lines = printable_lines(error.text.rstrip("\n"))
         rest = len(lines) - 1
@@ -213,6 +213,6 @@ def _saved(aeron_dir: Path) -> dict[str, list[Error]]:
 
 
 def _error(item: ErrorObservation) -> Error:
-    from aerowire.tools.figures import time_text
+    from aerowire.tools.terminal.figures import time_text
 
     return Error(item.observation_count, time_text(item.first_timestamp_ms), time_text(item.last_timestamp_ms), item.text)

@@ -31,7 +31,7 @@ def exit_code_of(work: Callable[[], int], interruption: Interruption, name: str,
         if interruption.is_requested or isinstance(error, KeyboardInterrupt):
             return _interrupted(name, is_endless=is_endless())
         if isinstance(error, AerowireError):
-            from aerowire.tools.figures import printable_error
+            from aerowire.tools.terminal.figures import printable_error
 
             print(f"{name}: {printable_error(error)}", file=sys.stderr)
             return USAGE

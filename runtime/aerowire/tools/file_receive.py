@@ -9,8 +9,8 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING
 
-from aerowire.tools.figures import printable_error
 from aerowire.tools.file_arguments import add_stream_arguments
+from aerowire.tools.terminal.figures import printable_error
 
 if TYPE_CHECKING:
     from aerowire.client import Subscription
@@ -173,8 +173,8 @@ class _Receiver:
 
     def _tell_ending(self, ending: Ending) -> None:
         from aerowire.base.text import printable
-        from aerowire.tools.figures import grouped
         from aerowire.tools.file_intake import RECEIVED
+        from aerowire.tools.terminal.figures import grouped
         from aerowire.tools.transfer_display import speed_text
         from aerowire.tools.watching import print_text
 

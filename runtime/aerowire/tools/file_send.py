@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from aerowire.base.errors import AerowireError, MaxPositionExceededError, NotConnectedError
 from aerowire.tools.delivery import SLEEP_MAX_S, SLEEP_MIN_S, await_subscriber, drain
 from aerowire.tools.exit_codes import DONE, FINDING, USAGE
-from aerowire.tools.figures import printable_error
 from aerowire.tools.file_arguments import add_stream_arguments
+from aerowire.tools.terminal.figures import printable_error
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

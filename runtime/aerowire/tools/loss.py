@@ -139,8 +139,8 @@ class LossReportShown:
 
         from aerowire.base.text import printable
         from aerowire.tools.damage import damage_text
-        from aerowire.tools.figures import grouped, size_text, time_text
-        from aerowire.tools.live_view import head_style
+        from aerowire.tools.terminal.figures import grouped, size_text, time_text
+        from aerowire.tools.terminal.live_view import head_style
 
         total = sum(entry.total_bytes_lost for entry in self.entries)
         what = f"{size_text(total)} lost on {len(self.entries)} streams" if self.entries else "" if self.damage else "no loss"
@@ -175,7 +175,7 @@ def _look(files: DriverFiles) -> LossReportShown:
 
 def _csv(entry: LossEntry) -> str:
     from aerowire.base.text import printable
-    from aerowire.tools.figures import time_text
+    from aerowire.tools.terminal.figures import time_text
 
     texts = (f'"{printable(text).replace(chr(34), chr(34) * 2)}"' for text in (entry.channel, entry.source))
     times = (time_text(entry.first_timestamp_ms), time_text(entry.last_timestamp_ms))

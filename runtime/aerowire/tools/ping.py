@@ -40,7 +40,7 @@ def _add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Carry the subcommand out."""
-    from aerowire.tools.histogram import buckets_of
+    from aerowire.tools.terminal.histogram import buckets_of
 
     if arguments.far:
         measuring.require_directory(arguments, "--far")

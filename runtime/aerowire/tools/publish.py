@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from aerowire.base.errors import AerowireError, MaxPositionExceededError, NotConnectedError
 from aerowire.tools.delivery import SLEEP_MAX_S, SLEEP_MIN_S, await_subscriber, drain
-from aerowire.tools.figures import printable_error
-from aerowire.tools.lines import LineReader
+from aerowire.tools.terminal.figures import printable_error
+from aerowire.tools.terminal.lines import LineReader
 
 if TYPE_CHECKING:
     from aerowire.client import Aeron, ExclusivePublication

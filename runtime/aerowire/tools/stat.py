@@ -126,8 +126,8 @@ class Counters:
 
         from aerowire.base.text import printable
         from aerowire.tools.driver_files import ALIVE
-        from aerowire.tools.figures import rate_text
-        from aerowire.tools.live_view import head_style
+        from aerowire.tools.terminal.figures import rate_text
+        from aerowire.tools.terminal.live_view import head_style
 
         driver = self.driver
         head = f"{time.strftime('%H:%M:%S')} - CnC v{driver.version_text}, pid {driver.pid}, {driver.heartbeat_text}"

@@ -9,9 +9,9 @@ from rich.table import Table
 from rich.text import Text
 
 from aerowire.base.text import printable
-from aerowire.tools.figures import grouped, rate_text, size_text
 from aerowire.tools.stream_model import LATE_SHARE, End, Publication, Subscriber
 from aerowire.tools.stream_verdicts import share_behind, slowest_of
+from aerowire.tools.terminal.figures import grouped, rate_text, size_text
 
 if TYPE_CHECKING:
     from aerowire.tools.stream_look import StreamsSeen

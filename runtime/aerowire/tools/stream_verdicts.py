@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from aerowire.tools.figures import size_text
 from aerowire.tools.stream_model import LATE_SHARE, End, Image, Publication, Subscriber
+from aerowire.tools.terminal.figures import size_text
 
 # By severity.
 GOOD, LATE, STALLED = "good", "late", "stalled"

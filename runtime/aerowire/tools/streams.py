@@ -89,10 +89,10 @@ class StreamsReport:
         from rich.text import Text
 
         from aerowire.base.text import printable
-        from aerowire.tools.live_view import head_style
         from aerowire.tools.stream_model import Publication
         from aerowire.tools.stream_rows import COLUMNS, Row, rows_of, table_of, title_of
         from aerowire.tools.stream_verdicts import verdict_of
+        from aerowire.tools.terminal.live_view import head_style
 
         driver, ends = self.seen.driver, self._ends()
         subscribers = sum(len(end.subscribers) for end in ends)

@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     from aerowire.tools.arguments import properties_of
     from aerowire.tools.connection import connect
     from aerowire.tools.driver_problems import with_recent_errors
-    from aerowire.tools.figures import printable_error
+    from aerowire.tools.terminal.figures import printable_error
 
     lines: list[bytes] = []
     assembler = FragmentAssembler(lambda _buffer, _offset, _length, header: lines.append(header.payload()))

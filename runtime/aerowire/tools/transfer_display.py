@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from aerowire.base.text import printable
-from aerowire.tools.figures import size_text
+from aerowire.tools.terminal.figures import size_text
 
 if TYPE_CHECKING:
     from collections.abc import Hashable

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from aerowire.base.errors import DriverError
     from aerowire.tools.driver_files import DriverFiles
-    from aerowire.tools.live_view import LiveView
+    from aerowire.tools.terminal.live_view import LiveView
 
 INTERVAL_S = 1.0
 # Where no terminal says how wide a line may be, nothing is folded or cut.
@@ -144,7 +144,7 @@ def _place(arguments: argparse.Namespace) -> Iterator[_Place]:
     if arguments.json or not console.is_terminal or console.is_dumb_terminal:
         yield _Lines(as_json=arguments.json)
         return
-    from aerowire.tools.live_view import LiveView
+    from aerowire.tools.terminal.live_view import LiveView
 
     with LiveView(console, arguments.fewer) as view:
         yield _OnScreen(view)

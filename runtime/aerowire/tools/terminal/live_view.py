@@ -22,7 +22,7 @@ from rich.text import Text
 
 from aerowire.base.interruption import deferred
 from aerowire.system.bus_error import forget_terminal, restore_terminal_on_bus_error
-from aerowire.tools.keys import Key, KeyReader, is_foreground
+from aerowire.tools.terminal.keys import Key, KeyReader, is_foreground
 
 if TYPE_CHECKING:
     from types import FrameType, TracebackType
