@@ -382,7 +382,7 @@ def test_every_option_of_the_driver_is_read_by_somebody_or_named_as_without_effe
     # Its own annotations and its list of options without effect read nothing.
     sources = "".join(path.read_text() for path in package.rglob("*.py") if path.name != "context.py")
     sources += "".join(line for line in (package / "context.py").read_text().splitlines() if "_values[" in line or "self." in line)
-    sources += (package.parent / "tools" / "driver.py").read_text()
+    sources += (package.parent / "tools" / "driver" / "driver.py").read_text()
     named = {name for names in _WITHOUT_EFFECT.values() for name in names}
     # Read by names that are put together.
     families = ("_idle_strategy", "_idle_strategy_init_args", "_cpu_affinity", "_flow_control_supplier", "_flow_control_strategy")

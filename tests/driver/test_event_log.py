@@ -20,7 +20,7 @@ from aerowire.driver.event_log.event_selection import ALL, FRAMES, NEVER_NOTED, 
 from aerowire.driver.names.timed_resolver import TimedResolver, again
 from aerowire.ipc.counters import CountersManager
 from aerowire.system.clock import SystemClock
-from aerowire.tools.event_reader import EventReader
+from aerowire.tools.driver.event_reader import EventReader
 from tests.support.processes import free_port
 
 CAPACITY = 65536

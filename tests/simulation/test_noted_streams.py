@@ -13,7 +13,7 @@ from aerowire.codecs.flyweights.commands import CommandType, RemovePublicationEn
 from aerowire.codecs.flyweights.events import DriverEventCode
 from aerowire.codecs.tables.counters import CounterType, SystemCounter
 from aerowire.simulation.world import SimulatedHost, SimulatedWorld
-from aerowire.tools.event_reader import Event, EventReader
+from aerowire.tools.driver.event_reader import Event, EventReader
 from tests.support.simulated_client import STREAM, SimulatedClient
 
 MS = 1_000_000

@@ -11,7 +11,7 @@ from aerowire.base.idle import CONTROLLABLE_BUSY_SPIN, CONTROLLABLE_NOOP, CONTRO
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.driver.media_driver import MediaDriver
 from aerowire.ipc.cnc import CncFile
-from aerowire.tools.driver_idle import MODES
+from aerowire.tools.driver.driver_idle import MODES
 from aerowire.tools.main import main
 
 COUNTER = SystemCounter.CONTROLLABLE_IDLE_STRATEGY

@@ -14,8 +14,8 @@ from aerowire.ipc.cnc import CncFile
 from aerowire.ipc.error_log import DistinctErrorLog
 from aerowire.ipc.loss_report import LossReport
 from aerowire.memory.region import Region
+from aerowire.tools.driver.saved_errors import SavedError, saved_errors
 from aerowire.tools.main import main
-from aerowire.tools.saved_errors import SavedError, saved_errors
 
 REFUSED = "aeron:udp?endpoint=localhost:99999"
 SAVED = """

@@ -10,10 +10,10 @@ import pytest
 
 from aerowire.base.text import printable
 from aerowire.client import Aeron
-from aerowire.tools.errors import Error, ErrorsReport
+from aerowire.tools.driver.errors import Error, ErrorsReport
+from aerowire.tools.driver.watching import as_text
 from aerowire.tools.main import main
 from aerowire.tools.terminal.figures import printable_lines, printable_text
-from aerowire.tools.watching import as_text
 
 Run = Callable[..., tuple[int, str, str]]
 HOSTILE = "[red]x[/red]\n   99: 1,000 - forged\x1b[2J\x7f\t\r\x07"

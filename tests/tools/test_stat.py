@@ -20,8 +20,8 @@ from aerowire.codecs.flyweights.cnc import StreamCounterKeyEncoder, SystemCounte
 from aerowire.codecs.tables.counters import CounterType
 from aerowire.driver.media_driver import MediaDriver
 from aerowire.ipc.counters import CounterInfo
-from aerowire.tools import stat
-from aerowire.tools.driver_files import ENDED, DriverFiles
+from aerowire.tools.driver import stat
+from aerowire.tools.driver.driver_files import ENDED, DriverFiles
 from aerowire.tools.main import main
 from aerowire.tools.terminal.figures import age_text, rate_text, size_text
 from tests.support import proc

@@ -17,8 +17,8 @@ from aerowire.codecs.flyweights.cnc import StreamCounterKeyEncoder
 from aerowire.codecs.tables.counters import CounterType, format_label
 from aerowire.ipc.counters import CounterInfo, CountersReader
 from aerowire.tools.backlog import backlogs_of
-from aerowire.tools.client_processes import users_of
-from aerowire.tools.clients import clients_of
+from aerowire.tools.driver.client_processes import users_of
+from aerowire.tools.driver.clients import clients_of
 from aerowire.tools.main import main
 from aerowire.tools.stream_look import StreamsSeen
 from aerowire.tools.stream_model import LogFacts, Publication, Streams, streams_of
@@ -27,7 +27,7 @@ from aerowire.tools.stream_verdicts import GOOD, LATE, STALLED, slowest_of, verd
 from tests.support import proc
 
 if TYPE_CHECKING:
-    from aerowire.tools.driver_files import DriverState
+    from aerowire.tools.driver.driver_files import DriverState
 
 Run = Callable[..., tuple[int, str, str]]
 IPC, UDP = "aeron:ipc", "aeron:udp?endpoint=localhost:40123"

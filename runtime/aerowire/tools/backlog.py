@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from aerowire.tools.arguments import count_or_none, stream_id
-from aerowire.tools.watching import add_watch_arguments
+from aerowire.tools.driver.watching import add_watch_arguments
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from aerowire.tools.driver_files import DriverFiles
+    from aerowire.tools.driver.driver_files import DriverFiles
     from aerowire.tools.stream_look import StreamsSeen
     from aerowire.tools.stream_model import End
 
@@ -48,8 +48,8 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 
 def run(arguments: argparse.Namespace) -> int:
     """Show backlogs; returns 0."""
+    from aerowire.tools.driver.watching import show
     from aerowire.tools.stream_look import StreamsLook
-    from aerowire.tools.watching import show
 
     look = StreamsLook()
 

@@ -251,7 +251,7 @@ def follow(
 
 def with_driver_errors(error: DemoError, directories: dict[str, Path]) -> DemoError:
     """Return the error with what the drivers' error logs hold, which is often the reason why nothing arrives."""
-    from aerowire.tools.driver_problems import recent_errors
+    from aerowire.tools.driver.driver_problems import recent_errors
 
     found = [f"{name}: {text}" for name, directory in directories.items() for text in recent_errors(directory)]
     return DemoError(f"{error}; the drivers' error logs: {'; '.join(found)}") if found else error

@@ -60,11 +60,11 @@ def run(arguments: argparse.Namespace) -> int:
     from aerowire.base.directory import SHARED_MEMORY
     from aerowire.system.hiccups import clock_reading_ns
     from aerowire.tools.doctor_checks import check_clock, check_directories, check_hiccups, check_machine
-    from aerowire.tools.driver_files import driver_files
+    from aerowire.tools.driver.driver_files import driver_files
+    from aerowire.tools.driver.watching import print_report
     from aerowire.tools.exit_codes import DONE, FINDING
     from aerowire.tools.machine_facts import read_machine
     from aerowire.tools.stale_drivers import find_directories
-    from aerowire.tools.watching import print_report
 
     if arguments.seconds and sys.stderr.isatty():
         print(f"sampling for {arguments.seconds:g} seconds ...", end="", file=sys.stderr, flush=True)

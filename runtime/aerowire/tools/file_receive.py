@@ -132,7 +132,7 @@ class _Receiver:
             if (self._intake.endings or self._intake.news) and self._tell() and self._arguments.once:
                 return
             if deadline_s is not None and time.monotonic() > deadline_s and not self._subscription.is_connected:
-                from aerowire.tools.driver_problems import with_recent_errors
+                from aerowire.tools.driver.driver_problems import with_recent_errors
 
                 text = f"no sender for {self._arguments.channel} stream {self._arguments.stream} within {self._arguments.wait:g} s"
                 _complain(with_recent_errors(text, self._aeron_dir, began_ms))
@@ -173,10 +173,10 @@ class _Receiver:
 
     def _tell_ending(self, ending: Ending) -> None:
         from aerowire.base.text import printable
+        from aerowire.tools.driver.watching import print_text
         from aerowire.tools.file_intake import RECEIVED
         from aerowire.tools.terminal.figures import grouped
         from aerowire.tools.transfer_display import speed_text
-        from aerowire.tools.watching import print_text
 
         seconds = self._display.end((ending.session_id, ending.correlation_id))
         if ending.outcome != RECEIVED:

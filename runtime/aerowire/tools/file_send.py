@@ -86,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
     ):
         began_ms = time.time_ns() // 1_000_000
         if not await_subscriber(publication, arguments.wait):
-            from aerowire.tools.driver_problems import with_recent_errors
+            from aerowire.tools.driver.driver_problems import with_recent_errors
 
             text = f"no receiver for {arguments.channel} stream {arguments.stream} within {arguments.wait:g} s"
             return _complain(with_recent_errors(text, aeron.context.aeron_dir, began_ms), FINDING)
@@ -118,8 +118,8 @@ def _length_of(file: FileIO, path: str) -> int:
 def _send(aeron: Aeron, publication: ExclusivePublication, path: str, arguments: argparse.Namespace, display: TransferDisplay) -> int:
     """Send one file and tell of it; return 0, or the exit code of what kept it from being sent."""
     from aerowire.base.text import printable
+    from aerowire.tools.driver.watching import print_text
     from aerowire.tools.transfer_display import speed_text
-    from aerowire.tools.watching import print_text
 
     name = os.path.basename(path) if arguments.name is None else arguments.name  # noqa: PTH119 - of a str
     with _opened(path) as file:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from aerowire.tools.arguments import add_directory_arguments, count_or_none
 
 if TYPE_CHECKING:
-    from aerowire.tools.driver_files import DriverFiles
+    from aerowire.tools.driver.driver_files import DriverFiles
 
 EXAMPLES = """\
 Examples:
@@ -57,11 +57,11 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 
 def run(arguments: argparse.Namespace) -> int:
     """Show a log; returns 0, or 1 when --check finds damage."""
-    from aerowire.tools.driver_files import driver_files
+    from aerowire.tools.driver.driver_files import driver_files
+    from aerowire.tools.driver.watching import print_report
     from aerowire.tools.exit_codes import DONE, FINDING
     from aerowire.tools.log_reader import LogReader
     from aerowire.tools.log_report import LogList, LogReport
-    from aerowire.tools.watching import print_report
 
     with driver_files(arguments) as files:
         if arguments.log is None:
@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _find(name: str, files: DriverFiles) -> Path:
     from aerowire.base.errors import ConfigurationError
-    from aerowire.tools.log_files import log_path, log_paths
+    from aerowire.tools.driver.log_files import log_path, log_paths
 
     if not name.isdecimal() or Path(name).exists():
         if Path(name).is_dir():

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from aerowire.codecs.flyweights.cnc import LossRecordDecoder
-from aerowire.tools.watching import add_watch_arguments
+from aerowire.tools.driver.watching import add_watch_arguments
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from aerowire.ipc.damage import Damage
     from aerowire.ipc.loss_report import LossEntry
-    from aerowire.tools.driver_files import DriverFiles
+    from aerowire.tools.driver.driver_files import DriverFiles
 
 EXAMPLES = """\
 Examples:
@@ -55,9 +55,9 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 
 def run(arguments: argparse.Namespace) -> int:
     """Show losses; returns 0."""
-    from aerowire.tools.damage import require_whole
-    from aerowire.tools.driver_files import driver_files
-    from aerowire.tools.watching import is_single, print_text, show
+    from aerowire.tools.driver.damage import require_whole
+    from aerowire.tools.driver.driver_files import driver_files
+    from aerowire.tools.driver.watching import is_single, print_text, show
 
     if arguments.csv:
         with driver_files(arguments) as files:
@@ -122,7 +122,7 @@ class LossReportShown:
 
     def to_dict(self) -> dict[str, Any]:
         """Return them for programs."""
-        from aerowire.tools.damage import damage_dict
+        from aerowire.tools.driver.damage import damage_dict
 
         return {
             "time_ms": time.time_ns() // 1_000_000,
@@ -138,7 +138,7 @@ class LossReportShown:
         from rich.text import Text
 
         from aerowire.base.text import printable
-        from aerowire.tools.damage import damage_text
+        from aerowire.tools.driver.damage import damage_text
         from aerowire.tools.terminal.figures import grouped, size_text, time_text
         from aerowire.tools.terminal.live_view import head_style
 

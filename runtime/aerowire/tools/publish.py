@@ -97,7 +97,7 @@ def _open(path: str | None) -> int | None:
 def _publish(aeron: Aeron, publication: ExclusivePublication, descriptor: int, arguments: argparse.Namespace) -> int:
     began_ms = time.time_ns() // 1_000_000
     if not await_subscriber(publication, arguments.wait):
-        from aerowire.tools.driver_problems import with_recent_errors
+        from aerowire.tools.driver.driver_problems import with_recent_errors
 
         text = f"no subscriber for {arguments.channel} stream {arguments.stream} within {arguments.wait:g} s"
         print(f"aerowire publish: {printable_error(with_recent_errors(text, aeron.context.aeron_dir, began_ms))}", file=sys.stderr)

@@ -59,7 +59,7 @@ def _candidates(place: Path) -> Iterator[Path]:
 
 
 def _look(path: Path, driver_timeout_ns: int) -> DriverDirectory:
-    from aerowire.tools.driver_files import ALIVE, DriverFiles
+    from aerowire.tools.driver.driver_files import ALIVE, DriverFiles
 
     with DriverFiles(str(path), driver_timeout_ns) as files:
         try:

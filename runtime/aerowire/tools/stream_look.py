@@ -12,9 +12,9 @@ from aerowire.base.directory import LOSS_REPORT_FILE_NAME
 from aerowire.base.errors import StorageError
 from aerowire.ipc.loss_report import read_loss
 from aerowire.memory.region import Region
-from aerowire.tools.clients import Client, clients_of, with_processes
-from aerowire.tools.driver_files import DriverFiles, DriverState
-from aerowire.tools.log_files import log_metadata, log_path
+from aerowire.tools.driver.clients import Client, clients_of, with_processes
+from aerowire.tools.driver.driver_files import DriverFiles, DriverState
+from aerowire.tools.driver.log_files import log_metadata, log_path
 from aerowire.tools.stream_model import End, LogFacts, Publication, Streams, Subscriber, streams_of
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from aerowire.base.units import INT64_MAX
 from aerowire.codecs.tables.counters import CounterType, parse_label
-from aerowire.tools.counter_keys import CounterKey, key_of
+from aerowire.tools.driver.counter_keys import CounterKey, key_of
 
 if TYPE_CHECKING:
     from aerowire.ipc.counters import CounterInfo

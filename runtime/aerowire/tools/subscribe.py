@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     from aerowire.client import FragmentAssembler
     from aerowire.tools.arguments import properties_of
     from aerowire.tools.connection import connect
-    from aerowire.tools.driver_problems import with_recent_errors
+    from aerowire.tools.driver.driver_problems import with_recent_errors
     from aerowire.tools.terminal.figures import printable_error
 
     lines: list[bytes] = []

@@ -68,8 +68,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Show or set the mode; returns 0, or 1 when it has no effect."""
     from aerowire.base.text import printable
     from aerowire.codecs.tables.counters import SystemCounter
-    from aerowire.tools.driver_control import check_lives
-    from aerowire.tools.driver_files import ALIVE, driver_files
+    from aerowire.tools.driver.driver_control import check_lives
+    from aerowire.tools.driver.driver_files import ALIVE, driver_files
     from aerowire.tools.exit_codes import DONE, FINDING
 
     with driver_files(arguments) as files:

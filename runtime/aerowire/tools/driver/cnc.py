@@ -7,15 +7,15 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from aerowire.tools.watching import add_watch_arguments
+from aerowire.tools.driver.watching import add_watch_arguments
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from aerowire.ipc.cnc import CncFile
     from aerowire.ipc.counters import CounterInfo
-    from aerowire.tools.clients import Client
-    from aerowire.tools.driver_files import DriverFiles, DriverState
+    from aerowire.tools.driver.clients import Client
+    from aerowire.tools.driver.driver_files import DriverFiles, DriverState
 
 EXAMPLES = """\
 Examples:
@@ -45,7 +45,7 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 
 def run(arguments: argparse.Namespace) -> int:
     """Show the cnc file; returns 0."""
-    from aerowire.tools.watching import show
+    from aerowire.tools.driver.watching import show
 
     return show(arguments, _look)
 
@@ -95,7 +95,7 @@ class CncReport:
         from rich.text import Text
 
         from aerowire.base.text import printable
-        from aerowire.tools.driver_files import ALIVE
+        from aerowire.tools.driver.driver_files import ALIVE
         from aerowire.tools.terminal.live_view import head_style
 
         driver = self.driver
@@ -165,7 +165,7 @@ def _table(rows: Any, names: tuple[str, ...]) -> RenderableType:
 
 def _look(files: DriverFiles) -> CncReport:
     from aerowire.codecs.tables.counters import CounterType
-    from aerowire.tools.clients import clients_of, with_processes
+    from aerowire.tools.driver.clients import clients_of, with_processes
 
     driver, cnc = files.state(), files.cnc()
     counters = list(cnc.counters_reader().for_each())
@@ -205,7 +205,7 @@ def _broadcast(buffer: memoryview) -> dict[str, int]:
 def _sections(cnc: CncFile, counters: int) -> list[Section]:
     from aerowire.codecs.flyweights.cnc import CncFile as Layout
     from aerowire.ipc.error_log import scan_errors
-    from aerowire.tools.damage import damage_text
+    from aerowire.tools.driver.damage import damage_text
     from aerowire.tools.terminal.figures import grouped, size_text
 
     header = cnc.header

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from aerowire.base.directory import CNC_FILE_NAME
 from aerowire.codecs.tables.counters import CounterType, parse_label
-from aerowire.tools.client_processes import FileIdentity, file_identity, users_of
-from aerowire.tools.log_files import log_path
+from aerowire.tools.driver.client_processes import FileIdentity, file_identity, users_of
+from aerowire.tools.driver.log_files import log_path
 
 if TYPE_CHECKING:
     from aerowire.ipc.counters import CounterInfo

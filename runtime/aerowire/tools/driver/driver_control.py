@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from aerowire.tools.arguments import add_directory_arguments, seconds
 
 if TYPE_CHECKING:
-    from aerowire.tools.driver_files import DriverFiles, DriverState
+    from aerowire.tools.driver.driver_files import DriverFiles, DriverState
 
 PID_EXAMPLES = """\
 Examples:
@@ -83,7 +83,7 @@ def run_pid(arguments: argparse.Namespace) -> int:
     """Print the process id; returns 0 for a living driver, else 1."""
     from aerowire.base.text import printable
     from aerowire.system.processes import process_is_running
-    from aerowire.tools.driver_files import ALIVE, driver_files
+    from aerowire.tools.driver.driver_files import ALIVE, driver_files
     from aerowire.tools.exit_codes import DONE, FINDING
 
     with driver_files(arguments) as files:
@@ -116,7 +116,7 @@ def _await_heartbeat(files: DriverFiles, before: DriverState) -> bool:
 def run_terminate(arguments: argparse.Namespace) -> int:
     """Ask the driver to end; returns 0 when it did, else 1."""
     from aerowire.client import request_driver_termination
-    from aerowire.tools.driver_files import driver_files
+    from aerowire.tools.driver.driver_files import driver_files
     from aerowire.tools.exit_codes import DONE, FINDING
 
     token = Path(arguments.token_file).read_bytes() if arguments.token_file is not None else arguments.token.encode()
@@ -140,7 +140,7 @@ def run_terminate(arguments: argparse.Namespace) -> int:
 def check_lives(state: DriverState, hint: str) -> None:
     """Raise DriverTimeoutError with `hint` unless the driver lives."""
     from aerowire.base.errors import DriverTimeoutError
-    from aerowire.tools.driver_files import ALIVE
+    from aerowire.tools.driver.driver_files import ALIVE
 
     if state.state != ALIVE:
         raise DriverTimeoutError(
@@ -157,7 +157,7 @@ def _await_end(files: DriverFiles, before: DriverState, wait_s: float) -> str:
     from aerowire.base.errors import DriverError
     from aerowire.codecs.flyweights.cnc import RingTrailerDecoder
     from aerowire.system.processes import process_is_running
-    from aerowire.tools.driver_files import ALIVE
+    from aerowire.tools.driver.driver_files import ALIVE
 
     buffer = files.cnc().to_driver_buffer
     ring = RingTrailerDecoder(buffer, len(buffer) - RingTrailerDecoder.ENCODED_LENGTH)

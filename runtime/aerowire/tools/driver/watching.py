@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
     from aerowire.base.errors import DriverError
-    from aerowire.tools.driver_files import DriverFiles
+    from aerowire.tools.driver.driver_files import DriverFiles
     from aerowire.tools.terminal.live_view import LiveView
 
 INTERVAL_S = 1.0
@@ -72,7 +72,7 @@ def show(arguments: argparse.Namespace, look: Callable[[DriverFiles], Report]) -
 
     Raises what `look` does the first time; later it is shown, and looked again.
     """
-    from aerowire.tools.driver_files import driver_files
+    from aerowire.tools.driver.driver_files import driver_files
 
     with driver_files(arguments) as files:
         report = look(files)

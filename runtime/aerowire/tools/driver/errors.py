@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from aerowire.codecs.flyweights.cnc import ErrorRecordDecoder
 from aerowire.tools.arguments import count_or_none
-from aerowire.tools.watching import add_watch_arguments
+from aerowire.tools.driver.watching import add_watch_arguments
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from aerowire.ipc.damage import Damage
     from aerowire.ipc.error_log import ErrorObservation
-    from aerowire.tools.driver_files import DriverFiles
+    from aerowire.tools.driver.driver_files import DriverFiles
 
 EXAMPLES = """\
 Examples:
@@ -56,8 +56,8 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 
 def run(arguments: argparse.Namespace) -> int:
     """Show errors; returns 0."""
-    from aerowire.tools.damage import require_whole
-    from aerowire.tools.watching import is_single, print_report, show
+    from aerowire.tools.driver.damage import require_whole
+    from aerowire.tools.driver.watching import is_single, print_report, show
 
     if arguments.file is not None:
         report = _of_file(Path(arguments.file), arguments.offset or 0, is_brief=arguments.brief)
@@ -102,7 +102,7 @@ class ErrorsReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return them for programs."""
-        from aerowire.tools.damage import damage_dict
+        from aerowire.tools.driver.damage import damage_dict
 
         saved = [{"file": path, "errors": [_as_dict(error) for error in errors]} for path, errors in self.saved.items()]
         return {
@@ -119,7 +119,7 @@ class ErrorsReport:
         from rich.text import Text
 
         from aerowire.base.text import printable
-        from aerowire.tools.damage import damage_text
+        from aerowire.tools.driver.damage import damage_text
         from aerowire.tools.terminal.live_view import head_style
 
         parts: list[RenderableType] = []
@@ -189,7 +189,7 @@ def _check_no_offset(offset: int | None) -> None:
 
 
 def _of_saved_alone(arguments: argparse.Namespace) -> ErrorsReport:
-    from aerowire.tools.driver_files import driver_files
+    from aerowire.tools.driver.driver_files import driver_files
 
     with driver_files(arguments) as files:
         return ErrorsReport(f"{files.aeron_dir}, where no driver is,", [], _saved(files.directory), arguments.brief)
@@ -197,14 +197,14 @@ def _of_saved_alone(arguments: argparse.Namespace) -> ErrorsReport:
 
 def _has_driver(arguments: argparse.Namespace) -> bool:
     from aerowire.base.directory import CNC_FILE_NAME
-    from aerowire.tools.driver_files import driver_files
+    from aerowire.tools.driver.driver_files import driver_files
 
     with driver_files(arguments) as files:
         return (files.directory / CNC_FILE_NAME).exists()
 
 
 def _saved(aeron_dir: Path) -> dict[str, list[Error]]:
-    from aerowire.tools.saved_errors import saved_errors, saved_logs
+    from aerowire.tools.driver.saved_errors import saved_errors, saved_logs
 
     return {
         str(path): [Error(item.count, item.first, item.last, item.text) for item in saved_errors(path.read_text(errors="replace"))]

@@ -11,7 +11,7 @@ from aerowire.tools.arguments import add_directory_arguments
 
 if TYPE_CHECKING:
     from aerowire.codecs.flyweights.events import DriverEventCode
-    from aerowire.tools.event_reader import Event, EventReader
+    from aerowire.tools.driver.event_reader import Event, EventReader
 
 # How long the log is left alone when nothing has come.
 _LOOK_S = 0.05
@@ -55,8 +55,8 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 def run(arguments: argparse.Namespace) -> int:
     """Show events; returns 0."""
     from aerowire.driver.event_log.event_selection import parse_codes
-    from aerowire.tools.driver_files import driver_files
-    from aerowire.tools.event_reader import EventReader
+    from aerowire.tools.driver.driver_files import driver_files
+    from aerowire.tools.driver.event_reader import EventReader
 
     if arguments.codes:
         _list_codes()

@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from aerowire.tools.watching import add_watch_arguments
+from aerowire.tools.driver.watching import add_watch_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from aerowire.ipc.counters import CounterInfo
-    from aerowire.tools.counter_keys import CounterKey
-    from aerowire.tools.driver_files import DriverFiles, DriverState
+    from aerowire.tools.driver.counter_keys import CounterKey
+    from aerowire.tools.driver.driver_files import DriverFiles, DriverState
 
 EXAMPLES = """\
 Examples:
@@ -63,7 +63,7 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 
 def run(arguments: argparse.Namespace) -> int:
     """Show counters; returns 0."""
-    from aerowire.tools.watching import show
+    from aerowire.tools.driver.watching import show
 
     return show(arguments, _Look(arguments))
 
@@ -125,7 +125,7 @@ class Counters:
         from rich.text import Text
 
         from aerowire.base.text import printable
-        from aerowire.tools.driver_files import ALIVE
+        from aerowire.tools.driver.driver_files import ALIVE
         from aerowire.tools.terminal.figures import rate_text
         from aerowire.tools.terminal.live_view import head_style
 
@@ -174,7 +174,7 @@ class _Look:
 
 def is_wanted(arguments: argparse.Namespace, counter: CounterInfo) -> bool:
     """Return whether a counter passes the filters."""
-    from aerowire.tools.counter_keys import key_of, type_name
+    from aerowire.tools.driver.counter_keys import key_of, type_name
 
     if arguments.types and not any(_is_all_of(arguments.types, name) for name in (counter.type_id, type_name(counter.type_id))):
         return False
