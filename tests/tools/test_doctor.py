@@ -14,9 +14,9 @@ import pytest
 
 from aerowire.driver import MediaDriver
 from aerowire.system.hiccups import HiccupSampler, clock_reading_ns
-from aerowire.tools import doctor_checks
-from aerowire.tools.doctor_checks import Hiccups, Level
-from aerowire.tools.machine_facts import (
+from aerowire.tools.doctor import doctor_checks
+from aerowire.tools.doctor.doctor_checks import Hiccups, Level
+from aerowire.tools.doctor.machine_facts import (
     ControlGroup,
     Machine,
     MemoryPages,
@@ -26,8 +26,8 @@ from aerowire.tools.machine_facts import (
     read_group,
     read_machine,
 )
+from aerowire.tools.doctor.stale_drivers import DriverDirectory, find_directories
 from aerowire.tools.main import main
-from aerowire.tools.stale_drivers import DriverDirectory, find_directories
 
 MIB = 1 << 20
 GOOD = Machine(

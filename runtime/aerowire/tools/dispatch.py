@@ -35,7 +35,7 @@ _OWN: dict[str, str] = {
     "log": "aerowire.tools.log:command",
     "cnc": "aerowire.tools.driver.cnc:command",
     "events": "aerowire.tools.driver.events:command",
-    "doctor": "aerowire.tools.doctor:command",
+    "doctor": "aerowire.tools.doctor.doctor:command",
     "ping": "aerowire.tools.ping:command",
     "pong": "aerowire.tools.pong:command",
     "throughput": "aerowire.tools.throughput:command",

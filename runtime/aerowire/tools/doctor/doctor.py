@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from aerowire.system.hiccups import HiccupSampler
-    from aerowire.tools.doctor_checks import Finding, Hiccups
-    from aerowire.tools.machine_facts import Machine
-    from aerowire.tools.stale_drivers import DriverDirectory
+    from aerowire.tools.doctor.doctor_checks import Finding, Hiccups
+    from aerowire.tools.doctor.machine_facts import Machine
+    from aerowire.tools.doctor.stale_drivers import DriverDirectory
 
 SECONDS = 5.0
 # How long the sampler runs before a signal is looked for.
@@ -59,12 +59,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Look, and say; returns 1 when there is something to do."""
     from aerowire.base.directory import SHARED_MEMORY
     from aerowire.system.hiccups import clock_reading_ns
-    from aerowire.tools.doctor_checks import check_clock, check_directories, check_hiccups, check_machine
+    from aerowire.tools.doctor.doctor_checks import check_clock, check_directories, check_hiccups, check_machine
+    from aerowire.tools.doctor.machine_facts import read_machine
+    from aerowire.tools.doctor.stale_drivers import find_directories
     from aerowire.tools.driver.driver_files import driver_files
     from aerowire.tools.driver.watching import print_report
     from aerowire.tools.exit_codes import DONE, FINDING
-    from aerowire.tools.machine_facts import read_machine
-    from aerowire.tools.stale_drivers import find_directories
 
     if arguments.seconds and sys.stderr.isatty():
         print(f"sampling for {arguments.seconds:g} seconds ...", end="", file=sys.stderr, flush=True)
@@ -108,7 +108,7 @@ def sample(duration_s: float) -> Samples:
 
 def hiccups_of(sampler: HiccupSampler) -> Hiccups:
     """Return what a sampler has counted."""
-    from aerowire.tools.doctor_checks import Hiccups
+    from aerowire.tools.doctor.doctor_checks import Hiccups
 
     share = sampler.total_ns / max(sampler.elapsed_ns, 1)
     return Hiccups(sampler.count, sampler.percentile(50), sampler.percentile(99), sampler.longest_ns, share)
@@ -126,7 +126,7 @@ class DoctorReport:
     @property
     def is_finding(self) -> bool:
         """Whether there is something to do."""
-        from aerowire.tools.doctor_checks import Level
+        from aerowire.tools.doctor.doctor_checks import Level
 
         return any(finding.level >= Level.WARNING for finding in self.findings)
 

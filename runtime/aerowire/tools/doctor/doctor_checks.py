@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from aerowire.base.text import printable
 from aerowire.codecs.tables.options import OPTIONS
-from aerowire.tools.machine_facts import Machine
-from aerowire.tools.stale_drivers import DriverDirectory
+from aerowire.tools.doctor.machine_facts import Machine
+from aerowire.tools.doctor.stale_drivers import DriverDirectory
 from aerowire.tools.terminal.figures import size_text
 
 
