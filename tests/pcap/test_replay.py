@@ -21,7 +21,7 @@ from aerowire.driver.media_driver import MediaDriver
 from aerowire.pcap import publishing
 from aerowire.pcap.java import packaged_java_home, system_java_home
 from aerowire.pcap.publishing import Opener, PublishError, find_opener
-from aerowire.tools.publisher import open_publisher
+from aerowire.tools.streams.publisher import open_publisher
 from tests.support.processes import free_port
 
 CAPTURES = Path(__file__).parent.parent / "data" / "captures"

@@ -16,14 +16,14 @@ from aerowire.client import BACK_PRESSURED, Aeron
 from aerowire.codecs.flyweights.cnc import StreamCounterKeyEncoder
 from aerowire.codecs.tables.counters import CounterType, format_label
 from aerowire.ipc.counters import CounterInfo, CountersReader
-from aerowire.tools.backlog import backlogs_of
 from aerowire.tools.driver.client_processes import users_of
 from aerowire.tools.driver.clients import clients_of
 from aerowire.tools.main import main
-from aerowire.tools.stream_look import StreamsSeen
-from aerowire.tools.stream_model import LogFacts, Publication, Streams, streams_of
-from aerowire.tools.stream_rows import rows_of
-from aerowire.tools.stream_verdicts import GOOD, LATE, STALLED, slowest_of, verdict_of
+from aerowire.tools.streams.backlog import backlogs_of
+from aerowire.tools.streams.stream_look import StreamsSeen
+from aerowire.tools.streams.stream_model import LogFacts, Publication, Streams, streams_of
+from aerowire.tools.streams.stream_rows import rows_of
+from aerowire.tools.streams.stream_verdicts import GOOD, LATE, STALLED, slowest_of, verdict_of
 from tests.support import proc
 
 if TYPE_CHECKING:

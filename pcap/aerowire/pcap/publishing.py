@@ -16,7 +16,7 @@ from typing import Protocol, cast
 from aerowire.pcap.errors import CaptureError
 
 ENTRY_POINT_GROUP = "aerowire.publishers"
-RUNTIME_HOME = "aerowire.tools.publisher:open_publisher"
+RUNTIME_HOME = "aerowire.tools.streams.publisher:open_publisher"
 TIMEOUT_S = 5.0  # a subscriber takes less to be found, and a person waits about as long before looking for a fault
 
 

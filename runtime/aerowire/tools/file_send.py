@@ -13,9 +13,9 @@ from io import FileIO
 from typing import TYPE_CHECKING
 
 from aerowire.base.errors import AerowireError, MaxPositionExceededError, NotConnectedError
-from aerowire.tools.delivery import SLEEP_MAX_S, SLEEP_MIN_S, await_subscriber, drain
 from aerowire.tools.exit_codes import DONE, FINDING, USAGE
 from aerowire.tools.file_arguments import add_stream_arguments
+from aerowire.tools.streams.delivery import SLEEP_MAX_S, SLEEP_MIN_S, await_subscriber, drain
 from aerowire.tools.terminal.figures import printable_error
 
 if TYPE_CHECKING:

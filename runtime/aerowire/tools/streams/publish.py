@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from aerowire.base.errors import AerowireError, MaxPositionExceededError, NotConnectedError
-from aerowire.tools.delivery import SLEEP_MAX_S, SLEEP_MIN_S, await_subscriber, drain
+from aerowire.tools.streams.delivery import SLEEP_MAX_S, SLEEP_MIN_S, await_subscriber, drain
 from aerowire.tools.terminal.figures import printable_error
 from aerowire.tools.terminal.lines import LineReader
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from aerowire.tools.stream_model import LATE_SHARE, End, Image, Publication, Subscriber
+from aerowire.tools.streams.stream_model import LATE_SHARE, End, Image, Publication, Subscriber
 from aerowire.tools.terminal.figures import size_text
 
 # By severity.

@@ -9,12 +9,12 @@ from rich.table import Table
 from rich.text import Text
 
 from aerowire.base.text import printable
-from aerowire.tools.stream_model import LATE_SHARE, End, Publication, Subscriber
-from aerowire.tools.stream_verdicts import share_behind, slowest_of
+from aerowire.tools.streams.stream_model import LATE_SHARE, End, Publication, Subscriber
+from aerowire.tools.streams.stream_verdicts import share_behind, slowest_of
 from aerowire.tools.terminal.figures import grouped, rate_text, size_text
 
 if TYPE_CHECKING:
-    from aerowire.tools.stream_look import StreamsSeen
+    from aerowire.tools.streams.stream_look import StreamsSeen
 
 COLUMNS = ("", "client", "pid", "position", "behind", "window", "bytes/s", "")
 _BAR_LENGTH = 10

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from aerowire.tools.driver.driver_files import DriverFiles
-    from aerowire.tools.stream_look import StreamsSeen
-    from aerowire.tools.stream_model import End, Image, Publication, Subscriber
+    from aerowire.tools.streams.stream_look import StreamsSeen
+    from aerowire.tools.streams.stream_model import End, Image, Publication, Subscriber
 
 EXAMPLES = """\
 Examples:
@@ -53,7 +53,7 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 def run(arguments: argparse.Namespace) -> int:
     """Show streams; returns 0."""
     from aerowire.tools.driver.watching import show
-    from aerowire.tools.stream_look import StreamsLook
+    from aerowire.tools.streams.stream_look import StreamsLook
 
     look = StreamsLook()
 
@@ -74,7 +74,7 @@ class StreamsReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return them for programs."""
-        from aerowire.tools.stream_model import Image, Publication
+        from aerowire.tools.streams.stream_model import Image, Publication
 
         ends = self._ends()
         return {
@@ -89,9 +89,9 @@ class StreamsReport:
         from rich.text import Text
 
         from aerowire.base.text import printable
-        from aerowire.tools.stream_model import Publication
-        from aerowire.tools.stream_rows import COLUMNS, Row, rows_of, table_of, title_of
-        from aerowire.tools.stream_verdicts import verdict_of
+        from aerowire.tools.streams.stream_model import Publication
+        from aerowire.tools.streams.stream_rows import COLUMNS, Row, rows_of, table_of, title_of
+        from aerowire.tools.streams.stream_verdicts import verdict_of
         from aerowire.tools.terminal.live_view import head_style
 
         driver, ends = self.seen.driver, self._ends()
@@ -110,7 +110,7 @@ class StreamsReport:
         return Group(*parts)
 
     def _ends(self) -> list[End]:
-        from aerowire.tools.stream_verdicts import GOOD, verdict_of
+        from aerowire.tools.streams.stream_verdicts import GOOD, verdict_of
 
         return [
             end
@@ -149,7 +149,7 @@ class StreamsReport:
         }
 
     def _end(self, end: End) -> dict[str, Any]:
-        from aerowire.tools.stream_verdicts import verdict_of
+        from aerowire.tools.streams.stream_verdicts import verdict_of
 
         verdict = verdict_of(end, self.seen.name_of, self.seen.streams.images)
         return {
@@ -163,7 +163,7 @@ class StreamsReport:
         }
 
     def _subscriber(self, end: End, subscriber: Subscriber, is_culprit: bool) -> dict[str, Any]:
-        from aerowire.tools.stream_verdicts import slowest_of
+        from aerowire.tools.streams.stream_verdicts import slowest_of
 
         return {
             "registration_id": subscriber.registration_id,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from aerowire.base.errors import AerowireError, BackPressureError, NotConnectedError
 from aerowire.tools.connection import connect
-from aerowire.tools.delivery import await_subscriber, drain
+from aerowire.tools.streams.delivery import await_subscriber, drain
 
 if TYPE_CHECKING:
     from aerowire.client import Aeron, ExclusivePublication

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from aerowire.tools.driver.driver_files import DriverFiles
-    from aerowire.tools.stream_look import StreamsSeen
-    from aerowire.tools.stream_model import End
+    from aerowire.tools.streams.stream_look import StreamsSeen
+    from aerowire.tools.streams.stream_model import End
 
 EXAMPLES = """\
 Examples:
@@ -49,7 +49,7 @@ def command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 def run(arguments: argparse.Namespace) -> int:
     """Show backlogs; returns 0."""
     from aerowire.tools.driver.watching import show
-    from aerowire.tools.stream_look import StreamsLook
+    from aerowire.tools.streams.stream_look import StreamsLook
 
     look = StreamsLook()
 
@@ -77,7 +77,7 @@ class Backlog:
 
 def backlogs_of(end: End) -> list[Backlog]:
     """Return the backlogs of a stream."""
-    from aerowire.tools.stream_model import Publication
+    from aerowire.tools.streams.stream_model import Publication
 
     found = []
     if isinstance(end, Publication):
@@ -98,7 +98,7 @@ def backlogs_of(end: End) -> list[Backlog]:
 
 
 def _readers(end: End) -> list[int]:
-    from aerowire.tools.stream_model import Publication
+    from aerowire.tools.streams.stream_model import Publication
 
     positions = [subscriber.position for subscriber in end.subscribers]
     if isinstance(end, Publication) and end.sender_position is not None:

@@ -15,7 +15,7 @@ from aerowire.memory.region import Region
 from aerowire.tools.driver.clients import Client, clients_of, with_processes
 from aerowire.tools.driver.driver_files import DriverFiles, DriverState
 from aerowire.tools.driver.log_files import log_metadata, log_path
-from aerowire.tools.stream_model import End, LogFacts, Publication, Streams, Subscriber, streams_of
+from aerowire.tools.streams.stream_model import End, LogFacts, Publication, Streams, Subscriber, streams_of
 
 
 @dataclass(frozen=True, slots=True)
