@@ -14,8 +14,8 @@ from aerowire.codecs.flyweights.transport import DataFlags, DataHeaderEncoder, F
 from aerowire.ipc.counters import CountersManager
 from aerowire.logbuffer.exclusive_appender import ExclusiveAppender
 from aerowire.logbuffer.log import LogBuffers
-from aerowire.tools.log_frames import Claim, Damage, Entry, Frame, Remnant, Stream, Zeros, entries_of
-from aerowire.tools.log_reader import ACTIVE, CLEAN, COMPLETE, OLD, UNUSED, FileTerm, LogReader
+from aerowire.tools.log.log_frames import Claim, Damage, Entry, Frame, Remnant, Stream, Zeros, entries_of
+from aerowire.tools.log.log_reader import ACTIVE, CLEAN, COMPLETE, OLD, UNUSED, FileTerm, LogReader
 from aerowire.tools.main import main
 
 SESSION, STREAM, TERM_ID, TERM = -9, 1001, 5, 65536

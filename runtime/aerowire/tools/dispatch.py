@@ -32,7 +32,7 @@ _OWN: dict[str, str] = {
     "backlog": "aerowire.tools.streams.backlog:command",
     "errors": "aerowire.tools.driver.errors:command",
     "loss": "aerowire.tools.streams.loss:command",
-    "log": "aerowire.tools.log:command",
+    "log": "aerowire.tools.log.log:command",
     "cnc": "aerowire.tools.driver.cnc:command",
     "events": "aerowire.tools.driver.events:command",
     "doctor": "aerowire.tools.doctor.doctor:command",

@@ -15,7 +15,7 @@ from aerowire.codecs.flyweights.logbuffer import log_metadata_tail_counters_term
 from aerowire.codecs.flyweights.transport import DataHeaderDecoder
 from aerowire.logbuffer.descriptor import position_of
 from aerowire.logbuffer.log import LogBuffers
-from aerowire.tools.log_frames import Frame, Stream, Zeros, entries_of
+from aerowire.tools.log.log_frames import Frame, Stream, Zeros, entries_of
 
 _CACHE_LENGTH = 1 << 16
 

@@ -60,8 +60,8 @@ def run(arguments: argparse.Namespace) -> int:
     from aerowire.tools.driver.driver_files import driver_files
     from aerowire.tools.driver.watching import print_report
     from aerowire.tools.exit_codes import DONE, FINDING
-    from aerowire.tools.log_reader import LogReader
-    from aerowire.tools.log_report import LogList, LogReport
+    from aerowire.tools.log.log_reader import LogReader
+    from aerowire.tools.log.log_report import LogList, LogReport
 
     with driver_files(arguments) as files:
         if arguments.log is None:

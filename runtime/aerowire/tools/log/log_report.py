@@ -17,8 +17,8 @@ from aerowire.base.text import printable
 from aerowire.codecs.flyweights.logbuffer import END_OF_STREAM_POSITION_UNSET
 from aerowire.codecs.flyweights.transport import DataHeaderDecoder, FrameType
 from aerowire.tools.driver.log_files import log_paths
-from aerowire.tools.log_frames import HEADER_LENGTH, Claim, Damage, Entry, Frame, Remnant, Term, Zeros, entries_of
-from aerowire.tools.log_reader import ACTIVE, LogReader, TermState
+from aerowire.tools.log.log_frames import HEADER_LENGTH, Claim, Damage, Entry, Frame, Remnant, Term, Zeros, entries_of
+from aerowire.tools.log.log_reader import ACTIVE, LogReader, TermState
 from aerowire.tools.terminal.figures import grouped, printable_lines, size_text
 
 _DUMP_WIDTH = 16
