@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from aerowire.codecs.flyweights.files import FileChunkEncoder, FileCreateEncoder
-from aerowire.tools import file_receive, file_store
-from aerowire.tools.file_intake import FAILED, FILES_MAX, INCOMPLETE, RECEIVED, REFUSED, FileIntake
-from aerowire.tools.file_store import NUMBER, REFUSE, REPLACE, Folder
+from aerowire.tools.files import file_receive, file_store
+from aerowire.tools.files.file_intake import FAILED, FILES_MAX, INCOMPLETE, RECEIVED, REFUSED, FileIntake
+from aerowire.tools.files.file_store import NUMBER, REFUSE, REPLACE, Folder
 
 # version 0, type 1, correlation id 7, length 5, name length 5, name
 CREATE = bytes.fromhex("00000000 01000000 0700000000000000 0500000000000000 05000000") + b"a.txt"

@@ -17,10 +17,10 @@ import pytest
 
 from aerowire.client import Aeron
 from aerowire.codecs.flyweights.files import FileChunkEncoder, FileCreateEncoder
-from aerowire.tools.file_intake import FileIntake
-from aerowire.tools.file_receive import _Receiver
-from aerowire.tools.file_store import Folder
-from aerowire.tools.transfer_display import TransferDisplay
+from aerowire.tools.files.file_intake import FileIntake
+from aerowire.tools.files.file_receive import _Receiver
+from aerowire.tools.files.file_store import Folder
+from aerowire.tools.files.transfer_display import TransferDisplay
 from tests.support import proc
 from tests.support.processes import free_port
 

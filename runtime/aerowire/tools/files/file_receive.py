@@ -9,13 +9,13 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING
 
-from aerowire.tools.file_arguments import add_stream_arguments
+from aerowire.tools.files.file_arguments import add_stream_arguments
 from aerowire.tools.terminal.figures import printable_error
 
 if TYPE_CHECKING:
     from aerowire.client import Subscription
-    from aerowire.tools.file_intake import Ending, FileIntake
-    from aerowire.tools.transfer_display import TransferDisplay
+    from aerowire.tools.files.file_intake import Ending, FileIntake
+    from aerowire.tools.files.transfer_display import TransferDisplay
 
 EXAMPLES = """\
 Examples:
@@ -31,7 +31,7 @@ Messages that are none of files are dropped, counted and told.
 Exit codes: 0 ended by a signal, or by --once, and whatever came was received whole; 1 a file was refused or is not whole, no sender within
 --wait, or interrupted before --once had its file; 2 usage, or no such folder, or the driver cannot be reached.
 """
-# As in aerowire.tools.file_store, which is not loaded for a look at the help.
+# As in aerowire.tools.files.file_store, which is not loaded for a look at the help.
 EXISTING = ("refuse", "replace", "number")
 _FRAGMENT_LIMIT = 256
 _SLEEP_MIN_S = 20e-6
@@ -64,9 +64,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Carry the subcommand out."""
     from aerowire.tools.arguments import properties_of
     from aerowire.tools.connection import connect
-    from aerowire.tools.file_intake import FileIntake
-    from aerowire.tools.file_store import Folder
-    from aerowire.tools.transfer_display import TransferDisplay
+    from aerowire.tools.files.file_intake import FileIntake
+    from aerowire.tools.files.file_store import Folder
+    from aerowire.tools.files.transfer_display import TransferDisplay
 
     gone: deque[int] = deque()  # the client's thread tells of sessions, ours frees what they have left
     with (
@@ -174,9 +174,9 @@ class _Receiver:
     def _tell_ending(self, ending: Ending) -> None:
         from aerowire.base.text import printable
         from aerowire.tools.driver.watching import print_text
-        from aerowire.tools.file_intake import RECEIVED
+        from aerowire.tools.files.file_intake import RECEIVED
+        from aerowire.tools.files.transfer_display import speed_text
         from aerowire.tools.terminal.figures import grouped
-        from aerowire.tools.transfer_display import speed_text
 
         seconds = self._display.end((ending.session_id, ending.correlation_id))
         if ending.outcome != RECEIVED:

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 
 from aerowire.base.interruption import deferred
 from aerowire.codecs.flyweights.files import FILE_PROTOCOL_VERSION, FileChunkDecoder, FileCreateDecoder, FileMessageDecoder, FileMessageType
-from aerowire.tools.file_store import Folder, NotStoredError, PartialFile
+from aerowire.tools.files.file_store import Folder, NotStoredError, PartialFile
 
 RECEIVED, REFUSED, INCOMPLETE, FAILED = "received", "refused", "incomplete", "failed"
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from aerowire.base.errors import AerowireError, MaxPositionExceededError, NotConnectedError
 from aerowire.tools.exit_codes import DONE, FINDING, USAGE
-from aerowire.tools.file_arguments import add_stream_arguments
+from aerowire.tools.files.file_arguments import add_stream_arguments
 from aerowire.tools.streams.delivery import SLEEP_MAX_S, SLEEP_MIN_S, await_subscriber, drain
 from aerowire.tools.terminal.figures import printable_error
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from aerowire.client import Aeron, ExclusivePublication
-    from aerowire.tools.transfer_display import TransferDisplay
+    from aerowire.tools.files.transfer_display import TransferDisplay
 
 EXAMPLES = """\
 Examples:
@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Carry the subcommand out."""
     from aerowire.tools.arguments import properties_of
     from aerowire.tools.connection import connect
-    from aerowire.tools.transfer_display import TransferDisplay
+    from aerowire.tools.files.transfer_display import TransferDisplay
 
     if arguments.name is not None and len(arguments.files) > 1:
         return _complain(f"--name is for one file, and there are {len(arguments.files)}", USAGE)
@@ -119,7 +119,7 @@ def _send(aeron: Aeron, publication: ExclusivePublication, path: str, arguments:
     """Send one file and tell of it; return 0, or the exit code of what kept it from being sent."""
     from aerowire.base.text import printable
     from aerowire.tools.driver.watching import print_text
-    from aerowire.tools.transfer_display import speed_text
+    from aerowire.tools.files.transfer_display import speed_text
 
     name = os.path.basename(path) if arguments.name is None else arguments.name  # noqa: PTH119 - of a str
     with _opened(path) as file:
