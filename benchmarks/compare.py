@@ -14,9 +14,9 @@ import sys
 from collections.abc import Callable
 
 from aerowire.base.errors import AerowireError
-from aerowire.tools import measuring, ping, throughput
 from aerowire.tools.arguments import add_directory_arguments
-from aerowire.tools.measure import measure_latency, measure_throughput
+from aerowire.tools.measure import measuring, ping, throughput
+from aerowire.tools.measure.measure import measure_latency, measure_throughput
 
 RUNS = 5
 PYZMQ_MESSAGES = {"ping": 10_000, "throughput": 1_000_000}

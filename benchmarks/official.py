@@ -23,7 +23,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from aerowire.tools.measure import BATCH, SINGLE, Plan, measure_latency, measure_throughput
+from aerowire.tools.measure.measure import BATCH, SINGLE, Plan, measure_latency, measure_throughput
 from benchmarks.drivers import running_driver
 from tests.interop.harness import Java, Side, find_java
 from tests.support.processes import free_port

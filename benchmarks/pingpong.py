@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import sys
 
-from aerowire.tools import ping
-from aerowire.tools.benchmark import main
+from aerowire.tools.measure import ping
+from aerowire.tools.measure.benchmark import main
 
 if __name__ == "__main__":
     sys.exit(main(ping.add_arguments, ping.run, __doc__))

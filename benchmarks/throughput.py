@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import sys
 
-from aerowire.tools import throughput
-from aerowire.tools.benchmark import main
+from aerowire.tools.measure import throughput
+from aerowire.tools.measure.benchmark import main
 
 if __name__ == "__main__":
     sys.exit(main(throughput.add_arguments, throughput.run, __doc__))

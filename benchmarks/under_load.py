@@ -37,7 +37,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from aerowire.client import Aeron, ExclusivePublication, Header, Subscription, wait_for
 from aerowire.driver import MediaDriver
 from aerowire.system.hiccups import HiccupSampler
-from aerowire.tools.measure import percentiles
+from aerowire.tools.measure.measure import percentiles
 from benchmarks.drivers import IDLE_STRATEGIES, running_driver
 from tests.interop.harness import Java, Side, find_java
 from tests.support.processes import free_port

@@ -16,7 +16,7 @@ Installed = Callable[[str], Installation]
 # The packages that only extras bring, and the packages of ours whose modules all load with an extra.
 OPTIONAL = {"lxml": "codegen", "jinja2": "codegen", "scapy": "conformance", "pyarrow": "pcap", "pyspark": "spark", "pandas": "spark"}
 # Compared with in measurements, and declared by no extra for users.
-UNDECLARED = {"aerowire.tools.measure_pyzmq": "zmq"}
+UNDECLARED = {"aerowire.tools.measure.measure_pyzmq": "zmq"}
 COMPLETE = {
     "": r"aerowire\.(base|memory|ipc|logbuffer|protocol|system|driver|client|aio|tools|simulation|codecs\.(?!scapy|arrow))\b",
     "codegen": r"aerowire\.codegen\b",

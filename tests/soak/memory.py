@@ -13,7 +13,7 @@ from aerowire.codecs.flyweights.transport import DataHeaderDecoder
 from aerowire.codecs.tables.counters import CounterType
 from aerowire.codecs.tables.options import OPTIONS
 from aerowire.ipc.cnc import CncFile
-from aerowire.tools.measure import BATCH, READY, SINGLE, Plan
+from aerowire.tools.measure.measure import BATCH, READY, SINGLE, Plan
 from tests.soak.bars import Part, Size
 from tests.soak.footprint import anonymous_bytes
 from tests.support.proc import wait_until
@@ -28,7 +28,7 @@ LENGTH = 32
 # What a collection that falls between two samples, or a thread's first use of its stack, may come to.
 GROWTH_BYTES_MAX = 1 << 20
 LIMIT_S = 900.0
-PUBLISH = "import sys; from aerowire.tools import measure, measure_aerowire as m; m.publish(measure.Plan.from_json(sys.argv[1]))"
+PUBLISH = "import sys; from aerowire.tools.measure import measure, measure_aerowire as m; m.publish(measure.Plan.from_json(sys.argv[1]))"
 
 
 def run(size: Size, media: str, mode: str, scratch: Path) -> str:
@@ -48,7 +48,7 @@ def run(size: Size, media: str, mode: str, scratch: Path) -> str:
             aeron_dir=str(directory),
             tells_ready=True,
         ).to_json()
-        receiver = workshop.start("receiver", [sys.executable, "-m", "aerowire.tools.measure", "receive", plan])
+        receiver = workshop.start("receiver", [sys.executable, "-m", "aerowire.tools.measure.measure", "receive", plan])
         assert receiver.line(LIMIT_S) == READY
         publisher = workshop.start("publisher", [sys.executable, "-c", PUBLISH, plan])
         watched = {"driver": driver, "publisher": publisher, "receiver": receiver}

@@ -12,7 +12,7 @@ import pytest
 
 from aerowire.base.errors import AerowireError, ConfigurationError
 from aerowire.tools.main import main
-from aerowire.tools.measure import Plan, check_is_measured, percentiles
+from aerowire.tools.measure.measure import Plan, check_is_measured, percentiles
 from tests.support.processes import free_port
 
 Run = Callable[..., tuple[int, str, str]]

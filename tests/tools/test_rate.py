@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from aerowire.tools.rates import Pace, RateReporter
+from aerowire.tools.measure.rates import Pace, RateReporter
 from aerowire.tools.terminal.histogram import bar_of, buckets_of, rows_of
 
 Run = Callable[..., tuple[int, str, str]]

@@ -11,7 +11,7 @@ from aerowire.tools.arguments import add_directory_arguments, count, count_or_no
 
 if TYPE_CHECKING:
     from aerowire.client import ExclusivePublication, Subscription
-    from aerowire.tools.rates import Rate
+    from aerowire.tools.measure.rates import Rate
 
 EXAMPLES = """\
 Examples:
@@ -71,7 +71,7 @@ def _publish(publication: ExclusivePublication, arguments: argparse.Namespace) -
     import numpy
 
     from aerowire.base.errors import MessageTooLongError
-    from aerowire.tools.rates import Pace, RateReporter
+    from aerowire.tools.measure.rates import Pace, RateReporter
 
     if arguments.length > publication.max_message_length:
         expected = f"0 to {publication.max_message_length} bytes"
@@ -102,7 +102,7 @@ def _publish(publication: ExclusivePublication, arguments: argparse.Namespace) -
 
 def _subscribe(subscription: Subscription, arguments: argparse.Namespace) -> None:
     from aerowire.client import FragmentAssembler, Header
-    from aerowire.tools.rates import RateReporter
+    from aerowire.tools.measure.rates import RateReporter
 
     reporter = RateReporter(time.monotonic_ns(), _interval_ns(arguments))
 

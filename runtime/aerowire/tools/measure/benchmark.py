@@ -10,7 +10,7 @@ from pathlib import Path
 from aerowire.base.interruption import Interruption
 from aerowire.tools.arguments import add_directory_arguments
 from aerowire.tools.exit_codes import exit_code_of
-from aerowire.tools.measuring import OWN_DRIVER
+from aerowire.tools.measure.measuring import OWN_DRIVER
 
 
 def main(

@@ -127,7 +127,7 @@ def peer_of(plan: Plan) -> Peer:
     if plan.peer not in PEERS:
         raise ConfigurationError("there is no such peer", where="--peer", expected=" | ".join(PEERS), actual=repr(plan.peer))
     try:
-        return importlib.import_module(f"aerowire.tools.measure_{plan.peer}")
+        return importlib.import_module(f"aerowire.tools.measure.measure_{plan.peer}")
     except ImportError as error:
         raise AerowireError("a library to compare with is not installed", where=plan.peer, hint=f"pip install {plan.peer}") from error
 
@@ -243,7 +243,7 @@ def _quiet() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _other_end(role: str, plan: Plan) -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-m", "aerowire.tools.measure", role, replace(plan, tells_ready=True).to_json()]
+    command = [sys.executable, "-m", "aerowire.tools.measure.measure", role, replace(plan, tells_ready=True).to_json()]
     # A session of its own: Ctrl-C reaches the measuring end alone, which then ends this one.
     process: subprocess.Popen[str] | None = None
     try:

@@ -13,7 +13,7 @@ from typing import Any
 
 from aerowire.base.errors import ConfigurationError
 from aerowire.tools.arguments import IDLE_HELP, idle_strategy_name, named_directory, properties_of, stream_id
-from aerowire.tools.measure import BATCH, BATCH_COUNT, PEERS, SINGLE, Plan
+from aerowire.tools.measure.measure import BATCH, BATCH_COUNT, PEERS, SINGLE, Plan
 from aerowire.tools.terminal.histogram import Bucket, bar_of, rows_of
 
 IPC_CHANNEL = "aeron:ipc?term-length=4m"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from array import array
 
-from aerowire.tools import measuring
-from aerowire.tools.measure import Plan, measure_round_trips, percentiles
+from aerowire.tools.measure import measuring
+from aerowire.tools.measure.measure import Plan, measure_round_trips, percentiles
 
 EXAMPLES = """\
 Examples:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from aerowire.tools import measuring
-from aerowire.tools.measure import Plan, measure_publishing, measure_receiving, measure_throughput
+from aerowire.tools.measure import measuring
+from aerowire.tools.measure.measure import Plan, measure_publishing, measure_receiving, measure_throughput
 
 EXAMPLES = """\
 Examples:

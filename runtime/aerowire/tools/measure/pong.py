@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from aerowire.tools import measuring
 from aerowire.tools.arguments import IDLE_HELP, add_directory_arguments, idle_strategy_name, stream_id
+from aerowire.tools.measure import measuring
 
 EXAMPLES = """\
 Examples:

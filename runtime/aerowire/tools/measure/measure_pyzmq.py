@@ -11,7 +11,7 @@ from pathlib import Path
 
 import zmq
 
-from aerowire.tools.measure import STALL_LIMIT_S, Plan, check_is_measured, ready, stalled
+from aerowire.tools.measure.measure import STALL_LIMIT_S, Plan, check_is_measured, ready, stalled
 
 TIMEOUT_MS = int(STALL_LIMIT_S * 1000)
 

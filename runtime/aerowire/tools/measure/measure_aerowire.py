@@ -19,7 +19,7 @@ from aerowire.client import ADMIN_ACTION, BACK_PRESSURED, ExclusivePublication, 
 from aerowire.codecs.flyweights.transport import DataHeaderDecoder
 from aerowire.codecs.tables.options import OPTIONS
 from aerowire.tools.connection import connect
-from aerowire.tools.measure import BATCH, SPINS_PER_CHECK, STALL_LIMIT_S, Plan, Watch, check_is_measured, ready, stalled
+from aerowire.tools.measure.measure import BATCH, SPINS_PER_CHECK, STALL_LIMIT_S, Plan, Watch, check_is_measured, ready, stalled
 
 Handler = Callable[[memoryview, int, int, Header], object]
 Poll = Callable[[Handler, int], int]

@@ -1,0 +1,1 @@
+"""Commands and scripts that measure latency, throughput and rates; the measured libraries are not implemented here."""
