@@ -16,10 +16,10 @@ from rich.console import Console
 
 from aerowire.base.errors import ForeignDirectoryError
 from aerowire.client import Aeron, ExclusivePublication, Subscription, wait_for
-from aerowire.tools.demo import DemoError, Outcome, compare, follow, make_room
-from aerowire.tools.demo_requirements import MEMORY_LENGTH, PACKAGES, check_packages, memory_folder
-from aerowire.tools.demo_stage import Stage, open_log
-from aerowire.tools.demo_traffic import HEAD, LENGTH_MAX, LENGTH_MIN, TrafficError, draw, subscribe
+from aerowire.tools.demo.demo import DemoError, Outcome, compare, follow, make_room
+from aerowire.tools.demo.demo_requirements import MEMORY_LENGTH, PACKAGES, check_packages, memory_folder
+from aerowire.tools.demo.demo_stage import Stage, open_log
+from aerowire.tools.demo.demo_traffic import HEAD, LENGTH_MAX, LENGTH_MIN, TrafficError, draw, subscribe
 from tests.support import small_disk
 from tests.support.old_java import environment_with_old_java
 
@@ -145,7 +145,7 @@ def test_a_step_s_answer_failure_and_standstill_are_told_apart(tmp_path: Path, m
     assert answered(tmp_path, "import json; print(json.dumps({'a': 1}))") == {"a": 1}
     with pytest.raises(DemoError, match=r"a step failed; at .*a step\.log; expected exit code 0; got 3 \(hint: no luck\)"):
         answered(tmp_path, "import sys; print('no luck', file=sys.stderr); sys.exit(3)")
-    monkeypatch.setattr("aerowire.tools.demo_stage.STEP_LIMIT_S", 0.2)
+    monkeypatch.setattr("aerowire.tools.demo.demo_stage.STEP_LIMIT_S", 0.2)
     with pytest.raises(DemoError, match=r"the demo is stuck; at .*; expected the end of a step within 0\.2 s"):
         answered(tmp_path, "import time; time.sleep(60)")
 
@@ -155,7 +155,7 @@ def test_driver_directories_go_where_there_is_room(tmp_path: Path, monkeypatch: 
     memory.mkdir()
     scratch.mkdir()
     free = {memory: MEMORY_LENGTH, scratch: MEMORY_LENGTH}
-    monkeypatch.setattr("aerowire.tools.demo_requirements.SHARED_MEMORY", memory)
+    monkeypatch.setattr("aerowire.tools.demo.demo_requirements.SHARED_MEMORY", memory)
     monkeypatch.setattr("tempfile.tempdir", str(scratch))
     monkeypatch.setattr("shutil.disk_usage", lambda folder: SimpleNamespace(free=free[folder]))
     assert memory_folder() == memory
@@ -179,7 +179,7 @@ def test_a_process_that_ends_early_is_named_at_once_with_its_last_words(tmp_path
 
 @pytest.mark.parametrize("module", PACKAGES)
 def test_a_missing_package_is_named_before_anything_starts(monkeypatch: pytest.MonkeyPatch, module: str) -> None:
-    monkeypatch.setattr("aerowire.tools.demo_requirements.find_spec", lambda name: None if name == module else name)
+    monkeypatch.setattr("aerowire.tools.demo.demo_requirements.find_spec", lambda name: None if name == module else name)
     with pytest.raises(DemoError, match=rf"got no {module} \(hint: pip install 'aerowire\[all\]' installs them\)"):
         check_packages()
 

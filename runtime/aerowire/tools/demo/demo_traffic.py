@@ -1,4 +1,4 @@
-"""The two clients of `aerowire demo`: python -m aerowire.tools.demo_traffic publish|subscribe DIR CHANNEL MESSAGES SEED.
+"""The two clients of `aerowire demo`: python -m aerowire.tools.demo.demo_traffic publish|subscribe DIR CHANNEL MESSAGES SEED.
 
 Both draw the same messages from the seed: lengths of 32 to 2,000 bytes, a head of send time and sequence number, and a
 piece of a pool of random bytes behind it. The subscriber checks every byte and times every message; both tell their

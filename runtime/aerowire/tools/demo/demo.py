@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 from aerowire.system.ownership import check_private_folder
 from aerowire.tools.arguments import count, share
-from aerowire.tools.demo_requirements import SHARED_MEMORY, check_java, check_packages, memory_folder
-from aerowire.tools.demo_stage import DemoError, Stage
-from aerowire.tools.demo_traffic import LENGTH_MAX, LENGTH_MIN
+from aerowire.tools.demo.demo_requirements import SHARED_MEMORY, check_java, check_packages, memory_folder
+from aerowire.tools.demo.demo_stage import DemoError, Stage
+from aerowire.tools.demo.demo_traffic import LENGTH_MAX, LENGTH_MIN
 
 if TYPE_CHECKING:
     import subprocess
@@ -61,7 +61,7 @@ the last lines of the output say how to remove them.
 Exit codes: 0 everything agrees; 1 something does not, or interrupted; 2 usage, no space, or a step that failed.
 """
 AEROWIRE = (sys.executable, "-m", "aerowire.tools.main")
-TRAFFIC = (sys.executable, "-m", "aerowire.tools.demo_traffic")
+TRAFFIC = (sys.executable, "-m", "aerowire.tools.demo.demo_traffic")
 CONFORMANCE = (sys.executable, "-m", "aerowire.conformance.main")
 
 

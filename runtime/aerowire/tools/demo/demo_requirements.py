@@ -9,7 +9,7 @@ import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
-from aerowire.tools.demo_stage import DemoError
+from aerowire.tools.demo.demo_stage import DemoError
 
 PACKAGES = ("scapy", "pyarrow", "pyspark", "pandas")
 SHARED_MEMORY = Path("/dev/shm")
