@@ -28,7 +28,8 @@ but nothing comes of it. Where somebody has set it, it does not tell which drive
 Exit codes: 0 shown or set; 1 set where it stood at 0, or shown of a driver that has ended or stands still;
 2 usage, or no driver there, or none that lives to set it in.
 """
-# By Aeron's number (Agrona: ControllableIdleStrategy). tests/tools/test_driver_idle.py holds them beside those of aerowire.base.idle.
+# By Aeron's number (Agrona: ControllableIdleStrategy).
+# tests/tools/driver/test_driver_idle.py holds them beside those of aerowire.base.idle.
 MODES = ("none", "noop", "spin", "yield", "park")
 NONE = 0
 _AT_NONE = "the counter {stands} at 0, as where no thread was started with the idle strategy 'controllable'"

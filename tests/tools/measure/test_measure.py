@@ -16,7 +16,7 @@ from aerowire.tools.measure.measure import Plan, check_is_measured, percentiles
 from tests.support.processes import free_port
 
 Run = Callable[..., tuple[int, str, str]]
-BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+BENCHMARKS = Path(__file__).resolve().parents[3] / "benchmarks"
 LIMIT_S = 60
 MESSAGES = {"pingpong.py": "50", "throughput.py": "20000"}
 UDP = "UDP"  # in its place comes a channel with a free port
