@@ -137,7 +137,7 @@ def test_starts_without_what_writes_code() -> None:
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
     loaded = done.stdout.split()
     assert "aerowire.codegen.commands.generate" in loaded
-    parts = ("jinja2", "aerowire.codegen.targets.registry", "aerowire.codegen.sbe.targets", "aerowire.codegen.sbe.flyweights")
+    parts = ("jinja2", "aerowire.codegen.registry", "aerowire.codegen.sbe.targets", "aerowire.codegen.sbe.flyweights")
     assert not [name for name in loaded if name.startswith(parts)]
 
 

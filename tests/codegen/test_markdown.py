@@ -9,11 +9,11 @@ import pytest
 
 from aerowire.codegen.main import main
 from aerowire.codegen.project import Project
+from aerowire.codegen.rendering.drawing import Cell, draw
 from aerowire.codegen.sbe.ir import Block, MessageSchema, walk_blocks
 from aerowire.codegen.sbe.placement import Placement
 from aerowire.codegen.sbe.reader import ReadOptions, load_message_schema
 from aerowire.codegen.sbe.targets.markdown import MarkdownMessages
-from aerowire.codegen.targets.drawing import Cell, draw
 from aerowire.codegen.targets.markdown import MarkdownTarget
 
 ROOT = Path(__file__).resolve().parents[2]

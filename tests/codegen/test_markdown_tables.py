@@ -11,9 +11,9 @@ import pytest
 from aerowire.codegen.load import load_project
 from aerowire.codegen.main import main
 from aerowire.codegen.project import Project
+from aerowire.codegen.rendering.markdown_text import literal, prose
 from aerowire.codegen.sources import find_sources
 from aerowire.codegen.targets.markdown import MarkdownTarget
-from aerowire.codegen.targets.markdown_text import literal, prose
 
 
 @pytest.fixture(scope="module")

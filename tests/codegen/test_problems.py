@@ -11,8 +11,8 @@ import pytest
 
 from aerowire.codegen.load import load_project
 from aerowire.codegen.problems import Location, Problem, SchemaError
+from aerowire.codegen.registry import render_all
 from aerowire.codegen.sources import Source, default_spec
-from aerowire.codegen.targets.registry import render_all
 
 HEAD = """<?xml version="1.0"?>
 <sbe:messageSchema xmlns:sbe="http://fixprotocol.io/2016/sbe" xmlns:aw="urn:aerowire:layout" package="p" id="1" description="d">

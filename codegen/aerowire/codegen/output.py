@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aerowire.codegen.mark import MARK
+from aerowire.codegen.rendering.base import DOCUMENTS, PACKAGE
 from aerowire.codegen.sources import home
-from aerowire.codegen.targets.base import DOCUMENTS, PACKAGE
 
 SUFFIXES = {".py", ".pxd", ".pyi", ".lua", ".md", ".typed"}
 

@@ -29,7 +29,7 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     from aerowire.codegen.load import load_project
     from aerowire.codegen.output import compare_files
-    from aerowire.codegen.targets.registry import render_all
+    from aerowire.codegen.registry import render_all
 
     out = output_folder(arguments)
     if out is None:

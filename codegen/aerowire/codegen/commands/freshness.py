@@ -8,7 +8,7 @@ from pathlib import Path
 
 from aerowire.codegen.commands.common import shown
 from aerowire.codegen.sources import default_spec, home
-from aerowire.codegen.targets.target_names import TARGETS
+from aerowire.codegen.target_names import TARGETS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

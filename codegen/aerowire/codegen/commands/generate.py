@@ -18,7 +18,7 @@ from aerowire.codegen.sbe.ir import MessageSchema
 from aerowire.codegen.sbe.naming import package_name
 from aerowire.codegen.sbe.placement import SHARED, Placement
 from aerowire.codegen.sources import default_spec, find_sources
-from aerowire.codegen.targets.target_names import DEFAULT_TARGETS
+from aerowire.codegen.target_names import DEFAULT_TARGETS
 
 EXAMPLES = """examples:
   codegen generate                                      all of spec/ to generated/, every target
@@ -77,7 +77,7 @@ def _version(text: str) -> int:
 def _run(arguments: argparse.Namespace) -> int:
     from aerowire.codegen.load import load_project
     from aerowire.codegen.output import too_long, write_files
-    from aerowire.codegen.targets.registry import render_all
+    from aerowire.codegen.registry import render_all
 
     sources = find_sources(arguments.schemas, arguments.spec or default_spec())
     options = reading_options(arguments, since_version=arguments.since_version)

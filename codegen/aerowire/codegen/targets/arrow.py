@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from aerowire.codegen.ir import Dynamic, Field, Primitive, Repeat, Schema, Struct, Var, Variant
 from aerowire.codegen.names import upper
 from aerowire.codegen.project import Project
-from aerowire.codegen.targets.base import header, module_path, package_files, render
+from aerowire.codegen.rendering.base import header, module_path, package_files, render
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from aerowire.codegen.ir import Field, Schema, Struct
 from aerowire.codegen.names import upper
 from aerowire.codegen.project import Project
-from aerowire.codegen.targets.base import header, module_path, package_files, render
+from aerowire.codegen.rendering.base import header, module_path, package_files, render
 
 FORMATS = {"float": "f4", "double": "f8", "char": "u1"}
 

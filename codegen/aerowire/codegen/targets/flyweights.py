@@ -9,7 +9,7 @@ from aerowire.codegen.ir import FORMATS, Constant, Dynamic, Field, Primitive, Re
 from aerowire.codegen.mark import mark
 from aerowire.codegen.names import snake, upper
 from aerowire.codegen.project import Project
-from aerowire.codegen.targets.base import header, module_path, package_files, render
+from aerowire.codegen.rendering.base import header, module_path, package_files, render
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from aerowire.codegen.ir import Repeat, Struct, Var, Variant
 from aerowire.codegen.project import Project
-from aerowire.codegen.targets.base import module_path
-from aerowire.codegen.targets.tree_json import Notes, json_text, node_json
+from aerowire.codegen.rendering.base import module_path
+from aerowire.codegen.rendering.tree_json import Notes, json_text, node_json
 
 NOTES: Notes = {Struct: ("", ("full_length",)), Var: ("var", ()), Repeat: ("repeat", ()), Variant: ("variant", ())}
 

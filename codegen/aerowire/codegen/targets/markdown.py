@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from aerowire.codegen.ir import Dynamic, Enum, Field, FlagSet, Region, Repeat, Schema, Section, Struct, Var, Variant
+from aerowire.codegen.markdown_index import index_page
 from aerowire.codegen.project import Project
-from aerowire.codegen.targets.base import DOCUMENTS
-from aerowire.codegen.targets.drawing import Cell, draw
-from aerowire.codegen.targets.markdown_index import index_page
+from aerowire.codegen.rendering.base import DOCUMENTS
+from aerowire.codegen.rendering.drawing import Cell, draw
+from aerowire.codegen.rendering.markdown_text import anchor, code, drawing, heading, link, page, prose, table
 from aerowire.codegen.targets.markdown_tables import linked, table_pages
-from aerowire.codegen.targets.markdown_text import anchor, code, drawing, heading, link, page, prose, table
 
 FIELD_TITLES = ("offset", "length", "field", "type", "written unasked", "description")
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from aerowire.codegen.ir import Schema
 from aerowire.codegen.project import Project
+from aerowire.codegen.rendering.base import DOCUMENTS
+from aerowire.codegen.rendering.markdown_text import anchor, code, heading, link, literal, page, place, prose, table
 from aerowire.codegen.tables import CounterTable, CounterTypeRow, ErrorTable, OptionRow, OptionTable, SystemCounterRow, Tables
-from aerowire.codegen.targets.base import DOCUMENTS
-from aerowire.codegen.targets.markdown_text import anchor, code, heading, link, literal, page, place, prose, table
 
 SIZES = ((1 << 30, "g"), (1 << 20, "m"), (1 << 10, "k"))
 DURATIONS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us"), (1, "ns"))

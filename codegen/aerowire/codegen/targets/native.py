@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from aerowire.codegen.ir import Enum, Field, FlagSet, Primitive, Region, Schema, Section, Struct
 from aerowire.codegen.names import snake, upper
 from aerowire.codegen.project import Project
-from aerowire.codegen.targets.base import header, module_path, package_files, render
+from aerowire.codegen.rendering.base import header, module_path, package_files, render
 
 C_TYPES = {"char": "uint8_t", "float": "float", "double": "double"}
 INT32_MAX = (1 << 31) - 1

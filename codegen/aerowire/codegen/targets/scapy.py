@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from aerowire.codegen.ir import FORMATS, Dynamic, Enum, Field, FlagSet, Repeat, Schema, Struct, Var, Variant
 from aerowire.codegen.names import upper
 from aerowire.codegen.project import Project
-from aerowire.codegen.targets.base import header, module_path, package_files, render
+from aerowire.codegen.rendering.base import header, module_path, package_files, render
 
 RESERVED = {"payload": "data", "name": "entry_name"}  # names that a scapy packet uses itself
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from aerowire.codegen.project import Project
+from aerowire.codegen.rendering.base import header, module_path, package_files, render
 from aerowire.codegen.resolve_tables import label_pattern
 from aerowire.codegen.tables import CounterTable
-from aerowire.codegen.targets.base import header, module_path, package_files, render
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator
 
 from aerowire.codegen.mark import mark
+from aerowire.codegen.rendering.base import environment
 from aerowire.codegen.sbe.flyweights.classes import ModuleOfComposites, add_composite, add_flyweights
 from aerowire.codegen.sbe.flyweights.fused import Fused
 from aerowire.codegen.sbe.flyweights.module import Module
@@ -21,7 +22,6 @@ from aerowire.codegen.sbe.naming import property_names, types_with_class
 from aerowire.codegen.sbe.native.c_text import CIMPORT, TYPES, helpers
 from aerowire.codegen.sbe.native.records import add_record
 from aerowire.codegen.sbe.native.words import WORDS, given_back, plain, respelt, spelt
-from aerowire.codegen.targets.base import environment
 
 MODULE = "native"
 PREFIX = "sbe_native_"

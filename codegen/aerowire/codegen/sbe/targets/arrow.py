@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from aerowire.codegen.ir import Primitive
 from aerowire.codegen.mark import mark
+from aerowire.codegen.rendering.base import render
 from aerowire.codegen.sbe.flyweights.text import INDENT, WIDTH, literal, number, one_line, pieces
 from aerowire.codegen.sbe.flyweights.values import python_encoding
 from aerowire.codegen.sbe.ir import (
@@ -32,7 +33,6 @@ from aerowire.codegen.sbe.placement import Placement
 from aerowire.codegen.sbe.targets.columns import Column, members_of
 from aerowire.codegen.sbe.targets.dtypes import Tables, fill_text, shared_dots, support_files
 from aerowire.codegen.sbe.targets.python_text import Listing, call, laid_out, mapping, names_called, row
-from aerowire.codegen.targets.base import render
 
 SPARK_NUMBERS = {
     "int8": "TINYINT",

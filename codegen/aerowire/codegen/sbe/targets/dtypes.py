@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from aerowire.codegen.mark import mark
+from aerowire.codegen.rendering.base import render
 from aerowire.codegen.sbe.flyweights.package import errors_file
 from aerowire.codegen.sbe.flyweights.text import literal, number, one_line
 from aerowire.codegen.sbe.ir import HEADER_NUMBERS, Block, Composite, Data, Field, Group, Member, Message, MessageSchema
@@ -10,7 +11,6 @@ from aerowire.codegen.sbe.naming import TakenNames, free_name, upper_name
 from aerowire.codegen.sbe.placement import Placement, dots
 from aerowire.codegen.sbe.targets.columns import Column, columns_of, is_stored, primitive_format
 from aerowire.codegen.sbe.targets.python_text import Listing, call, laid_out, mapping, row
-from aerowire.codegen.targets.base import render
 
 SUPPORT = "_columns"
 # Names that the generated module has anyway; compared without regard to case.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from aerowire.codegen.rendering.tree_json import Notes, json_text, node_json
 from aerowire.codegen.sbe.ir import (
     Composite,
     Data,
@@ -18,7 +19,6 @@ from aerowire.codegen.sbe.ir import (
     MessageSchema,
 )
 from aerowire.codegen.sbe.placement import Placement
-from aerowire.codegen.targets.tree_json import Notes, json_text, node_json
 
 NOTES: Notes = {
     EncodedType: ("encoded", ("size", "null", "minimum", "maximum")),

@@ -6,6 +6,9 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
+from aerowire.codegen.rendering.base import DOCUMENTS
+from aerowire.codegen.rendering.drawing import Cell, draw
+from aerowire.codegen.rendering.markdown_text import anchor, code, drawing, heading, link, page, place, prose, table
 from aerowire.codegen.sbe.ir import (
     Block,
     ByteOrder,
@@ -26,9 +29,6 @@ from aerowire.codegen.sbe.ir import (
     walk_blocks,
 )
 from aerowire.codegen.sbe.placement import Placement
-from aerowire.codegen.targets.base import DOCUMENTS
-from aerowire.codegen.targets.drawing import Cell, draw
-from aerowire.codegen.targets.markdown_text import anchor, code, drawing, heading, link, page, place, prose, table
 
 FIELD_TITLES = ("offset", "length", "field", "id", "type", "presence", "null, range, value", "semantic type", "since", "description")
 MEMBER_TITLES = ("offset", "length", "member", "type", "presence", "null, range, value", "semantic type", "since", "description")

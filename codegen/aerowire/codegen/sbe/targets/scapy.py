@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from aerowire.codegen.ir import FORMATS
 from aerowire.codegen.mark import mark
+from aerowire.codegen.rendering.base import render
 from aerowire.codegen.sbe.flyweights.text import docstring, literal, number
 from aerowire.codegen.sbe.ir import (
     HEADER_NUMBERS,
@@ -31,7 +32,6 @@ from aerowire.codegen.sbe.naming import ClassNames, TakenNames, class_names, fre
 from aerowire.codegen.sbe.placement import Placement
 from aerowire.codegen.sbe.targets.python_text import Listing, call, laid_out, mapping, names_called, row
 from aerowire.codegen.sbe.targets.scapy_names import is_reserved, layer_names
-from aerowire.codegen.targets.base import render
 
 ABOUT = (
     "Layers for building and dissecting SBE messages: `{header}() / {example}()` is a message behind its header.  What stands as None "

@@ -7,6 +7,8 @@ import struct
 
 from aerowire.codegen.ir import FORMATS, Primitive
 from aerowire.codegen.mark import mark
+from aerowire.codegen.rendering.base import render
+from aerowire.codegen.rendering.lua import Value, filter_name, lua_comment, lua_value
 from aerowire.codegen.sbe.ir import (
     HEADER_NUMBERS,
     Block,
@@ -27,8 +29,6 @@ from aerowire.codegen.sbe.ir import (
 )
 from aerowire.codegen.sbe.naming import null_member_name
 from aerowire.codegen.sbe.placement import Placement
-from aerowire.codegen.targets.base import render
-from aerowire.codegen.targets.lua import Value, filter_name, lua_comment, lua_value
 
 ENCODINGS = {
     "us-ascii": "ascii",

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from aerowire.codegen.ir import Schema
 from aerowire.codegen.project import Project
+from aerowire.codegen.rendering.base import DOCUMENTS
+from aerowire.codegen.rendering.drawing import Cell, draw
+from aerowire.codegen.rendering.markdown_text import drawing, page, prose, table
 from aerowire.codegen.sbe.ir import MessageSchema
 from aerowire.codegen.tables import Tables
-from aerowire.codegen.targets.base import DOCUMENTS
-from aerowire.codegen.targets.drawing import Cell, draw
-from aerowire.codegen.targets.markdown_text import drawing, page, prose, table
 
 HOW_TO_READ = """\
 A layout is drawn four bytes a row, with the offset of the row's first byte at its right. What has no fixed place stands below, in its
