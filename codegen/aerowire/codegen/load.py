@@ -15,13 +15,13 @@ from aerowire.codegen.ir import Schema
 from aerowire.codegen.problems import Problem, SchemaError
 from aerowire.codegen.project import Project
 from aerowire.codegen.resolve import resolve_schema
-from aerowire.codegen.resolve_tables import resolve_counters, resolve_errors, resolve_options
 from aerowire.codegen.sbe.ir import MessageSchema
 from aerowire.codegen.sbe.placement import Placement
 from aerowire.codegen.sbe.reader import DEFAULT_OPTIONS, ReadOptions, read_message_document
 from aerowire.codegen.sbe.reader.elements import MESSAGE_SCHEMA, local_name
 from aerowire.codegen.sources import Source, default_spec, shown
-from aerowire.codegen.tables import CounterTable, ErrorTable, OptionTable, Tables
+from aerowire.codegen.tables.resolve_tables import resolve_counters, resolve_errors, resolve_options
+from aerowire.codegen.tables.tables import CounterTable, ErrorTable, OptionTable, Tables
 
 LAYOUT_ROOT = "{http://fixprotocol.io/2016/sbe}messageSchema"
 LAYOUT_NAMESPACE = "{urn:aerowire:layout}"

@@ -10,7 +10,7 @@ from aerowire.codegen.rendering.base import DOCUMENTS
 from aerowire.codegen.rendering.drawing import Cell, draw
 from aerowire.codegen.rendering.markdown_text import drawing, page, prose, table
 from aerowire.codegen.sbe.ir import MessageSchema
-from aerowire.codegen.tables import Tables
+from aerowire.codegen.tables.tables import Tables
 
 HOW_TO_READ = """\
 A layout is drawn four bytes a row, with the offset of the row's first byte at its right. What has no fixed place stands below, in its

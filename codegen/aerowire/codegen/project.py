@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from aerowire.codegen.ir import Schema
 from aerowire.codegen.sbe.ir import MessageSchema
 from aerowire.codegen.sbe.placement import Placement
-from aerowire.codegen.tables import Tables
+from aerowire.codegen.tables.tables import Tables
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from aerowire.codegen.members import Members
 from aerowire.codegen.problems import Problem, listed
 from aerowire.codegen.regions import resolve_region
 from aerowire.codegen.spellings import check_spellings
-from aerowire.codegen.tables import CounterTable
+from aerowire.codegen.tables.tables import CounterTable
 from aerowire.codegen.variants import resolve_dispatch, with_case_lengths, with_type_values
 
 AW = "{urn:aerowire:layout}"

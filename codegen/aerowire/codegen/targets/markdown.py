@@ -10,7 +10,7 @@ from aerowire.codegen.project import Project
 from aerowire.codegen.rendering.base import DOCUMENTS
 from aerowire.codegen.rendering.drawing import Cell, draw
 from aerowire.codegen.rendering.markdown_text import anchor, code, drawing, heading, link, page, prose, table
-from aerowire.codegen.targets.markdown_tables import linked, table_pages
+from aerowire.codegen.tables.targets.markdown_tables import linked, table_pages
 
 FIELD_TITLES = ("offset", "length", "field", "type", "written unasked", "description")
 

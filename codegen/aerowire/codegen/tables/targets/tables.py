@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from aerowire.codegen.project import Project
 from aerowire.codegen.rendering.base import header, module_path, package_files, render
-from aerowire.codegen.resolve_tables import label_pattern
-from aerowire.codegen.tables import CounterTable
+from aerowire.codegen.tables.resolve_tables import label_pattern
+from aerowire.codegen.tables.tables import CounterTable
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from lxml import etree
 
 from aerowire.codegen.document import Document, elements, integer
 from aerowire.codegen.problems import Problem
-from aerowire.codegen.tables import (
+from aerowire.codegen.tables.tables import (
     CounterTable,
     CounterTypeRow,
     ErrorRow,

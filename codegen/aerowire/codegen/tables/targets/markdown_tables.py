@@ -9,7 +9,7 @@ from aerowire.codegen.ir import Schema
 from aerowire.codegen.project import Project
 from aerowire.codegen.rendering.base import DOCUMENTS
 from aerowire.codegen.rendering.markdown_text import anchor, code, heading, link, literal, page, place, prose, table
-from aerowire.codegen.tables import CounterTable, CounterTypeRow, ErrorTable, OptionRow, OptionTable, SystemCounterRow, Tables
+from aerowire.codegen.tables.tables import CounterTable, CounterTypeRow, ErrorTable, OptionRow, OptionTable, SystemCounterRow, Tables
 
 SIZES = ((1 << 30, "g"), (1 << 20, "m"), (1 << 10, "k"))
 DURATIONS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us"), (1, "ns"))

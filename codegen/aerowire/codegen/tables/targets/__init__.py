@@ -1,0 +1,1 @@
+"""Targets for tables: each turns rows into texts and never sees XML."""
