@@ -15,7 +15,7 @@ from types import ModuleType
 
 import pytest
 
-from aerowire.codegen.ir import Struct
+from aerowire.codegen.layouts.ir import Struct
 from aerowire.codegen.load import load_project
 from aerowire.codegen.project import Project
 from aerowire.codegen.sources import default_spec, find_sources

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from aerowire.codecs.scapy import transport as layers
-from aerowire.codegen.ir import Schema, Struct
+from aerowire.codegen.layouts.ir import Schema, Struct
 from aerowire.codegen.names import snake, upper
 from aerowire.codegen.project import Project
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from aerowire.codegen.layouts.targets.markdown import MarkdownTarget
 from aerowire.codegen.main import main
 from aerowire.codegen.project import Project
 from aerowire.codegen.rendering.drawing import Cell, draw
@@ -14,7 +15,6 @@ from aerowire.codegen.sbe.ir import Block, MessageSchema, walk_blocks
 from aerowire.codegen.sbe.placement import Placement
 from aerowire.codegen.sbe.reader import ReadOptions, load_message_schema
 from aerowire.codegen.sbe.targets.markdown import MarkdownMessages
-from aerowire.codegen.targets.markdown import MarkdownTarget
 
 ROOT = Path(__file__).resolve().parents[2]
 SHOWN = ROOT / "tests/codegen/sbe/schemas/shown.xml"

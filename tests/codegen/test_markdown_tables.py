@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from aerowire.codegen.layouts.targets.markdown import MarkdownTarget
 from aerowire.codegen.load import load_project
 from aerowire.codegen.main import main
 from aerowire.codegen.project import Project
 from aerowire.codegen.rendering.markdown_text import literal, prose
 from aerowire.codegen.sources import find_sources
-from aerowire.codegen.targets.markdown import MarkdownTarget
 
 
 @pytest.fixture(scope="module")

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from lxml import etree
 
 from aerowire.codegen.document import Document, read_document
-from aerowire.codegen.ir import Schema
+from aerowire.codegen.layouts.ir import Schema
+from aerowire.codegen.layouts.resolve import resolve_schema
 from aerowire.codegen.problems import Problem, SchemaError
 from aerowire.codegen.project import Project
-from aerowire.codegen.resolve import resolve_schema
 from aerowire.codegen.sbe.ir import MessageSchema
 from aerowire.codegen.sbe.placement import Placement
 from aerowire.codegen.sbe.reader import DEFAULT_OPTIONS, ReadOptions, read_message_document

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from aerowire.codegen.ir import Schema
+from aerowire.codegen.layouts.ir import Schema
 from aerowire.codegen.project import Project
 from aerowire.codegen.rendering.base import DOCUMENTS
 from aerowire.codegen.rendering.drawing import Cell, draw

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from aerowire.codegen.layouts.targets.arrow import ArrowTarget
+from aerowire.codegen.layouts.targets.dtypes import DtypesTarget
+from aerowire.codegen.layouts.targets.flyweights import FlyweightsTarget
+from aerowire.codegen.layouts.targets.layout_json import JsonTarget
+from aerowire.codegen.layouts.targets.markdown import MarkdownTarget
+from aerowire.codegen.layouts.targets.native import NativeTarget
+from aerowire.codegen.layouts.targets.scapy import ScapyTarget
+from aerowire.codegen.layouts.targets.wireshark import WiresharkTarget
 from aerowire.codegen.mark import mark
 from aerowire.codegen.project import Project
 from aerowire.codegen.rendering.base import PACKAGE, Target
 from aerowire.codegen.sbe.targets.registry import MESSAGE_TARGETS
 from aerowire.codegen.tables.targets.tables import TablesTarget
 from aerowire.codegen.target_names import DEFAULT_TARGETS, TARGETS
-from aerowire.codegen.targets.arrow import ArrowTarget
-from aerowire.codegen.targets.dtypes import DtypesTarget
-from aerowire.codegen.targets.flyweights import FlyweightsTarget
-from aerowire.codegen.targets.layout_json import JsonTarget
-from aerowire.codegen.targets.markdown import MarkdownTarget
-from aerowire.codegen.targets.native import NativeTarget
-from aerowire.codegen.targets.scapy import ScapyTarget
-from aerowire.codegen.targets.wireshark import WiresharkTarget
 
 LAYOUT_TARGETS: dict[str, Target] = {
     target.name: target

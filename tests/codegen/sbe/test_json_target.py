@@ -7,13 +7,13 @@ import re
 from pathlib import Path
 from typing import Any
 
+from aerowire.codegen.layouts.targets.layout_json import JsonTarget
 from aerowire.codegen.main import main
 from aerowire.codegen.project import Project
 from aerowire.codegen.sbe.ir import MessageSchema
 from aerowire.codegen.sbe.placement import Placement
 from aerowire.codegen.sbe.reader import load_message_schema
 from aerowire.codegen.sbe.targets.json import JsonMessages
-from aerowire.codegen.targets.layout_json import JsonTarget
 from tests.codegen.sbe import shown
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs/codegen-json.md").read_text()

@@ -157,7 +157,15 @@ class LayoutSchemaTarget(_XmlTarget):
     """Layouts, options, counters and error codes."""
 
     name = "layout-schema"
-    traced = ("codegen/load", "codegen/resolve", "codegen/members", "codegen/regions", "codegen/variants", "codegen/document")
+    traced = (
+        "codegen/load",
+        "codegen/layouts/resolve",
+        "codegen/layouts/members",
+        "codegen/layouts/regions",
+        "codegen/layouts/variants",
+        "codegen/tables/resolve_tables",
+        "codegen/document",
+    )
     documents = tuple(ROOT / "spec" / f"{name}.xml" for name in ("files", "archive_mark", "cluster_node_state", "errors", "logbuffer"))
 
     def read(self, path: Path) -> None:

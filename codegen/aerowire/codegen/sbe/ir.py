@@ -2,7 +2,7 @@
 
 It says what FIX Simple Binary Encoding 1.0 says, with the official tool's rules applied: a message is a block of fields at fixed
 offsets, then groups, then variable data; a group is the same for each of its entries.  Layout schemas (frames, shared memory)
-have a tree of their own, `aerowire.codegen.ir`; the primitives are shared.  Nothing in here knows of XML or of a target.
+have a tree of their own, `aerowire.codegen.layouts.ir`; the primitives are shared.  Nothing in here knows of XML or of a target.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from aerowire.codegen.ir import PRIMITIVES, Primitive
+from aerowire.codegen.layouts.ir import PRIMITIVES, Primitive
 from aerowire.codegen.problems import Location
 
 Number = int | float

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from aerowire.codegen.ir import FORMATS
+from aerowire.codegen.layouts.ir import FORMATS
 from aerowire.codegen.mark import mark
 from aerowire.codegen.rendering.base import render
 from aerowire.codegen.sbe.flyweights.text import docstring, literal, number

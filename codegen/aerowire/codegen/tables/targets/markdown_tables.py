@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from aerowire.codegen.ir import Schema
+from aerowire.codegen.layouts.ir import Schema
 from aerowire.codegen.project import Project
 from aerowire.codegen.rendering.base import DOCUMENTS
 from aerowire.codegen.rendering.markdown_text import anchor, code, heading, link, literal, page, place, prose, table

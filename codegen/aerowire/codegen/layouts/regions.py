@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 from lxml import etree
 
 from aerowire.codegen.document import elements
-from aerowire.codegen.ir import Region, Section
+from aerowire.codegen.layouts.ir import Region, Section
 
 if TYPE_CHECKING:
-    from aerowire.codegen.resolve import Scope
+    from aerowire.codegen.layouts.resolve import Scope
 
 
 def resolve_region(scope: Scope, element: etree._Element, regions: Set[str]) -> Region | None:
     """Return a region; its `fields` struct must hold every field that a length names.  `regions` are the names of all."""
-    from aerowire.codegen.resolve import PASCAL
+    from aerowire.codegen.layouts.resolve import PASCAL
 
     name = scope.declare(element, PASCAL, "PascalCase")
     struct_name = element.get("fields")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from aerowire.codegen.ir import FORMATS, Constant, Dynamic, Field, Primitive, Region, Repeat, Schema, Struct, Var, Variant
+from aerowire.codegen.layouts.ir import FORMATS, Constant, Dynamic, Field, Primitive, Region, Repeat, Schema, Struct, Var, Variant
 from aerowire.codegen.mark import mark
 from aerowire.codegen.names import snake, upper
 from aerowire.codegen.project import Project

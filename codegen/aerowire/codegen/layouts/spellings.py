@@ -6,11 +6,11 @@ import keyword
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from aerowire.codegen.ir import Struct
+from aerowire.codegen.layouts.ir import Struct
 from aerowire.codegen.names import upper
 
 if TYPE_CHECKING:
-    from aerowire.codegen.resolve import Scope
+    from aerowire.codegen.layouts.resolve import Scope
 
 # Names that every flyweight has, or that its encode() uses.
 RESERVED = frozenset({"align", "bytes", "cls", "encode", "encoded_length", "len", "limit", "text_bytes", "to_dict"})

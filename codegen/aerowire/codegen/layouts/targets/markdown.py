@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from aerowire.codegen.ir import Dynamic, Enum, Field, FlagSet, Region, Repeat, Schema, Section, Struct, Var, Variant
+from aerowire.codegen.layouts.ir import Dynamic, Enum, Field, FlagSet, Region, Repeat, Schema, Section, Struct, Var, Variant
 from aerowire.codegen.markdown_index import index_page
 from aerowire.codegen.project import Project
 from aerowire.codegen.rendering.base import DOCUMENTS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aerowire.codegen.ir import Repeat, Struct, Var, Variant
+from aerowire.codegen.layouts.ir import Repeat, Struct, Var, Variant
 from aerowire.codegen.project import Project
 from aerowire.codegen.rendering.base import module_path
 from aerowire.codegen.rendering.tree_json import Notes, json_text, node_json

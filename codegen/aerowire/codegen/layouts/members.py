@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from lxml import etree
 
 from aerowire.codegen.document import elements
-from aerowire.codegen.ir import PRIMITIVES, BitRange, Case, Dynamic, Field, Primitive, Repeat, Struct, Var, Variant
+from aerowire.codegen.layouts.ir import PRIMITIVES, BitRange, Case, Dynamic, Field, Primitive, Repeat, Struct, Var, Variant
 
 if TYPE_CHECKING:
-    from aerowire.codegen.resolve import Scope
+    from aerowire.codegen.layouts.resolve import Scope
 
 AW = "{urn:aerowire:layout}"
 STRUCT_LENGTH_MAX = 1 << 20  # a struct is a header or a record, drawn byte by byte; what is longer is a section of a region

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 from lxml import etree
 
-from aerowire.codegen.ir import Case, Dynamic, Struct, Variant
-from aerowire.codegen.members import Members
+from aerowire.codegen.layouts.ir import Case, Dynamic, Struct, Variant
+from aerowire.codegen.layouts.members import Members
 
 if TYPE_CHECKING:
-    from aerowire.codegen.resolve import Scope
+    from aerowire.codegen.layouts.resolve import Scope
 
 
 def resolve_dispatch(scope: Scope, element: etree._Element) -> Variant | None:
     """Return a variant whose discriminator is `Struct.field`, or the name of an enum whose number stands elsewhere."""
-    from aerowire.codegen.resolve import PASCAL
+    from aerowire.codegen.layouts.resolve import PASCAL
 
     name = scope.declare(element, PASCAL, "PascalCase")
     on = element.get("on")

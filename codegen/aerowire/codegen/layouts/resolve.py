@@ -14,13 +14,13 @@ from typing import TypeVar
 from lxml import etree
 
 from aerowire.codegen.document import Document, elements, integer
-from aerowire.codegen.ir import PRIMITIVES, Constant, Enum, FlagSet, NamedValue, Primitive, Region, Schema, Struct, Variant
-from aerowire.codegen.members import Members
+from aerowire.codegen.layouts.ir import PRIMITIVES, Constant, Enum, FlagSet, NamedValue, Primitive, Region, Schema, Struct, Variant
+from aerowire.codegen.layouts.members import Members
+from aerowire.codegen.layouts.regions import resolve_region
+from aerowire.codegen.layouts.spellings import check_spellings
+from aerowire.codegen.layouts.variants import resolve_dispatch, with_case_lengths, with_type_values
 from aerowire.codegen.problems import Problem, listed
-from aerowire.codegen.regions import resolve_region
-from aerowire.codegen.spellings import check_spellings
 from aerowire.codegen.tables.tables import CounterTable
-from aerowire.codegen.variants import resolve_dispatch, with_case_lengths, with_type_values
 
 AW = "{urn:aerowire:layout}"
 PASCAL = re.compile(r"[A-Z][A-Za-z0-9]*\Z")
