@@ -26,9 +26,9 @@ class Target(Protocol):
 
 @functools.cache
 def environment() -> jinja2.Environment:
-    """Templates fail on an unknown name and keep their white space as written."""
+    """Templates go by their paths below this package, fail on an unknown name and keep their white space as written."""
     made = jinja2.Environment(
-        loader=jinja2.PackageLoader("aerowire.codegen", "templates"),
+        loader=jinja2.PackageLoader("aerowire.codegen", ""),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

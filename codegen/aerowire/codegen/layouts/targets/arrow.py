@@ -33,7 +33,7 @@ class ArrowTarget:
             if not schema.variants:
                 continue
             files[module_path(self.name, schema.package)] = render(
-                "arrow.py.j2",
+                "layouts/templates/arrow.py.j2",
                 header=header(f"{schema.package}.xml"),
                 description=schema.description,
                 tables=[_table(schema, variant) for variant in schema.variants],

@@ -33,7 +33,7 @@ class DtypesTarget:
         files = package_files(self.name, "NumPy structured dtypes, one module per schema.")
         for schema in project.schemas:
             files[module_path(self.name, schema.package)] = render(
-                "dtypes.py.j2",
+                "layouts/templates/dtypes.py.j2",
                 header=header(f"{schema.package}.xml"),
                 description=schema.description,
                 dtypes=[view for struct in schema.structs for view in _dtypes(schema, struct)],

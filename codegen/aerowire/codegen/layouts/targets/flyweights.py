@@ -171,7 +171,7 @@ class FlyweightsTarget:
 
     def render(self, project: Project) -> dict[str, str]:
         files = package_files(self.name, "Decoders and encoders over any buffer, one module per schema.")
-        files[module_path(self.name, "base")] = render("flyweights_base.py.j2", header=mark())
+        files[module_path(self.name, "base")] = render("layouts/templates/flyweights_base.py.j2", header=mark())
         for schema in project.schemas:
             files[module_path(self.name, schema.package)] = _module(schema)
         return files
@@ -181,7 +181,7 @@ def _module(schema: Schema) -> str:
     structs = [_struct(schema, struct) for struct in _leaves_first(schema)]
     codecs = sorted({FORMATS[primitive.name] for primitive in _primitives(schema)})
     return render(
-        "flyweights.py.j2",
+        "layouts/templates/flyweights.py.j2",
         header=header(f"{schema.package}.xml"),
         imports=_imports(structs),
         schema=schema,

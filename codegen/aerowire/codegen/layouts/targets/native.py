@@ -117,7 +117,9 @@ class NativeTarget:
 
 def _module(source: str, description: str, blocks: list[Block]) -> str:
     guard = source.removesuffix(".xml")
-    return render("native.pxd.j2", header=header(source), description=description, blocks=blocks, guard=guard, prefix=_prefix(guard))
+    return render(
+        "layouts/templates/native.pxd.j2", header=header(source), description=description, blocks=blocks, guard=guard, prefix=_prefix(guard)
+    )
 
 
 def _prefix(package: str) -> str:

@@ -63,7 +63,7 @@ def _module(schema: Schema, variant: Variant) -> str:
     order = ">" if schema.byte_order == "bigEndian" else "<"
     length = base.length_member
     return render(
-        "scapy.py.j2",
+        "layouts/templates/scapy.py.j2",
         header=header(f"{schema.package}.xml"),
         description=schema.description,
         base=_layer(schema, base, order, "Layer", is_frame=True),

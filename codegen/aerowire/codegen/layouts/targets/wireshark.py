@@ -1,6 +1,6 @@
 """Wireshark dissectors in Lua: one per schema with a table of frames that tell their type and their length.
 
-The file is data, made here, and an engine that reads it (templates/wireshark_layout.lua.j2): names and counts of a schema never
+The file is data, made here, and an engine that reads it (layouts/templates/wireshark_layout.lua.j2): names and counts of a schema never
 become Lua code, so that no limit of Lua and no word of it is met.
 """
 
@@ -38,7 +38,7 @@ def _module(project: Project, schema: Schema, variant: Variant) -> str:
     rows = project.tables.errors.codes if project.tables.errors else ()
     protocol, title = PROTOCOLS.get(schema.package, (filter_name(schema.package.lower()), schema.package))
     return render(
-        "wireshark_layout.lua.j2",
+        "layouts/templates/wireshark_layout.lua.j2",
         header=header(f"{schema.package}.xml"),
         description=lua_comment(schema.description),
         protocol=protocol,

@@ -70,7 +70,7 @@ class _CythonModule(ModuleOfComposites):
 
 def _source(model: Model) -> str:
     module = _CythonModule(model, 1, DESCRIPTION)
-    template = environment().get_template("sbe_native_support.pyx.j2")
+    template = environment().get_template("sbe/templates/sbe_native_support.pyx.j2")
     support = template.render(c_lines=helpers(PREFIX, model.schema.byte_order), types=TYPES, prefix=PREFIX)
     module.lines += ["", *CIMPORTS, "", "", *support.rstrip().split("\n")]
     for name in ("_IrregularError", "_FAILURES", "_bytes_of", "_text_of"):

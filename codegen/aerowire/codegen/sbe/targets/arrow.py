@@ -125,7 +125,7 @@ class ArrowMessageTarget:
             )
             found.append((literal(message.name), table_name))
         module = render(
-            "sbe_arrow.py.j2",
+            "sbe/templates/sbe_arrow.py.j2",
             header=mark(schema.file_name),
             description=one_line(schema.description or f"Messages of {schema.package}."),
             dtypes=dtypes,
@@ -138,7 +138,7 @@ class ArrowMessageTarget:
             dots=shared_dots(placement, self.name),
         )
         folder = placement.shared_folder(self.name)
-        support = render("sbe_arrow_support.py.j2", header=mark())
+        support = render("sbe/templates/sbe_arrow_support.py.j2", header=mark())
         return {placement.file(self.name): module, f"{folder}/_arrow.py": support, **support_files(placement, self.name)}
 
 

@@ -25,7 +25,7 @@ class DtypesMessageTarget:
     def render(self, schema: MessageSchema, placement: Placement) -> dict[str, str]:
         tables = Tables(schema)
         module = render(
-            "sbe_dtypes.py.j2",
+            "sbe/templates/sbe_dtypes.py.j2",
             header=mark(schema.file_name),
             description=one_line(schema.description or f"Messages of {schema.package}."),
             dtypes=tables.dtypes(),
@@ -39,7 +39,7 @@ class DtypesMessageTarget:
 def support_files(placement: Placement, target: str) -> dict[str, str]:
     """What reads columns, and the module of its errors, by path."""
     folder = placement.shared_folder(target)
-    text = render("sbe_columns.py.j2", header=mark())
+    text = render("sbe/templates/sbe_columns.py.j2", header=mark())
     return {f"{folder}/{SUPPORT}.py": text, **dict([errors_file(folder)])}
 
 

@@ -101,7 +101,7 @@ class _Module:
         templates: list[tuple[str, str | Listing]] = [(str(one.id), self.names.messages[one.name]) for one in schema.messages]
         example = next(iter(self.names.messages.values()), "Message")
         return render(
-            "scapy_messages.py.j2",
+            "sbe/templates/scapy_messages.py.j2",
             has_flags="_FlagsField" in {name for layer in layers for one in layer.fields for name in names_called(one)},
             mark=mark(self.placement.source),
             about=docstring(

@@ -1,4 +1,4 @@
-"""Wireshark dissectors of messages: one Lua file per schema, data that an engine reads (templates/wireshark_messages.lua.j2)."""
+"""Wireshark dissectors of messages: one Lua file per schema, data that an engine reads (sbe/templates/wireshark_messages.lua.j2)."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class WiresharkMessages:
     def render(self, schema: MessageSchema, placement: Placement) -> dict[str, str]:
         protocol = protocol_name(placement)
         text = render(
-            "wireshark_messages.lua.j2",
+            "sbe/templates/wireshark_messages.lua.j2",
             mark=mark(placement.source),
             description=lua_comment(schema.description or f"Messages of {schema.package}."),
             protocol=protocol,

@@ -29,10 +29,12 @@ class TablesTarget:
         files = package_files(self.name, "Options, counters and error codes as tables.")
         tables = project.tables
         if tables.options is not None:
-            files[module_path(self.name, "options")] = render("options.py.j2", header=header("options.xml"), table=tables.options)
+            files[module_path(self.name, "options")] = render(
+                "tables/templates/options.py.j2", header=header("options.xml"), table=tables.options
+            )
         if tables.counters is not None:
             files[module_path(self.name, "counters")] = render(
-                "counters.py.j2",
+                "tables/templates/counters.py.j2",
                 header=header("counters.xml"),
                 table=tables.counters,
                 labels=_labels(tables.counters),
@@ -40,7 +42,9 @@ class TablesTarget:
                 integers=[field.name for field in tables.counters.fields if field.kind == "int"],
             )
         if tables.errors is not None:
-            files[module_path(self.name, "errors")] = render("errors.py.j2", header=header("errors.xml"), table=tables.errors)
+            files[module_path(self.name, "errors")] = render(
+                "tables/templates/errors.py.j2", header=header("errors.xml"), table=tables.errors
+            )
         return files
 
 
