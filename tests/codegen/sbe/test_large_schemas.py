@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aerowire.codegen.layouts.ir import PRIMITIVES
 from aerowire.codegen.main import main
+from aerowire.codegen.primitives import PRIMITIVES
 from aerowire.codegen.sbe.comparison import compare_schemas
 from aerowire.codegen.sbe.interpreter import MessageCodec, MessageError, codec
 from aerowire.codegen.sbe.ir import (

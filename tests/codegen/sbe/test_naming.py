@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aerowire.codegen.layouts.ir import PRIMITIVES
+from aerowire.codegen.primitives import PRIMITIVES
 from aerowire.codegen.sbe.ir import (
     ByteOrder,
     Choice,

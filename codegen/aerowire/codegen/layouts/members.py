@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from lxml import etree
 
 from aerowire.codegen.document import elements
-from aerowire.codegen.layouts.ir import PRIMITIVES, BitRange, Case, Dynamic, Field, Primitive, Repeat, Struct, Var, Variant
+from aerowire.codegen.layouts.ir import BitRange, Case, Dynamic, Field, Repeat, Struct, Var, Variant
+from aerowire.codegen.primitives import PRIMITIVES, Primitive
 
 if TYPE_CHECKING:
     from aerowire.codegen.layouts.resolve import Scope

@@ -14,11 +14,12 @@ from typing import TypeVar
 from lxml import etree
 
 from aerowire.codegen.document import Document, elements, integer
-from aerowire.codegen.layouts.ir import PRIMITIVES, Constant, Enum, FlagSet, NamedValue, Primitive, Region, Schema, Struct, Variant
+from aerowire.codegen.layouts.ir import Constant, Enum, FlagSet, NamedValue, Region, Schema, Struct, Variant
 from aerowire.codegen.layouts.members import Members
 from aerowire.codegen.layouts.regions import resolve_region
 from aerowire.codegen.layouts.spellings import check_spellings
 from aerowire.codegen.layouts.variants import resolve_dispatch, with_case_lengths, with_type_values
+from aerowire.codegen.primitives import PRIMITIVES, Primitive
 from aerowire.codegen.problems import Problem, listed
 from aerowire.codegen.tables.tables import CounterTable
 

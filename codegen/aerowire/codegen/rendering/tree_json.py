@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any
 
-from aerowire.codegen.layouts.ir import Primitive
+from aerowire.codegen.primitives import Primitive
 
 Json = dict[str, Any]
 # By class: the word that tells it from others in its place, and the properties that are written beside the fields.

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from aerowire.codegen.layouts.ir import PRIMITIVES, Primitive
+from aerowire.codegen.primitives import PRIMITIVES, Primitive
 from aerowire.codegen.problems import Location
 
 Number = int | float

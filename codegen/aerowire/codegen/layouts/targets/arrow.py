@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from aerowire.codegen.layouts.ir import Dynamic, Field, Primitive, Repeat, Schema, Struct, Var, Variant
+from aerowire.codegen.layouts.ir import Dynamic, Field, Repeat, Schema, Struct, Var, Variant
 from aerowire.codegen.names import upper
+from aerowire.codegen.primitives import Primitive
 from aerowire.codegen.project import Project
 from aerowire.codegen.rendering.base import header, module_path, package_files, render
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from aerowire.codegen.layouts.ir import FORMATS, Constant, Dynamic, Field, Primitive, Region, Repeat, Schema, Struct, Var, Variant
+from aerowire.codegen.layouts.ir import Constant, Dynamic, Field, Region, Repeat, Schema, Struct, Var, Variant
 from aerowire.codegen.mark import mark
 from aerowire.codegen.names import snake, upper
+from aerowire.codegen.primitives import FORMATS, Primitive
 from aerowire.codegen.project import Project
 from aerowire.codegen.rendering.base import header, module_path, package_files, render
 

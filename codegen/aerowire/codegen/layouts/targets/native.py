@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from aerowire.codegen.layouts.ir import Enum, Field, FlagSet, Primitive, Region, Schema, Section, Struct
+from aerowire.codegen.layouts.ir import Enum, Field, FlagSet, Region, Schema, Section, Struct
 from aerowire.codegen.names import snake, upper
+from aerowire.codegen.primitives import Primitive
 from aerowire.codegen.project import Project
 from aerowire.codegen.rendering.base import header, module_path, package_files, render
 

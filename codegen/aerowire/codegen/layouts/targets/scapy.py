@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from aerowire.codegen.layouts.ir import FORMATS, Dynamic, Enum, Field, FlagSet, Repeat, Schema, Struct, Var, Variant
+from aerowire.codegen.layouts.ir import Dynamic, Enum, Field, FlagSet, Repeat, Schema, Struct, Var, Variant
 from aerowire.codegen.names import upper
+from aerowire.codegen.primitives import FORMATS
 from aerowire.codegen.project import Project
 from aerowire.codegen.rendering.base import header, module_path, package_files, render
 

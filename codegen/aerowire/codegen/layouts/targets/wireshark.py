@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-from aerowire.codegen.layouts.ir import Dynamic, Field, FlagSet, Primitive, Repeat, Schema, Struct, Var, Variant
+from aerowire.codegen.layouts.ir import Dynamic, Field, FlagSet, Repeat, Schema, Struct, Var, Variant
 from aerowire.codegen.layouts.targets.scapy import table_of_frames
 from aerowire.codegen.names import snake
+from aerowire.codegen.primitives import Primitive
 from aerowire.codegen.project import Project
 from aerowire.codegen.rendering.base import header, module_path, package_files, render
 from aerowire.codegen.rendering.lua import Value, filter_name, lua_comment, lua_value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from aerowire.codegen.layouts.ir import FORMATS
+from aerowire.codegen.primitives import FORMATS
 from aerowire.codegen.sbe.flyweights.docs import class_doc
 from aerowire.codegen.sbe.flyweights.module import Module
 from aerowire.codegen.sbe.flyweights.nulls import define_nulls

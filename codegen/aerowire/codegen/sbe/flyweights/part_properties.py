@@ -6,7 +6,7 @@ errors among it, goes to the methods of the support package, which check all the
 
 from __future__ import annotations
 
-from aerowire.codegen.layouts.ir import FORMATS
+from aerowire.codegen.primitives import FORMATS
 from aerowire.codegen.sbe.flyweights.docs import class_doc
 from aerowire.codegen.sbe.flyweights.module import Module
 from aerowire.codegen.sbe.flyweights.rows import Row

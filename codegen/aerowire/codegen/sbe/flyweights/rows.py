@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from aerowire.codegen.layouts.ir import FORMATS
+from aerowire.codegen.primitives import FORMATS
 from aerowire.codegen.sbe.ir import Data, Group
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from aerowire.codegen.layouts.ir import FORMATS
+from aerowire.codegen.primitives import FORMATS
 from aerowire.codegen.sbe.flyweights.text import literal, number
 from aerowire.codegen.sbe.ir import (
     HEADER_NUMBERS,

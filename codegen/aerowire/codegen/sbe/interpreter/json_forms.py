@@ -11,7 +11,7 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
-from aerowire.codegen.layouts.ir import FORMATS
+from aerowire.codegen.primitives import FORMATS
 from aerowire.codegen.sbe.interpreter.errors import MessageError, shown
 from aerowire.codegen.sbe.interpreter.leaf import DataForm, Extended, Leaf, Slot, array, integer
 from aerowire.codegen.sbe.interpreter.text import TextCodec, array_codec, text_codec

@@ -6,7 +6,7 @@ import math
 import struct
 from typing import Any
 
-from aerowire.codegen.layouts.ir import FORMATS
+from aerowire.codegen.primitives import FORMATS
 from aerowire.codegen.sbe.interpreter.errors import MessageError, shown, shown_bytes
 from aerowire.codegen.sbe.interpreter.leaf import DataForm, Leaf, array, integer
 from aerowire.codegen.sbe.interpreter.text import TextCodec, array_codec, text_codec

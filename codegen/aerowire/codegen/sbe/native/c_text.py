@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aerowire.codegen.layouts.ir import Primitive
+from aerowire.codegen.primitives import Primitive
 from aerowire.codegen.sbe.ir import ByteOrder
 
 C_TYPES = {"char": "uint8_t", "float": "float", "double": "double"}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from lxml import etree
 
-from aerowire.codegen.layouts.ir import Primitive
+from aerowire.codegen.primitives import Primitive
 from aerowire.codegen.sbe.ir import HEADER_NUMBERS, RANGES, Number
 from aerowire.codegen.sbe.reader.declared import DeclaredComposite, DeclaredEncoding
 from aerowire.codegen.sbe.reader.elements import shown

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from lxml import etree
 
-from aerowire.codegen.layouts.ir import Primitive
+from aerowire.codegen.primitives import Primitive
 from aerowire.codegen.sbe.ir import Number, Presence
 
 VARIABLE_LENGTH = -1

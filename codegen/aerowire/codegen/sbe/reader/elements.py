@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from lxml import etree
 
-from aerowire.codegen.layouts.ir import PRIMITIVES, Primitive
+from aerowire.codegen.primitives import PRIMITIVES, Primitive
 from aerowire.codegen.sbe.ir import Presence
 from aerowire.codegen.sbe.reader.numerals import NumeralError, parse_int32, shorten
 from aerowire.codegen.sbe.reader.report import Report, UnreadableError

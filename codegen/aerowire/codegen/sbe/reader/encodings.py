@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from lxml import etree
 
-from aerowire.codegen.layouts.ir import PRIMITIVES, Primitive
+from aerowire.codegen.primitives import PRIMITIVES, Primitive
 from aerowire.codegen.sbe.ir import RANGES, Number, Presence
 from aerowire.codegen.sbe.reader.declared import DeclaredEncoding, DeclaredEnum, DeclaredValue
 from aerowire.codegen.sbe.reader.elements import children, integer, primitive, required, shown

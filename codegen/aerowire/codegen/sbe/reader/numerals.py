@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import struct
 
-from aerowire.codegen.layouts.ir import Primitive
+from aerowire.codegen.primitives import Primitive
 from aerowire.codegen.sbe.ir import Number
 
 INT32_MIN, INT32_MAX = -(1 << 31), (1 << 31) - 1

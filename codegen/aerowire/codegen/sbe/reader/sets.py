@@ -6,7 +6,7 @@ from itertools import chain
 
 from lxml import etree
 
-from aerowire.codegen.layouts.ir import PRIMITIVES, Primitive
+from aerowire.codegen.primitives import PRIMITIVES, Primitive
 from aerowire.codegen.sbe.reader.declared import DeclaredSet
 from aerowire.codegen.sbe.reader.elements import children, integer, primitive, required, shown
 from aerowire.codegen.sbe.reader.numerals import shorten

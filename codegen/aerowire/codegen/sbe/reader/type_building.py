@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from aerowire.codegen.layouts.ir import Primitive
+from aerowire.codegen.primitives import Primitive
 from aerowire.codegen.problems import Location
 from aerowire.codegen.sbe.ir import Choice, Composite, EncodedType, Enum, FlagSet, Member, Number, Presence, Type, ValidValue
 from aerowire.codegen.sbe.reader.declared import (

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from lxml import etree
 
-from aerowire.codegen.layouts.ir import PRIMITIVES
+from aerowire.codegen.primitives import PRIMITIVES
 from aerowire.codegen.sbe.reader.declared import (
     NO_OFFSET,
     DeclaredComposite,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lxml import etree
 
-from aerowire.codegen.layouts.ir import Primitive
+from aerowire.codegen.primitives import Primitive
 from aerowire.codegen.sbe.ir import Number
 from aerowire.codegen.sbe.reader.declared import DeclaredValue
 from aerowire.codegen.sbe.reader.elements import integer, required, shown

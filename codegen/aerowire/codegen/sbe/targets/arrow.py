@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from aerowire.codegen.layouts.ir import Primitive
 from aerowire.codegen.mark import mark
+from aerowire.codegen.primitives import Primitive
 from aerowire.codegen.rendering.base import render
 from aerowire.codegen.sbe.flyweights.text import INDENT, WIDTH, literal, number, one_line, pieces
 from aerowire.codegen.sbe.flyweights.values import python_encoding

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from aerowire.codegen.layouts.ir import Primitive
+from aerowire.codegen.primitives import Primitive
 from aerowire.codegen.sbe.ir import Block, ByteOrder, Composite, EncodedType, Enum, Field, FlagSet, Header, Member, Number, Presence
 from aerowire.codegen.sbe.naming import null_member_name
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from aerowire.codegen.layouts.ir import FORMATS
 from aerowire.codegen.mark import mark
+from aerowire.codegen.primitives import FORMATS
 from aerowire.codegen.rendering.base import render
 from aerowire.codegen.sbe.flyweights.text import docstring, literal, number
 from aerowire.codegen.sbe.ir import (

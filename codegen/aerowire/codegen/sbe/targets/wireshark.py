@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import struct
 
-from aerowire.codegen.layouts.ir import FORMATS, Primitive
 from aerowire.codegen.mark import mark
+from aerowire.codegen.primitives import FORMATS, Primitive
 from aerowire.codegen.rendering.base import render
 from aerowire.codegen.rendering.lua import Value, filter_name, lua_comment, lua_value
 from aerowire.codegen.sbe.ir import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 
-from aerowire.codegen.layouts.ir import Primitive
+from aerowire.codegen.primitives import Primitive
 from aerowire.codegen.sbe.flyweights.module import Module
 from aerowire.codegen.sbe.flyweights.part_properties import group_stem
 from aerowire.codegen.sbe.flyweights.text import literal
