@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from aerowire.codegen.layouts.targets.markdown import MarkdownTarget
 from aerowire.codegen.main import main
 from aerowire.codegen.project import Project
+from aerowire.codegen.reference import MarkdownTarget
 from aerowire.codegen.rendering.drawing import Cell, draw
 from aerowire.codegen.sbe.ir import Block, MessageSchema, walk_blocks
 from aerowire.codegen.sbe.placement import Placement

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from aerowire.codegen.layouts.targets.markdown import MarkdownTarget
 from aerowire.codegen.load import load_project
 from aerowire.codegen.main import main
 from aerowire.codegen.project import Project
+from aerowire.codegen.reference import MarkdownTarget
 from aerowire.codegen.rendering.markdown_text import literal, prose
 from aerowire.codegen.sources import find_sources
 

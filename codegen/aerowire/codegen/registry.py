@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from aerowire.codegen.layouts.targets.arrow import ArrowTarget
 from aerowire.codegen.layouts.targets.dtypes import DtypesTarget
 from aerowire.codegen.layouts.targets.flyweights import FlyweightsTarget
 from aerowire.codegen.layouts.targets.layout_json import JsonTarget
-from aerowire.codegen.layouts.targets.markdown import MarkdownTarget
 from aerowire.codegen.layouts.targets.native import NativeTarget
 from aerowire.codegen.layouts.targets.scapy import ScapyTarget
 from aerowire.codegen.layouts.targets.wireshark import WiresharkTarget
 from aerowire.codegen.mark import mark
 from aerowire.codegen.project import Project
-from aerowire.codegen.rendering.base import PACKAGE, Target
+from aerowire.codegen.reference import MarkdownTarget
+from aerowire.codegen.rendering.base import PACKAGE
 from aerowire.codegen.sbe.targets.registry import MESSAGE_TARGETS
 from aerowire.codegen.tables.targets.tables import TablesTarget
 from aerowire.codegen.target_names import DEFAULT_TARGETS, TARGETS
+
+
+class Target(Protocol):
+    """A target renders a whole project to texts by path, relative to the output folder."""
+
+    name: str
+
+    def render(self, project: Project) -> dict[str, str]: ...
+
 
 LAYOUT_TARGETS: dict[str, Target] = {
     target.name: target

@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 import functools
-from typing import Protocol
 
 import jinja2
 
 from aerowire.codegen.mark import mark
 from aerowire.codegen.names import upper
-from aerowire.codegen.project import Project
 
 PACKAGE = "aerowire/codecs"
 # Pages of this folder are documentation of the project: in a checkout they lie beside generated/, elsewhere in the output folder.
 DOCUMENTS = "docs/protocol"
-
-
-class Target(Protocol):
-    """A target renders a whole project to texts by path, relative to the output folder."""
-
-    name: str
-
-    def render(self, project: Project) -> dict[str, str]: ...
 
 
 @functools.cache

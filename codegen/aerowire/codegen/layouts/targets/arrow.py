@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from aerowire.codegen.layouts.ir import Dynamic, Field, Repeat, Schema, Struct, Var, Variant
+from aerowire.codegen.layouts.targets.base import LayoutProject
 from aerowire.codegen.names import upper
 from aerowire.codegen.primitives import Primitive
-from aerowire.codegen.project import Project
 from aerowire.codegen.rendering.base import header, module_path, package_files, render
 
 
@@ -28,7 +28,7 @@ class ArrowTarget:
 
     name = "arrow"
 
-    def render(self, project: Project) -> dict[str, str]:
+    def render(self, project: LayoutProject) -> dict[str, str]:
         files = package_files(self.name, "Arrow schemas, one module per schema with a table of types.")
         for schema in project.schemas:
             if not schema.variants:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from aerowire.codegen.layouts.ir import Field, Schema, Struct
+from aerowire.codegen.layouts.targets.base import LayoutProject
 from aerowire.codegen.names import upper
-from aerowire.codegen.project import Project
 from aerowire.codegen.rendering.base import header, module_path, package_files, render
 
 FORMATS = {"float": "f4", "double": "f8", "char": "u1"}
@@ -29,7 +29,7 @@ class DtypesTarget:
 
     name = "dtypes"
 
-    def render(self, project: Project) -> dict[str, str]:
+    def render(self, project: LayoutProject) -> dict[str, str]:
         files = package_files(self.name, "NumPy structured dtypes, one module per schema.")
         for schema in project.schemas:
             files[module_path(self.name, schema.package)] = render(

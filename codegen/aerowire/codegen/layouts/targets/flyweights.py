@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aerowire.codegen.layouts.ir import Constant, Dynamic, Field, Region, Repeat, Schema, Struct, Var, Variant
+from aerowire.codegen.layouts.targets.base import LayoutProject
 from aerowire.codegen.mark import mark
 from aerowire.codegen.names import snake, upper
 from aerowire.codegen.primitives import FORMATS, Primitive
-from aerowire.codegen.project import Project
 from aerowire.codegen.rendering.base import header, module_path, package_files, render
 
 
@@ -170,7 +170,7 @@ class FlyweightsTarget:
 
     name = "flyweights"
 
-    def render(self, project: Project) -> dict[str, str]:
+    def render(self, project: LayoutProject) -> dict[str, str]:
         files = package_files(self.name, "Decoders and encoders over any buffer, one module per schema.")
         files[module_path(self.name, "base")] = render("layouts/templates/flyweights_base.py.j2", header=mark())
         for schema in project.schemas:

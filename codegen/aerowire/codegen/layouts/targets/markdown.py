@@ -5,27 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from aerowire.codegen.layouts.ir import Dynamic, Enum, Field, FlagSet, Region, Repeat, Schema, Section, Struct, Var, Variant
-from aerowire.codegen.markdown_index import index_page
-from aerowire.codegen.project import Project
+from aerowire.codegen.layouts.targets.base import LayoutProject
 from aerowire.codegen.rendering.base import DOCUMENTS
 from aerowire.codegen.rendering.drawing import Cell, draw
 from aerowire.codegen.rendering.markdown_text import anchor, code, drawing, heading, link, page, prose, table
-from aerowire.codegen.tables.targets.markdown_tables import linked, table_pages
+from aerowire.codegen.tables.targets.markdown_tables import linked
 
 FIELD_TITLES = ("offset", "length", "field", "type", "written unasked", "description")
 
 
-class MarkdownTarget:
-    """Renders one page per layout schema and table, and for a whole project a page that lists all of them."""
-
-    name = "markdown"
-
-    def render(self, project: Project) -> dict[str, str]:
-        files = {
-            f"{DOCUMENTS}/{schema.package}.md": linked(page(f"spec/{schema.package}.xml", list(_page(schema))), project.tables)
-            for schema in project.schemas
-        }
-        return files | table_pages(project) | index_page(project)
+def layout_pages(project: LayoutProject) -> dict[str, str]:
+    """The page of each layout schema, by path."""
+    return {
+        f"{DOCUMENTS}/{schema.package}.md": linked(page(f"spec/{schema.package}.xml", list(_page(schema))), project.tables)
+        for schema in project.schemas
+    }
 
 
 def _page(schema: Schema) -> Iterator[str]:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from aerowire.codegen.layouts.ir import Enum, Field, FlagSet, Region, Schema, Section, Struct
+from aerowire.codegen.layouts.targets.base import LayoutProject
 from aerowire.codegen.names import snake, upper
 from aerowire.codegen.primitives import Primitive
-from aerowire.codegen.project import Project
 from aerowire.codegen.rendering.base import header, module_path, package_files, render
 
 C_TYPES = {"char": "uint8_t", "float": "float", "double": "double"}
@@ -99,7 +99,7 @@ class NativeTarget:
 
     name = "native"
 
-    def render(self, project: Project) -> dict[str, str]:
+    def render(self, project: LayoutProject) -> dict[str, str]:
         files = package_files(self.name, "Inline accessors for the native core; cimport them, there is nothing to import.")
         for schema in project.schemas:
             blocks = [_constants(schema), *map(_enum, schema.enums), *map(_set, schema.sets)]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from aerowire.codegen.layouts.ir import Dynamic, Enum, Field, FlagSet, Repeat, Schema, Struct, Var, Variant
+from aerowire.codegen.layouts.targets.base import LayoutProject
 from aerowire.codegen.names import upper
 from aerowire.codegen.primitives import FORMATS
-from aerowire.codegen.project import Project
 from aerowire.codegen.rendering.base import header, module_path, package_files, render
 
 RESERVED = {"payload": "data", "name": "entry_name"}  # names that a scapy packet uses itself
@@ -36,7 +36,7 @@ class ScapyTarget:
 
     name = "scapy"
 
-    def render(self, project: Project) -> dict[str, str]:
+    def render(self, project: LayoutProject) -> dict[str, str]:
         files = package_files(self.name, "Scapy layers, one module per schema that describes packets.")
         for schema in project.schemas:
             variant = table_of_frames(schema)

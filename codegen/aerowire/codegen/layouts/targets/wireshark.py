@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections import Counter
 
 from aerowire.codegen.layouts.ir import Dynamic, Field, FlagSet, Repeat, Schema, Struct, Var, Variant
+from aerowire.codegen.layouts.targets.base import LayoutProject
 from aerowire.codegen.layouts.targets.scapy import table_of_frames
 from aerowire.codegen.names import snake
 from aerowire.codegen.primitives import Primitive
-from aerowire.codegen.project import Project
 from aerowire.codegen.rendering.base import header, module_path, package_files, render
 from aerowire.codegen.rendering.lua import Value, filter_name, lua_comment, lua_value
 
@@ -26,7 +26,7 @@ class WiresharkTarget:
 
     name = "wireshark"
 
-    def render(self, project: Project) -> dict[str, str]:
+    def render(self, project: LayoutProject) -> dict[str, str]:
         files = package_files(self.name, PACKAGE_DESCRIPTION)
         for schema in project.schemas:
             variant = table_of_frames(schema)
@@ -35,7 +35,7 @@ class WiresharkTarget:
         return files
 
 
-def _module(project: Project, schema: Schema, variant: Variant) -> str:
+def _module(project: LayoutProject, schema: Schema, variant: Variant) -> str:
     rows = project.tables.errors.codes if project.tables.errors else ()
     protocol, title = PROTOCOLS.get(schema.package, (filter_name(schema.package.lower()), schema.package))
     return render(

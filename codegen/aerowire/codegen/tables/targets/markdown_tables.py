@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from aerowire.codegen.layouts.ir import Schema
-from aerowire.codegen.project import Project
 from aerowire.codegen.rendering.base import DOCUMENTS
 from aerowire.codegen.rendering.markdown_text import anchor, code, heading, link, literal, page, place, prose, table
 from aerowire.codegen.tables.tables import CounterTable, CounterTypeRow, ErrorTable, OptionRow, OptionTable, SystemCounterRow, Tables
+from aerowire.codegen.tables.targets.base import TableProject
 
 SIZES = ((1 << 30, "g"), (1 << 20, "m"), (1 << 10, "k"))
 DURATIONS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us"), (1, "ns"))
@@ -30,14 +29,14 @@ The key of a counter's metadata is the struct named here; without one it holds w
 known by their number alone."""
 
 
-def table_pages(project: Project) -> dict[str, str]:
-    """The pages of the tables that the project has, by path."""
+def table_pages(project: TableProject, keys: Mapping[str, str]) -> dict[str, str]:
+    """The pages of the tables that the project has, by path; `keys` gives the package of the layout that each struct belongs to."""
     tables = project.tables
     found: dict[str, str] = {}
     if tables.options is not None:
         found["options"] = page("spec/options.xml", list(_options(tables.options)))
     if tables.counters is not None:
-        found["counters"] = page("spec/counters.xml", list(_counters(tables.counters, project.schemas)))
+        found["counters"] = page("spec/counters.xml", list(_counters(tables.counters, keys)))
     if tables.errors is not None:
         found["errors"] = page("spec/errors.xml", list(_errors(tables.errors)))
     return {f"{DOCUMENTS}/{name}.md": text for name, text in found.items()}
@@ -96,7 +95,7 @@ def _scaled(value: int, units: Sequence[tuple[int, str]]) -> str:
     return f"{value // factor}{unit}"
 
 
-def _counters(counters: CounterTable, schemas: Sequence[Schema]) -> Iterator[str]:
+def _counters(counters: CounterTable, keys: Mapping[str, str]) -> Iterator[str]:
     yield from ["# counters", "", prose(counters.description), ""]
     parts = [
         ("System counters", "system", "those that every driver has, by counter id"),
@@ -111,7 +110,6 @@ def _counters(counters: CounterTable, schemas: Sequence[Schema]) -> Iterator[str
     yield from table(["id", "name", "label", "appended", "description"], [_system(row) for row in counters.system])
     yield from heading(2, "Counter types", "types")
     yield from [KEYS, ""]
-    keys = {struct.name: schema.package for schema in schemas for struct in schema.structs}
     yield from table(["type id", "name", "label", "appended", "key", "description"], [_type(row, keys) for row in counters.types])
     if fields:
         yield from heading(2, "Parts of labels", "fields")
@@ -123,7 +121,7 @@ def _system(row: SystemCounterRow) -> list[str]:
     return [str(row.id), name, literal(row.label), literal(row.suffix), prose(row.description)]
 
 
-def _type(row: CounterTypeRow, keys: dict[str, str]) -> list[str]:
+def _type(row: CounterTypeRow, keys: Mapping[str, str]) -> list[str]:
     key = link(row.key, anchor("struct", row.key), file=f"{keys[row.key]}.md") if row.key in keys else code(row.key)
     name = place(anchor("counter", row.name)) + code(row.name)
     return [str(row.id), name, literal(row.label), literal(row.suffix), key, prose(row.description)]

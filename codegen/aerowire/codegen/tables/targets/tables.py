@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from aerowire.codegen.project import Project
 from aerowire.codegen.rendering.base import header, module_path, package_files, render
 from aerowire.codegen.tables.resolve_tables import label_pattern
 from aerowire.codegen.tables.tables import CounterTable
+from aerowire.codegen.tables.targets.base import TableProject
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class TablesTarget:
 
     name = "tables"
 
-    def render(self, project: Project) -> dict[str, str]:
+    def render(self, project: TableProject) -> dict[str, str]:
         files = package_files(self.name, "Options, counters and error codes as tables.")
         tables = project.tables
         if tables.options is not None:

@@ -1,16 +1,21 @@
-"""The first page of the reference: every page with what it holds, and how the drawings are read."""
+"""The reference of a project as Markdown: the pages of its layouts and tables, and a first page that lists all pages.
+
+The first page shows what each page holds, and how the drawings are read.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from aerowire.codegen.layouts.ir import Schema
+from aerowire.codegen.layouts.targets.markdown import layout_pages
 from aerowire.codegen.project import Project
 from aerowire.codegen.rendering.base import DOCUMENTS
 from aerowire.codegen.rendering.drawing import Cell, draw
 from aerowire.codegen.rendering.markdown_text import drawing, page, prose, table
 from aerowire.codegen.sbe.ir import MessageSchema
 from aerowire.codegen.tables.tables import Tables
+from aerowire.codegen.tables.targets.markdown_tables import table_pages
 
 HOW_TO_READ = """\
 A layout is drawn four bytes a row, with the offset of the row's first byte at its right. What has no fixed place stands below, in its
@@ -20,6 +25,16 @@ FIELDS = """\
 `written unasked` is what a generated encoder writes into a field by itself. `Access` tells how a field that processes share is read and
 written, which is code's duty, not the layout's ([the language](../spec-language.md))."""
 EXAMPLE = draw([Cell("amount", 0, 4), Cell("kind", 4, 1)], 8, ["note: uint16 length, then bytes"])
+
+
+class MarkdownTarget:
+    """Renders one page per layout schema and table, and for a whole project a page that lists all of them."""
+
+    name = "markdown"
+
+    def render(self, project: Project) -> dict[str, str]:
+        keys = {struct.name: schema.package for schema in project.schemas for struct in schema.structs}
+        return layout_pages(project) | table_pages(project, keys) | index_page(project)
 
 
 def index_page(project: Project) -> dict[str, str]:
