@@ -14,9 +14,9 @@ import pytest
 
 from aerowire.codegen.command_line import COMMANDS
 from aerowire.codegen.main import main
+from tests.codegen.layouts.test_own_schema import SCHEMA
 from tests.codegen.sbe.example_messages import order_bytes
 from tests.codegen.sbe.random_messages import SCHEMAS
-from tests.codegen.test_own_schema import SCHEMA
 
 SPEC = Path(__file__).resolve().parents[2] / "spec"
 MESSAGES = ("my-schema", "exchange", "my-sbe", "a", "trades-v3", "trades-v4", "old", "new", "schemas/one")

@@ -16,7 +16,7 @@ from aerowire.codegen.layouts.ir import Schema, Struct
 from aerowire.codegen.names import snake, upper
 from aerowire.codegen.project import Project
 
-GENERATED = Path(__file__).resolve().parents[2] / "generated"
+GENERATED = Path(__file__).resolve().parents[3] / "generated"
 ROUNDS = 20
 Draw = Callable[[Struct], dict[str, Any]]
 

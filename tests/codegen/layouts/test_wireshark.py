@@ -17,7 +17,7 @@ from aerowire.codecs.scapy.transport import DataHeader, aeron_frames
 from aerowire.codegen.main import main
 from tests.support import tshark
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 SCRIPT = ROOT / "generated/aerowire/codecs/wireshark/transport.lua"
 CAPTURES = ROOT / "tests/data/captures"
 INDEX = json.loads((CAPTURES / "index.json").read_text())
