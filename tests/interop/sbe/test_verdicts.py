@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.codegen.sbe.test_rules import CASES
+from tests.codegen.sbe.reader.test_rules import CASES
 from tests.codegen.sbe.writing import schema
 from tests.interop.sbe.official import OfficialTool
 from tests.interop.sbe.verdicts import check_mutations, check_schema

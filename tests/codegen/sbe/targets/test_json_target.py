@@ -16,7 +16,7 @@ from aerowire.codegen.sbe.reader import load_message_schema
 from aerowire.codegen.sbe.targets.json import JsonMessages
 from tests.codegen.sbe import shown
 
-PAGE = (Path(__file__).resolve().parents[3] / "docs/codegen-json.md").read_text()
+PAGE = (Path(__file__).resolve().parents[4] / "docs/codegen-json.md").read_text()
 
 
 def rendered(schema: MessageSchema) -> tuple[str, Any]:

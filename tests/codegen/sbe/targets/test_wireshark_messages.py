@@ -21,7 +21,7 @@ from tests.codegen.sbe import shown
 from tests.codegen.sbe.random_messages import own_schema, random_message
 from tests.support import tshark
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 FRAMES = ROOT / "generated/aerowire/codecs/wireshark/transport.lua"
 ON_PORT = {"demo.ports": str(tshark.PORT)}
 ORDER = "demo.Order"

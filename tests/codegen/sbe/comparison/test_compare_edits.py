@@ -15,7 +15,7 @@ from aerowire.codegen.sbe.reader import ReadOptions, load_message_schema, read_m
 from aerowire.codegen.sources import default_spec
 from tests.codegen.sbe.crossing import check_reader
 
-SHOP = Path(__file__).parent / "schemas" / "shop.xml"
+SHOP = Path(__file__).parents[1] / "schemas" / "shop.xml"
 EDITED = 150
 PRIMITIVES = ("char", "int8", "int16", "int32", "uint8", "uint16", "uint32")
 TYPES = (*PRIMITIVES, "Size", "Flags", "Code", "Count", "Price", "Total")

@@ -17,7 +17,7 @@ from aerowire.codegen.sbe.reader import load_message_schema
 from aerowire.codegen.sources import default_spec
 from aerowire.pcap import read_frames
 
-CAPTURES = Path(__file__).parents[2] / "data" / "captures-archive-cluster"
+CAPTURES = Path(__file__).parents[3] / "data" / "captures-archive-cluster"
 INDEX: dict[str, dict[str, int]] = json.loads((CAPTURES / "index.json").read_text())
 BEGIN, END = 0x80, 0x40
 COLUMNS = ["type", "flags", "session_id", "stream_id", "term_id", "term_offset", "dst_address", "dst_port", "payload"]

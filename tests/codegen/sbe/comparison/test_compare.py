@@ -16,7 +16,7 @@ from aerowire.codegen.sbe.reader import load_message_schema
 from tests.codegen.sbe.crossing import check_reader
 
 HERE = Path(__file__).parent
-OLD = (HERE / "schemas" / "shop.xml").read_text()
+OLD = (HERE.parent / "schemas" / "shop.xml").read_text()
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 PAGE = (ROOT / "docs" / "codegen-validate.md").read_text()
 SOURCES = sorted((ROOT / "codegen/aerowire/codegen/sbe/reader").glob("*.py"))
 REPORTED = re.compile(r'(?:error|warning|fault|_refuse|_lacks|_note|"error",) ?\(?\s*(?:\w+, )?"([a-z]+(?:-[a-z]+)+)"')

@@ -14,7 +14,7 @@ import pytest
 from aerowire.codegen.main import main
 
 pa = pytest.importorskip("pyarrow")
-SCHEMA = Path(__file__).resolve().parents[3] / "examples/schemas/market.xml"
+SCHEMA = Path(__file__).resolve().parents[4] / "examples/schemas/market.xml"
 
 
 @pytest.fixture(scope="module")
