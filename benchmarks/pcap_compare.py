@@ -156,7 +156,7 @@ def scapy(corpus: Corpus) -> int:
 def spark_to(spark: Any, corpus: Corpus, target: Path | None) -> int:
     import pyarrow as pa  # type: ignore[import-untyped]
 
-    from aerowire.pcap.spark_schema import schema_ddl
+    from aerowire.pcap.arrays.spark_schema import schema_ddl
     from aerowire.pcap.table import SCHEMA
 
     schema = schema_ddl(pa.schema([SCHEMA.field(name) for name in COLUMNS]))

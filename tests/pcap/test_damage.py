@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from aerowire.pcap import Capture, CaptureError, Statistics, classic, pcapng, read_frames
-from aerowire.pcap.blocks import PacketBlock
+from aerowire.pcap.arrays.blocks import PacketBlock
 from aerowire.pcap.compressed import Inflated
 from aerowire.pcap.passes import Choice, open_blocks
 from aerowire.pcap.recovery import SEARCH_LENGTH_MIN

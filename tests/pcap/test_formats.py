@@ -16,7 +16,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from aerowire.pcap import Capture, CaptureError, Statistics, chain, chain_fallback, classic, gather, gather_fallback, read_frames
+from aerowire.pcap import Capture, CaptureError, Statistics, chain, chain_fallback, classic, read_frames
+from aerowire.pcap.arrays import gather, gather_fallback
 from aerowire.pcap.passes import Choice, open_blocks
 from aerowire.pcap.source import ChunkReader
 from aerowire.pcap.summary import summarise

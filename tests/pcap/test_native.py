@@ -11,22 +11,9 @@ import numpy as np
 import pytest
 
 from aerowire.codecs.flyweights.transport import FrameType
-from aerowire.pcap import (
-    Capture,
-    arrow_memory,
-    chain,
-    chain_fallback,
-    columns,
-    columns_fallback,
-    frame_columns,
-    frames,
-    keys,
-    keys_fallback,
-    links,
-    plain_datagrams_fallback,
-    plain_frames_fallback,
-)
-from aerowire.pcap.blocks import Gather, PacketBlock
+from aerowire.pcap import Capture, chain, chain_fallback, frame_columns, frames, links, plain_datagrams_fallback, plain_frames_fallback
+from aerowire.pcap.arrays import arrow_memory, columns, columns_fallback, keys, keys_fallback
+from aerowire.pcap.arrays.blocks import Gather, PacketBlock
 from aerowire.pcap.datagrams import Datagrams
 from aerowire.pcap.fragments import Reassembler
 from aerowire.pcap.statistics import Statistics

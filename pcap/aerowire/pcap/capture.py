@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from aerowire.pcap.blocks import Integers, Mask
+from aerowire.pcap.arrays.blocks import Integers, Mask
 from aerowire.pcap.errors import CaptureError
 from aerowire.pcap.facts import Facts
 from aerowire.pcap.flows import Link

@@ -1,7 +1,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from aerowire.pcap.blocks import Bytes, Integers
+from aerowire.pcap.arrays.blocks import Bytes, Integers
 
 _Headers = npt.NDArray[np.uint32]
 

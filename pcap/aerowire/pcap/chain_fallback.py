@@ -10,8 +10,8 @@ import struct
 import numpy as np
 import numpy.typing as npt
 
-from aerowire.pcap.blocks import Bytes, Integers
-from aerowire.pcap.gather_fallback import gather
+from aerowire.pcap.arrays.blocks import Bytes, Integers
+from aerowire.pcap.arrays.gather_fallback import gather
 
 Headers = npt.NDArray[np.uint32]
 

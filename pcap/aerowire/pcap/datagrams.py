@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aerowire.pcap.blocks import Bytes, Integers, Mask
+from aerowire.pcap.arrays.blocks import Bytes, Integers, Mask
 
 
 @dataclass(slots=True)

@@ -23,7 +23,7 @@ import numpy as np
 
 from aerowire.codecs.flyweights import transport as codecs
 from aerowire.codecs.flyweights.transport import FrameType
-from aerowire.pcap.blocks import Gather, Integers, Mask
+from aerowire.pcap.arrays.blocks import Gather, Integers, Mask
 from aerowire.pcap.frames import LAYOUTS, Judged
 from aerowire.pcap.terms import StreamKey
 

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from aerowire.pcap.blocks import Bytes, Integers
+from aerowire.pcap.arrays.blocks import Bytes, Integers
 from aerowire.pcap.datagrams import Datagrams
 
 try:
-    from aerowire.pcap.keys import KeyTable
+    from aerowire.pcap.arrays.keys import KeyTable
 except ImportError:  # an installation that comes as a plain zip
-    from aerowire.pcap.keys_fallback import KeyTable  # type: ignore[assignment]
+    from aerowire.pcap.arrays.keys_fallback import KeyTable  # type: ignore[assignment]
 
 Endpoint = tuple[str, int]
 Link = tuple[Endpoint, Endpoint]

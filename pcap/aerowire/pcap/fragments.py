@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from aerowire.pcap.blocks import Bytes, Integers, Mask
+from aerowire.pcap.arrays.blocks import Bytes, Integers, Mask
 
 # Some milliseconds of the fastest links; fragments of one datagram leave one after the other.
 SPAN = 8 << 20

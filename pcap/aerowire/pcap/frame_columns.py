@@ -16,17 +16,17 @@ import pyarrow as pa  # type: ignore[import-untyped]
 
 from aerowire.codecs.flyweights import transport as codecs
 from aerowire.codecs.flyweights.transport import FrameType
-from aerowire.pcap import arrow_memory
-from aerowire.pcap.blocks import Bytes, Integers, Mask
+from aerowire.pcap.arrays import arrow_memory
+from aerowire.pcap.arrays.blocks import Bytes, Integers, Mask
 from aerowire.pcap.frames import LAYOUTS, TYPES_MAX
 from aerowire.pcap.retransmissions import Marks
 from aerowire.pcap.selection import Selection
 from aerowire.pcap.terms import TermPlaces, Terms
 
 try:
-    from aerowire.pcap.columns import copy_headers, spread_field
+    from aerowire.pcap.arrays.columns import copy_headers, spread_field
 except ImportError:  # an installation that comes as a plain zip
-    from aerowire.pcap.columns_fallback import copy_headers, spread_field
+    from aerowire.pcap.arrays.columns_fallback import copy_headers, spread_field
 
 TYPE_NAMES = [FrameType(code).name if code in LAYOUTS else "" for code in range(TYPES_MAX)]
 HEADER_LENGTH_MAX = max(layout.itemsize for layout in LAYOUTS.values())

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from aerowire.codecs.dtypes import transport as layouts
 from aerowire.codecs.flyweights import transport as codecs
 from aerowire.codecs.flyweights.transport import FrameType
-from aerowire.pcap.blocks import Gather, Integers, Mask
+from aerowire.pcap.arrays.blocks import Gather, Integers, Mask
 from aerowire.pcap.datagrams import Datagrams
 
 try:

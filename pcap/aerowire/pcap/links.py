@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from aerowire.pcap.blocks import Bytes, Gather, Integers, Mask, PacketBlock
+from aerowire.pcap.arrays.blocks import Bytes, Gather, Integers, Mask, PacketBlock
 from aerowire.pcap.datagrams import Datagrams, merged
 from aerowire.pcap.fragments import Fragments, Reassembler
 from aerowire.pcap.statistics import Statistics

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aerowire.pcap.blocks import Integers
+from aerowire.pcap.arrays.blocks import Integers
 from aerowire.pcap.naks import Naks
 from aerowire.pcap.streams import Stream, rows_by_path
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from aerowire.codecs.flyweights.transport import DataFlags, DataHeaderDecoder, RttmFlags, SmFlags
 from aerowire.pcap.analysis.partial import Sums
-from aerowire.pcap.blocks import Integers, Mask
+from aerowire.pcap.arrays.blocks import Integers, Mask
 
 if TYPE_CHECKING:
     from aerowire.pcap.analysis.columns import Columns

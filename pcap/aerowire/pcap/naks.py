@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aerowire.pcap.blocks import Integers
+from aerowire.pcap.arrays.blocks import Integers
 
 WORD_BITS = 1024  # of a word of `_Numbers`: of a million numbers there are as many words
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from aerowire.codecs.flyweights.transport import FrameType
 from aerowire.pcap import classic, frames, links, pcapng
-from aerowire.pcap.blocks import Gather, Integers, Mask, PacketBlock
+from aerowire.pcap.arrays.blocks import Gather, Integers, Mask, PacketBlock
 from aerowire.pcap.datagrams import Datagrams
 from aerowire.pcap.evidence import BREACH_SHARE, Evidence
 from aerowire.pcap.facts import Facts, Findings

@@ -16,7 +16,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from aerowire.pcap.blocks import Bytes, Gather, Integers, PacketBlock, joined
+from aerowire.pcap.arrays.blocks import Bytes, Gather, Integers, PacketBlock, joined
 from aerowire.pcap.errors import CaptureError
 from aerowire.pcap.places import Extent
 from aerowire.pcap.recovery import search_windows

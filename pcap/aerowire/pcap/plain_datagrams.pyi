@@ -1,4 +1,4 @@
-from aerowire.pcap.blocks import Bytes, Integers, Mask
+from aerowire.pcap.arrays.blocks import Bytes, Integers, Mask
 
 def find_plain_datagrams(
     buffer: Bytes, starts: Integers, ends: Integers, ethertype_at: int, network_at: int, mark: bytes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from aerowire.pcap.blocks import Bytes, Integers, Mask
+from aerowire.pcap.arrays.blocks import Bytes, Integers, Mask
 
 
 def find_plain_datagrams(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aerowire.pcap.blocks import Bytes, Integers, Mask
+from aerowire.pcap.arrays.blocks import Bytes, Integers, Mask
 
 if TYPE_CHECKING:
     from aerowire.pcap.classic import ClassicHeader

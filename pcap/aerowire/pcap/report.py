@@ -11,7 +11,7 @@ import numpy as np
 
 from aerowire.pcap import streams
 from aerowire.pcap.analysis.captures import CaptureStreams
-from aerowire.pcap.blocks import Integers
+from aerowire.pcap.arrays.blocks import Integers
 from aerowire.pcap.capture import Capture
 from aerowire.pcap.losses import Loss, losses
 from aerowire.pcap.measures import Track

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aerowire.pcap.blocks import Integers, Mask
+from aerowire.pcap.arrays.blocks import Integers, Mask
 
 OWNER, SESSION, STREAM, TERM, START, END, PLACE = range(7)  # rows of an array of ranges
 KEY_ROWS, ROWS = 4, 7

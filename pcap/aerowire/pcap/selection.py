@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from aerowire.pcap.blocks import Gather, Integers, Mask, PacketBlock
+from aerowire.pcap.arrays.blocks import Gather, Integers, Mask, PacketBlock
 from aerowire.pcap.datagrams import Datagrams
 from aerowire.pcap.flows import FlowTable, Link
 from aerowire.pcap.frames import Frames

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from aerowire.pcap import classic
-from aerowire.pcap.blocks import Integers
+from aerowire.pcap.arrays.blocks import Integers
 from aerowire.pcap.evidence import FLOW as FLOW_ROW
 from aerowire.pcap.evidence import LINK, ROWS, Evidence
 from aerowire.pcap.facts import Findings

@@ -15,7 +15,7 @@ from typing import BinaryIO, cast
 
 import numpy as np
 
-from aerowire.pcap.blocks import Bytes
+from aerowire.pcap.arrays.blocks import Bytes
 from aerowire.pcap.compressed import Inflated, Unpacked
 from aerowire.pcap.errors import CaptureError
 

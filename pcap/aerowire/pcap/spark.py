@@ -39,13 +39,13 @@ from pyspark.sql.types import StructType
 
 from aerowire.pcap.analysis import parts
 from aerowire.pcap.analysis.gathering import Gathering
+from aerowire.pcap.arrays.spark_schema import schema_ddl
 from aerowire.pcap.capture import Capture
 from aerowire.pcap.errors import CaptureError
 from aerowire.pcap.java import ensure_java_home
 from aerowire.pcap.parts import PACKET_INDEX, Part, cut, resolve
 from aerowire.pcap.spark_filters import conditions
 from aerowire.pcap.spark_options import Settings
-from aerowire.pcap.spark_schema import schema_ddl
 from aerowire.pcap.statistics import Statistics
 from aerowire.pcap.table import PAYLOAD, SCHEMA
 from aerowire.pcap.where import Condition

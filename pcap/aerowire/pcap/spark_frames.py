@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame, SparkSession
 
-from aerowire.pcap.spark_schema import schema_ddl
+from aerowire.pcap.arrays.spark_schema import schema_ddl
 from aerowire.pcap.statistics import Statistics
 from aerowire.pcap.table import SCHEMA
 from aerowire.pcap.where import Where

@@ -20,7 +20,7 @@ import numpy as np
 from aerowire.codecs.flyweights.transport import FRAME_ALIGNMENT, TERM_LENGTH_MIN, DataFlags, DataHeaderDecoder
 from aerowire.pcap.analysis.columns import Columns
 from aerowire.pcap.analysis.partial import Partial, Sums
-from aerowire.pcap.blocks import Integers, Mask
+from aerowire.pcap.arrays.blocks import Integers, Mask
 from aerowire.pcap.measures import measure
 from aerowire.pcap.naks import Late, Naks, answered
 

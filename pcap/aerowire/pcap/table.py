@@ -12,8 +12,8 @@ import pyarrow as pa  # type: ignore[import-untyped]
 
 from aerowire.codecs.arrow.transport import FRAME_SCHEMA
 from aerowire.codecs.flyweights.transport import FrameType
-from aerowire.pcap import arrow_memory
-from aerowire.pcap.blocks import Integers
+from aerowire.pcap.arrays import arrow_memory
+from aerowire.pcap.arrays.blocks import Integers
 from aerowire.pcap.frame_columns import FrameColumns, FramePlaces
 from aerowire.pcap.frames import LAYOUTS
 from aerowire.pcap.links import DIRECTIONS, driver_directions

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from aerowire.pcap.blocks import Integers, Mask
+from aerowire.pcap.arrays.blocks import Integers, Mask
 
 StreamKey = tuple[int, int]  # session, stream
 Change = tuple[int, int, int]  # place in the capture from which it counts, initial term id, term length

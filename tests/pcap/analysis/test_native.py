@@ -9,7 +9,7 @@ import pytest
 
 from aerowire.pcap.analysis import messages, messages_fallback, varints, varints_fallback
 from aerowire.pcap.analysis.packing import Packed
-from aerowire.pcap.blocks import Bytes, Integers
+from aerowire.pcap.arrays.blocks import Bytes, Integers
 
 MODULES = pytest.mark.parametrize("module", [varints, varints_fallback], ids=["native", "fallback"])
 EXTREMES = np.array([0, -1, 1, 63, 64, -64, -65, 8191, 8192, 2**31, -(2**31), 2**62, 2**63 - 1, -(2**63)], dtype=np.int64)

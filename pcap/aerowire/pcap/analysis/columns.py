@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from aerowire.pcap.analysis.packing import Packed
-from aerowire.pcap.blocks import Integers, Mask
+from aerowire.pcap.arrays.blocks import Integers, Mask
 
 # What the analysis needs of a frame; packet_index only names it.
 COLUMNS = (

@@ -17,7 +17,7 @@ import numpy as np
 from aerowire.codecs.flyweights.transport import FRAME_ALIGNMENT, DataFlags, DataHeaderDecoder
 from aerowire.pcap.analysis.columns import Columns
 from aerowire.pcap.analysis.partial import NO_RUN, Partial, Sums, pack, place_keys
-from aerowire.pcap.blocks import Integers, Mask
+from aerowire.pcap.arrays.blocks import Integers, Mask
 from aerowire.pcap.measures import BIN_NS, leading_of, window_updates
 
 try:

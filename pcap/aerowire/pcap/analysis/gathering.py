@@ -13,15 +13,15 @@ import numpy as np
 
 from aerowire.codecs.flyweights.transport import FrameType
 from aerowire.pcap.analysis.columns import NUMBERS, Columns, PathName, endpoint, in_order, renumbered, undropped
-from aerowire.pcap.blocks import Bytes, Integers, Mask
+from aerowire.pcap.arrays.blocks import Bytes, Integers, Mask
 from aerowire.pcap.frame_columns import PLACES, TYPE_NAMES, header_field, headers_at
 from aerowire.pcap.selection import Selection
 from aerowire.pcap.table import interfaces_of
 
 try:
-    from aerowire.pcap.keys import KeyTable
+    from aerowire.pcap.arrays.keys import KeyTable
 except ImportError:  # an installation that comes as a plain zip
-    from aerowire.pcap.keys_fallback import KeyTable  # type: ignore[assignment]
+    from aerowire.pcap.arrays.keys_fallback import KeyTable  # type: ignore[assignment]
 
 STREAM_ROWS_MAX = 1 << 16  # of one stream, before they are given on: their columns still fit into a cache
 ROWS_MAX = 1 << 19  # of all streams: what is pending of a slow one keeps whole blocks in memory

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from aerowire.pcap.blocks import Integers
+from aerowire.pcap.arrays.blocks import Integers
 
 try:
     from aerowire.pcap.analysis.varints import pack, unpack

@@ -10,7 +10,7 @@ import numpy as np
 
 from aerowire.pcap.analysis.columns import ORDER, Columns, PathName, Place, in_order
 from aerowire.pcap.analysis.packing import Packed
-from aerowire.pcap.blocks import Integers, Mask
+from aerowire.pcap.arrays.blocks import Integers, Mask
 
 # What is packed of a DATA frame in a run; it has nothing else but its stream and its path.
 PACKED = ("record_position", "packet_index", "frame_index", "term_id", "term_offset", "frame_length", "flags", "ts_ns")

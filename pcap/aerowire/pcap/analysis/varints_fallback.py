@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from aerowire.pcap.blocks import Bytes, Integers
+from aerowire.pcap.arrays.blocks import Bytes, Integers
 
 LENGTH_MAX = 10  # bytes of 64 bits, seven in each
 

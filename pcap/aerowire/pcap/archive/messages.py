@@ -14,7 +14,7 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]
 
 from aerowire.codecs.flyweights.transport import DataFlags, FrameType
 from aerowire.pcap.archive.damage import Report
-from aerowire.pcap.blocks import Integers, Mask
+from aerowire.pcap.arrays.blocks import Integers, Mask
 
 MESSAGE_LENGTH_MAX = 16 << 20  # Aeron's own; what goes on for longer without an end is damage
 

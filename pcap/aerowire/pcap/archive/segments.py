@@ -19,7 +19,7 @@ from aerowire.codecs.dtypes.transport import DATA_HEADER
 from aerowire.codecs.flyweights.transport import DataFlags, FrameType
 from aerowire.pcap.archive.catalog import FRAME_ALIGNMENT, Recording
 from aerowire.pcap.archive.damage import Damage, Report
-from aerowire.pcap.blocks import Bytes, Gather, Integers
+from aerowire.pcap.arrays.blocks import Bytes, Gather, Integers
 
 try:
     from aerowire.pcap.archive.term_chain import walk_frames

@@ -23,7 +23,7 @@ from aerowire.pcap.archive.options import DAMAGE_SCHEMA, SCHEMAS, Settings
 from aerowire.pcap.archive.planning import Planner
 from aerowire.pcap.archive.reading import Part, read_part
 from aerowire.pcap.archive.table import FRAME_SCHEMA
-from aerowire.pcap.spark_schema import schema_ddl
+from aerowire.pcap.arrays.spark_schema import schema_ddl
 
 FORMAT = "aeron_archive"
 CHUNK_LENGTH = 2 << 20  # larger batches cost more on their way to the JVM than they save here

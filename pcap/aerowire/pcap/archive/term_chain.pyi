@@ -1,3 +1,3 @@
-from aerowire.pcap.blocks import Bytes, Integers
+from aerowire.pcap.arrays.blocks import Bytes, Integers
 
 def walk_frames(buffer: Bytes, start: int, end: int, term_end: int, length_max: int) -> tuple[Integers, int, int]: ...

@@ -9,7 +9,7 @@ import struct
 
 import numpy as np
 
-from aerowire.pcap.blocks import Bytes, Integers
+from aerowire.pcap.arrays.blocks import Bytes, Integers
 
 MORE, EMPTY, IMPLAUSIBLE = range(3)
 HEADER = struct.Struct("<iBBH")  # length, version, flags, type

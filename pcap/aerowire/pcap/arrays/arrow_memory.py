@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from aerowire.pcap.blocks import Integers, Mask
+from aerowire.pcap.arrays.blocks import Integers, Mask
 
 try:
-    from aerowire.pcap.columns import spread_texts, spread_texts_length
+    from aerowire.pcap.arrays.columns import spread_texts, spread_texts_length
 except ImportError:  # an installation that comes as a plain zip
-    from aerowire.pcap.columns_fallback import spread_texts, spread_texts_length
+    from aerowire.pcap.arrays.columns_fallback import spread_texts, spread_texts_length
 
 # Arrow type -> NumPy type of the values in its buffer.
 FILLED: dict[pa.DataType, Any] = {

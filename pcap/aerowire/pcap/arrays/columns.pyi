@@ -1,6 +1,6 @@
 from typing import Any
 
-from aerowire.pcap.blocks import Bytes, Integers
+from aerowire.pcap.arrays.blocks import Bytes, Integers
 
 def copy_headers(buffer: Bytes, offsets: Integers, width: int) -> Bytes: ...
 def spread_field(headers: Bytes, kinds: Integers, places: Integers, size: int, out: Bytes) -> None: ...

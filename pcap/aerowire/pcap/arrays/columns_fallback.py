@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from aerowire.pcap.blocks import Bytes, Integers
-from aerowire.pcap.gather_fallback import gather
+from aerowire.pcap.arrays.blocks import Bytes, Integers
+from aerowire.pcap.arrays.gather_fallback import gather
 
 
 def copy_headers(buffer: Bytes, offsets: Integers, width: int) -> Bytes:

@@ -1,4 +1,4 @@
-from aerowire.pcap.blocks import Bytes, Integers
+from aerowire.pcap.arrays.blocks import Bytes, Integers
 
 class KeyTable:
     def __init__(self, width: int) -> None: ...

@@ -1,3 +1,3 @@
-from aerowire.pcap.blocks import Bytes, Integers
+from aerowire.pcap.arrays.blocks import Bytes, Integers
 
 def gather(buffer: Bytes, offsets: Integers, width: int) -> Bytes: ...

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 try:
-    from aerowire.pcap.gather import gather
+    from aerowire.pcap.arrays.gather import gather
 except ImportError:  # an installation that comes as a plain zip
-    from aerowire.pcap.gather_fallback import gather
+    from aerowire.pcap.arrays.gather_fallback import gather
 
 Bytes = npt.NDArray[np.uint8]
 Integers = npt.NDArray[np.int64]

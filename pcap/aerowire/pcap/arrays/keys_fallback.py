@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from aerowire.pcap.blocks import Bytes, Integers
+from aerowire.pcap.arrays.blocks import Bytes, Integers
 
 
 class KeyTable:

@@ -1,0 +1,1 @@
+"""Arrays over captured bytes: blocks, short records, numbered keys, columns, Arrow's memory and schemas; no file format, no protocol."""
