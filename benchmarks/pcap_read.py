@@ -20,7 +20,8 @@ from pathlib import Path
 import numpy as np
 
 from aerowire.codecs.flyweights.transport import FRAME_ALIGNMENT, DataHeaderEncoder, NakEncoder, SetupEncoder, StatusMessageEncoder
-from aerowire.pcap import Capture, chain_fallback, walk
+from aerowire.pcap import Capture
+from aerowire.pcap.files import chain_fallback, walk
 
 SEED = 1
 TEMPLATE_PACKETS = 8192

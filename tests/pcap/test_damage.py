@@ -13,12 +13,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from aerowire.pcap import Capture, CaptureError, Statistics, classic, pcapng, read_frames
+from aerowire.pcap import Capture, CaptureError, Statistics, read_frames
 from aerowire.pcap.arrays.blocks import PacketBlock
-from aerowire.pcap.compressed import Inflated
+from aerowire.pcap.files import classic, pcapng
+from aerowire.pcap.files.compressed import Inflated
+from aerowire.pcap.files.recovery import SEARCH_LENGTH_MIN
+from aerowire.pcap.files.walk import read_records
 from aerowire.pcap.passes import Choice, open_blocks
-from aerowire.pcap.recovery import SEARCH_LENGTH_MIN
-from aerowire.pcap.walk import read_records
 
 COUNT = 300
 CHUNK = 70_000

@@ -213,7 +213,7 @@ def test_works_from_a_zip_without_the_native_walk(plain_zip: Path) -> None:
     code = (
         f"import sys; sys.path.insert(0, {str(plain_zip)!r});"
         "import aerowire; aerowire.__path__ = [part for part in aerowire.__path__ if '.zip' in part];"
-        "from aerowire.pcap import read_frames, walk; import aerowire.pcap.spark;"
+        "from aerowire.pcap import read_frames; from aerowire.pcap.files import walk; import aerowire.pcap.spark;"
         "assert walk.read_records.__module__.endswith('chain_fallback'), walk.read_records;"
         f"print(read_frames({str(CAPTURES / 'unicast_simple.pcap')!r}).num_rows)"
     )

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from aerowire.pcap import spark_offsets
-from aerowire.pcap.places import Place
+from aerowire.pcap.files.places import Place
 from aerowire.pcap.spark_offsets import BEGINNING, Reached
 
 

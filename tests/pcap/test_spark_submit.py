@@ -31,7 +31,7 @@ import sys
 from aerowire.pcap.spark import session
 
 def walks(_):
-    from aerowire.pcap import walk
+    from aerowire.pcap.files import walk
     return walk.__file__.partition("aerowire.zip")[1], walk.read_records.__module__
 
 spark = session("shipped")
@@ -85,4 +85,4 @@ def test_executors_read_with_a_zip_of_pure_python(tmp_path: Path, plain_zip: Pat
             (home / path.name).symlink_to(path)
     settings = ["--master", "local-cluster[2,1,1024]", "--py-files", str(plain_zip), "--conf", "spark.ui.enabled=false"]
     found = submitted(tmp_path, SHIPPED, settings, SPARK_HOME=str(home))
-    assert found == ["found local-cluster[2,1,1024] 50 {('aerowire.zip', 'aerowire.pcap.chain_fallback')}"]
+    assert found == ["found local-cluster[2,1,1024] 50 {('aerowire.zip', 'aerowire.pcap.files.chain_fallback')}"]

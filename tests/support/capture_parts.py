@@ -6,8 +6,8 @@ import itertools
 from pathlib import Path
 
 from aerowire.pcap import Capture, index
+from aerowire.pcap.files.places import Extent
 from aerowire.pcap.parts import cut, resolve
-from aerowire.pcap.places import Extent
 
 
 def by_index(path: Path, split_length: int) -> list[Extent]:

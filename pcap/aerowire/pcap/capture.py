@@ -14,13 +14,13 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from aerowire.pcap.arrays.blocks import Integers, Mask
 from aerowire.pcap.errors import CaptureError
 from aerowire.pcap.facts import Facts
+from aerowire.pcap.files.places import Extent
+from aerowire.pcap.files.source import CHUNK_LENGTH
 from aerowire.pcap.flows import Link
 from aerowire.pcap.frame_columns import FramePlaces
 from aerowire.pcap.passes import Choice, Pass
-from aerowire.pcap.places import Extent
 from aerowire.pcap.retransmissions import Marks
 from aerowire.pcap.selection import Selection
-from aerowire.pcap.source import CHUNK_LENGTH
 from aerowire.pcap.statistics import Statistics
 from aerowire.pcap.table import PAYLOAD, POSITION, RETRANSMISSION, SCHEMA, build, places
 from aerowire.pcap.terms import Terms

@@ -22,11 +22,11 @@ from typing import Any, TextIO
 
 from aerowire.pcap.errors import CaptureError
 from aerowire.pcap.facts import Facts, Findings
+from aerowire.pcap.files.places import Extent, Place
+from aerowire.pcap.files.source import CHUNK_LENGTH, is_compressed
 from aerowire.pcap.fragments import SPAN
 from aerowire.pcap.passes import Choice, Pass
-from aerowire.pcap.places import Extent, Place
 from aerowire.pcap.slices import Workshop
-from aerowire.pcap.source import CHUNK_LENGTH, is_compressed
 
 VERSION = 2
 SUFFIX = ".index.json"

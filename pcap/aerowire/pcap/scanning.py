@@ -12,7 +12,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 
 from aerowire.pcap.capture import Capture
 from aerowire.pcap.errors import CaptureError
-from aerowire.pcap.source import is_capture, is_compressed
+from aerowire.pcap.files.source import is_capture, is_compressed
 from aerowire.pcap.statistics import Statistics
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from aerowire.pcap.files.places import Place
 from aerowire.pcap.fragments import SPAN
-from aerowire.pcap.places import Place
 
 BEGINNING = Place(0, 0)
 

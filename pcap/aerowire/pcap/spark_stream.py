@@ -20,10 +20,10 @@ from pyspark.sql.types import StructType
 
 from aerowire.pcap.errors import CaptureError
 from aerowire.pcap.facts import Facts
+from aerowire.pcap.files.places import Extent, Place
+from aerowire.pcap.files.source import is_capture, is_classic, is_compressed
 from aerowire.pcap.parts import SPLIT_LENGTH
 from aerowire.pcap.passes import Choice, open_blocks
-from aerowire.pcap.places import Extent, Place
-from aerowire.pcap.source import is_capture, is_classic, is_compressed
 from aerowire.pcap.spark import CaptureReader
 from aerowire.pcap.spark_offsets import BEGINNING, Reached
 from aerowire.pcap.statistics import Statistics

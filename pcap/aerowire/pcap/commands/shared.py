@@ -61,7 +61,7 @@ def reading(arguments: argparse.Namespace, paths: Sequence[str]) -> Iterator[Spa
 def spark_or_none(arguments: argparse.Namespace, paths: Sequence[str]) -> Iterator[SparkSession | None]:
     """Open the session that the arguments ask for, once it is clear that there are captures to read; None where they ask for none."""
     from aerowire.pcap.errors import CaptureError
-    from aerowire.pcap.source import check_readable
+    from aerowire.pcap.files.source import check_readable
 
     if arguments.spark is None:
         yield None

@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 try:
-    from aerowire.pcap.chain import read_records, walk_blocks
+    from aerowire.pcap.files.chain import read_records, walk_blocks
 except ImportError:
-    from aerowire.pcap.chain_fallback import read_records, walk_blocks
+    from aerowire.pcap.files.chain_fallback import read_records, walk_blocks
 
 Headers = npt.NDArray[np.uint32]
 

@@ -16,8 +16,8 @@ from typing import BinaryIO, cast
 import numpy as np
 
 from aerowire.pcap.arrays.blocks import Bytes
-from aerowire.pcap.compressed import Inflated, Unpacked
 from aerowire.pcap.errors import CaptureError
+from aerowire.pcap.files.compressed import Inflated, Unpacked
 
 GZIP_MAGIC = b"\x1f\x8b"
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"

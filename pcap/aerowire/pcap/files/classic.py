@@ -18,8 +18,8 @@ import numpy as np
 
 from aerowire.pcap.arrays.blocks import Bytes, Gather, Integers, PacketBlock
 from aerowire.pcap.errors import CaptureError
-from aerowire.pcap.places import Extent
-from aerowire.pcap.recovery import (
+from aerowire.pcap.files.places import Extent
+from aerowire.pcap.files.recovery import (
     NOTHING,
     RECORD_HEADER_LENGTH,
     RECORD_LENGTH_MAX,
@@ -29,9 +29,9 @@ from aerowire.pcap.recovery import (
     detour,
     find_chain,
 )
-from aerowire.pcap.source import CHUNK_LENGTH, CLASSIC_MAGICS, ChunkReader
+from aerowire.pcap.files.source import CHUNK_LENGTH, CLASSIC_MAGICS, ChunkReader
+from aerowire.pcap.files.walk import Headers, read_records
 from aerowire.pcap.statistics import Statistics
-from aerowire.pcap.walk import Headers, read_records
 
 FILE_HEADER_LENGTH = 24
 SECONDS, FRACTION, CAPTURED, ORIGINAL = range(4)  # of a record's header

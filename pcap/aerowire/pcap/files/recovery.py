@@ -14,7 +14,7 @@ import numpy as np
 from aerowire.pcap.arrays.blocks import Bytes, Integers, Mask
 
 if TYPE_CHECKING:
-    from aerowire.pcap.classic import ClassicHeader
+    from aerowire.pcap.files.classic import ClassicHeader
 
 RECORD_HEADER_LENGTH = 16
 RECORD_LENGTH_MAX = 262144  # what capture tools themselves refuse to exceed

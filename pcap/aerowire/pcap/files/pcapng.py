@@ -18,11 +18,11 @@ import numpy as np
 
 from aerowire.pcap.arrays.blocks import Bytes, Gather, Integers, PacketBlock, joined
 from aerowire.pcap.errors import CaptureError
-from aerowire.pcap.places import Extent
-from aerowire.pcap.recovery import search_windows
-from aerowire.pcap.source import CHUNK_LENGTH, ChunkReader
+from aerowire.pcap.files.places import Extent
+from aerowire.pcap.files.recovery import search_windows
+from aerowire.pcap.files.source import CHUNK_LENGTH, ChunkReader
+from aerowire.pcap.files.walk import walk_blocks
 from aerowire.pcap.statistics import Statistics
-from aerowire.pcap.walk import walk_blocks
 
 SECTION, INTERFACE, PACKET, SIMPLE_PACKET, ENHANCED_PACKET = 0x0A0D0D0A, 1, 2, 3, 6
 BYTE_ORDER_MAGIC = 0x1A2B3C4D
