@@ -12,7 +12,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from aerowire.pcap import Capture, fragments, read_frames
+from aerowire.pcap import Capture, read_frames
+from aerowire.pcap.packets import fragments
 from tests.support.capture_parts import by_index, by_themselves
 
 LINK_MTU = 1500
@@ -122,7 +123,7 @@ def test_a_fragment_that_was_captured_in_part_ends_what_is_known_of_its_datagram
 def test_fragments_on_both_sides_of_a_cut_are_put_together(
     build: SimpleNamespace, tmp_path: Path, split: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("aerowire.pcap.fragments.SPAN", 64 << 10)
+    monkeypatch.setattr("aerowire.pcap.packets.fragments.SPAN", 64 << 10)
     monkeypatch.setattr("aerowire.pcap.passes.SPAN", 64 << 10)
     monkeypatch.setattr("aerowire.pcap.index.SPAN", 64 << 10)
     monkeypatch.setattr("aerowire.pcap.index.CUT_SPACING_MIN", 10_000)
@@ -201,7 +202,7 @@ def test_gives_what_its_dumb_twin_gives(
 ) -> None:
     rng = random.Random(f"{seed} {turn}")
     span = rng.choice([4000, 20_000, 1 << 20])
-    monkeypatch.setattr("aerowire.pcap.fragments.SPAN", span)
+    monkeypatch.setattr("aerowire.pcap.packets.fragments.SPAN", span)
     pool: list[bytes] = []
     for number in range(120):
         frame = build.data_frame(0, rng.randbytes(rng.randint(40, 3000)))

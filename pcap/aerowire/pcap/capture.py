@@ -16,8 +16,8 @@ from aerowire.pcap.errors import CaptureError
 from aerowire.pcap.facts import Facts
 from aerowire.pcap.files.places import Extent
 from aerowire.pcap.files.source import CHUNK_LENGTH
-from aerowire.pcap.flows import Link
 from aerowire.pcap.frame_columns import FramePlaces
+from aerowire.pcap.packets.flows import Link
 from aerowire.pcap.passes import Choice, Pass
 from aerowire.pcap.retransmissions import Marks
 from aerowire.pcap.selection import Selection

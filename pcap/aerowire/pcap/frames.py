@@ -16,7 +16,7 @@ from aerowire.codecs.dtypes import transport as layouts
 from aerowire.codecs.flyweights import transport as codecs
 from aerowire.codecs.flyweights.transport import FrameType
 from aerowire.pcap.arrays.blocks import Gather, Integers, Mask
-from aerowire.pcap.datagrams import Datagrams
+from aerowire.pcap.packets.datagrams import Datagrams
 
 try:
     from aerowire.pcap.plain_frames import find_plain_frames

@@ -24,7 +24,7 @@ from aerowire.pcap.errors import CaptureError
 from aerowire.pcap.facts import Facts, Findings
 from aerowire.pcap.files.places import Extent, Place
 from aerowire.pcap.files.source import CHUNK_LENGTH, is_compressed
-from aerowire.pcap.fragments import SPAN
+from aerowire.pcap.packets.fragments import SPAN
 from aerowire.pcap.passes import Choice, Pass
 from aerowire.pcap.slices import Workshop
 

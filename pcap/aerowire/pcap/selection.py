@@ -8,9 +8,9 @@ from functools import cached_property
 import numpy as np
 
 from aerowire.pcap.arrays.blocks import Gather, Integers, Mask, PacketBlock
-from aerowire.pcap.datagrams import Datagrams
-from aerowire.pcap.flows import FlowTable, Link
 from aerowire.pcap.frames import Frames
+from aerowire.pcap.packets.datagrams import Datagrams
+from aerowire.pcap.packets.flows import FlowTable, Link
 
 
 @dataclass(eq=False)

@@ -26,8 +26,8 @@ from aerowire.pcap.files import classic
 from aerowire.pcap.files.places import Extent, Place
 from aerowire.pcap.files.recovery import RECORD_HEADER_LENGTH
 from aerowire.pcap.files.source import CHUNK_LENGTH, is_classic
-from aerowire.pcap.flows import FlowTable
-from aerowire.pcap.fragments import SPAN
+from aerowire.pcap.packets.flows import FlowTable
+from aerowire.pcap.packets.fragments import SPAN
 from aerowire.pcap.passes import Choice, Pass, counting
 from aerowire.pcap.retransmissions import RANGES_MAX, Asked, together
 from aerowire.pcap.terms import Terms

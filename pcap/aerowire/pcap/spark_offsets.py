@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from aerowire.pcap.files.places import Place
-from aerowire.pcap.fragments import SPAN
+from aerowire.pcap.packets.fragments import SPAN
 
 BEGINNING = Place(0, 0)
 

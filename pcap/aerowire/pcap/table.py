@@ -16,7 +16,7 @@ from aerowire.pcap.arrays import arrow_memory
 from aerowire.pcap.arrays.blocks import Integers
 from aerowire.pcap.frame_columns import FrameColumns, FramePlaces
 from aerowire.pcap.frames import LAYOUTS
-from aerowire.pcap.links import DIRECTIONS, driver_directions
+from aerowire.pcap.packets.links import DIRECTIONS, driver_directions
 from aerowire.pcap.retransmissions import Marks
 from aerowire.pcap.selection import Selection
 from aerowire.pcap.terms import Terms

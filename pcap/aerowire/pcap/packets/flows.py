@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from aerowire.pcap.arrays.blocks import Bytes, Integers
-from aerowire.pcap.datagrams import Datagrams
+from aerowire.pcap.packets.datagrams import Datagrams
 
 try:
     from aerowire.pcap.arrays.keys import KeyTable

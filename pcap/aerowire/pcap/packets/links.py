@@ -9,14 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from aerowire.pcap.arrays.blocks import Bytes, Gather, Integers, Mask, PacketBlock
-from aerowire.pcap.datagrams import Datagrams, merged
-from aerowire.pcap.fragments import Fragments, Reassembler
+from aerowire.pcap.packets.datagrams import Datagrams, merged
+from aerowire.pcap.packets.fragments import Fragments, Reassembler
 from aerowire.pcap.statistics import Statistics
 
 try:
-    from aerowire.pcap.plain_datagrams import find_plain_datagrams
+    from aerowire.pcap.packets.plain_datagrams import find_plain_datagrams
 except ImportError:  # an installation that comes as a plain zip
-    from aerowire.pcap.plain_datagrams_fallback import find_plain_datagrams
+    from aerowire.pcap.packets.plain_datagrams_fallback import find_plain_datagrams
 
 IP4, IP6 = 0x0800, 0x86DD
 VLAN_TAGS = (0x8100, 0x88A8, 0x9100, 0x9200)
