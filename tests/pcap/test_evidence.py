@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from aerowire.codecs.flyweights.transport import DataHeaderEncoder, FrameType, NakEncoder, SetupEncoder, StatusMessageEncoder
-from aerowire.pcap import Capture, evidence
-from aerowire.pcap.evidence import ROWS, STEP_MAX, Evidence
+from aerowire.pcap import Capture
+from aerowire.pcap.frames import evidence
+from aerowire.pcap.frames.evidence import ROWS, STEP_MAX, Evidence
 from tests.support.capture_hostile import PROTOCOLS
 from tests.support.capture_layouts import Link
 

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from aerowire.codecs.flyweights.transport import FrameType
-from aerowire.pcap import Capture, frame_columns, frames, plain_frames_fallback
+from aerowire.pcap import Capture
 from aerowire.pcap.arrays import arrow_memory, columns, columns_fallback, keys, keys_fallback
 from aerowire.pcap.arrays.blocks import Gather, PacketBlock
 from aerowire.pcap.files import chain, chain_fallback
+from aerowire.pcap.frames import frame_columns, frames, plain_frames_fallback
 from aerowire.pcap.packets import links, plain_datagrams_fallback
 from aerowire.pcap.packets.datagrams import Datagrams
 from aerowire.pcap.packets.fragments import Reassembler

@@ -135,5 +135,5 @@ def test_damage_and_doubt_are_left_to_one_pass(build: SimpleNamespace, tmp_path:
     path.write_bytes(data)
     assert index.find_or_build(path) == index.build(path)
     assert index.find_or_build(path).is_damaged
-    monkeypatch.setattr("aerowire.pcap.evidence.HISTORY_MAX", 3)
+    monkeypatch.setattr("aerowire.pcap.frames.evidence.HISTORY_MAX", 3)
     assert look(str(path), 0, path.stat().st_size, SPACING) is None

@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from aerowire.pcap.terms import TermPlaces, Terms
+from aerowire.pcap.frames.terms import TermPlaces, Terms
 
 TERM = 1 << 16
 

@@ -16,14 +16,14 @@ from aerowire.pcap.errors import CaptureError
 from aerowire.pcap.facts import Facts
 from aerowire.pcap.files.places import Extent
 from aerowire.pcap.files.source import CHUNK_LENGTH
-from aerowire.pcap.frame_columns import FramePlaces
+from aerowire.pcap.frames.frame_columns import FramePlaces
+from aerowire.pcap.frames.retransmissions import Marks
+from aerowire.pcap.frames.selection import Selection
+from aerowire.pcap.frames.terms import Terms
 from aerowire.pcap.packets.flows import Link
 from aerowire.pcap.passes import Choice, Pass
-from aerowire.pcap.retransmissions import Marks
-from aerowire.pcap.selection import Selection
 from aerowire.pcap.statistics import Statistics
 from aerowire.pcap.table import PAYLOAD, POSITION, RETRANSMISSION, SCHEMA, build, places
-from aerowire.pcap.terms import Terms
 from aerowire.pcap.where import Where
 
 OF_WHOLE_FILE = frozenset({POSITION, RETRANSMISSION})  # columns that only a whole capture tells

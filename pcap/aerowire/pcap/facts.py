@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from aerowire.pcap.retransmissions import OWNER, Asked, together
-from aerowire.pcap.terms import Terms
+from aerowire.pcap.frames.retransmissions import OWNER, Asked, together
+from aerowire.pcap.frames.terms import Terms
 
 
 @dataclass(frozen=True, slots=True)

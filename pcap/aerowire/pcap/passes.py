@@ -12,23 +12,23 @@ from typing import TypedDict
 import numpy as np
 
 from aerowire.codecs.flyweights.transport import FrameType
-from aerowire.pcap import frames
 from aerowire.pcap.arrays.blocks import Gather, Integers, Mask, PacketBlock
-from aerowire.pcap.evidence import BREACH_SHARE, Evidence
 from aerowire.pcap.facts import Facts, Findings
 from aerowire.pcap.files import classic, pcapng
 from aerowire.pcap.files.places import Extent, Place
 from aerowire.pcap.files.recovery import RECORD_HEADER_LENGTH
 from aerowire.pcap.files.source import CHUNK_LENGTH, PCAPNG_MAGIC, open_source
-from aerowire.pcap.frames import LAYOUTS, REASONS, Frames, Verdict
+from aerowire.pcap.frames import frames
+from aerowire.pcap.frames.evidence import BREACH_SHARE, Evidence
+from aerowire.pcap.frames.frames import LAYOUTS, REASONS, Frames, Verdict
+from aerowire.pcap.frames.retransmissions import Asking
+from aerowire.pcap.frames.selection import Selection
+from aerowire.pcap.frames.terms import StreamKey, Terms
 from aerowire.pcap.packets import links
 from aerowire.pcap.packets.datagrams import Datagrams
 from aerowire.pcap.packets.flows import FlowTable, Link
 from aerowire.pcap.packets.fragments import SPAN, Reassembler
-from aerowire.pcap.retransmissions import Asking
-from aerowire.pcap.selection import Selection
 from aerowire.pcap.statistics import Statistics
-from aerowire.pcap.terms import StreamKey, Terms
 
 NOT_AERON = "flow is not Aeron"
 OTHER_PORT = "port not selected"

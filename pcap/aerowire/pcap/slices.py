@@ -19,18 +19,18 @@ from typing import Any
 import numpy as np
 
 from aerowire.pcap.arrays.blocks import Integers
-from aerowire.pcap.evidence import FLOW as FLOW_ROW
-from aerowire.pcap.evidence import LINK, ROWS, Evidence
 from aerowire.pcap.facts import Findings
 from aerowire.pcap.files import classic
 from aerowire.pcap.files.places import Extent, Place
 from aerowire.pcap.files.recovery import RECORD_HEADER_LENGTH
 from aerowire.pcap.files.source import CHUNK_LENGTH, is_classic
+from aerowire.pcap.frames.evidence import FLOW as FLOW_ROW
+from aerowire.pcap.frames.evidence import LINK, ROWS, Evidence
+from aerowire.pcap.frames.retransmissions import RANGES_MAX, Asked, together
+from aerowire.pcap.frames.terms import Terms
 from aerowire.pcap.packets.flows import FlowTable
 from aerowire.pcap.packets.fragments import SPAN
 from aerowire.pcap.passes import Choice, Pass, counting
-from aerowire.pcap.retransmissions import RANGES_MAX, Asked, together
-from aerowire.pcap.terms import Terms
 
 SLICE_LENGTH_MIN = 1 << 30  # finding the records at a cut costs as much as looking at some 300 MB
 SLICES_MAX = 64

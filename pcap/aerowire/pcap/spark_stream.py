@@ -22,12 +22,12 @@ from aerowire.pcap.errors import CaptureError
 from aerowire.pcap.facts import Facts
 from aerowire.pcap.files.places import Extent, Place
 from aerowire.pcap.files.source import is_capture, is_classic, is_compressed
+from aerowire.pcap.frames.terms import Terms
 from aerowire.pcap.parts import SPLIT_LENGTH
 from aerowire.pcap.passes import Choice, open_blocks
 from aerowire.pcap.spark import CaptureReader
 from aerowire.pcap.spark_offsets import BEGINNING, Reached
 from aerowire.pcap.statistics import Statistics
-from aerowire.pcap.terms import Terms
 
 FILES = "files"
 NOTHING_KNOWN = Facts(frozenset(), Terms())

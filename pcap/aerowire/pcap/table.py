@@ -14,12 +14,12 @@ from aerowire.codecs.arrow.transport import FRAME_SCHEMA
 from aerowire.codecs.flyweights.transport import FrameType
 from aerowire.pcap.arrays import arrow_memory
 from aerowire.pcap.arrays.blocks import Integers
-from aerowire.pcap.frame_columns import FrameColumns, FramePlaces
-from aerowire.pcap.frames import LAYOUTS
+from aerowire.pcap.frames.frame_columns import FrameColumns, FramePlaces
+from aerowire.pcap.frames.frames import LAYOUTS
+from aerowire.pcap.frames.retransmissions import Marks
+from aerowire.pcap.frames.selection import Selection
+from aerowire.pcap.frames.terms import Terms
 from aerowire.pcap.packets.links import DIRECTIONS, driver_directions
-from aerowire.pcap.retransmissions import Marks
-from aerowire.pcap.selection import Selection
-from aerowire.pcap.terms import Terms
 
 # Where a frame stood.  record_position is where its packet's record begins in the capture, decompressed; ts_ns is nanoseconds since the
 # epoch; dropped is true for what the capture marks as never having been on the wire; position is the frame's place in its stream, or the

@@ -14,8 +14,8 @@ import numpy as np
 from aerowire.codecs.flyweights.transport import FrameType
 from aerowire.pcap.analysis.columns import NUMBERS, Columns, PathName, endpoint, in_order, renumbered, undropped
 from aerowire.pcap.arrays.blocks import Bytes, Integers, Mask
-from aerowire.pcap.frame_columns import PLACES, TYPE_NAMES, header_field, headers_at
-from aerowire.pcap.selection import Selection
+from aerowire.pcap.frames.frame_columns import PLACES, TYPE_NAMES, header_field, headers_at
+from aerowire.pcap.frames.selection import Selection
 from aerowire.pcap.table import interfaces_of
 
 try:

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from aerowire.pcap.arrays.blocks import Gather, Integers, Mask, PacketBlock
-from aerowire.pcap.frames import Frames
+from aerowire.pcap.frames.frames import Frames
 from aerowire.pcap.packets.datagrams import Datagrams
 from aerowire.pcap.packets.flows import FlowTable, Link
 

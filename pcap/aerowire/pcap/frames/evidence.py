@@ -24,8 +24,8 @@ import numpy as np
 from aerowire.codecs.flyweights import transport as codecs
 from aerowire.codecs.flyweights.transport import FrameType
 from aerowire.pcap.arrays.blocks import Gather, Integers, Mask
-from aerowire.pcap.frames import LAYOUTS, Judged
-from aerowire.pcap.terms import StreamKey
+from aerowire.pcap.frames.frames import LAYOUTS, Judged
+from aerowire.pcap.frames.terms import StreamKey
 
 STEP_MAX = 1 << 24  # bytes of a stream that may be lost between two of its frames
 BREACH_SHARE = 8  # good datagrams that outweigh one that breaks a rule

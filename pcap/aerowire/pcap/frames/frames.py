@@ -19,9 +19,9 @@ from aerowire.pcap.arrays.blocks import Gather, Integers, Mask
 from aerowire.pcap.packets.datagrams import Datagrams
 
 try:
-    from aerowire.pcap.plain_frames import find_plain_frames
+    from aerowire.pcap.frames.plain_frames import find_plain_frames
 except ImportError:  # an installation that comes as a plain zip
-    from aerowire.pcap.plain_frames_fallback import find_plain_frames
+    from aerowire.pcap.frames.plain_frames_fallback import find_plain_frames
 
 ALIGNMENT = codecs.FRAME_ALIGNMENT
 DATA_LENGTH = layouts.DATA_HEADER.itemsize

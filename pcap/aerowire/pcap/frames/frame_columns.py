@@ -18,10 +18,10 @@ from aerowire.codecs.flyweights import transport as codecs
 from aerowire.codecs.flyweights.transport import FrameType
 from aerowire.pcap.arrays import arrow_memory
 from aerowire.pcap.arrays.blocks import Bytes, Integers, Mask
-from aerowire.pcap.frames import LAYOUTS, TYPES_MAX
-from aerowire.pcap.retransmissions import Marks
-from aerowire.pcap.selection import Selection
-from aerowire.pcap.terms import TermPlaces, Terms
+from aerowire.pcap.frames.frames import LAYOUTS, TYPES_MAX
+from aerowire.pcap.frames.retransmissions import Marks
+from aerowire.pcap.frames.selection import Selection
+from aerowire.pcap.frames.terms import TermPlaces, Terms
 
 try:
     from aerowire.pcap.arrays.columns import copy_headers, spread_field
