@@ -19,7 +19,7 @@ from aerowire.pcap.files import classic, pcapng
 from aerowire.pcap.files.compressed import Inflated
 from aerowire.pcap.files.recovery import SEARCH_LENGTH_MIN
 from aerowire.pcap.files.walk import read_records
-from aerowire.pcap.passes import Choice, open_blocks
+from aerowire.pcap.reading.passes import Choice, open_blocks
 
 COUNT = 300
 CHUNK = 70_000

@@ -20,7 +20,7 @@ from aerowire.pcap import Capture, CaptureError, Statistics, read_frames
 from aerowire.pcap.arrays import gather, gather_fallback
 from aerowire.pcap.files import chain, chain_fallback, classic
 from aerowire.pcap.files.source import ChunkReader
-from aerowire.pcap.passes import Choice, open_blocks
+from aerowire.pcap.reading.passes import Choice, open_blocks
 from aerowire.pcap.summary import summarise
 from aerowire.pcap.table import build as build_table
 from tests.support.capture_parts import by_index, by_themselves
@@ -452,7 +452,7 @@ def test_resynchronising_is_not_misled_by_a_second_chain_beside_the_true_one(bui
 def test_parts_together_hold_each_record_once(
     build: SimpleNamespace, tmp_path: Path, split: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("aerowire.pcap.index.CUT_SPACING_MIN", 50_000)
+    monkeypatch.setattr("aerowire.pcap.reading.index.CUT_SPACING_MIN", 50_000)
     path, _ = conversation_file(build, tmp_path, 3000)
     extents = split(path, 100_000)  # type: ignore[operator]
     assert len(extents) > 3

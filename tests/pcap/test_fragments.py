@@ -124,9 +124,9 @@ def test_fragments_on_both_sides_of_a_cut_are_put_together(
     build: SimpleNamespace, tmp_path: Path, split: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("aerowire.pcap.packets.fragments.SPAN", 64 << 10)
-    monkeypatch.setattr("aerowire.pcap.passes.SPAN", 64 << 10)
-    monkeypatch.setattr("aerowire.pcap.index.SPAN", 64 << 10)
-    monkeypatch.setattr("aerowire.pcap.index.CUT_SPACING_MIN", 10_000)
+    monkeypatch.setattr("aerowire.pcap.reading.passes.SPAN", 64 << 10)
+    monkeypatch.setattr("aerowire.pcap.reading.index.SPAN", 64 << 10)
+    monkeypatch.setattr("aerowire.pcap.reading.index.CUT_SPACING_MIN", 10_000)
     rng = random.Random(3)
     groups = cut(large_stream(build, 400))
     waiting, order = list(groups), []

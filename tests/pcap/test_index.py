@@ -14,9 +14,10 @@ from types import SimpleNamespace
 import pyarrow as pa
 import pytest
 
-from aerowire.pcap import Capture, CaptureError, index, read_frames
+from aerowire.pcap import Capture, CaptureError, read_frames
 from aerowire.pcap.commands.shared import DONE, FINDING, UNUSABLE
 from aerowire.pcap.parts import Part, cut, resolve
+from aerowire.pcap.reading import index
 from aerowire.tools.main import main
 
 

@@ -11,8 +11,8 @@ from types import SimpleNamespace
 import pytest
 
 from aerowire.codecs.flyweights.transport import StatusMessageEncoder
-from aerowire.pcap import index, slices
-from aerowire.pcap.slices import Slice, Workshop, look, merged
+from aerowire.pcap.reading import index, slices
+from aerowire.pcap.reading.slices import Slice, Workshop, look, merged
 from tests.support.capture_hostile import packets as hostile_packets
 
 SPACING = 20_000

@@ -15,8 +15,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from aerowire.pcap import CaptureError, index, read_frames
+from aerowire.pcap import CaptureError, read_frames
 from aerowire.pcap.java import ensure_java_home, java_version, packaged_java_home, system_java_home
+from aerowire.pcap.reading import index
 from aerowire.pcap.summary import summarise, summarise_with_spark
 from tests.support.old_java import put_old_java
 

@@ -35,7 +35,7 @@ def read_core(of: dict[str, Any]) -> dict[str, Any]:
 
 def build_index(of: dict[str, Any]) -> dict[str, Any]:
     """Build the index of the whole file."""
-    from aerowire.pcap import index
+    from aerowire.pcap.reading import index
 
     found = index.build(of["path"])
     return {"length": found.length, "is_damaged": found.is_damaged, "cuts": len(found.cuts)}

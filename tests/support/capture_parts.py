@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 from pathlib import Path
 
-from aerowire.pcap import Capture, index
+from aerowire.pcap import Capture
 from aerowire.pcap.files.places import Extent
 from aerowire.pcap.parts import cut, resolve
+from aerowire.pcap.reading import index
 
 
 def by_index(path: Path, split_length: int) -> list[Extent]:

@@ -13,7 +13,6 @@ import pyarrow as pa  # type: ignore[import-untyped]
 
 from aerowire.pcap.arrays.blocks import Integers, Mask
 from aerowire.pcap.errors import CaptureError
-from aerowire.pcap.facts import Facts
 from aerowire.pcap.files.places import Extent
 from aerowire.pcap.files.source import CHUNK_LENGTH
 from aerowire.pcap.frames.frame_columns import FramePlaces
@@ -21,7 +20,8 @@ from aerowire.pcap.frames.retransmissions import Marks
 from aerowire.pcap.frames.selection import Selection
 from aerowire.pcap.frames.terms import Terms
 from aerowire.pcap.packets.flows import Link
-from aerowire.pcap.passes import Choice, Pass
+from aerowire.pcap.reading.facts import Facts
+from aerowire.pcap.reading.passes import Choice, Pass
 from aerowire.pcap.statistics import Statistics
 from aerowire.pcap.table import PAYLOAD, POSITION, RETRANSMISSION, SCHEMA, build, places
 from aerowire.pcap.where import Where

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from aerowire.pcap import index
 from aerowire.pcap.capture import Capture
-from aerowire.pcap.facts import Facts
 from aerowire.pcap.files import classic
 from aerowire.pcap.files.places import Extent, Place
 from aerowire.pcap.files.source import is_classic, is_compressed
+from aerowire.pcap.reading import index
+from aerowire.pcap.reading.facts import Facts
 
 PACKET_INDEX = "packet_index"
 SPLIT_LENGTH = 128 << 20  # as Spark's own file sources; beginning a part takes some tens of milliseconds

@@ -19,12 +19,12 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 from pyspark.sql.types import StructType
 
 from aerowire.pcap.errors import CaptureError
-from aerowire.pcap.facts import Facts
 from aerowire.pcap.files.places import Extent, Place
 from aerowire.pcap.files.source import is_capture, is_classic, is_compressed
 from aerowire.pcap.frames.terms import Terms
 from aerowire.pcap.parts import SPLIT_LENGTH
-from aerowire.pcap.passes import Choice, open_blocks
+from aerowire.pcap.reading.facts import Facts
+from aerowire.pcap.reading.passes import Choice, open_blocks
 from aerowire.pcap.spark import CaptureReader
 from aerowire.pcap.spark_offsets import BEGINNING, Reached
 from aerowire.pcap.statistics import Statistics

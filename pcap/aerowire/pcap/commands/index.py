@@ -31,7 +31,7 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 def run(arguments: argparse.Namespace) -> int:
     """Write the index of each capture."""
     from aerowire.pcap.errors import CaptureError
-    from aerowire.pcap.index import build, save
+    from aerowire.pcap.reading.index import build, save
 
     is_damaged = False
     for path in arguments.files:

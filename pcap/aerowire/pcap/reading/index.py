@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from aerowire.pcap.errors import CaptureError
-from aerowire.pcap.facts import Facts, Findings
 from aerowire.pcap.files.places import Extent, Place
 from aerowire.pcap.files.source import CHUNK_LENGTH, is_compressed
 from aerowire.pcap.packets.fragments import SPAN
-from aerowire.pcap.passes import Choice, Pass
-from aerowire.pcap.slices import Workshop
+from aerowire.pcap.reading.facts import Facts, Findings
+from aerowire.pcap.reading.passes import Choice, Pass
+from aerowire.pcap.reading.slices import Workshop
 
 VERSION = 2
 SUFFIX = ".index.json"

@@ -13,7 +13,6 @@ import numpy as np
 
 from aerowire.codecs.flyweights.transport import FrameType
 from aerowire.pcap.arrays.blocks import Gather, Integers, Mask, PacketBlock
-from aerowire.pcap.facts import Facts, Findings
 from aerowire.pcap.files import classic, pcapng
 from aerowire.pcap.files.places import Extent, Place
 from aerowire.pcap.files.recovery import RECORD_HEADER_LENGTH
@@ -28,6 +27,7 @@ from aerowire.pcap.packets import links
 from aerowire.pcap.packets.datagrams import Datagrams
 from aerowire.pcap.packets.flows import FlowTable, Link
 from aerowire.pcap.packets.fragments import SPAN, Reassembler
+from aerowire.pcap.reading.facts import Facts, Findings
 from aerowire.pcap.statistics import Statistics
 
 NOT_AERON = "flow is not Aeron"

@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from aerowire.pcap.arrays.blocks import Integers
-from aerowire.pcap.facts import Findings
 from aerowire.pcap.files import classic
 from aerowire.pcap.files.places import Extent, Place
 from aerowire.pcap.files.recovery import RECORD_HEADER_LENGTH
@@ -30,7 +29,8 @@ from aerowire.pcap.frames.retransmissions import RANGES_MAX, Asked, together
 from aerowire.pcap.frames.terms import Terms
 from aerowire.pcap.packets.flows import FlowTable
 from aerowire.pcap.packets.fragments import SPAN
-from aerowire.pcap.passes import Choice, Pass, counting
+from aerowire.pcap.reading.facts import Findings
+from aerowire.pcap.reading.passes import Choice, Pass, counting
 
 SLICE_LENGTH_MIN = 1 << 30  # finding the records at a cut costs as much as looking at some 300 MB
 SLICES_MAX = 64
