@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from aerowire.pcap import Capture
-from aerowire.pcap.summary import summarise, summarise_with_spark
+from aerowire.pcap.analysis.summary import summarise, summarise_with_spark
 from tests.support.capture_corpus import Corpus, build
 
 RUNS = 3

@@ -107,7 +107,7 @@ def test_every_source_keeps_the_contracts() -> None:
         ("aerowire.client.image", "cimport aerowire.driver.agents.sender"),
         ("aerowire.driver.agents.sender", "    from aerowire.conformance.suite import Case"),
         ("aerowire.driver.agents.sender", "import pyarrow as pa"),
-        ("aerowire.pcap.summary", "from aerowire.codegen.sbe.reader import load_message_schema"),
+        ("aerowire.pcap.analysis.summary", "from aerowire.codegen.sbe.reader import load_message_schema"),
         ("aerowire.pcap.sbe.schemas", "from lxml import etree"),
         ("aerowire.codecs.flyweights.cnc", "from scapy.packet import Packet"),
         ("aerowire.codecs.scapy.transport", "from aerowire.codecs.flyweights import transport"),

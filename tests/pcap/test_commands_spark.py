@@ -13,10 +13,10 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from aerowire.pcap.analysis.summary import summarise
 from aerowire.pcap.commands.shared import DONE, FINDING, UNUSABLE, reason_of, spark_session
 from aerowire.pcap.commands.streams import CELLS, SORTS, loss_percent
 from aerowire.pcap.errors import CaptureError
-from aerowire.pcap.summary import summarise
 from aerowire.tools.main import main
 
 CAPTURES = Path(__file__).parent.parent / "data" / "captures"

@@ -17,11 +17,11 @@ import pyarrow as pa
 import pytest
 
 from aerowire.pcap import Capture, CaptureError, Statistics, read_frames
+from aerowire.pcap.analysis.summary import summarise
 from aerowire.pcap.arrays import gather, gather_fallback
 from aerowire.pcap.files import chain, chain_fallback, classic
 from aerowire.pcap.files.source import ChunkReader
 from aerowire.pcap.reading.passes import Choice, open_blocks
-from aerowire.pcap.summary import summarise
 from aerowire.pcap.table import build as build_table
 from tests.support.capture_parts import by_index, by_themselves
 

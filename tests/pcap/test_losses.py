@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from aerowire.codecs.flyweights.transport import DataHeaderEncoder, NakEncoder, SetupEncoder
+from aerowire.pcap.analysis.summary import losses_of, summarise
 from aerowire.pcap.commands.shared import DONE, FINDING, UNUSABLE
 from aerowire.pcap.losses import Loss
-from aerowire.pcap.summary import losses_of, summarise
 from aerowire.tools.main import main
 
 CAPTURES = Path(__file__).parent.parent / "data" / "captures"

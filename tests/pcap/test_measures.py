@@ -18,7 +18,7 @@ from aerowire.codecs.flyweights.transport import (
     SmFlags,
     StatusMessageEncoder,
 )
-from aerowire.pcap.summary import summarise
+from aerowire.pcap.analysis.summary import summarise
 
 CAPTURES = Path(__file__).parent.parent / "data" / "captures"
 TERM = 65536

@@ -8,7 +8,7 @@ from bisect import bisect_right
 import numpy as np
 import pytest
 
-from aerowire.pcap.naks import Late, Naks, answered
+from aerowire.pcap.analysis.naks import Late, Naks, answered
 
 
 def numbers(values: list[int]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

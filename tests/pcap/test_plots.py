@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
-from aerowire.pcap.plots import POINTS_MAX, Axis, Plot, octets, seconds, thinned
+from aerowire.pcap.analysis.plots import POINTS_MAX, Axis, Plot, octets, seconds, thinned
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from aerowire.pcap.analysis.summary import losses_of
 from aerowire.pcap.commands.shared import DONE, FINDING, UNUSABLE
-from aerowire.pcap.summary import losses_of
 from aerowire.tools.main import main
 
 CAPTURES = Path(__file__).parent.parent / "data" / "captures"

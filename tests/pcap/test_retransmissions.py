@@ -14,12 +14,12 @@ import pytest
 
 from aerowire.codecs.flyweights.transport import NakEncoder, SetupEncoder
 from aerowire.pcap import Capture, read_frames, scan
+from aerowire.pcap.analysis.summary import summarise
 from aerowire.pcap.frames import retransmissions
 from aerowire.pcap.frames.retransmissions import ROWS, Asked, Asking, Marks
 from aerowire.pcap.parts import cut, resolve
 from aerowire.pcap.reading import index
 from aerowire.pcap.reading.facts import Findings
-from aerowire.pcap.summary import summarise
 
 CAPTURES = Path(__file__).parent.parent / "data" / "captures"
 MARK = "is_retransmission"

@@ -16,9 +16,9 @@ import pyarrow as pa
 import pytest
 
 from aerowire.pcap import CaptureError, read_frames
+from aerowire.pcap.analysis.summary import summarise, summarise_with_spark
 from aerowire.pcap.java import ensure_java_home, java_version, packaged_java_home, system_java_home
 from aerowire.pcap.reading import index
-from aerowire.pcap.summary import summarise, summarise_with_spark
 from tests.support.old_java import put_old_java
 
 CAPTURES = Path(__file__).parent.parent / "data" / "captures"

@@ -64,7 +64,7 @@ def read_spark(of: dict[str, Any]) -> dict[str, Any]:
 
 def analyse_spark(of: dict[str, Any]) -> dict[str, Any]:
     """Have Spark look at the streams."""
-    from aerowire.pcap.summary import summarise_with_spark
+    from aerowire.pcap.analysis.summary import summarise_with_spark
 
     spark = _session(of)
     found = summarise_with_spark(spark, of["path"], of["ports"])
@@ -74,7 +74,7 @@ def analyse_spark(of: dict[str, Any]) -> dict[str, Any]:
 
 def analyse_core(of: dict[str, Any]) -> dict[str, Any]:
     """Look at the streams in this process; which flows count shows at the end of the file only."""
-    from aerowire.pcap.summary import summarise
+    from aerowire.pcap.analysis.summary import summarise
 
     return _told(summarise(of["path"]))
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from aerowire.pcap.analysis.naks import Naks
 from aerowire.pcap.arrays.blocks import Integers
-from aerowire.pcap.naks import Naks
 from aerowire.pcap.streams import Stream, rows_by_path
 
 BLOCK_LENGTH = 4096  # NAKs that are counted at once, by order of where they begin and end

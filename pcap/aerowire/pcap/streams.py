@@ -19,10 +19,10 @@ import numpy as np
 
 from aerowire.codecs.flyweights.transport import FRAME_ALIGNMENT, TERM_LENGTH_MIN, DataFlags, DataHeaderDecoder
 from aerowire.pcap.analysis.columns import Columns
+from aerowire.pcap.analysis.measures import measure
+from aerowire.pcap.analysis.naks import Late, Naks, answered
 from aerowire.pcap.analysis.partial import Partial, Sums
 from aerowire.pcap.arrays.blocks import Integers, Mask
-from aerowire.pcap.measures import measure
-from aerowire.pcap.naks import Late, Naks, answered
 
 # Counts of a PathReport that a stream's report adds up.
 SUMMED_OF_PATHS = (

@@ -10,8 +10,8 @@ import pytest
 
 from aerowire.pcap import analysis, read_frames
 from aerowire.pcap.analysis.parts import NEEDED, SCHEMA, from_bytes
+from aerowire.pcap.analysis.summary import losses_of, summarise
 from aerowire.pcap.analysis.tables import LOSSES, STREAMS, loss_row, stream_row
-from aerowire.pcap.summary import losses_of, summarise
 from tests.support.capture_corpus import Corpus
 from tests.support.capture_corpus import build as build_corpus
 

@@ -16,9 +16,9 @@ import numpy as np
 
 from aerowire.codecs.flyweights.transport import FRAME_ALIGNMENT, DataFlags, DataHeaderDecoder
 from aerowire.pcap.analysis.columns import Columns
+from aerowire.pcap.analysis.measures import BIN_NS, leading_of, window_updates
 from aerowire.pcap.analysis.partial import NO_RUN, Partial, Sums, pack, place_keys
 from aerowire.pcap.arrays.blocks import Integers, Mask
-from aerowire.pcap.measures import BIN_NS, leading_of, window_updates
 
 try:
     from aerowire.pcap.analysis.messages import whole_messages

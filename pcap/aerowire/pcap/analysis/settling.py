@@ -11,9 +11,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from aerowire.pcap.analysis.measures import leaders, window_updates
 from aerowire.pcap.analysis.partial import FRAME_BITS, Partial, place_keys
 from aerowire.pcap.arrays.blocks import Integers
-from aerowire.pcap.measures import leaders, window_updates
 from aerowire.pcap.streams import Stream, lay_out
 
 

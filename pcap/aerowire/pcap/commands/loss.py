@@ -39,8 +39,8 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 
 def run(arguments: argparse.Namespace) -> int:
     """Print losses, and how many there are."""
+    from aerowire.pcap.analysis.summary import losses_of, losses_with_spark
     from aerowire.pcap.errors import CaptureError
-    from aerowire.pcap.summary import losses_of, losses_with_spark
 
     path, ports = arguments.file, arguments.ports
     try:

@@ -33,8 +33,8 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the page and say where it is."""
+    from aerowire.pcap.analysis.report import report
     from aerowire.pcap.errors import CaptureError
-    from aerowire.pcap.report import report
     from aerowire.pcap.scanning import expand
 
     try:

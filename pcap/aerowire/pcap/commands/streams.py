@@ -68,9 +68,9 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the streams."""
+    from aerowire.pcap.analysis.summary import summarise, summarise_with_spark
     from aerowire.pcap.errors import CaptureError
     from aerowire.pcap.scanning import expand
-    from aerowire.pcap.summary import summarise, summarise_with_spark
 
     try:
         paths = ["-"] if arguments.inputs == ["-"] else list(expand(arguments.inputs))

@@ -38,8 +38,8 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the summary of a capture."""
+    from aerowire.pcap.analysis.summary import summarise, summarise_with_spark
     from aerowire.pcap.errors import CaptureError
-    from aerowire.pcap.summary import summarise, summarise_with_spark
 
     if arguments.engine == "spark":
         arguments.spark = arguments.spark or "local[*]"

@@ -11,11 +11,11 @@ import numpy as np
 
 from aerowire.pcap import streams
 from aerowire.pcap.analysis.captures import CaptureStreams
+from aerowire.pcap.analysis.measures import Track
+from aerowire.pcap.analysis.plots import Axis, Numbers, Plot, octets, seconds
 from aerowire.pcap.arrays.blocks import Integers
 from aerowire.pcap.capture import Capture
 from aerowire.pcap.losses import Loss, losses
-from aerowire.pcap.measures import Track
-from aerowire.pcap.plots import Axis, Numbers, Plot, octets, seconds
 from aerowire.pcap.statistics import Statistics
 from aerowire.pcap.streams import Stream
 
@@ -45,7 +45,7 @@ def report(paths: Sequence[str], ports: Iterable[int] | None = None, spark: Spar
             sections.append(
                 f"<p>{len(found) - STREAMS_MAX:,} smaller streams are not drawn; <code>aerowire pcap summary</code> lists them.</p>"
             )
-    template = (files("aerowire.pcap") / "report.html").read_text(encoding="utf-8")
+    template = (files("aerowire.pcap.analysis") / "report.html").read_text(encoding="utf-8")
     return template.replace("<!--SECTIONS-->", "\n".join(sections)), total
 
 
