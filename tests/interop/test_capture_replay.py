@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from aerowire.pcap.replaying import Recorded, find_courses
+from aerowire.pcap.replay.replaying import Recorded, find_courses
 from tests.interop.harness import Bench, Side
 from tests.support.peers.payloads import ContentHash
 from tests.support.processes import LIMIT_S, free_port, wait_for_driver

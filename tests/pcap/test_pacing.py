@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from aerowire.pcap.pacing import BATCH_BYTES_MAX, BATCH_MAX, MAX, Clock, due_batches, parse_speed
-from aerowire.pcap.replaying import Message
+from aerowire.pcap.replay.pacing import BATCH_BYTES_MAX, BATCH_MAX, MAX, Clock, due_batches, parse_speed
+from aerowire.pcap.replay.replaying import Message
 
 S = 1_000_000_000
 

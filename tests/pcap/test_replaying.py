@@ -12,7 +12,7 @@ import pytest
 
 from aerowire.codecs.flyweights.transport import FRAME_ALIGNMENT, DataFlags
 from aerowire.pcap import CaptureError
-from aerowire.pcap.replaying import (
+from aerowire.pcap.replay.replaying import (
     FRAME_COLUMNS,
     Counts,
     Course,

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.sql import functions
 
-from aerowire.pcap.pacing import MAX
 from aerowire.pcap.publishing import Target
-from aerowire.pcap.replaying import CHOICE_COLUMNS, FRAME_COLUMNS, HEADER_LENGTH, Counts, Course, Key, Message, messages_of
+from aerowire.pcap.replay.pacing import MAX
+from aerowire.pcap.replay.replaying import CHOICE_COLUMNS, FRAME_COLUMNS, HEADER_LENGTH, Counts, Course, Key, Message, messages_of
 from aerowire.pcap.sink import Published, Settings, publish_part
 
 if TYPE_CHECKING:

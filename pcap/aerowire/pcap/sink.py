@@ -27,9 +27,9 @@ from pyspark import TaskContext
 from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
 from pyspark.sql.types import BinaryType, ByteType, IntegerType, LongType, ShortType, StringType, StructType
 
-from aerowire.pcap.pacing import MAX, due_batches, parse_speed
 from aerowire.pcap.publishing import TIMEOUT_S, Publisher, PublishError, Target, open_publisher
-from aerowire.pcap.replaying import Message
+from aerowire.pcap.replay.pacing import MAX, due_batches, parse_speed
+from aerowire.pcap.replay.replaying import Message
 
 FORMAT = "aeron"
 COLUMNS = ("payload", "value")  # that are taken where no option names one

@@ -17,7 +17,7 @@ from aerowire.pcap.commands.shared import DONE, FINDING, add_reading, complain, 
 
 if TYPE_CHECKING:
     from aerowire.pcap.publishing import Publisher, Target
-    from aerowire.pcap.replaying import Counts, Course, Recorded
+    from aerowire.pcap.replay.replaying import Counts, Course, Recorded
 
 EXAMPLES = """\
   aerowire pcap replay traffic.pcap aeron:ipc 10
@@ -96,7 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Publish and tell what was published."""
     from aerowire.pcap.errors import CaptureError
     from aerowire.pcap.publishing import Target, open_publisher
-    from aerowire.pcap.replaying import Recorded, find_courses
+    from aerowire.pcap.replay.replaying import Recorded, find_courses
     from aerowire.pcap.scanning import expand
 
     try:
@@ -122,7 +122,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _chosen(courses: list[Course], arguments: argparse.Namespace) -> list[Course]:
-    from aerowire.pcap.replaying import choose
+    from aerowire.pcap.replay.replaying import choose
 
     where = ", ".join(arguments.files)
     return choose(courses, session_id=arguments.session, stream_id=arguments.stream_id, every=arguments.all, where=where)
@@ -130,7 +130,7 @@ def _chosen(courses: list[Course], arguments: argparse.Namespace) -> list[Course
 
 def _with_spark(arguments: argparse.Namespace, paths: list[str], target: Target) -> Found:
     """Let executors read and one of them publish.  A failed job tells only its reason, in which is how far it came."""
-    from aerowire.pcap.replaying import Counts
+    from aerowire.pcap.replay.replaying import Counts
 
     with working("replaying"), spark_session(arguments.spark) as spark:
         from pyspark.errors import PySparkException
@@ -152,7 +152,7 @@ def _with_spark(arguments: argparse.Namespace, paths: list[str], target: Target)
 
 def _replay(recorded: Recorded, publisher: Publisher, speed: float, linger_s: float) -> Outcome:
     """Send everything; what ends it early is in the outcome."""
-    from aerowire.pcap.pacing import due_batches
+    from aerowire.pcap.replay.pacing import due_batches
 
     outcome = Outcome(session_id=publisher.session_id)
     began_s = time.monotonic()
@@ -250,7 +250,7 @@ def _seconds(text: str) -> float:
 
 
 def _speed(text: str) -> float:
-    from aerowire.pcap.pacing import parse_speed
+    from aerowire.pcap.replay.pacing import parse_speed
 
     try:
         return parse_speed(text)

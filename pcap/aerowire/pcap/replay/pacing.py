@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from aerowire.pcap.replaying import Message
+from aerowire.pcap.replay.replaying import Message
 
 BATCH_MAX = 256  # messages handed over at once: beyond that one call more costs nothing
 BATCH_BYTES_MAX = 1 << 20
