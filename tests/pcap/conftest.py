@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from aerowire.codecs.flyweights.transport import FRAME_ALIGNMENT, DataHeaderEncoder, NakEncoder, SetupEncoder, StatusMessageEncoder
-from aerowire.pcap.java import packaged_java_home, system_java_home
+from aerowire.pcap.spark.java import packaged_java_home, system_java_home
 
 CAPTURES = Path(__file__).parent.parent / "data" / "captures"
 SENDER, RECEIVER = ("10.0.0.1", 40001), ("10.0.0.2", 40002)

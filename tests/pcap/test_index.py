@@ -16,8 +16,8 @@ import pytest
 
 from aerowire.pcap import Capture, CaptureError, read_frames
 from aerowire.pcap.commands.shared import DONE, FINDING, UNUSABLE
-from aerowire.pcap.parts import Part, cut, resolve
 from aerowire.pcap.reading import index
+from aerowire.pcap.spark.parts import Part, cut, resolve
 from aerowire.tools.main import main
 
 

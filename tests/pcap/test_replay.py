@@ -19,8 +19,8 @@ from aerowire.client import Aeron, Subscription
 from aerowire.codecs.flyweights.transport import DataFlags
 from aerowire.driver.media_driver import MediaDriver
 from aerowire.pcap import publishing
-from aerowire.pcap.java import packaged_java_home, system_java_home
 from aerowire.pcap.publishing import Opener, PublishError, find_opener
+from aerowire.pcap.spark.java import packaged_java_home, system_java_home
 from aerowire.tools.streams.publisher import open_publisher
 from tests.support.processes import free_port
 

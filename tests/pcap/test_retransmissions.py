@@ -17,9 +17,9 @@ from aerowire.pcap import Capture, read_frames, scan
 from aerowire.pcap.analysis.summary import summarise
 from aerowire.pcap.frames import retransmissions
 from aerowire.pcap.frames.retransmissions import ROWS, Asked, Asking, Marks
-from aerowire.pcap.parts import cut, resolve
 from aerowire.pcap.reading import index
 from aerowire.pcap.reading.facts import Findings
+from aerowire.pcap.spark.parts import cut, resolve
 
 CAPTURES = Path(__file__).parent.parent / "data" / "captures"
 MARK = "is_retransmission"

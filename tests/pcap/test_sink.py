@@ -208,10 +208,10 @@ def test_keeps_the_time_between_rows(spark: Any, driver_dir: str) -> None:
 
 def test_replays_a_capture_that_executors_read(spark: Any, driver_dir: str) -> None:
     """As one process replays it: the same messages in the same order, the same counts."""
-    from aerowire.pcap import replaying_spark
     from aerowire.pcap.publishing import Target
     from aerowire.pcap.replay.pacing import MAX
     from aerowire.pcap.replay.replaying import Recorded, find_courses
+    from aerowire.pcap.spark import replaying_spark
 
     paths = [str(CAPTURES / "loss_data_sender_side.pcap"), str(CAPTURES / "reorder_dup.pcap")]
     courses = find_courses(paths)

@@ -17,8 +17,8 @@ import pytest
 
 from aerowire.pcap import CaptureError, read_frames
 from aerowire.pcap.analysis.summary import summarise, summarise_with_spark
-from aerowire.pcap.java import ensure_java_home, java_version, packaged_java_home, system_java_home
 from aerowire.pcap.reading import index
+from aerowire.pcap.spark.java import ensure_java_home, java_version, packaged_java_home, system_java_home
 from tests.support.old_java import put_old_java
 
 CAPTURES = Path(__file__).parent.parent / "data" / "captures"
@@ -74,7 +74,7 @@ def test_splits_a_large_capture_and_detects_flows_over_all_its_parts(spark: Any,
 
 @pytest.mark.parametrize("splits", [1, 2, 7, 64])
 def test_the_number_of_parts_changes_nothing(spark: Any, large_capture: Path, splits: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("aerowire.pcap.spark_options.SPLIT_LENGTH_MIN", 1)
+    monkeypatch.setattr("aerowire.pcap.spark.spark_options.SPLIT_LENGTH_MIN", 1)
     length = large_capture.stat().st_size
     split_length = -(-length // splits)
     expected = plain(read_frames(large_capture))
@@ -255,6 +255,6 @@ def test_says_what_java_was_found_where_none_fits(tmp_path: Path, monkeypatch: p
     folder = put_old_java(tmp_path)
     monkeypatch.setenv("PATH", str(folder))
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    monkeypatch.setattr("aerowire.pcap.java.packaged_java_home", lambda: None)
+    monkeypatch.setattr("aerowire.pcap.spark.java.packaged_java_home", lambda: None)
     with pytest.raises(CaptureError, match=rf"{folder}/java is version 8.*pip install 'aerowire\[spark\]'"):
         ensure_java_home()

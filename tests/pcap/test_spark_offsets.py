@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-from aerowire.pcap import spark_offsets
 from aerowire.pcap.files.places import Place
-from aerowire.pcap.spark_offsets import BEGINNING, Reached
+from aerowire.pcap.spark import spark_offsets
+from aerowire.pcap.spark.spark_offsets import BEGINNING, Reached
 
 
 def test_keeps_a_place_early_enough_and_few_of_them(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from aerowire.pcap.java import system_java_home
+from aerowire.pcap.spark.java import system_java_home
 
 pyspark = pytest.importorskip("pyspark")
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from aerowire.pcap.java import packaged_java_home, system_java_home
+from aerowire.pcap.spark.java import packaged_java_home, system_java_home
 from tests.soak.bars import Part, Size
 from tests.support.capture_flow import STREAMS, Flow, write_flow
 from tests.support.measured_daemon import FOLDER

@@ -15,7 +15,7 @@ import pytest
 from aerowire.pcap import Capture
 from aerowire.pcap.files.classic import FILE_HEADER_LENGTH, ClassicHeader, find_boundary
 from aerowire.pcap.files.places import Extent, Place
-from aerowire.pcap.java import packaged_java_home, system_java_home
+from aerowire.pcap.spark.java import packaged_java_home, system_java_home
 from tests.soak.bars import Part, Size
 from tests.support.capture_corpus import build
 from tests.support.capture_damage import packets_of

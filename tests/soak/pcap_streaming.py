@@ -23,7 +23,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
 
 from aerowire.pcap import read_frames
-from aerowire.pcap.java import packaged_java_home, system_java_home
+from aerowire.pcap.spark.java import packaged_java_home, system_java_home
 from tests.soak.bars import Part, Size
 from tests.support.capture_corpus import build
 from tests.support.capture_flow import write_flow

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from aerowire.pcap import Capture
 from aerowire.pcap.files.places import Extent
-from aerowire.pcap.parts import cut, resolve
 from aerowire.pcap.reading import index
+from aerowire.pcap.spark.parts import cut, resolve
 
 
 def by_index(path: Path, split_length: int) -> list[Extent]:

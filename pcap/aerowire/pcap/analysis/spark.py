@@ -19,7 +19,7 @@ from aerowire.pcap import streams as stream_reports
 from aerowire.pcap.analysis.parts import NEEDED, PATH, SCHEMA, Totals, condensed, from_bytes, settled
 from aerowire.pcap.analysis.tables import LOSSES, STREAMS, loss_row, stream_row
 from aerowire.pcap.arrays.spark_schema import schema_ddl
-from aerowire.pcap.parts import PACKET_INDEX
+from aerowire.pcap.spark.parts import PACKET_INDEX
 from aerowire.pcap.statistics import Statistics
 
 if TYPE_CHECKING:

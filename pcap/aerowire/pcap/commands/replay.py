@@ -135,7 +135,7 @@ def _with_spark(arguments: argparse.Namespace, paths: list[str], target: Target)
     with working("replaying"), spark_session(arguments.spark) as spark:
         from pyspark.errors import PySparkException
 
-        from aerowire.pcap import replaying_spark
+        from aerowire.pcap.spark import replaying_spark
 
         frames = replaying_spark.read_frames(spark, paths, arguments.ports)
         courses = _chosen(replaying_spark.find_courses(frames, paths), arguments)

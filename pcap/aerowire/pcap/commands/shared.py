@@ -82,8 +82,8 @@ def spark_session(master: str) -> Iterator[SparkSession]:
 
     Raises CaptureError where pyspark or Java is missing, no cluster answers to `master`, or a job fails.
     """
-    from aerowire.pcap.children import children_ended_on_interruption
     from aerowire.pcap.errors import CaptureError
+    from aerowire.pcap.spark.children import children_ended_on_interruption
 
     try:
         from py4j.protocol import Py4JError  # type: ignore[import-untyped]

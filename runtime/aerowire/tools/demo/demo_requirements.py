@@ -32,7 +32,7 @@ def check_packages() -> None:
 
 def check_java() -> None:
     """Raise DemoError when there is no Java that Spark can use."""
-    command = [sys.executable, "-m", "aerowire.pcap.java"]
+    command = [sys.executable, "-m", "aerowire.pcap.spark.java"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, timeout=JAVA_LIMIT_S)
     if done.returncode:
         raise DemoError(done.stderr.strip() or "no Java for Spark was found")

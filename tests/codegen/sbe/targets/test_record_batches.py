@@ -221,7 +221,7 @@ def test_spark_reads_ddl_and_batches(trading: MessageSchema, arrow: ModuleType) 
     from pyspark.sql.pandas.types import to_arrow_schema
     from pyspark.sql.types import StructType
 
-    from aerowire.pcap.java import ensure_java_home
+    from aerowire.pcap.spark.java import ensure_java_home
 
     ensure_java_home()
     session = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()

