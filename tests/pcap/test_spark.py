@@ -74,7 +74,7 @@ def test_splits_a_large_capture_and_detects_flows_over_all_its_parts(spark: Any,
 
 @pytest.mark.parametrize("splits", [1, 2, 7, 64])
 def test_the_number_of_parts_changes_nothing(spark: Any, large_capture: Path, splits: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("aerowire.pcap.spark.spark_options.SPLIT_LENGTH_MIN", 1)
+    monkeypatch.setattr("aerowire.pcap.spark.options.SPLIT_LENGTH_MIN", 1)
     length = large_capture.stat().st_size
     split_length = -(-length // splits)
     expected = plain(read_frames(large_capture))

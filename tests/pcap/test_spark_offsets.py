@@ -7,12 +7,12 @@ import random
 import pytest
 
 from aerowire.pcap.files.places import Place
-from aerowire.pcap.spark import spark_offsets
-from aerowire.pcap.spark.spark_offsets import BEGINNING, Reached
+from aerowire.pcap.spark import offsets
+from aerowire.pcap.spark.offsets import BEGINNING, Reached
 
 
 def test_keeps_a_place_early_enough_and_few_of_them(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
-    monkeypatch.setattr(spark_offsets, "SPAN", 1000)
+    monkeypatch.setattr(offsets, "SPAN", 1000)
     rng = random.Random(seed)
     reached, passed = Reached(BEGINNING), [0]
     assert reached.before is None

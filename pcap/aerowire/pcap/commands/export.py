@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from aerowire.pcap.scanning import Scan
-    from aerowire.pcap.spark.spark_frames import SparkScan
+    from aerowire.pcap.spark.frames import SparkScan
 
 EXAMPLES = """\
   aerowire pcap export traffic.pcap frames.parquet
@@ -106,7 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _scan_with_spark(spark: SparkSession, paths: Sequence[str], chosen: dict[str, Any]) -> SparkScan:
-    from aerowire.pcap.spark.spark_frames import SparkScan
+    from aerowire.pcap.spark.frames import SparkScan
 
     return SparkScan(spark, paths, **chosen)
 

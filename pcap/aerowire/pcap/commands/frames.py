@@ -74,7 +74,7 @@ def _read_with_spark(spark: SparkSession, arguments: argparse.Namespace) -> tupl
     """Do the same in executors; only the frames to show come here."""
     import pyarrow as pa
 
-    from aerowire.pcap.spark.spark_frames import SparkScan
+    from aerowire.pcap.spark.frames import SparkScan
 
     scan = SparkScan(spark, [arguments.file], ports=arguments.ports)
     table = pa.Table.from_batches(scan.head(arguments.limit), scan.schema)

@@ -135,13 +135,13 @@ def _with_spark(arguments: argparse.Namespace, paths: list[str], target: Target)
     with working("replaying"), spark_session(arguments.spark) as spark:
         from pyspark.errors import PySparkException
 
-        from aerowire.pcap.spark import replaying_spark
+        from aerowire.pcap.spark import replaying
 
-        frames = replaying_spark.read_frames(spark, paths, arguments.ports)
-        courses = _chosen(replaying_spark.find_courses(frames, paths), arguments)
+        frames = replaying.read_frames(spark, paths, arguments.ports)
+        courses = _chosen(replaying.find_courses(frames, paths), arguments)
         began_s = time.monotonic()
         try:
-            published, counts = replaying_spark.replay(frames, paths, courses, target, arguments.speed)
+            published, counts = replaying.replay(frames, paths, courses, target, arguments.speed)
         except PySparkException as error:
             reason = re.search(r"(?:PublishError|AerowireError|\w+Error): (.*)", str(error))
             outcome = Outcome(sent=None, elapsed_s=time.monotonic() - began_s, problem=reason[1] if reason else str(error))

@@ -42,10 +42,10 @@ from aerowire.pcap.analysis.gathering import Gathering
 from aerowire.pcap.arrays.spark_schema import schema_ddl
 from aerowire.pcap.capture import Capture
 from aerowire.pcap.errors import CaptureError
+from aerowire.pcap.spark.filters import conditions
 from aerowire.pcap.spark.java import ensure_java_home
+from aerowire.pcap.spark.options import Settings
 from aerowire.pcap.spark.parts import PACKET_INDEX, Part, cut, resolve
-from aerowire.pcap.spark.spark_filters import conditions
-from aerowire.pcap.spark.spark_options import Settings
 from aerowire.pcap.statistics import Statistics
 from aerowire.pcap.table import PAYLOAD, SCHEMA
 from aerowire.pcap.where import Condition
@@ -83,7 +83,7 @@ class CaptureSource(DataSource):
         return CaptureReader(self.options, schema)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
-        from aerowire.pcap.spark.spark_stream import CaptureStreamReader
+        from aerowire.pcap.spark.stream import CaptureStreamReader
 
         return CaptureStreamReader(self.options, schema)
 

@@ -24,9 +24,9 @@ from aerowire.pcap.files.source import is_capture, is_classic, is_compressed
 from aerowire.pcap.frames.terms import Terms
 from aerowire.pcap.reading.facts import Facts
 from aerowire.pcap.reading.passes import Choice, open_blocks
+from aerowire.pcap.spark.offsets import BEGINNING, Reached
 from aerowire.pcap.spark.parts import SPLIT_LENGTH
 from aerowire.pcap.spark.source import CaptureReader
-from aerowire.pcap.spark.spark_offsets import BEGINNING, Reached
 from aerowire.pcap.statistics import Statistics
 
 FILES = "files"
