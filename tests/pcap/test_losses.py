@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from aerowire.codecs.flyweights.transport import DataHeaderEncoder, NakEncoder, SetupEncoder
+from aerowire.pcap.analysis.loss import Loss
 from aerowire.pcap.analysis.summary import losses_of, summarise
 from aerowire.pcap.commands.shared import DONE, FINDING, UNUSABLE
-from aerowire.pcap.losses import Loss
 from aerowire.tools.main import main
 
 CAPTURES = Path(__file__).parent.parent / "data" / "captures"
@@ -94,7 +94,7 @@ def test_agrees_with_a_dumb_twin(found: Any, data: Any, seed: int) -> None:
 
 
 def test_counts_naks_by_blocks_as_one_by_one(found: Any, data: Any, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("aerowire.pcap.losses.BLOCK_LENGTH", 4)
+    monkeypatch.setattr("aerowire.pcap.analysis.loss.BLOCK_LENGTH", 4)
     rng = random.Random(seed)
     frames = [
         ("nak", rng.randrange(60), rng.randrange(1, 30)) if rng.random() < 0.6 else ("data", rng.randrange(60), 1) for _ in range(150)

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from aerowire.codecs.flyweights.transport import DataFlags, DataHeaderEncoder, NakEncoder, SetupEncoder
+from aerowire.pcap.analysis.stream import merge_ranges
 from aerowire.pcap.analysis.summary import summarise
 from aerowire.pcap.commands import command
-from aerowire.pcap.streams import merge_ranges
 
 CAPTURES = Path(__file__).parent.parent / "data" / "captures"
 TERM = 65536

@@ -13,9 +13,9 @@ from aerowire.pcap import Capture, read_frames
 from aerowire.pcap.analysis import captures, gathering
 from aerowire.pcap.analysis.captures import CaptureStreams
 from aerowire.pcap.analysis.columns import COLUMNS, SENT, Columns, by_stream
+from aerowire.pcap.analysis.loss import losses
 from aerowire.pcap.analysis.partial import Partial
-from aerowire.pcap.losses import losses
-from aerowire.pcap.streams import Stream, analyse, lay_out
+from aerowire.pcap.analysis.stream import Stream, analyse, lay_out
 from tests.support.capture_corpus import build as build_corpus
 
 CAPTURES = Path(__file__).parent.parent.parent / "data" / "captures"

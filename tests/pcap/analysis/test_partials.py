@@ -14,10 +14,10 @@ from aerowire.codecs.flyweights.transport import DataFlags, DataHeaderEncoder, N
 from aerowire.pcap import read_frames
 from aerowire.pcap.analysis.columns import COLUMNS, SENT, by_stream
 from aerowire.pcap.analysis.condensing import condense
+from aerowire.pcap.analysis.loss import losses
 from aerowire.pcap.analysis.partial import Partial
 from aerowire.pcap.analysis.settling import settle
-from aerowire.pcap.losses import losses
-from aerowire.pcap.streams import Stream, analyse, lay_out
+from aerowire.pcap.analysis.stream import Stream, analyse, lay_out
 from tests.support.capture_corpus import build as build_corpus
 
 CAPTURES = Path(__file__).parent.parent.parent / "data" / "captures"

@@ -14,8 +14,8 @@ from aerowire.pcap.analysis.gathering import Gathering
 from aerowire.pcap.analysis.partial import Partial
 from aerowire.pcap.analysis.parts import from_bytes, to_bytes
 from aerowire.pcap.analysis.settling import lay_out_whole, settle
+from aerowire.pcap.analysis.stream import Stream
 from aerowire.pcap.capture import Capture
-from aerowire.pcap.streams import Stream
 
 UNPACKED_MAX = 1 << 20  # frames and runs of all streams, some 200 bytes each
 

@@ -1,6 +1,6 @@
 """Measures of one stream in a capture: its start, heartbeats, receivers and their windows, stalls, round trips, messages, bursts.
 
-Pure functions over a stream's frames in capture order (see `streams`).  Where a stream was sent to several destinations, or seen at several
+Pure functions over a stream's frames in capture order (see `stream`).  Where a stream was sent to several destinations, or seen at several
 interfaces, data is measured on the path with most of it.
 """
 
@@ -19,7 +19,7 @@ from aerowire.pcap.arrays.blocks import Integers, Mask
 
 if TYPE_CHECKING:
     from aerowire.pcap.analysis.columns import Columns
-    from aerowire.pcap.streams import Stream
+    from aerowire.pcap.analysis.stream import Stream
 
 # Widths of the bins that bursts are looked for in.
 BURST_WIDTHS_NS = {"1ms": 1_000_000, "10ms": 10_000_000, "100ms": 100_000_000, "1s": 1_000_000_000}

@@ -15,8 +15,8 @@ from aerowire.pcap.analysis.columns import COLUMNS, SENT, Columns, by_stream
 from aerowire.pcap.analysis.condensing import condense
 from aerowire.pcap.analysis.partial import Partial
 from aerowire.pcap.analysis.settling import lay_out_whole, settle
+from aerowire.pcap.analysis.stream import Stream
 from aerowire.pcap.statistics import Statistics
-from aerowire.pcap.streams import Stream
 
 PATH = "path"
 # Without packet_index, which only names frames, and which a part of a file does not know by itself.

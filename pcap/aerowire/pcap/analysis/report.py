@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aerowire.pcap import streams
 from aerowire.pcap.analysis.captures import CaptureStreams
+from aerowire.pcap.analysis.loss import Loss, losses
 from aerowire.pcap.analysis.measures import Track
 from aerowire.pcap.analysis.plots import Axis, Numbers, Plot, octets, seconds
+from aerowire.pcap.analysis.stream import Stream, analyse
 from aerowire.pcap.arrays.blocks import Integers
 from aerowire.pcap.capture import Capture
-from aerowire.pcap.losses import Loss, losses
 from aerowire.pcap.statistics import Statistics
-from aerowire.pcap.streams import Stream
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -85,7 +84,7 @@ def _file_section(path: str, statistics: Statistics, streams_count: int) -> str:
 
 
 def _stream_section(stream: Stream) -> str:
-    told = streams.analyse(stream)
+    told = analyse(stream)
     found = list(losses(stream))
     plots = [*_plots(stream, found)]
     facts = "".join(f"<div><dt>{html.escape(name)}</dt><dd>{html.escape(text)}</dd></div>" for name, text in _facts(told, found))

@@ -13,8 +13,8 @@ import numpy as np
 
 from aerowire.pcap.analysis.measures import leaders, window_updates
 from aerowire.pcap.analysis.partial import FRAME_BITS, Partial, place_keys
+from aerowire.pcap.analysis.stream import Stream, lay_out
 from aerowire.pcap.arrays.blocks import Integers
-from aerowire.pcap.streams import Stream, lay_out
 
 
 def settle(partial: Partial) -> Stream:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame
 
-from aerowire.pcap import losses as losses_of_stream
-from aerowire.pcap import streams as stream_reports
+from aerowire.pcap.analysis import loss as losses_of_stream
+from aerowire.pcap.analysis import stream as stream_reports
 from aerowire.pcap.analysis.parts import NEEDED, PATH, SCHEMA, Totals, condensed, from_bytes, settled
 from aerowire.pcap.analysis.tables import LOSSES, STREAMS, loss_row, stream_row
 from aerowire.pcap.arrays.spark_schema import schema_ddl
@@ -25,7 +25,7 @@ from aerowire.pcap.statistics import Statistics
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from aerowire.pcap.streams import Stream
+    from aerowire.pcap.analysis.stream import Stream
 
 KEY = [PATH, "session_id", "stream_id"]
 FOUND = pa.schema([("found", pa.binary())])

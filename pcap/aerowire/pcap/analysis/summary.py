@@ -1,6 +1,6 @@
 """The summary of a capture, by either of two engines: Arrow in this process, or Spark with the parsing in its executors.
 
-Both give the same report: counts over all frames, and a report on each stream (see `streams`).
+Both give the same report: counts over all frames, and a report on each stream (see `stream`).
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from aerowire.pcap import streams
 from aerowire.pcap.analysis.captures import CaptureStreams
+from aerowire.pcap.analysis.loss import Loss, losses
+from aerowire.pcap.analysis.stream import SUMMED_OF_PATHS, Stream, analyse
 from aerowire.pcap.capture import Capture
-from aerowire.pcap.losses import Loss, losses
 from aerowire.pcap.statistics import Statistics
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SUMMED = (
     "naks",
     "naks_dropped",
-    *streams.SUMMED_OF_PATHS,
+    *SUMMED_OF_PATHS,
     "messages",
     "payload_bytes",
     "heartbeats",
@@ -32,7 +32,7 @@ def summarise(path: str | os.PathLike[str], ports: Iterable[int] | None = None) 
     """Return the summary of a capture.  Raises CaptureError for what is no capture."""
     capture = Capture(path, ports=ports, columns=())
     found = CaptureStreams(capture)
-    return report(os.fspath(path), capture.statistics, found.counts, [streams.analyse(stream) for stream in found.streams()])
+    return report(os.fspath(path), capture.statistics, found.counts, [analyse(stream) for stream in found.streams()])
 
 
 def losses_of(path: str | os.PathLike[str], ports: Iterable[int] | None = None) -> tuple[list[Loss], Statistics]:
@@ -49,7 +49,7 @@ def summarise_with_spark(spark: SparkSession, path: str | os.PathLike[str], port
     """Return the same summary; executors parse and summarise, and what comes back are counts and reports."""
     from aerowire.pcap.analysis.spark import collect
 
-    found, totals = collect(spark, os.fspath(path), ports, streams.analyse)
+    found, totals = collect(spark, os.fspath(path), ports, analyse)
     return report(os.fspath(path), totals.statistics, totals.counts, found)
 
 
@@ -63,7 +63,7 @@ def losses_with_spark(
     return sorted((loss for some in found for loss in some), key=lambda loss: loss.packet_index), totals.statistics
 
 
-def _losses_in(stream: streams.Stream) -> list[Loss]:
+def _losses_in(stream: Stream) -> list[Loss]:
     return list(losses(stream))
 
 

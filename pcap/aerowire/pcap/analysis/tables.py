@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from aerowire.pcap.losses import Loss
+from aerowire.pcap.analysis.loss import Loss
 
 INT = pa.int64()
 QUANTILES = pa.struct([(name, INT) for name in ("min", "p50", "p99", "max")])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from aerowire.pcap.commands.shared import DONE, EXIT_CODES, FINDING, add_reading, complain, parse_count, reading
 
 if TYPE_CHECKING:
-    from aerowire.pcap.losses import Loss
+    from aerowire.pcap.analysis.loss import Loss
 
 LIMIT = 100
 EXAMPLES = """\

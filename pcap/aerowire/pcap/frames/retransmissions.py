@@ -1,7 +1,7 @@
 """Which frames answer a NAK: ranges of terms that were asked for again, and since when, over a whole capture.
 
 A frame of data or padding is marked where it begins in a range that a NAK of its session, stream and term asked for before it in the
-capture.  Whether it is the first answer, a second one or an original that was overtaken is more than a frame and a NAK tell: see `streams`.
+capture.  Whether it is the first answer, a second one or an original that was overtaken is more than a frame and a NAK tell: see `stream`.
 
 Of NAKs for the same bytes only the earliest matters, so what is kept is bounded by the bytes asked for, not by how often.
 Knows frames only by their fields.

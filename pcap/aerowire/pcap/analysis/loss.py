@@ -1,6 +1,6 @@
 """Each loss of a stream on its own: what was missing, when that showed, who asked for it again, and when it was whole.
 
-Pure functions over a stream's frames in capture order (see `streams`).  A loss shows when a frame comes that begins behind the highest
+Pure functions over a stream's frames in capture order (see `stream`).  A loss shows when a frame comes that begins behind the highest
 position seen on its path; what induced loss dropped never came.
 """
 
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from aerowire.pcap.analysis.naks import Naks
+from aerowire.pcap.analysis.stream import Stream, rows_by_path
 from aerowire.pcap.arrays.blocks import Integers
-from aerowire.pcap.streams import Stream, rows_by_path
 
 BLOCK_LENGTH = 4096  # NAKs that are counted at once, by order of where they begin and end
 
