@@ -44,6 +44,7 @@ CAPTURE_FIELDS = (
 SCHEMA = pa.schema([*FRAME_SCHEMA, *CAPTURE_FIELDS])
 POSITION = "position"
 RETRANSMISSION = "is_retransmission"
+PACKET_INDEX = "packet_index"
 PAYLOAD = "payload"  # by far the largest column: null unless it is asked for
 
 

@@ -19,8 +19,8 @@ from aerowire.pcap.analysis import stream as stream_reports
 from aerowire.pcap.analysis.parts import NEEDED, PATH, SCHEMA, Totals, condensed, from_bytes, settled
 from aerowire.pcap.analysis.tables import LOSSES, STREAMS, loss_row, stream_row
 from aerowire.pcap.arrays.spark_schema import schema_ddl
-from aerowire.pcap.spark.parts import PACKET_INDEX
 from aerowire.pcap.statistics import Statistics
+from aerowire.pcap.table import PACKET_INDEX
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -12,7 +12,7 @@ from aerowire.pcap.archive.catalog import RECORDINGS_SCHEMA
 from aerowire.pcap.archive.damage import ArchiveError
 from aerowire.pcap.archive.reading import choose
 from aerowire.pcap.archive.table import FRAME_SCHEMA, MESSAGE_SCHEMA
-from aerowire.pcap.spark.options import local_path
+from aerowire.pcap.files.urls import local_path
 
 OPTIONS = (
     "path",

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 from aerowire.pcap.capture import parse_ports
 from aerowire.pcap.errors import CaptureError
+from aerowire.pcap.files.urls import local_path
 from aerowire.pcap.scanning import expand
 from aerowire.pcap.table import PAYLOAD, SCHEMA
 
@@ -81,14 +81,6 @@ class Settings:
     def files(self) -> list[str]:
         """Return the files that there are.  Raises CaptureError for a path that stands for none."""
         return [path for path in expand(self.paths) if fnmatch(Path(path).name, self.path_filter)]
-
-
-def local_path(path: str) -> str:
-    """Return the path of a URL of this machine's files.  Raises CaptureError for others."""
-    parts = urlsplit(path)
-    if parts.scheme not in ("", "file"):
-        raise CaptureError(f"{path}: only local files are read, found scheme {parts.scheme!r}")
-    return unquote(parts.path) if parts.scheme else path
 
 
 def _columns(text: str) -> tuple[str, ...]:

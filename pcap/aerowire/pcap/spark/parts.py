@@ -17,8 +17,8 @@ from aerowire.pcap.files.places import Extent, Place
 from aerowire.pcap.files.source import is_classic, is_compressed
 from aerowire.pcap.reading import index
 from aerowire.pcap.reading.facts import Facts
+from aerowire.pcap.table import PACKET_INDEX
 
-PACKET_INDEX = "packet_index"
 SPLIT_LENGTH = 128 << 20  # as Spark's own file sources; beginning a part takes some tens of milliseconds
 WHOLE_MAX = 64_000_000  # bytes that one task may read while others have nothing to do
 PARTS_MAX = 100_000  # of one file: beyond it the list of parts costs more than the parts

@@ -45,9 +45,9 @@ from aerowire.pcap.errors import CaptureError
 from aerowire.pcap.spark.filters import conditions
 from aerowire.pcap.spark.java import ensure_java_home
 from aerowire.pcap.spark.options import Settings
-from aerowire.pcap.spark.parts import PACKET_INDEX, Part, cut, resolve
+from aerowire.pcap.spark.parts import Part, cut, resolve
 from aerowire.pcap.statistics import Statistics
-from aerowire.pcap.table import PAYLOAD, SCHEMA
+from aerowire.pcap.table import PACKET_INDEX, PAYLOAD, SCHEMA
 from aerowire.pcap.where import Condition
 
 FORMAT = "aeron_pcap"
