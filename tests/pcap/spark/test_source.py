@@ -21,7 +21,7 @@ from aerowire.pcap.reading import index
 from aerowire.pcap.spark.java import ensure_java_home, java_version, packaged_java_home, system_java_home
 from tests.support.old_java import put_old_java
 
-CAPTURES = Path(__file__).parent.parent / "data" / "captures"
+CAPTURES = Path(__file__).parent.parent.parent / "data" / "captures"
 ORDER = [("packet_index", "ascending"), ("frame_index", "ascending")]
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
@@ -173,7 +173,7 @@ def test_refuses_options_without_meaning(spark: Any, options: dict[str, str], sa
 
 
 def test_the_examples_of_the_documentation_run(spark: Any, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
-    root = Path(__file__).parent.parent.parent
+    root = Path(__file__).parents[3]
     monkeypatch.chdir(root)
     blocks = re.findall(r"```python\n(.*?)```", (root / "docs" / "spark.md").read_text(encoding="utf-8"), flags=re.DOTALL)
     assert len(blocks) == 4

@@ -15,7 +15,7 @@ from aerowire.pcap.sbe import SbeSchemaError, decode, encode
 from tests.codegen.sbe.plain_messages import Writer
 from tests.codegen.sbe.random_messages import own_schema
 
-MARKET = Path(__file__).parents[2] / "examples" / "schemas" / "market.xml"
+MARKET = Path(__file__).parents[3] / "examples" / "schemas" / "market.xml"
 TRADE = bytes.fromhex("260001002a00010041434d450000000000002a36fe9c971744d61200000000000a0000004201ffffffffffffffff")
 BOOK = bytes.fromhex("100002002a00010041434d450000000005000000000000000d000100420a000000000000006400000007006f70656e696e67")
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]

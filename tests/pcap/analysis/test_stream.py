@@ -16,7 +16,7 @@ from aerowire.pcap.analysis.stream import merge_ranges
 from aerowire.pcap.analysis.summary import summarise
 from aerowire.pcap.commands import command
 
-CAPTURES = Path(__file__).parent.parent / "data" / "captures"
+CAPTURES = Path(__file__).parent.parent.parent / "data" / "captures"
 TERM = 65536
 
 

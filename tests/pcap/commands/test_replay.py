@@ -24,7 +24,7 @@ from aerowire.pcap.spark.java import packaged_java_home, system_java_home
 from aerowire.tools.streams.publisher import open_publisher
 from tests.support.processes import free_port
 
-CAPTURES = Path(__file__).parent.parent / "data" / "captures"
+CAPTURES = Path(__file__).parent.parent.parent / "data" / "captures"
 STREAM = 4001
 TIMEOUT_S = 60
 SPARK_TIMEOUT_S = 140

@@ -27,7 +27,7 @@ from tests.codegen.sbe.packages import import_package
 from tests.codegen.sbe.plain_messages import Writer
 from tests.codegen.sbe.random_messages import own_schema, random_message
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 MARKET = ROOT / "examples" / "schemas" / "market.xml"
 VECTORS = ROOT / "conformance" / "aerowire" / "conformance" / "vectors" / "archive_and_cluster.tsv"
 CAPTURES = ROOT / "tests" / "data" / "captures-archive-cluster"

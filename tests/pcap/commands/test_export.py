@@ -22,7 +22,7 @@ from aerowire.pcap.table import SCHEMA
 from aerowire.pcap.where import parse_texts
 from aerowire.tools.main import main
 
-CAPTURES = Path(__file__).parent.parent / "data" / "captures"
+CAPTURES = Path(__file__).parent.parent.parent / "data" / "captures"
 LOSS = CAPTURES / "loss_data_sender_side.pcap"
 
 

@@ -16,7 +16,7 @@ from aerowire.pcap.analysis.summary import losses_of, summarise
 from aerowire.pcap.commands.shared import DONE, FINDING, UNUSABLE
 from aerowire.tools.main import main
 
-CAPTURES = Path(__file__).parent.parent / "data" / "captures"
+CAPTURES = Path(__file__).parent.parent.parent / "data" / "captures"
 S = 1_000_000_000
 SETUP = SetupEncoder.encode(session_id=7, stream_id=1001, initial_term_id=3, active_term_id=3, term_length=65536, mtu=1408)
 

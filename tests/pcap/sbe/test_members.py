@@ -16,7 +16,7 @@ from aerowire.pcap.sbe import SbeSchemaError, decode, load_schema
 from tests.codegen.sbe.plain_messages import Writer
 from tests.codegen.sbe.random_messages import own_schema
 
-MARKET = Path(__file__).parents[2] / "examples" / "schemas" / "market.xml"
+MARKET = Path(__file__).parents[3] / "examples" / "schemas" / "market.xml"
 OWN = ("garage", "orders", "sensors", "shop", "shown", "trading", "market")
 CORRUPT = "_corrupt_record"
 TRADE = bytes.fromhex("260001002a00010041434d450000000000002a36fe9c971744d61200000000000a0000004201ffffffffffffffff")

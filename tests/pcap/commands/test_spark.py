@@ -19,7 +19,7 @@ from aerowire.pcap.commands.streams import CELLS, SORTS, loss_percent
 from aerowire.pcap.errors import CaptureError
 from aerowire.tools.main import main
 
-CAPTURES = Path(__file__).parent.parent / "data" / "captures"
+CAPTURES = Path(__file__).parent.parent.parent / "data" / "captures"
 LOSSY, MULTICAST = str(CAPTURES / "loss_data_sender_side.pcap"), str(CAPTURES / "loss_multicast.pcap")
 SPARK = ["--spark", "local[2]"]
 UNRELIABLE = str(CAPTURES / "unreliable_gap_fill.pcap")

@@ -20,7 +20,7 @@ from aerowire.codecs.flyweights.transport import (
 )
 from aerowire.pcap.analysis.summary import summarise
 
-CAPTURES = Path(__file__).parent.parent / "data" / "captures"
+CAPTURES = Path(__file__).parent.parent.parent / "data" / "captures"
 TERM = 65536
 MS = 1_000_000
 SETUP = SetupEncoder.encode(session_id=7, stream_id=1001, initial_term_id=3, active_term_id=3, term_length=TERM, mtu=1408)

@@ -21,7 +21,7 @@ from aerowire.pcap.reading import index
 from aerowire.pcap.reading.facts import Findings
 from aerowire.pcap.spark.parts import cut, resolve
 
-CAPTURES = Path(__file__).parent.parent / "data" / "captures"
+CAPTURES = Path(__file__).parent.parent.parent / "data" / "captures"
 MARK = "is_retransmission"
 
 

@@ -17,7 +17,7 @@ from aerowire.pcap.analysis.summary import losses_of
 from aerowire.pcap.commands.shared import DONE, FINDING, UNUSABLE
 from aerowire.tools.main import main
 
-CAPTURES = Path(__file__).parent.parent / "data" / "captures"
+CAPTURES = Path(__file__).parent.parent.parent / "data" / "captures"
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 # No connection of the browser's own: what it shows has to be in the page.
 ARGUMENTS = (

@@ -15,7 +15,7 @@ from aerowire.pcap.spark.java import system_java_home
 pyspark = pytest.importorskip("pyspark")
 
 SPARK_HOME = Path(pyspark.__file__).parent
-CAPTURE = Path(__file__).parent.parent / "data" / "captures" / "unicast_simple.pcap"
+CAPTURE = Path(__file__).parent.parent.parent / "data" / "captures" / "unicast_simple.pcap"
 JOB = """
 import sys
 from aerowire.pcap.spark import session
