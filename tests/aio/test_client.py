@@ -22,7 +22,7 @@ from aerowire.base.errors import (
     RegistrationError,
     WrongTypeError,
 )
-from aerowire.client.driver_events_adapter import MESSAGE_LIMIT
+from aerowire.client.conductor.driver_events_adapter import MESSAGE_LIMIT
 from aerowire.codecs.flyweights.commands import CommandType
 from tests.aio.conftest import FakeDriver, run
 

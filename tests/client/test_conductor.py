@@ -41,7 +41,7 @@ from aerowire.client import (
     Subscription,
     request_driver_termination,
 )
-from aerowire.client.refusals import refusal
+from aerowire.client.conductor.refusals import refusal
 from aerowire.codecs.flyweights import cnc, commands
 from aerowire.codecs.flyweights.commands import CommandType
 from aerowire.codecs.tables.counters import CounterType
@@ -514,7 +514,7 @@ def test_refuses_an_option_that_does_not_exist(driver: FakeDriver) -> None:
 
 
 def test_local_addresses_are_those_of_the_channel(aeron: Aeron, driver: FakeDriver) -> None:
-    from aerowire.client import channel_status
+    from aerowire.client.conductor import channel_status
 
     status_id = driver.counters.allocate("rcv-channel", CounterType.RCV_CHANNEL)
     for owner, address in ((status_id, "127.0.0.1:4001"), (status_id + 1, "127.0.0.1:4002")):

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from aerowire.base.errors import AerowireError, ClosedError, DriverShutdownError
-from aerowire.client import Aeron, ExclusivePublication, Subscription, iteration
-from aerowire.client.iteration import MessageReader
+from aerowire.client import Aeron, ExclusivePublication, Subscription
+from aerowire.client.subscriptions import iteration
+from aerowire.client.subscriptions.iteration import MessageReader
 
 if TYPE_CHECKING:
     from tests.client.conftest import FakeDriver

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from aerowire.base.runner import AgentInvoker
-from aerowire.client import keepalive
-from aerowire.client.keepalive import KeepaliveAgent
+from aerowire.client.conductor import keepalive
+from aerowire.client.conductor.keepalive import KeepaliveAgent
 from aerowire.system.clock import SystemClock
 from aerowire.system.wakeup import Wakeup
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from aerowire.client import Aeron, wait_for
-from aerowire.client.publication import ADMIN_ACTION, BACK_PRESSURED
+from aerowire.client.publications.publication import ADMIN_ACTION, BACK_PRESSURED
 
 if TYPE_CHECKING:
     from aerowire.driver.media_driver import MediaDriver

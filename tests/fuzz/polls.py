@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from aerowire.base.errors import AerowireError
-from aerowire.client import iteration
-from aerowire.client.actions import Action
-from aerowire.client.assembler import FragmentAssembler, ImageFragmentAssembler
-from aerowire.client.controlled_assembler import ControlledFragmentAssembler, ImageControlledFragmentAssembler
-from aerowire.client.image import Image
-from aerowire.client.subscription import Subscription
+from aerowire.client.subscriptions import iteration
+from aerowire.client.subscriptions.actions import Action
+from aerowire.client.subscriptions.assembler import FragmentAssembler, ImageFragmentAssembler
+from aerowire.client.subscriptions.controlled_assembler import ControlledFragmentAssembler, ImageControlledFragmentAssembler
+from aerowire.client.subscriptions.image import Image
+from aerowire.client.subscriptions.subscription import Subscription
 from aerowire.logbuffer.log import LogBuffers
 from tests.fuzz.target import FindingError
 

@@ -104,7 +104,7 @@ def test_every_source_keeps_the_contracts() -> None:
         ("aerowire.memory.region", "from aerowire.ipc.counters cimport CountersReader"),
         ("aerowire.memory.region", "from ..ipc cimport counters"),
         ("aerowire.ipc.ring", "from aerowire.logbuffer.position cimport (\n    index_by_term,\n    compute_position,\n)"),
-        ("aerowire.client.image", "cimport aerowire.driver.agents.sender"),
+        ("aerowire.client.subscriptions.image", "cimport aerowire.driver.agents.sender"),
         ("aerowire.driver.agents.sender", "    from aerowire.conformance.suite import Case"),
         ("aerowire.driver.agents.sender", "import pyarrow as pa"),
         ("aerowire.pcap.analysis.summary", "from aerowire.codegen.sbe.reader import load_message_schema"),

@@ -21,12 +21,12 @@ from aerowire.aio.waiting import LoopWatcher, Waiters
 from aerowire.base import arguments
 from aerowire.base.errors import AerowireError, ClosedError, ConfigurationError, DriverTimeoutError
 from aerowire.client.aeron import Aeron
+from aerowire.client.conductor.handlers import LOGGER_NAME
 from aerowire.client.context import ClientContext
-from aerowire.client.handlers import LOGGER_NAME
-from aerowire.client.waiting import Pending
+from aerowire.client.handles.waiting import Pending
 
 if TYPE_CHECKING:
-    from aerowire.client.image import Image
+    from aerowire.client.subscriptions.image import Image
     from aerowire.ipc.counters import CountersReader
 
     ImageHandler = Callable[[Image], object]

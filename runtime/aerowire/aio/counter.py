@@ -9,7 +9,7 @@ from aerowire.aio.handles import watch_counter
 
 if TYPE_CHECKING:
     from aerowire.aio.client import AsyncAeron
-    from aerowire.client.counter import Counter
+    from aerowire.client.handles.counter import Counter
 
 
 class AsyncCounter(AsyncHandle):

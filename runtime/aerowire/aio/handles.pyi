@@ -3,9 +3,9 @@ from typing import final
 from typing_extensions import Buffer
 
 from aerowire.aio.watcher import Watcher
-from aerowire.client.counter import Counter
-from aerowire.client.image import Image
-from aerowire.client.publication import ExclusivePublication, Publication
+from aerowire.client.handles.counter import Counter
+from aerowire.client.publications.publication import ExclusivePublication, Publication
+from aerowire.client.subscriptions.image import Image
 
 def watch_image(watcher: Watcher, watch: int, image: Image) -> bool: ...
 def watch_window(watcher: Watcher, watch: int, publication: Publication | ExclusivePublication) -> bool: ...

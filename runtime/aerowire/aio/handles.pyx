@@ -7,10 +7,10 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from aerowire.aio.watcher cimport WATCH_FRAME, WATCH_I32_CHANGE, WATCH_I64_ABOVE, WATCH_I64_CHANGE, Watcher
-from aerowire.client.counter cimport Counter
-from aerowire.client.image cimport Image
-from aerowire.client.publication cimport PublicationBase
-from aerowire.client.state cimport STATE_OPEN
+from aerowire.client.handles.counter cimport Counter
+from aerowire.client.subscriptions.image cimport Image
+from aerowire.client.publications.publication cimport PublicationBase
+from aerowire.client.handles.state cimport STATE_OPEN
 from aerowire.codecs.native.cnc cimport BROADCAST_TRAILER_LENGTH, BROADCAST_TRAILER_TAIL_OFFSET
 from aerowire.codecs.native.logbuffer cimport LOG_METADATA_IS_CONNECTED_OFFSET
 from aerowire.ipc.counters cimport counter_get

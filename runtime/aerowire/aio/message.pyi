@@ -1,6 +1,6 @@
 from typing import Any, Protocol, final
 
-from aerowire.client.header import Header
+from aerowire.client.subscriptions.header import Header
 
 class _Appendable(Protocol):
     def append(self, message: Any, /) -> object: ...

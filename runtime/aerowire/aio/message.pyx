@@ -5,7 +5,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes
 from cpython.buffer cimport PyBuffer_FillInfo
 from libc.stdint cimport int32_t, int64_t
 
-from aerowire.client.header cimport Header
+from aerowire.client.subscriptions.header cimport Header
 from aerowire.codecs.native.transport cimport data_header_reserved_value, data_header_session_id, data_header_stream_id
 
 

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from aerowire.aio.handle import AsyncHandle, time_limit_s, within
 from aerowire.aio.handles import watch_connection, watch_window
 from aerowire.base.errors import AerowireError, BackPressureError, MaxPositionExceededError, NotConnectedError
-from aerowire.client.blocking_send import require_batch
-from aerowire.client.publication import ADMIN_ACTION, BACK_PRESSURED, MAX_POSITION_EXCEEDED, NOT_CONNECTED
+from aerowire.client.publications.blocking_send import require_batch
+from aerowire.client.publications.publication import ADMIN_ACTION, BACK_PRESSURED, MAX_POSITION_EXCEEDED, NOT_CONNECTED
 
 if TYPE_CHECKING:
     import numpy
     from typing_extensions import Buffer
 
     from aerowire.aio.client import AsyncAeron
-    from aerowire.client.claim import BufferClaim
-    from aerowire.client.publication import ExclusivePublication, Publication
+    from aerowire.client.publications.claim import BufferClaim
+    from aerowire.client.publications.publication import ExclusivePublication, Publication
 
     Messages: TypeAlias = Sequence[Buffer] | Buffer | numpy.ndarray[Any, Any]
 

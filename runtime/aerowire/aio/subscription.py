@@ -15,13 +15,13 @@ from aerowire.aio.handles import watch_image
 from aerowire.aio.message import Message, MessageCollector
 from aerowire.base import arguments, units
 from aerowire.base.errors import ClosedError, NotConnectedError
-from aerowire.client.assembler import FragmentAssembler
+from aerowire.client.subscriptions.assembler import FragmentAssembler
 
 if TYPE_CHECKING:
     from aerowire.aio.client import AsyncAeron
-    from aerowire.client.batch import FragmentBatch
-    from aerowire.client.image import Image
-    from aerowire.client.subscription import Subscription
+    from aerowire.client.subscriptions.batch import FragmentBatch
+    from aerowire.client.subscriptions.image import Image
+    from aerowire.client.subscriptions.subscription import Subscription
 
 # Fragments that are read at a time: while they are handed on the stream's window does not move, and nothing else is read.
 FRAGMENT_LIMIT = 64

@@ -10,17 +10,9 @@ Publications and images touch shared memory only; everything else goes through t
 
 from aerowire.base.channel_builder import build_channel, initial_position
 from aerowire.base.channel_uri import ChannelUri
-from aerowire.client.actions import Action
 from aerowire.client.aeron import Aeron
-from aerowire.client.assembler import FragmentAssembler, ImageFragmentAssembler
-from aerowire.client.batch import FragmentBatch
-from aerowire.client.block import Block
-from aerowire.client.claim import BufferClaim
-from aerowire.client.context import ClientContext
-from aerowire.client.controlled_assembler import ControlledFragmentAssembler, ImageControlledFragmentAssembler
-from aerowire.client.counter import Counter
-from aerowire.client.driver_events_adapter import PublicationErrorFrame
-from aerowire.client.driver_files import (
+from aerowire.client.conductor.driver_events_adapter import PublicationErrorFrame
+from aerowire.client.conductor.driver_files import (
     driver_file_page_size,
     is_driver_active,
     next_correlation_id,
@@ -28,9 +20,12 @@ from aerowire.client.driver_files import (
     request_driver_termination,
     save_error_log,
 )
-from aerowire.client.header import Header
-from aerowire.client.image import Image
-from aerowire.client.publication import (
+from aerowire.client.context import ClientContext
+from aerowire.client.handles.counter import Counter
+from aerowire.client.handles.readable_counter import ReadableCounter
+from aerowire.client.handles.waiting import Pending, wait_for
+from aerowire.client.publications.claim import BufferClaim
+from aerowire.client.publications.publication import (
     ADMIN_ACTION,
     BACK_PRESSURED,
     CLOSED,
@@ -40,9 +35,14 @@ from aerowire.client.publication import (
     Publication,
     error_string,
 )
-from aerowire.client.readable_counter import ReadableCounter
-from aerowire.client.subscription import Subscription
-from aerowire.client.waiting import Pending, wait_for
+from aerowire.client.subscriptions.actions import Action
+from aerowire.client.subscriptions.assembler import FragmentAssembler, ImageFragmentAssembler
+from aerowire.client.subscriptions.batch import FragmentBatch
+from aerowire.client.subscriptions.block import Block
+from aerowire.client.subscriptions.controlled_assembler import ControlledFragmentAssembler, ImageControlledFragmentAssembler
+from aerowire.client.subscriptions.header import Header
+from aerowire.client.subscriptions.image import Image
+from aerowire.client.subscriptions.subscription import Subscription
 
 __all__ = [
     "ADMIN_ACTION",

@@ -19,11 +19,11 @@ from aerowire.base.errors import AerowireError
 from aerowire.base.idle import SleepingIdleStrategy
 from aerowire.base.runner import AgentInvoker, AgentRunner
 from aerowire.client.aeron_commands import AeronCommands
-from aerowire.client.conductor import ClientConductor
+from aerowire.client.conductor.conductor import ClientConductor
+from aerowire.client.conductor.driver_connection import connect_to_driver
+from aerowire.client.conductor.driver_proxy import DriverProxy
+from aerowire.client.conductor.keepalive import KeepaliveAgent
 from aerowire.client.context import ClientContext, ConcludedContext, Invoker
-from aerowire.client.driver_connection import connect_to_driver
-from aerowire.client.driver_proxy import DriverProxy
-from aerowire.client.keepalive import KeepaliveAgent
 from aerowire.system.bus_error import survive_bus_errors
 from aerowire.system.wakeup import Wakeup
 

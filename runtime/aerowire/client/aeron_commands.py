@@ -12,17 +12,17 @@ from aerowire.base import arguments
 from aerowire.base.channel_keys import check_channel
 from aerowire.base.errors import ConfigurationError
 from aerowire.base.text import printable
-from aerowire.client.counter import Counter
-from aerowire.client.handlers import AVAILABLE_COUNTER, CLOSE, UNAVAILABLE_COUNTER
-from aerowire.client.publication import ExclusivePublication, Publication
-from aerowire.client.subscription import Subscription
+from aerowire.client.conductor.handlers import AVAILABLE_COUNTER, CLOSE, UNAVAILABLE_COUNTER
+from aerowire.client.handles.counter import Counter
+from aerowire.client.publications.publication import ExclusivePublication, Publication
+from aerowire.client.subscriptions.subscription import Subscription
 from aerowire.codecs.flyweights.cnc import COUNTER_KEY_LENGTH_MAX, COUNTER_LABEL_LENGTH_MAX
 
 if TYPE_CHECKING:
-    from aerowire.client.conductor import ClientConductor
+    from aerowire.client.conductor.conductor import ClientConductor
     from aerowire.client.context import ConcludedContext
-    from aerowire.client.image import Image
-    from aerowire.client.waiting import Pending
+    from aerowire.client.handles.waiting import Pending
+    from aerowire.client.subscriptions.image import Image
     from aerowire.ipc.counters import CountersReader
 
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     import threading
 
     from aerowire.base.ports import ClockPort
-    from aerowire.client.driver_events_adapter import PublicationErrorFrame
-    from aerowire.client.image import Image
+    from aerowire.client.conductor.driver_events_adapter import PublicationErrorFrame
+    from aerowire.client.subscriptions.image import Image
     from aerowire.ipc.cnc import CncFile
     from aerowire.ipc.counters import CountersReader
 

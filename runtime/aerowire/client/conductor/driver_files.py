@@ -1,0 +1,114 @@
+"""What a driver's directory tells, and takes, without a client of it. Aeron: CommonContext."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+
+from aerowire.base.directory import CNC_FILE_NAME
+from aerowire.base.errors import (
+    DriverDirectoryMissingError,
+    DriverNotReadyError,
+    DriverShutdownError,
+    DriverTimeoutError,
+    MappedFileMissingError,
+    TruncatedFileError,
+)
+from aerowire.client.conductor.driver_checks import check_driver
+from aerowire.client.conductor.driver_proxy import DriverProxy
+from aerowire.client.context import ClientContext
+from aerowire.ipc.cnc import CncFile
+from aerowire.ipc.error_log import read_errors
+from aerowire.ipc.error_report import error_report
+from aerowire.system.clock import SystemClock
+from aerowire.system.driver_life import DriverLife
+from aerowire.system.ownership import write_new_file
+
+Directory = str | os.PathLike[str] | None
+
+# What the file of a driver that does not run, or not yet, makes of a look at it.
+_INACTIVE = (
+    DriverDirectoryMissingError,
+    DriverNotReadyError,
+    DriverShutdownError,
+    DriverTimeoutError,
+    MappedFileMissingError,
+    TruncatedFileError,
+)
+
+
+def is_driver_active(aeron_dir: Directory = None, *, timeout_ns: int | None = None) -> bool:
+    """Return whether a driver lives in `aeron_dir` (default as in `Aeron.connect`): its heartbeat is at most `timeout_ns` old.
+
+    None is `driver_timeout_ns`. The heartbeat of a driver that may live nonetheless, because the wall clock was set, is watched for up to
+    1.2 s. Raises ForeignDirectoryError where the file is not a driver's.
+    """
+    try:
+        with _running(aeron_dir, timeout_ns):
+            return True
+    except _INACTIVE:
+        return False
+
+
+def request_driver_termination(aeron_dir: Directory = None, token: bytes = b"") -> None:
+    """Ask the driver in `aeron_dir` (default as in `Aeron.connect`) to end; does not wait until it has.
+
+    The driver ends only if its termination validator (`aeron.driver.termination.validator`) accepts the token: by default it accepts none.
+    Raises DriverDirectoryMissingError where there is no driver, DriverTimeoutError or DriverShutdownError where it lives no more, and
+    RingBufferFullError when it takes no commands.
+    """
+    with _running(aeron_dir) as cnc:
+        DriverProxy(cnc.to_driver).terminate_driver(token)
+
+
+def next_correlation_id(aeron_dir: Directory = None) -> int:
+    """Return a number that no command or client of the driver has or gets. Raises as `request_driver_termination`."""
+    with _running(aeron_dir) as cnc:
+        return cnc.to_driver.next_correlation_id()
+
+
+def driver_file_page_size(aeron_dir: Directory = None) -> int:
+    """Return to how many bytes the driver rounds the length of its files. Raises as `request_driver_termination`."""
+    with _running(aeron_dir) as cnc:
+        return cnc.file_page_size
+
+
+def print_error_log(aeron_dir: Directory = None, out: TextIO | None = None) -> int:
+    """Write the driver's distinct errors to `out` (default: standard output), whether it lives or not; return how many there are."""
+    with CncFile.map(_cnc_path(aeron_dir)) as cnc:
+        errors = read_errors(cnc.error_log_buffer)
+    (out or sys.stdout).write(error_report(errors))
+    return len(errors)
+
+
+def save_error_log(aeron_dir: Directory = None, directory: Directory = None) -> Path | None:
+    """Write the driver's distinct errors to a file in `directory` (default: beside the driver's); return its path, None without errors."""
+    path = _cnc_path(aeron_dir)
+    with CncFile.map(path) as cnc:
+        errors = read_errors(cnc.error_log_buffer)
+    if not errors:
+        return None
+    folder = path.parent
+    stamp = time.strftime("%Y-%m-%d-%H-%M-%S", time.localtime())
+    target = (folder.parent if directory is None else Path(directory)) / f"{folder.name}-{stamp}-{os.getpid()}-error.log"
+    return write_new_file(target, error_report(errors))
+
+
+@contextmanager
+def _running(aeron_dir: Directory, timeout_ns: int | None = None) -> Iterator[CncFile]:
+    settled = ClientContext(aeron_dir=aeron_dir).conclude()
+    limit_ns = settled.driver_timeout_ns if timeout_ns is None else timeout_ns
+    with CncFile.map(Path(settled.aeron_dir) / CNC_FILE_NAME) as cnc:
+        clock = SystemClock()
+        life = DriverLife(Path(settled.aeron_dir), clock, limit_ns)
+        check_driver(cnc, life.await_life(cnc), clock, limit_ns)
+        yield cnc
+
+
+def _cnc_path(aeron_dir: Directory) -> Path:
+    return Path(ClientContext(aeron_dir=aeron_dir).conclude().aeron_dir) / CNC_FILE_NAME

@@ -1,0 +1,1 @@
+"""Publications: offers, claims, reserved values and blocking sends.  Reading is in `subscriptions`."""

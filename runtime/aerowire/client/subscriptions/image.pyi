@@ -1,0 +1,29 @@
+from collections.abc import Callable
+from typing import Any, final
+
+import numpy
+from typing_extensions import Buffer
+
+from aerowire.client.subscriptions.actions import Action
+from aerowire.client.subscriptions.batch import FragmentBatch
+from aerowire.client.subscriptions.block import Block
+from aerowire.client.subscriptions.header import Header
+from aerowire.client.subscriptions.image_base import ImageBase
+from aerowire.client.subscriptions.log_file import LogFile
+
+_FragmentHandler = Callable[[memoryview, int, int, Header], object]
+_ControlledHandler = Callable[[memoryview, int, int, Header], Action | None]
+_BlockHandler = Callable[[memoryview, int, int, int, int], object]
+_RawBlockHandler = Callable[[LogFile, int, memoryview, int, int, int, int], object]
+
+@final
+class Image(ImageBase):
+    def poll(self, handler: _FragmentHandler, fragment_limit: int = 10) -> int: ...
+    def bounded_poll(self, handler: _FragmentHandler, limit_position: int, fragment_limit: int = 10) -> int: ...
+    def controlled_poll(self, handler: _ControlledHandler, fragment_limit: int = 10) -> int: ...
+    def bounded_controlled_poll(self, handler: _ControlledHandler, limit_position: int, fragment_limit: int = 10) -> int: ...
+    def block_poll(self, handler: _BlockHandler, length_limit: int) -> int: ...
+    def raw_poll(self, handler: _RawBlockHandler, length_limit: int) -> int: ...
+    def poll_many(self, fragment_limit: int) -> FragmentBatch: ...
+    def poll_into(self, array: numpy.ndarray[Any, Any] | Buffer) -> int: ...
+    def poll_block(self, length_limit: int) -> Block: ...

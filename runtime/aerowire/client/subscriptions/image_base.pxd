@@ -1,0 +1,53 @@
+# What an image is beside its polls.
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from aerowire.client.subscriptions.batch cimport BatchPool
+from aerowire.client.subscriptions.header cimport Header
+from aerowire.client.handles.numbers cimport Numbers
+from aerowire.client.handles.state cimport Handle
+from aerowire.codecs.native.logbuffer cimport PARTITION_COUNT
+from aerowire.ipc.counters cimport CountersReader
+from aerowire.logbuffer.log cimport LogBuffers
+
+
+cdef enum:
+    PADDINGS_MAX = 4096                 # frames of padding that one poll steps over: a log may hold nothing else, and a poll must end
+
+
+cdef class ImageBase(Handle):
+    cdef LogBuffers _logs
+    cdef object _hold                   # the log's mapping
+    cdef CountersReader _counters
+    cdef int64_t* _subscriber_position
+    cdef const uint8_t* _terms[PARTITION_COUNT]
+    cdef BatchPool _batches
+    cdef tuple _views                   # a read-only memoryview of each term
+    cdef Header _header
+    cdef Numbers _numbers               # offsets that handlers are called with
+    cdef object _subscription           # weak
+    cdef object _subscriber_error_handler   # None: what a handler raises goes to the poll's caller
+    cdef object _file                   # the log's file, once raw_poll has asked for it
+    cdef int _fragments_read            # by the last poll
+    cdef bint _is_polling
+    cdef bint _is_behind                # the last poll ended at its limit: there is more, and the writer is far enough ahead to read on
+    cdef bint _is_lent                  # a block is out
+    cdef int64_t _final_position
+    cdef int64_t _final_end_of_stream_position
+    cdef bint _final_is_revoked
+    cdef readonly int64_t correlation_id
+    cdef readonly int64_t join_position
+    cdef readonly int32_t session_id
+    cdef readonly int32_t stream_id
+    cdef readonly int32_t subscriber_position_id
+    cdef readonly int32_t initial_term_id
+    cdef readonly int32_t term_buffer_length
+    cdef readonly int32_t mtu_length
+    cdef readonly int position_bits_to_shift
+    cdef readonly str source_identity
+
+    cdef object log_file(self)
+    cdef object end_result(self)                # 0 where the stream has gone; raises what is to be raised otherwise
+    cdef int require_idle(self) except -1
+    cdef int64_t current_position(self) noexcept nogil
+    # End the image at a frame that cannot be stepped over: what a poll does that finds one at the image's position.
+    cdef int end_malformed(self, int64_t position, int32_t frame_length) except -1
