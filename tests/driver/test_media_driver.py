@@ -29,9 +29,9 @@ from aerowire.codecs.flyweights.cnc import CncHeaderEncoder
 from aerowire.codecs.flyweights.commands import CommandType
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.driver import MediaDriver
-from aerowire.driver.ports import Ports
 from aerowire.ipc.cnc import CncFile
 from aerowire.ipc.error_log import read_errors
+from aerowire.system.ports import Ports
 
 OPTIONS: dict[str, Any] = {"environ": {}, "threading_mode": "INVOKER", "term_buffer_length": "64k"}
 

@@ -20,9 +20,9 @@ from aerowire.codecs.flyweights.commands import CommandType
 from aerowire.codecs.flyweights.transport import FrameType
 from aerowire.codecs.tables.counters import CounterType, SystemCounter
 from aerowire.codecs.tables.errors import ErrorCode
-from aerowire.driver.ports import Ports, SocketSpec
 from aerowire.logbuffer.log import LogBuffers
 from aerowire.simulation.world import SimulatedWorld
+from aerowire.system.ports import Ports, SocketSpec
 from aerowire.system.regions import FileRegionPort
 from tests.support.simulated_client import STREAM, SimulatedClient
 

@@ -9,7 +9,7 @@ import os
 import shutil
 from dataclasses import dataclass
 
-from aerowire.driver.channels.interfaces import list_interfaces
+from aerowire.system.interfaces import list_interfaces
 from tests.interop.harness import unavailable
 from tests.support.processes import Process, Workshop
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from aerowire.base.errors import ConfigurationError
+from aerowire.base.socket_address import SocketAddress
 from aerowire.codecs.flyweights.commands import AddPublicationEncoder, AddSubscriptionEncoder, CommandType, ErrorResponseDecoder
 from aerowire.codecs.tables.counters import CounterType, SystemCounter
 from aerowire.codecs.tables.errors import ErrorCode
-from aerowire.driver.channels.socket_address import SocketAddress
 from aerowire.driver.names.driver_names import listen_address
 from aerowire.simulation.world import SimulatedHost, SimulatedWorld
 

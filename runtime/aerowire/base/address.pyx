@@ -8,7 +8,7 @@ from libc.string cimport memset
 
 import socket
 
-SocketAddress = tuple[str, int] | tuple[str, int, int, int] | None
+AddressTuple = tuple[str, int] | tuple[str, int, int, int] | None
 
 
 cdef int address_from(Address* out, object value) except -1:

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from aerowire.driver.context import Context, ThreadingMode
     from aerowire.driver.media_driver import MediaDriver
-    from aerowire.driver.ports import Ports
     from aerowire.driver.spawned import SpawnedDriver
+    from aerowire.system.ports import Ports
 
 __all__ = ["Context", "MediaDriver", "Ports", "SpawnedDriver", "ThreadingMode"]
 
 _HOMES = {
-    "Context": "context",
-    "MediaDriver": "media_driver",
-    "Ports": "ports",
-    "SpawnedDriver": "spawned",
-    "ThreadingMode": "context",
+    "Context": "aerowire.driver.context",
+    "MediaDriver": "aerowire.driver.media_driver",
+    "Ports": "aerowire.system.ports",
+    "SpawnedDriver": "aerowire.driver.spawned",
+    "ThreadingMode": "aerowire.driver.context",
 }
 
 
@@ -30,7 +30,7 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import importlib
 
-    return getattr(importlib.import_module(f"{__name__}.{home}"), name)
+    return getattr(importlib.import_module(home), name)
 
 
 def __dir__() -> list[str]:

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from aerowire.driver.event_log.event_log import EventLog
     from aerowire.driver.media.capture import CaptureWriter
     from aerowire.driver.media.loss_port import LossRates
-    from aerowire.driver.ports import Ports, SocketSpec
+    from aerowire.system.ports import Ports, SocketSpec
 
 # Events are posted once in a stream's life; agents hold back what does not fit.
 _EVENT_CAPACITY = 1024

@@ -25,8 +25,8 @@ from aerowire.codecs.tables.options import OPTIONS
 from aerowire.driver.composition import DriverParts, build_driver
 from aerowire.driver.conductor.worker_thread import WorkerThread
 from aerowire.driver.context import Context, ThreadingMode
-from aerowire.driver.ports import Ports
 from aerowire.system.bus_error import survive_bus_errors
+from aerowire.system.ports import Ports
 
 if TYPE_CHECKING:
     from aerowire.base.idle import IdleStrategy

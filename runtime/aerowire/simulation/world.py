@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from aerowire.driver.channels.interfaces import InterfaceAddress
 from aerowire.driver.context import Context
 from aerowire.driver.media_driver import MediaDriver
-from aerowire.driver.ports import Ports, SocketSpec
 from aerowire.ipc.cnc import CncFile
 from aerowire.simulation.network import SimulatedNetwork, SimulatedPort
 from aerowire.simulation.regions import AnonymousRegions
 from aerowire.system.clock import ManualClock
+from aerowire.system.interfaces import InterfaceAddress
+from aerowire.system.ports import Ports, SocketSpec
 from aerowire.system.random import SeededRandom
 
 if TYPE_CHECKING:

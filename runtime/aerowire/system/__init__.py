@@ -1,1 +1,1 @@
-"""The ports as the operating system implements them: clocks, UDP sockets, polling, files, wake-ups.  The only OS calls."""
+"""The operating system: ports as it implements them, and every other call to it; the rules for what they tell stand elsewhere."""

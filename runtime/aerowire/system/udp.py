@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple, TypeVar
 
-from aerowire.base.address import SocketAddress, address_text
+from aerowire.base.address import AddressTuple, address_text
 from aerowire.base.errors import PortInUseError, SocketError
 from aerowire.system.datagrams import UdpPort
 
@@ -43,7 +43,7 @@ class SocketBuffers(NamedTuple):
 def open_udp(
     *,
     bind: tuple[str, int],
-    peer: SocketAddress = None,
+    peer: AddressTuple = None,
     send_buffer_length: int = 0,
     receive_buffer_length: int = 0,
     timestamps: bool = False,

@@ -7,9 +7,9 @@ import pytest
 from aerowire.base.errors import AerowireError, ChannelValueError, ConfigurationError
 from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.driver.channels.flow_control_params import FlowControlParams, Strategy
-from aerowire.driver.channels.interfaces import InterfaceAddress
 from aerowire.driver.channels.udp_channel import UdpChannel
 from aerowire.driver.context import Context
+from aerowire.system.interfaces import InterfaceAddress
 
 SECOND = 1_000_000_000
 LOOPBACK = InterfaceAddress("lo", 1, "127.0.0.1", is_loopback=True)

@@ -6,12 +6,12 @@ import pytest
 
 from aerowire.base.channel_uri import ChannelUri
 from aerowire.base.errors import ChannelError, ChannelValueError, UnknownHostError
+from aerowire.base.socket_address import SocketAddress
 from aerowire.codecs.tables.errors import ErrorCode
-from aerowire.driver.channels.interfaces import InterfaceAddress
-from aerowire.driver.channels.socket_address import SocketAddress
 from aerowire.driver.channels.udp_channel import ControlMode, UdpChannel, names_to_resolve
 from aerowire.driver.context import Context
 from aerowire.driver.resources.endpoint_sockets import explicit_control, receiver_socket
+from aerowire.system.interfaces import InterfaceAddress
 
 INTERFACES = (
     InterfaceAddress("lo", 1, "127.0.0.1", is_loopback=True, supports_multicast=False),

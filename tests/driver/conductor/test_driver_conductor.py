@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from aerowire.base.errors import PortInUseError
+from aerowire.base.socket_address import SocketAddress
 from aerowire.codecs.flyweights import commands
 from aerowire.codecs.flyweights.commands import CommandType
 from aerowire.codecs.tables.counters import CounterType, SystemCounter
 from aerowire.codecs.tables.errors import ErrorCode
-from aerowire.driver.channels.socket_address import SocketAddress
 from aerowire.driver.channels.wildcard_ports import WildcardPorts
 from aerowire.driver.conductor.agent_events import EVENT_HANDLERS
 from aerowire.driver.queues.events import Event, EventType, NativeErrorCode

@@ -13,13 +13,14 @@ from aerowire.codecs.flyweights.commands import AddPublicationEncoder, CommandTy
 from aerowire.codecs.flyweights.events import EVENT_TEXT_LENGTH_MAX, DriverEventCode
 from aerowire.codecs.tables.counters import CounterType, SystemCounter
 from aerowire.driver import Context, MediaDriver
-from aerowire.driver.channels.socket_address import NameResolver, parse_address
+from aerowire.driver.channels.socket_address import parse_address
 from aerowire.driver.event_log.conductor_events import ConductorEvents, LoggedTransmitter
 from aerowire.driver.event_log.event_log import EventLog
 from aerowire.driver.event_log.event_selection import ALL, FRAMES, NEVER_NOTED, parse_codes, selected_codes
 from aerowire.driver.names.timed_resolver import TimedResolver, again
 from aerowire.ipc.counters import CountersManager
 from aerowire.system.clock import SystemClock
+from aerowire.system.names import NameResolver
 from aerowire.tools.driver.event_reader import EventReader
 from tests.support.processes import free_port
 

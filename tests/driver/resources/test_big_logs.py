@@ -20,9 +20,9 @@ from aerowire.codecs.flyweights.transport import SetupEncoder
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.driver import MediaDriver
-from aerowire.driver.ports import Ports
 from aerowire.driver.resources.logs import _MAKING_MAX
 from aerowire.ipc.cnc import CncFile
+from aerowire.system.ports import Ports
 
 LIMIT_S = 20.0
 BIG = "term-length=128k"  # what the slow disk is slow for

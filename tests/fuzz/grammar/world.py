@@ -16,11 +16,11 @@ from aerowire.client import Aeron
 from aerowire.conformance.accepted.steps import Step
 from aerowire.conformance.accepted.targets import ReceiveTarget, ResolverTarget, SendTarget, Target
 from aerowire.driver import MediaDriver
-from aerowire.driver.channels.interfaces import InterfaceAddress
 from aerowire.driver.context import Context
-from aerowire.driver.ports import Ports, SocketSpec
 from aerowire.simulation.network import SimulatedNetwork, SimulatedPort
 from aerowire.system.clock import ManualClock
+from aerowire.system.interfaces import InterfaceAddress
+from aerowire.system.ports import Ports, SocketSpec
 from aerowire.system.random import SeededRandom
 from aerowire.system.regions import FileRegionPort
 

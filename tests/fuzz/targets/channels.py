@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from aerowire.base.channel_keys import check_channel
 from aerowire.base.channel_uri import ChannelUri
 from aerowire.base.errors import AerowireError
-from aerowire.driver.channels.interfaces import InterfaceAddress
 from aerowire.driver.channels.udp_channel import UdpChannel
+from aerowire.system.interfaces import InterfaceAddress
 from tests.fuzz.target import FindingError
 
 INTERFACES = (

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import ipaddress
 import re
-import socket
-from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from aerowire.base.errors import ChannelValueError, UnknownHostError
+from aerowire.base.socket_address import SocketAddress
 from aerowire.codecs.tables.errors import ErrorCode
+from aerowire.system.interfaces import interface_index
+from aerowire.system.names import NameResolver
 
 _IPV4 = re.compile(r"(?P<host>[^:\[\]]*):(?P<port>[0-9]+)", re.ASCII)
 _IPV6 = re.compile(r"\[(?P<host>[0-9a-fA-F:]*)(?:%(?P<scope>[0-9a-zA-Z_.~-]*))?\]:(?P<port>[0-9]+)", re.ASCII)
@@ -22,57 +23,6 @@ _PORT_MAX = 65535
 _NO_HOST = "127.0.0.1"
 
 
-@dataclass(frozen=True, slots=True)
-class SocketAddress:
-    """A resolved address: `host` is numeric text, `scope_id` the interface index of a link-local IPv6 address."""
-
-    host: str
-    port: int
-    scope_id: int = 0
-
-    @property
-    def ip(self) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
-        return ipaddress.ip_address(self.host)
-
-    @property
-    def is_ipv6(self) -> bool:
-        return ":" in self.host
-
-    @property
-    def is_multicast(self) -> bool:
-        return self.ip.is_multicast
-
-    @property
-    def is_any(self) -> bool:
-        return self.ip.is_unspecified
-
-    @property
-    def family(self) -> int:
-        return int(socket.AF_INET6 if self.is_ipv6 else socket.AF_INET)
-
-    @property
-    def native(self) -> tuple[str, int, int, int]:
-        """The form that native code takes."""
-        return self.host, self.port, 0, self.scope_id
-
-    def with_port(self, port: int) -> SocketAddress:
-        """Return the same host with another port."""
-        return SocketAddress(self.host, port, self.scope_id)
-
-    def __str__(self) -> str:
-        return f"[{self.host}]:{self.port}" if self.is_ipv6 else f"{self.host}:{self.port}"
-
-
-ANY_IPV4 = SocketAddress("0.0.0.0", 0)
-ANY_IPV6 = SocketAddress("::", 0)
-
-
-class NameResolver(Protocol):
-    """Turns a host name into a numeric address, or None when it is unknown. May block: call it off the agents."""
-
-    def __call__(self, host: str, /) -> str | None: ...
-
-
 @runtime_checkable
 class LookupResolver(NameResolver, Protocol):
     """A resolver that is asked for the whole text of an address before it is asked for a host. Aeron: NameResolver.lookup."""
@@ -80,16 +30,6 @@ class LookupResolver(NameResolver, Protocol):
     def lookup(self, text: str, /) -> str:
         """Return the `host:port` that `text` stands for."""
         ...
-
-
-def resolve_with_system(host: str, /) -> str | None:
-    """Ask the operating system; IPv4 addresses come first, as the official drivers prefer them."""
-    try:
-        found = socket.getaddrinfo(host, None, type=socket.SOCK_DGRAM)
-    except (OSError, UnicodeError):
-        return None
-    addresses = [str(item[4][0]) for item in sorted(found, key=lambda item: item[0] != socket.AF_INET)]
-    return addresses[0].partition("%")[0] if addresses else None
 
 
 def is_numeric(text: str) -> bool:
@@ -136,7 +76,7 @@ def parse_address(uri: str, key: str, text: str, resolver: NameResolver) -> Sock
 def _ipv6(uri: str, key: str, text: str, host: str, port: int, scope: str | None) -> SocketAddress:
     try:
         address = str(ipaddress.IPv6Address(host))
-        scope_id = 0 if not scope else int(scope) if scope.isdecimal() else socket.if_nametoindex(scope)
+        scope_id = 0 if not scope else int(scope) if scope.isdecimal() else interface_index(scope)
     except ValueError:
         raise _malformed(uri, key, text, "an IPv6 address in brackets") from None
     except OSError:

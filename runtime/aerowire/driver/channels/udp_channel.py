@@ -13,19 +13,14 @@ from functools import partial
 
 from aerowire.base.channel_uri import ChannelUri
 from aerowire.base.errors import ChannelError, ChannelValueError
+from aerowire.base.socket_address import ANY_IPV4, ANY_IPV6, SocketAddress
 from aerowire.codecs.flyweights import transport
 from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.driver.channels.channel_values import ChannelValues
-from aerowire.driver.channels.interfaces import InterfaceAddress, InterfaceLister, interface_host, list_interfaces, resolve_interface
-from aerowire.driver.channels.socket_address import (
-    ANY_IPV4,
-    ANY_IPV6,
-    NameResolver,
-    SocketAddress,
-    is_numeric,
-    parse_address,
-    resolve_with_system,
-)
+from aerowire.driver.channels.interfaces import interface_host, resolve_interface
+from aerowire.driver.channels.socket_address import is_numeric, parse_address
+from aerowire.system.interfaces import InterfaceAddress, InterfaceLister, list_interfaces
+from aerowire.system.names import NameResolver, resolve_with_system
 
 # Offset of the reserved value from the start of a message, which is what `reserved` asks timestamps to be written to.
 RESERVED_VALUE_OFFSET = transport.DataHeaderEncoder.RESERVED_VALUE_OFFSET - transport.DataHeaderEncoder.ENCODED_LENGTH

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from aerowire.base.errors import ConfigurationError, PortInUseError
-from aerowire.driver.channels.socket_address import SocketAddress
+from aerowire.base.socket_address import SocketAddress
 
 _PORT_MAX = 65535
 

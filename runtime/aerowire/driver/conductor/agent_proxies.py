@@ -11,10 +11,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from aerowire.base.socket_address import SocketAddress
     from aerowire.driver.agents.conductor_agent import ConductorAgent
     from aerowire.driver.agents.receiver import Receiver
     from aerowire.driver.agents.sender import Sender
-    from aerowire.driver.channels.socket_address import SocketAddress
     from aerowire.driver.media.receive_endpoint import ReceiveEndpoint
     from aerowire.driver.media.receive_transport import ReceiveTransport
     from aerowire.driver.media.send_endpoint import SendEndpoint

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from aerowire.base.channel_uri import SPY_PREFIX, ChannelUri
 from aerowire.base.errors import AerowireError, RegistrationError, StorageSpaceError
+from aerowire.base.socket_address import SocketAddress
 from aerowire.base.units import INT64_MAX
 from aerowire.codecs.flyweights import commands
 from aerowire.codecs.tables.errors import ErrorCode
-from aerowire.driver.channels.socket_address import SocketAddress, is_numeric, parse_address
+from aerowire.driver.channels.socket_address import is_numeric, parse_address
 from aerowire.driver.channels.subscription_checks import is_ipc_channel
 from aerowire.driver.channels.udp_channel import UdpChannel, names_to_resolve
 from aerowire.driver.conductor import client_command_adapter

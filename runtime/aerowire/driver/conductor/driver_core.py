@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from aerowire.driver.media.capture import CaptureWriter
     from aerowire.driver.media.loss_interceptors import LossInterceptor
     from aerowire.driver.media.loss_port import LossRates
-    from aerowire.driver.ports import Ports, SocketSpec
     from aerowire.driver.queues.events import EventQueue
     from aerowire.driver.queues.system_counters import SystemCounters
     from aerowire.driver.resources.clients import Clients
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from aerowire.ipc.broadcast import BroadcastTransmitter
     from aerowire.ipc.loss_report import LossReport
     from aerowire.ipc.ring_buffer import ManyToOneRingBuffer
+    from aerowire.system.ports import Ports, SocketSpec
 
 # What is noted where datagrams pass.
 _CODES_OF_PORTS = (DriverEventCode.FRAME_IN, DriverEventCode.FRAME_OUT, DriverEventCode.NAK_SENT, DriverEventCode.NAK_RECEIVED)

@@ -1,6 +1,6 @@
 from typing import final
 
-from aerowire.base.address import SocketAddress
+from aerowire.base.address import AddressTuple
 from aerowire.base.ports import DatagramPort
 from aerowire.driver.media.channel_endpoint import ChannelEndpoint
 from aerowire.driver.media.receive_transport import ReceiveTransport
@@ -22,8 +22,8 @@ class ReceiveEndpoint(ChannelEndpoint):
         stream_session_limit: int | None = None,
         image_limit: int | None = None,
         image_rate: int = 0,
-        multicast_control: SocketAddress = None,
-        explicit_control: SocketAddress = None,
+        multicast_control: AddressTuple = None,
+        explicit_control: AddressTuple = None,
         named_control: bool = False,
         ttl: int = 0,
         channel: str = "",

@@ -1,6 +1,6 @@
 from typing import final
 
-from aerowire.base.address import SocketAddress
+from aerowire.base.address import AddressTuple
 from aerowire.base.ports import DatagramPort
 
 TRANSPORTS_MAX: int
@@ -14,8 +14,8 @@ class ReceiveTransport:
         port: DatagramPort,
         *,
         index: int = 0,
-        multicast_control: SocketAddress = None,
-        explicit_control: SocketAddress = None,
+        multicast_control: AddressTuple = None,
+        explicit_control: AddressTuple = None,
         named_control: bool = False,
         ttl: int = 0,
     ) -> None: ...

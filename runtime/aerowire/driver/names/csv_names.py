@@ -16,8 +16,8 @@ from aerowire.codecs.tables.counters import CounterType, format_label
 from aerowire.codecs.tables.options import OPTIONS
 
 if TYPE_CHECKING:
-    from aerowire.driver.channels.socket_address import NameResolver
     from aerowire.ipc.counters import CountersManager
+    from aerowire.system.names import NameResolver
 
 # What the option of the resolver may say for a table.
 CSV_TABLES = ("csv_table", "aeron_csv_table_name_resolver_supplier")

@@ -12,15 +12,17 @@ from typing import TYPE_CHECKING
 
 from aerowire.base.errors import AerowireError, ConfigurationError, SocketError
 from aerowire.base.ports import DatagramBatch
+from aerowire.base.socket_address import SocketAddress
 from aerowire.codecs.flyweights.cnc import BootstrapNeighborKeyEncoder
 from aerowire.codecs.flyweights.events import DriverEventCode
 from aerowire.codecs.tables.counters import CounterType, SystemCounter, format_label
 from aerowire.codecs.tables.options import OPTIONS
-from aerowire.driver.channels.socket_address import NameResolver, SocketAddress, parse_address
-from aerowire.driver.ports import SocketSpec
+from aerowire.driver.channels.socket_address import parse_address
 from aerowire.ipc.counters import AtomicCounter
 from aerowire.protocol.name_cache import ResolverAddress
 from aerowire.protocol.name_gossip import GossipIntervals, NameGossip
+from aerowire.system.names import NameResolver
+from aerowire.system.ports import SocketSpec
 
 if TYPE_CHECKING:
     from aerowire.base.ports import DatagramPort

@@ -10,9 +10,9 @@ from aerowire.ipc.counters import AtomicCounter
 
 if TYPE_CHECKING:
     from aerowire.base.ports import ClockPort
-    from aerowire.driver.channels.socket_address import NameResolver
     from aerowire.driver.event_log.conductor_events import ConductorEvents
     from aerowire.ipc.counters import CountersManager
+    from aerowire.system.names import NameResolver
 
 
 class TimedResolver:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aerowire.driver.ports import SocketSpec
+from aerowire.system.ports import SocketSpec
 
 if TYPE_CHECKING:
-    from aerowire.driver.channels.socket_address import SocketAddress
+    from aerowire.base.socket_address import SocketAddress
     from aerowire.driver.channels.udp_channel import UdpChannel
     from aerowire.driver.context import Context
 

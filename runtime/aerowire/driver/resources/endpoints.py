@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from aerowire.base.errors import ChannelValueError, PortInUseError
+from aerowire.base.socket_address import SocketAddress
 from aerowire.codecs.flyweights import cnc
 from aerowire.codecs.flyweights.events import DriverEventCode
 from aerowire.codecs.tables.counters import CounterType
 from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.driver.channels.publication_params import PublicationParams, check_mtu_fits_sndbuf
-from aerowire.driver.channels.socket_address import SocketAddress
 from aerowire.driver.channels.subscription_params import SubscriptionParams, check_window_fits_rcvbuf
 from aerowire.driver.channels.udp_channel import TIMESTAMP_OFFSET_NONE, ControlMode
 from aerowire.driver.channels.wildcard_ports import WildcardPorts
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from aerowire.base.ports import DatagramPort
     from aerowire.driver.channels.udp_channel import UdpChannel
     from aerowire.driver.conductor.driver_core import DriverCore, InducedLoss
-    from aerowire.driver.ports import SocketSpec
+    from aerowire.system.ports import SocketSpec
 
 _SENDING = "snd"
 _RECEIVING = "rcv"

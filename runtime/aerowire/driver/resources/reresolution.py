@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from aerowire.base.socket_address import SocketAddress
 from aerowire.codecs.tables.counters import SystemCounter
-from aerowire.driver.channels.socket_address import SocketAddress, is_numeric, parse_address
+from aerowire.driver.channels.socket_address import is_numeric, parse_address
 from aerowire.driver.names.timed_resolver import again
 
 if TYPE_CHECKING:

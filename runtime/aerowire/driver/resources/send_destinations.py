@@ -19,7 +19,7 @@ from aerowire.driver.resources.receive_destinations import check_destination
 from aerowire.protocol.destinations import DESTINATIONS_LIMIT
 
 if TYPE_CHECKING:
-    from aerowire.driver.channels.socket_address import SocketAddress
+    from aerowire.base.socket_address import SocketAddress
     from aerowire.driver.conductor.driver_core import DriverCore
     from aerowire.driver.resources.publication_factory import Publication
 

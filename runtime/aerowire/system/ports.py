@@ -1,4 +1,4 @@
-"""What the driver takes from the world, as one argument: a real one from the system, another from the simulator."""
+"""All that a driver takes from outside, as one argument: the operating system's, or a simulator's."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from aerowire.driver.channels.interfaces import InterfaceAddress, InterfaceLister, list_interfaces
-from aerowire.driver.channels.socket_address import NameResolver, SocketAddress, resolve_with_system
+from aerowire.base.socket_address import SocketAddress
+from aerowire.system.interfaces import InterfaceAddress, InterfaceLister, list_interfaces
+from aerowire.system.names import NameResolver, resolve_with_system
 
 if TYPE_CHECKING:
     from aerowire.base.ports import ClockPort, DatagramPort, RandomPort, RegionPort
