@@ -146,7 +146,7 @@ def test_a_driver_knows_itself_and_asks_below_for_what_no_driver_is_called(world
     client = Commands(one)
     client.publish("aeron:udp?endpoint=nowhere:40456")
     assert world.run(SECOND, until=lambda: CommandType.ON_ERROR in client.kinds())
-    assert ErrorResponseDecoder(client.driver_listener[-1][1]).error_code == ErrorCode.UNKNOWN_HOST
+    assert ErrorResponseDecoder(client.answers[-1][1]).error_code == ErrorCode.UNKNOWN_HOST
 
 
 def test_a_bootstrap_neighbour_is_looked_up_again_until_it_is_heard(world: SimulatedWorld) -> None:
