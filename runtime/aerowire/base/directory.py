@@ -21,13 +21,20 @@ _NOBODY_KNOWN = "default"
 
 def default_aeron_dir() -> str:
     """Return `/dev/shm/aeron-<user>` where there is shared memory, else `aeron-<user>` in the directory for temporary files."""
-    if SHARED_MEMORY.is_dir():
-        parent = SHARED_MEMORY
-    else:
-        import tempfile  # with what it imports it takes longer than the rest of a client's start
+    return str(_parent() / f"aeron-{_user_name()}")
 
-        parent = Path(tempfile.gettempdir())
-    return str(parent / f"aeron-{_user_name()}")
+
+def random_aeron_dir() -> str:
+    """Return a directory that nobody else uses."""
+    return str(_parent() / f"aeron-{os.getpid()}-{os.urandom(6).hex()}")
+
+
+def _parent() -> Path:
+    if SHARED_MEMORY.is_dir():
+        return SHARED_MEMORY
+    import tempfile  # with what it imports it takes longer than the rest of a client's start
+
+    return Path(tempfile.gettempdir())
 
 
 def _user_name() -> str:

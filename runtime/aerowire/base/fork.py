@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import weakref
+from collections.abc import Callable
 from typing import Protocol
 
 from aerowire.base.errors import ForkedProcessError
@@ -37,6 +38,11 @@ def forked(what: str) -> ForkedProcessError:
     )
 
 
+def call_in_child(function: Callable[[], None]) -> None:
+    """Call `function` in every child forked from now on."""
+    os.register_at_fork(after_in_child=function)
+
+
 def _poison_all() -> None:
     global _lock  # noqa: PLW0603 - the parent's lock may be held by a thread that does not exist here
     _lock = threading.Lock()
@@ -45,4 +51,4 @@ def _poison_all() -> None:
     _open.clear()
 
 
-os.register_at_fork(after_in_child=_poison_all)
+call_in_child(_poison_all)

@@ -81,6 +81,11 @@ def resolve_options(
     return ResolvedOptions({name: _value(name, given, ()) for name in table}, given)
 
 
+def is_in_environment(option: Option) -> bool:
+    """Return whether a variable of this process's environment sets the option."""
+    return bool(os.environ.get(option.env))
+
+
 def check_properties(properties: Mapping[str, str]) -> None:
     """Raise UnknownOptionError for an `aeron.*` property that no option and no other component has."""
     known = {option.property for option in OPTIONS.values()}

@@ -18,6 +18,7 @@ from aerowire.base.version import VERSION
 from aerowire.codecs.flyweights.cnc import CLIENT_NAME_LENGTH_MAX, COUNTER_LABEL_LENGTH_MAX
 from aerowire.codecs.tables.counters import COUNTER_LABEL_SUFFIXES, CounterType
 from aerowire.system.clock import SystemClock
+from aerowire.system.processes import own_process_id
 
 if TYPE_CHECKING:
     import threading
@@ -248,7 +249,7 @@ class ConcludedContext:
         """
         counters = cnc.counters_manager()
         said = COUNTER_LABEL_SUFFIXES[CounterType.CLIENT_HEARTBEAT].format(
-            client_name=self.client_name, version=VERSION, commit=f"aerowire pid={os.getpid()}"
+            client_name=self.client_name, version=VERSION, commit=f"aerowire pid={own_process_id()}"
         )
         room = COUNTER_LABEL_LENGTH_MAX - len(counters.label(counter_id))
         counters.append_label(counter_id, said[:room])

@@ -5,7 +5,6 @@ The command, the embedded driver and the simulator build the same graph with thi
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
@@ -48,6 +47,7 @@ from aerowire.ipc.counters import AtomicCounter, CountersManager
 from aerowire.ipc.error_log import DistinctErrorLog
 from aerowire.ipc.loss_report import LossReport
 from aerowire.memory.cut_watch import CutWatch
+from aerowire.system.processes import own_process_id
 
 if TYPE_CHECKING:
     from aerowire.base.ports import DatagramPort
@@ -151,7 +151,7 @@ def _build(
         error_log_length=context.error_buffer_length,
         client_liveness_timeout_ns=context.client_liveness_timeout_ns,
         start_timestamp_ms=ports.clock.now_ms(),
-        pid=os.getpid(),
+        pid=own_process_id(),
         file_page_size=context.file_page_size,
         regions=ports.regions,
     )
@@ -210,7 +210,7 @@ def _build(
     cnc.publish()
     sender, receiver, conductor_agent = agents
     conductor_events.state(
-        DriverEventCode.START, version=DRIVER_VERSION, commit=DRIVER_COMMIT, pid=os.getpid(), threading_mode=context.threading_mode.value
+        DriverEventCode.START, version=DRIVER_VERSION, commit=DRIVER_COMMIT, pid=cnc.pid, threading_mode=context.threading_mode.value
     )
     return DriverParts(context, cnc, conductor, sender, receiver, conductor_agent, capture, loss_region, event_log, lock)
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from aerowire.base import arguments
 from aerowire.base.directory import default_aeron_dir
 from aerowire.base.errors import ConfigurationError
-from aerowire.base.options import resolve_options
+from aerowire.base.options import is_in_environment, resolve_options
 from aerowire.codecs.tables.options import OPTIONS
 from aerowire.driver.event_log.event_selection import selected_codes
 from aerowire.driver.names.csv_names import CSV_TABLES, TABLE_OPTIONS
@@ -272,7 +272,7 @@ class Context:
         result: dict[str, str] = {}
         for name, value in self._values.items():
             option = OPTIONS[name]
-            is_told = name in self._values.given or bool(os.environ.get(option.env))
+            is_told = name in self._values.given or is_in_environment(option)
             if value is not None and (is_told or (value != option.default and option.default_of is None)):
                 result[option.property] = str(value).lower() if isinstance(value, bool) else _property_text(name, value)
         result[OPTIONS["dir"].property] = self.aeron_dir

@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import atexit
 import os
-import tempfile
 import threading
-import uuid
 from collections.abc import Mapping
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from aerowire.base import arguments, fork, units
-from aerowire.base.directory import SHARED_MEMORY
+from aerowire.base.directory import random_aeron_dir
 from aerowire.base.errors import ClosedError, DriverTimeoutError
 from aerowire.base.idle import CONTROLLABLE_PARK, ControllableIdleStrategy, idle_strategy
 from aerowire.base.runner import AgentInvoker, AgentRunner, name_thread
@@ -27,6 +24,7 @@ from aerowire.driver.conductor.worker_thread import WorkerThread
 from aerowire.driver.context import Context, ThreadingMode
 from aerowire.system.bus_error import survive_bus_errors
 from aerowire.system.ports import Ports
+from aerowire.system.processes import pin_thread, usable_cpus
 
 if TYPE_CHECKING:
     from aerowire.base.idle import IdleStrategy
@@ -281,13 +279,13 @@ class MediaDriver:
     def _run_conductor(self, name: str, cpu: int | None) -> None:
         name_thread(name)
         if cpu is not None:
-            os.sched_setaffinity(0, {cpu})
+            pin_thread(cpu)
         self._parts.conductor.run()
 
     def _cpu_of(self, role: str) -> int | None:
         # Called BEFORE the conductor's thread runs, which owns the error log from then on.
         cpu = self._context.cpu_affinity(role)
-        if cpu is None or cpu in os.sched_getaffinity(0):
+        if cpu is None or cpu in usable_cpus():
             return cpu
         self._parts.conductor.core.errors.warn(f"unable to apply affinity: role={role} cpu={cpu}; this process may not use it")
         return None
@@ -309,12 +307,6 @@ class MediaDriver:
             for text in texts
         )
         return idle_strategy(name, *arguments, where=where)
-
-
-def random_aeron_dir() -> str:
-    """Return a directory that nobody else uses."""
-    parent = SHARED_MEMORY if SHARED_MEMORY.is_dir() else Path(tempfile.gettempdir())
-    return str(parent / f"aeron-{os.getpid()}-{uuid.uuid4().hex[:12]}")
 
 
 def _context(context: Context | None, options: dict[str, object]) -> Context:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from pathlib import Path
 
 from aerowire.base.errors import ForeignDirectoryError, StorageError
@@ -80,10 +81,11 @@ def check_owner(path: Path) -> None:
     _check_owner(path, found)
 
 
-def write_new_file(path: Path, text: str) -> Path:
-    """Write a file that was not there, and return its path: with a number in its name where another has the name. Raises StorageError."""
+def write_error_log(folder: Path, name: str, text: str) -> Path:
+    """Write a file that was not there, called after `name`, time and process, and return its path. Raises StorageError."""
+    stem = f"{name}-{time.strftime('%Y-%m-%d-%H-%M-%S', time.localtime())}-{os.getpid()}"
     for number in range(1, _NAMES_MAX + 1):
-        chosen = path if number == 1 else path.with_name(f"{path.stem.removesuffix('-error')}-{number}-error{path.suffix}")
+        chosen = folder / f"{stem}{'' if number == 1 else f'-{number}'}-error.log"
         try:
             descriptor = os.open(chosen, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
         except FileExistsError:
@@ -93,7 +95,12 @@ def write_new_file(path: Path, text: str) -> Path:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(text)
         return chosen
-    raise StorageError("cannot create file", where=path, expected="a name that is not taken", actual=f"{_NAMES_MAX} files of such names")
+    raise StorageError(
+        "cannot create file",
+        where=folder / f"{stem}-error.log",
+        expected="a name that is not taken",
+        actual=f"{_NAMES_MAX} files of such names",
+    )
 
 
 def _check_parent(directory: Path, parent: Path) -> None:

@@ -1,4 +1,4 @@
-"""What the operating system says about other processes."""
+"""Processes of this machine, this one among them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,21 @@ _ENDED_STATES = "ZXx"
 # Of the fields after the name in that file: the state, and when the process began, in ticks since the machine did.
 _STATE_FIELD, _BEGIN_FIELD = 0, 19
 _CLOCK_SLACK_MS = 1_000
+
+
+def own_process_id() -> int:
+    """Return the id of this process."""
+    return os.getpid()
+
+
+def usable_cpus() -> set[int]:
+    """Return the numbers of the processors that this thread may run on."""
+    return os.sched_getaffinity(0)
+
+
+def pin_thread(cpu: int) -> None:
+    """Let this thread run on one processor only. Raises OSError where it may not."""
+    os.sched_setaffinity(0, {cpu})
 
 
 def process_is_running(pid: int, *, begun_by_ms: int | None = None) -> bool:

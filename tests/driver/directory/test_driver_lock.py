@@ -202,7 +202,7 @@ class TestLock:
         def flock(_descriptor: int, _operation: int) -> None:
             raise OSError(95, "Operation not supported")
 
-        monkeypatch.setattr("aerowire.driver.directory.driver_lock.fcntl.flock", flock)
+        monkeypatch.setattr("fcntl.flock", flock)
         with pytest.raises(StorageError, match="not supported"):
             DriverLock(tmp_path)
         assert not list(tmp_path.iterdir())

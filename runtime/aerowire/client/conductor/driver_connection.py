@@ -22,6 +22,7 @@ from aerowire.client.handles.waiting import wait_for
 from aerowire.ipc.cnc import CncFile
 from aerowire.system.clock import SystemClock
 from aerowire.system.driver_life import DriverLife
+from aerowire.system.files import identity_of
 from aerowire.system.ownership import check_owner
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class DriverFile:
     def is_replaced(self) -> bool:
         """Return whether another file has taken the name; False while there is none."""
         try:
-            return _identity_of(self._path) != self._identity
+            return identity_of(self._path) != self._identity
         except OSError:
             return False
 
@@ -76,11 +77,11 @@ def connect_to_driver(
             invoke()
         cnc: CncFile | None = None
         try:
-            identity = _identity_of(path)
+            identity = identity_of(path)
             if not is_shared:
                 check_owner(path)
             cnc = CncFile.map(path)
-            if _identity_of(path) != identity:
+            if identity_of(path) != identity:
                 raise DriverNotReadyError("the media driver is just being started", where=path)
             check_driver(cnc, life.is_alive(cnc), clock, timeout_ns)
             cnc.to_clients_receiver()
@@ -114,8 +115,3 @@ def connect_to_driver(
         assert problem is not None
         raise problem
     return found
-
-
-def _identity_of(path: Path) -> tuple[int, int]:
-    found = path.stat()
-    return found.st_dev, found.st_ino

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,7 +26,7 @@ from aerowire.ipc.error_log import read_errors
 from aerowire.ipc.error_report import error_report
 from aerowire.system.clock import SystemClock
 from aerowire.system.driver_life import DriverLife
-from aerowire.system.ownership import write_new_file
+from aerowire.system.ownership import write_error_log
 
 Directory = str | os.PathLike[str] | None
 
@@ -93,10 +92,8 @@ def save_error_log(aeron_dir: Directory = None, directory: Directory = None) -> 
         errors = read_errors(cnc.error_log_buffer)
     if not errors:
         return None
-    folder = path.parent
-    stamp = time.strftime("%Y-%m-%d-%H-%M-%S", time.localtime())
-    target = (folder.parent if directory is None else Path(directory)) / f"{folder.name}-{stamp}-{os.getpid()}-error.log"
-    return write_new_file(target, error_report(errors))
+    folder = path.parent.parent if directory is None else Path(directory)
+    return write_error_log(folder, path.parent.name, error_report(errors))
 
 
 @contextmanager

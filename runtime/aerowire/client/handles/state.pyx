@@ -1,8 +1,7 @@
 """The life of a handle: open, then closed, ended with its client, or a copy in a forked child."""
 
-import os
-
 from aerowire.base.errors import AerowireError, ClosedError, ForkedProcessError
+from aerowire.base.fork import call_in_child
 
 OPEN = STATE_OPEN
 CLOSED = STATE_CLOSED
@@ -19,7 +18,7 @@ def _enter_child():
     process_generation += 1
 
 
-os.register_at_fork(after_in_child=_enter_child)
+call_in_child(_enter_child)
 
 
 cdef class Handle:

@@ -5,8 +5,6 @@ Drivers of other implementations do not know it; what they show is in their cnc 
 
 from __future__ import annotations
 
-import fcntl
-import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aerowire.base.errors import ActiveDriverError, StorageError
+from aerowire.system import directories, file_locks, files
 
 if TYPE_CHECKING:
     from aerowire.base.ports import ClockPort
@@ -43,46 +42,37 @@ def directory_lock(directory: Path, clock: ClockPort, *, timeout_ns: int) -> Ite
     try:
         yield descriptor
     finally:
-        # A process forked meanwhile has the descriptor too: only an explicit release ends the lock for both.
-        fcntl.flock(descriptor, fcntl.LOCK_UN)
-        os.close(descriptor)
+        file_locks.unlock_and_close(descriptor)
 
 
 def make_directory(directory: Path) -> None:
     """Make a directory and those above it. Raises StorageError."""
-    while True:
-        try:
-            directory.mkdir(_MODE, parents=True, exist_ok=True)
-        except FileExistsError as error:
-            # mkdir looks twice. What was there at first and is gone now was deleted in between: once more.
-            if directory.exists():
-                raise storage_error(directory, error) from None
-        except OSError as error:
-            raise storage_error(directory, error) from None
-        else:
-            return
+    try:
+        directories.make_directory(directory, _MODE)
+    except OSError as error:
+        raise storage_error(directory, error) from None
 
 
 def _try_lock(directory: Path) -> int | None:
     """Return a descriptor that holds the directory; None while another one holds it, or has just deleted it."""
     make_directory(directory)
     try:
-        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        descriptor = directories.open_directory(directory)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise storage_error(directory, error) from None
     is_ours = False
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        is_ours = os.path.samestat(os.fstat(descriptor), directory.stat())
+        file_locks.lock(descriptor)
+        is_ours = directories.leads_to(directory, descriptor)
     except (BlockingIOError, FileNotFoundError):
         is_ours = False
     except OSError as error:
         raise storage_error(directory, error) from None
     finally:
         if not is_ours:
-            os.close(descriptor)
+            files.close(descriptor)
     return descriptor if is_ours else None
 
 

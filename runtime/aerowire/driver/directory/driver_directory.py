@@ -5,13 +5,10 @@ Only entries that a driver makes are ever deleted. A directory that holds someth
 
 from __future__ import annotations
 
-import os
-import shutil
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,9 +27,11 @@ from aerowire.driver.directory.driver_lock import DriverLock
 from aerowire.ipc.cnc import CncFile
 from aerowire.ipc.error_log import read_errors
 from aerowire.ipc.error_report import error_report
+from aerowire.system import directories
 from aerowire.system.driver_life import BEAT_NS_MAX, beats, is_locked
-from aerowire.system.ownership import check_directory, check_entry, check_not_link, write_new_file
-from aerowire.system.processes import process_is_running
+from aerowire.system.files import read_start
+from aerowire.system.ownership import check_directory, check_entry, check_not_link, write_error_log
+from aerowire.system.processes import own_process_id, process_is_running
 
 if TYPE_CHECKING:
     from aerowire.base.ports import ClockPort
@@ -52,7 +51,8 @@ def directory_for_start(context: Context, clock: ClockPort) -> Iterator[DriverLo
     Raises ActiveDriverError when a live driver owns it, ForeignDirectoryError when nothing says that it is a driver's.
     """
     directory = Path(context.aeron_dir)
-    if directory.exists() and not directory.is_dir():
+    is_there = directories.is_directory(directory)
+    if is_there is False:
         raise ForeignDirectoryError(
             "the driver directory is a file",
             where=directory,
@@ -60,7 +60,7 @@ def directory_for_start(context: Context, clock: ClockPort) -> Iterator[DriverLo
             actual="a file",
             hint="choose another aeron.dir",
         )
-    if directory.is_dir() and context.dir_warn_if_exists:
+    if is_there and context.dir_warn_if_exists:
         print(f"WARNING: {directory} exists", file=sys.stderr)
     check_not_link(directory)
     is_shared = context.dir_shared
@@ -85,7 +85,7 @@ def directory_for_start(context: Context, clock: ClockPort) -> Iterator[DriverLo
 
 def _check_same(directory: Path, descriptor: int) -> None:
     """Raise ForeignDirectoryError unless the path still leads to the open directory, and to this process's cnc file in it."""
-    if not os.path.samestat(directory.stat(), os.fstat(descriptor)):
+    if not directories.leads_to(directory, descriptor):
         raise ForeignDirectoryError(
             "the directory was replaced while the driver started",
             where=directory,
@@ -99,23 +99,16 @@ def _check_same(directory: Path, descriptor: int) -> None:
 def delete_directory(directory: Path) -> None:
     """Delete what drivers make in `directory`, and the directory itself when nothing else is in it."""
     _delete_files(directory)
-    try:
-        directory.rmdir()
-    except OSError:
-        return  # somebody keeps something else here
+    directories.delete_if_empty(directory)
 
 
 def _delete_files(directory: Path) -> None:
     for name in _ENTRIES:
-        path = directory / name
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            path.unlink(missing_ok=True)
+        directories.delete_entry(directory / name)
 
 
 def _check_ours(directory: Path) -> None:
-    entries = {entry.name for entry in directory.iterdir()}
+    entries = directories.entries_of(directory)
     strangers = sorted(entries - set(_ENTRIES))
     if strangers and CNC_FILE_NAME not in entries:
         raise ForeignDirectoryError(
@@ -174,7 +167,7 @@ def _wait_until_finished(path: Path, context: Context, clock: ClockPort) -> None
     deadline_ns = clock.now_ns() + context.driver_timeout_ns
     while _is_unfinished(path):
         pid = _header_of(path).pid
-        if pid <= 0 or pid == os.getpid() or is_locked(path.parent) is False:
+        if pid <= 0 or pid == own_process_id() or is_locked(path.parent) is False:
             return
         if clock.now_ns() > deadline_ns:
             if not process_is_running(pid):
@@ -196,22 +189,12 @@ def _is_unfinished(path: Path) -> bool:
 def _header_of(path: Path) -> cnc_layout.CncHeaderDecoder:
     """Return what stands in the file's header, with zeros for what does not."""
     length = cnc_layout.CncHeaderDecoder.ENCODED_LENGTH
-    try:
-        with FileIO(path, opener=_open_plain) as file:
-            return cnc_layout.CncHeaderDecoder(file.read(length).ljust(length, b"\0"))
-    except FileNotFoundError:
-        return cnc_layout.CncHeaderDecoder(bytes(length))
-
-
-def _open_plain(name: str, flags: int) -> int:
-    return os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    return cnc_layout.CncHeaderDecoder(read_start(path, length).ljust(length, b"\0"))
 
 
 def _save_errors(directory: Path, file: CncFile) -> None:
     errors = read_errors(file.error_log_buffer)
     if not errors:
         return
-    stamp = time.strftime("%Y-%m-%d-%H-%M-%S", time.localtime())
-    target = directory.with_name(f"{directory.name}-{stamp}-{os.getpid()}-error.log")
-    target = write_new_file(target, error_report(errors))
+    target = write_error_log(directory.parent, directory.name, error_report(errors))
     print(f"WARNING: existing errors saved to: {target}", file=sys.stderr)

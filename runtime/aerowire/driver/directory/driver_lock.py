@@ -6,14 +6,13 @@ processor for seconds. Drivers of other implementations have no such file, and d
 
 from __future__ import annotations
 
-import fcntl
-import os
 import time
 from pathlib import Path
 
 from aerowire.base import fork
 from aerowire.base.directory import LOCK_FILE_NAME
 from aerowire.driver.directory.directory_lock import storage_error
+from aerowire.system import directories, file_locks, files
 
 _ATTEMPTS = 100
 _RETRY_S = 1e-3
@@ -29,26 +28,26 @@ class DriverLock:
         self._descriptor: int | None = None
         fork.poison(self)
         try:
-            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+            self._descriptor = files.create_file(path)
             self._lock(self._descriptor)
         except OSError as error:
             if self._descriptor is not None:
-                path.unlink(missing_ok=True)
+                directories.delete_entry(path)
             self._close()
             raise storage_error(directory, error) from None
 
     def release(self) -> None:
         """Let go. Only when the driver has said that it has ended. Harmless when done twice."""
         if self._descriptor is not None:
-            fcntl.flock(self._descriptor, fcntl.LOCK_UN)
-            self._close()
+            file_locks.unlock_and_close(self._descriptor)
+            self._descriptor = None
 
     @staticmethod
     def _lock(descriptor: int) -> None:
         # A process that asks whether the file is locked holds it for a moment.
         for remaining in range(_ATTEMPTS - 1, -1, -1):
             try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                file_locks.lock(descriptor)
                 return
             except BlockingIOError:
                 if remaining == 0:
@@ -61,5 +60,5 @@ class DriverLock:
 
     def _close(self) -> None:
         if self._descriptor is not None:
-            os.close(self._descriptor)
+            files.close(self._descriptor)
             self._descriptor = None

@@ -11,8 +11,6 @@ from libc.string cimport memcpy
 
 cimport cython
 
-import os
-
 from aerowire.base.ports cimport Datagram, DatagramPort
 from aerowire.driver.media.capture_port cimport CaptureTap, OuterPort
 from aerowire.driver.media.capture_records cimport CAPTURE_DUPLICATE, CAPTURE_LOST, CAPTURE_PLAIN
@@ -50,7 +48,7 @@ cdef class LossLane:
             self._duplicate = rates.duplicate
             self._reorder = rates.reorder
             seed = rates.seed
-        self._random = SeededRandom(int.from_bytes(os.urandom(8), "little") if seed is None else seed)
+        self._random = SeededRandom(seed)
         self.held_bytes = <uint8_t*>malloc(DATAGRAM_MAX)
         if self.held_bytes is NULL:
             raise MemoryError

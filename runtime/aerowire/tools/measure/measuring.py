@@ -179,7 +179,8 @@ def driver_scope(arguments: argparse.Namespace, plan: Plan) -> Iterator[Setting]
     if directory is not None:
         yield Setting(RUNNING, "as it was started", directory)
         return
-    from aerowire.driver.media_driver import MediaDriver, random_aeron_dir
+    from aerowire.base.directory import random_aeron_dir
+    from aerowire.driver.media_driver import MediaDriver
 
     # IPC needs the driver now and then to move limits, and a spinning one takes a core from the two ends; UDP passes through it.
     fitting = "backoff" if plan.channel.startswith("aeron:ipc") else "yield" if plan.is_crowded else "spin"
