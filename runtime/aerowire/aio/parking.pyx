@@ -10,29 +10,8 @@ from libc.stdint cimport int64_t
 
 from aerowire.base.idle cimport IdleStrategy
 from aerowire.memory.atomics cimport cpu_relax, fetch_add_i64, full_fence, load_acquire_i32, load_acquire_i64, store_seq_cst_i32
+from aerowire.system.thread_rest cimport aw_now_ns, aw_precise_sleep, sched_yield
 from aerowire.system.wakeup cimport Wakeup
-
-cdef extern from "<sched.h>" nogil:
-    int sched_yield()
-
-cdef extern from *:
-    """
-    #include <time.h>
-    #ifdef __linux__
-    #include <sys/prctl.h>
-    static inline void aw_precise_sleep(void) { prctl(PR_SET_TIMERSLACK, 1000UL, 0, 0, 0); }
-    #else
-    static inline void aw_precise_sleep(void) {}
-    #endif
-    static inline int64_t aw_now_ns(void)
-    {
-        struct timespec now;
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-    }
-    """
-    void aw_precise_sleep() nogil       # this thread's sleeps end within a microsecond; the default is 50
-    int64_t aw_now_ns() nogil
 
 cdef enum:
     SPIN_NS = 5000                  # as long as it takes to put a thread to sleep and wake it again

@@ -22,7 +22,7 @@ cdef int address_from(Address* out, object value) except -1:
     if ":" in host:
         host, _, zone = host.partition("%")
         if zone and not scope:
-            scope = int(zone) if zone.isdigit() else socket.if_nametoindex(zone)
+            scope = int(zone)
         packed = socket.inet_pton(socket.AF_INET6, host)
         address_set_v6(out, <const uint8_t*><const char*>packed, <uint16_t>port, <uint32_t>scope)
     else:

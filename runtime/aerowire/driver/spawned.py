@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import atexit
-import contextlib
-import os
-import signal
-import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self
+from typing import Self
 
 from aerowire.base import errors
 from aerowire.base.directory import CNC_FILE_NAME
@@ -21,12 +16,12 @@ from aerowire.base.errors import AerowireError, DriverError, DriverTimeoutError
 from aerowire.base.interruption import deferred
 from aerowire.codecs.flyweights import cnc as cnc_layout
 from aerowire.driver.context import Context
+from aerowire.system.child_process import ChildProcess
+from aerowire.system.files import read_start
 
 _POLL_S = 0.005
 # A driver that was asked to end frees its files; after this long it is killed.
 _CLOSE_TIMEOUT_S = 10.0
-# Enough of what it printed to say why it died.
-_STDERR_LENGTH_MAX = 4096
 ERROR_MARK = "!"
 
 
@@ -44,22 +39,15 @@ class SpawnedDriver:
         """Start the process and wait until its cnc file is ready. Raises what its start raised, or DriverTimeoutError."""
         # Checked here too, so that a mistake is told by the call that made it.
         self._context = Context(properties=properties, **options)  # type: ignore[arg-type]
-        self._stderr: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
         command = [sys.executable, "-m", "aerowire.tools.main", "driver", "--spawned"]
         command += [f"-D{name}={value}" for name, value in self._context.to_properties().items()]
         if self._context.capture is not None:
             command += ["--capture", self._context.capture]
             if self._context.capture_overwrite:
                 command.append("--capture-overwrite")
-        # The driver watches its standard input when it should end with us: the system closes the pipe however we go.
+        # The driver watches its standard input when it should end with us.
         with deferred():
-            self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE if ends_with_parent else subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=self._stderr,
-                start_new_session=True,
-            )
+            self._process = ChildProcess(command, ends_with_parent=ends_with_parent)
             atexit.register(self.close)
         try:
             self._wait_until_ready(time.monotonic() + timeout_s, timeout_s)
@@ -87,39 +75,29 @@ class SpawnedDriver:
     @property
     def stderr(self) -> str:
         """What the process has printed to standard error, cut to its end."""
-        if self._stderr.closed:
-            return ""
-        length = self._stderr.seek(0, os.SEEK_END)
-        self._stderr.seek(max(0, length - _STDERR_LENGTH_MAX))
-        return self._stderr.read().decode(errors="replace").strip()
+        return self._process.stderr
 
     def wait(self, timeout_s: float | None = None) -> int:
         """Wait for the process to end by itself and return its exit code."""
-        try:
-            return self._process.wait(timeout_s)
-        except subprocess.TimeoutExpired:
+        code = self._process.wait(timeout_s)
+        if code is None:
             raise DriverTimeoutError(
                 "the driver process is still running", where=f"pid {self.pid}", expected=f"an end within {timeout_s} s", actual="running"
-            ) from None
+            )
+        return code
 
     def kill(self) -> None:
         """End the process without giving it a chance to clean up, as a crash would."""
         self._process.kill()
-        self._process.wait()
 
     def close(self) -> None:
         """Ask the process to end in order and wait for it. Harmless when done twice."""
         atexit.unregister(self.close)
         if self._process.poll() is None:
-            self._process.send_signal(signal.SIGTERM)
-            try:
-                self._process.wait(_CLOSE_TIMEOUT_S)
-            except subprocess.TimeoutExpired:
+            self._process.terminate()
+            if self._process.wait(_CLOSE_TIMEOUT_S) is None:
                 self.kill()
-        if self._process.stdin is not None:
-            with contextlib.suppress(OSError):
-                self._process.stdin.close()
-        self._stderr.close()
+        self._process.close()
 
     def __enter__(self) -> Self:
         return self
@@ -133,8 +111,8 @@ class SpawnedDriver:
     def _wait_until_ready(self, deadline_s: float, timeout_s: float) -> None:
         path = Path(self.aeron_dir) / CNC_FILE_NAME
         while not _is_ready(path, self._process.pid):
-            if self._process.poll() is not None:
-                raise _start_error(self.stderr, self._process.returncode)
+            if (code := self._process.poll()) is not None:
+                raise _start_error(self.stderr, code)
             if time.monotonic() > deadline_s:
                 raise DriverTimeoutError(
                     "the driver process did not get ready",
@@ -146,11 +124,7 @@ class SpawnedDriver:
 
 
 def _is_ready(path: Path, pid: int) -> bool:
-    try:
-        with path.open("rb") as file:
-            start = file.read(cnc_layout.CncHeaderDecoder.ENCODED_LENGTH)
-    except FileNotFoundError:
-        return False
+    start = read_start(path, cnc_layout.CncHeaderDecoder.ENCODED_LENGTH)
     if len(start) < cnc_layout.CncHeaderDecoder.ENCODED_LENGTH:
         return False
     header = cnc_layout.CncHeaderDecoder(start)

@@ -32,5 +32,12 @@ def close(descriptor: int) -> None:
     os.close(descriptor)
 
 
+class LogFile(FileIO):
+    """A log's file as raw_poll hands it out. Several handlers may hold it, and none knows who is the last: its last reference closes it."""
+
+    def __del__(self) -> None:
+        self.close()
+
+
 def _open_plain(name: str, flags: int) -> int:
     return os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)

@@ -9,7 +9,7 @@ from aerowire.client.subscriptions.batch import FragmentBatch
 from aerowire.client.subscriptions.block import Block
 from aerowire.client.subscriptions.header import Header
 from aerowire.client.subscriptions.image_base import ImageBase
-from aerowire.client.subscriptions.log_file import LogFile
+from aerowire.system.files import LogFile
 
 _FragmentHandler = Callable[[memoryview, int, int, Header], object]
 _ControlledHandler = Callable[[memoryview, int, int, Header], Action | None]

@@ -4,10 +4,10 @@ from typing_extensions import disjoint_base
 
 from aerowire.base.errors import MalformedFrameError
 from aerowire.client.handles.state import Handle
-from aerowire.client.subscriptions.log_file import LogFile
 from aerowire.client.subscriptions.subscription import Subscription
 from aerowire.ipc.counters import CountersReader
 from aerowire.logbuffer.log import LogBuffers
+from aerowire.system.files import LogFile
 
 @disjoint_base
 class ImageBase(Handle):

@@ -19,7 +19,7 @@ import weakref
 
 from aerowire.base.errors import AerowireError, MalformedFrameError
 from aerowire.client.handles.html import image_html
-from aerowire.client.subscriptions.log_file import LogFile
+from aerowire.system.files import LogFile
 
 
 cdef class ImageBase(Handle):

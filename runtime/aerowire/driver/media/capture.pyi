@@ -3,8 +3,6 @@ from typing import final
 
 from aerowire.base.ports import ClockPort
 
-def open_capture(path: str, overwrites: bool) -> int: ...
-
 @final
 class CaptureWriter:
     def __init__(self, path: str | PathLike[str], clock: ClockPort, *, overwrites: bool = False) -> None: ...

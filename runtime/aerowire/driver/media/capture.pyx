@@ -4,15 +4,12 @@ Agents append whole records to one buffer under a lock held for the length of a 
 Another buffer is written out meanwhile, by the owner's flush or by who filled the first. A full disk ends the capture, never the driver.
 """
 
-from libc.errno cimport EINTR, errno
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, malloc
-from posix.unistd cimport close as posix_close, write as posix_write
 
 cimport cython
 
 import os
-import stat
 
 from aerowire.base.errors import StorageError, StorageSpaceError
 
@@ -20,6 +17,7 @@ from aerowire.base.address cimport Address
 from aerowire.driver.media.capture_records cimport (
     PAYLOAD_LENGTH_MAX, RECORD_LENGTH_MAX, append_classic, append_pcapng, begin_classic, begin_pcapng)
 from aerowire.memory.atomics cimport cpu_relax, exchange_i32, load_acquire_i32, store_release_i32
+from aerowire.system.output_file cimport OutputFile
 
 cdef enum:
     BUFFER_LENGTH = 1 << 20             # bytes gathered before a write
@@ -33,27 +31,11 @@ cdef inline void release(int32_t* lock) noexcept nogil:
     store_release_i32(lock, 0)
 
 
-def open_capture(path, overwrites) -> int:
-    """Return a descriptor of a new file, or of a pipe or device that is there; a file is replaced if it may be, and no link is followed."""
-    flags = os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
-    for attempt in range(2):
-        try:
-            return os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o644)
-        except FileExistsError:
-            mode = os.lstat(path).st_mode
-            if stat.S_ISFIFO(mode) or stat.S_ISCHR(mode):
-                return os.open(path, flags)
-            if not overwrites or not stat.S_ISREG(mode) or attempt:
-                raise
-            os.unlink(path)
-
-
 @cython.final
 cdef class CaptureWriter:
     """Created and closed by the driver's owner. Invariant: both buffers begin and end on record boundaries while unlocked."""
 
     def __cinit__(self, path, ClockPort clock not None, *, bint overwrites=False):
-        self._fd = -1
         self._clock = clock
         self._path = os.fspath(path)
         self._classic = str(self._path).endswith(".pcap")
@@ -62,13 +44,14 @@ cdef class CaptureWriter:
         if self._filling.bytes_ is NULL or self._writing.bytes_ is NULL:
             raise MemoryError
         try:
-            self._fd = open_capture(self._path, overwrites)
+            self._file = OutputFile(self._path, overwrites)
         except OSError as error:
             hint = "give another file, in a folder that exists"
             if isinstance(error, FileExistsError):
                 hint = "give another file, or --capture-overwrite to replace it"
             raise StorageError("capture cannot be written", where=self._path, expected="a file that can be made", actual=error.strerror,
                                hint=hint) from None
+        self._is_open = True
         if self._classic:
             begin_classic(&self._filling)
         else:
@@ -76,8 +59,6 @@ cdef class CaptureWriter:
         self.flush()
 
     def __dealloc__(self):
-        if self._fd >= 0:
-            posix_close(self._fd)
         free(self._filling.bytes_)
         free(self._writing.bytes_)
 
@@ -91,17 +72,14 @@ cdef class CaptureWriter:
 
     def close(self) -> None:
         """Write out the rest and close the file; packets that come later are ignored."""
-        cdef int fd
         with nogil:
             self._write_out()
             acquire(&self._file_lock)
             acquire(&self._lock)
-            fd = self._fd
-            self._fd = -1
+            self._is_open = False
             release(&self._lock)
             release(&self._file_lock)
-        if fd >= 0:
-            os.close(fd)
+        self._file.close()
 
     @property
     def packet_count(self) -> int:
@@ -123,11 +101,11 @@ cdef class CaptureWriter:
         if length > PAYLOAD_LENGTH_MAX:
             return
         acquire(&self._lock)
-        while self._filling.used + RECORD_LENGTH_MAX > BUFFER_LENGTH and self._fd >= 0:
+        while self._filling.used + RECORD_LENGTH_MAX > BUFFER_LENGTH and self._is_open:
             release(&self._lock)
             self._write_out()
             acquire(&self._lock)
-        if self._fd >= 0 and not load_acquire_i32(&self._error):
+        if self._is_open and not load_acquire_i32(&self._error):
             if self._classic:
                 append_classic(&self._filling, self._clock.epoch_ns(), outgoing, mark, source, target, payload, length)
             else:
@@ -149,12 +127,9 @@ cdef class CaptureWriter:
         release(&self._file_lock)
 
     cdef void _write_file(self) noexcept nogil:
-        cdef int64_t done = 0
-        cdef int64_t written
-        while done < self._writing.used and self._fd >= 0 and not self._error:
-            written = posix_write(self._fd, self._writing.bytes_ + done, self._writing.used - done)
-            if written >= 0:
-                done += written
-            elif errno != EINTR:
-                store_release_i32(&self._error, errno)
+        cdef int error
+        if self._is_open and not self._error:
+            error = self._file.write(self._writing.bytes_, self._writing.used)
+            if error:
+                store_release_i32(&self._error, error)
         self._writing.used = 0

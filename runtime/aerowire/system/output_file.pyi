@@ -1,0 +1,6 @@
+from typing import final
+
+@final
+class OutputFile:
+    def __init__(self, path: str, overwrites: bool) -> None: ...
+    def close(self) -> None: ...
