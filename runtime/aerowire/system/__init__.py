@@ -1,1 +1,1 @@
-"""The operating system: ports as it implements them, and every other call to it; the rules for what they tell stand elsewhere."""
+"""Every call to the operating system, and the ports as it implements them; what only a driver or only a client decides is theirs."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from io import FileIO
 from pathlib import Path
 
@@ -10,6 +11,21 @@ from pathlib import Path
 def create_file(path: Path) -> int:
     """Return a descriptor of a file that was not there."""
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+
+
+def open_output(path: str, overwrites: bool) -> int:
+    """Return a descriptor of a new file, or of a pipe or device that is there; a file is replaced if it may be, and no link is followed."""
+    flags = os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        return os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o644)
+    except FileExistsError:
+        mode = os.lstat(path).st_mode
+        if stat.S_ISFIFO(mode) or stat.S_ISCHR(mode):
+            return os.open(path, flags)
+        if not overwrites or not stat.S_ISREG(mode):
+            raise
+    Path(path).unlink()
+    return os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o644)
 
 
 def read_start(path: Path, length: int) -> bytes:

@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aerowire.base.socket_address import SocketAddress
+from aerowire.system.clock import SystemClock
 from aerowire.system.interfaces import InterfaceAddress, InterfaceLister, list_interfaces
 from aerowire.system.names import NameResolver, resolve_with_system
+from aerowire.system.random import SeededRandom
+from aerowire.system.regions import FileRegionPort
 
 if TYPE_CHECKING:
     from aerowire.base.ports import ClockPort, DatagramPort, RandomPort, RegionPort
@@ -50,10 +53,6 @@ class Ports:
     @classmethod
     def system(cls) -> Ports:
         """Return the operating system's."""
-        from aerowire.system.clock import SystemClock
-        from aerowire.system.random import SeededRandom
-        from aerowire.system.regions import FileRegionPort
-
         return cls(
             clock=SystemClock(),
             random=SeededRandom(),

@@ -5,7 +5,6 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from aerowire.base.address cimport Address
 from aerowire.base.ports cimport ClockPort
 from aerowire.driver.media.capture_records cimport RecordBuffer
-from aerowire.system.output_file cimport OutputFile
 
 
 @cython.final
@@ -13,8 +12,7 @@ cdef class CaptureWriter:
     """CaptureWriter(path, clock): pcapng, or classic nanosecond pcap for a name that ends in .pcap. Any thread."""
 
     cdef ClockPort _clock
-    cdef OutputFile _file
-    cdef bint _is_open                  # set under both locks
+    cdef int _fd
     cdef int32_t _error
     cdef bint _classic
     cdef int32_t _lock                  # over the buffer that is filled

@@ -12,12 +12,13 @@ cimport cython
 import os
 
 from aerowire.base.errors import StorageError, StorageSpaceError
+from aerowire.system import files
 
 from aerowire.base.address cimport Address
 from aerowire.driver.media.capture_records cimport (
     PAYLOAD_LENGTH_MAX, RECORD_LENGTH_MAX, append_classic, append_pcapng, begin_classic, begin_pcapng)
 from aerowire.memory.atomics cimport cpu_relax, exchange_i32, load_acquire_i32, store_release_i32
-from aerowire.system.output_file cimport OutputFile
+from aerowire.system.descriptors cimport close_descriptor, write_all
 
 cdef enum:
     BUFFER_LENGTH = 1 << 20             # bytes gathered before a write
@@ -36,6 +37,7 @@ cdef class CaptureWriter:
     """Created and closed by the driver's owner. Invariant: both buffers begin and end on record boundaries while unlocked."""
 
     def __cinit__(self, path, ClockPort clock not None, *, bint overwrites=False):
+        self._fd = -1
         self._clock = clock
         self._path = os.fspath(path)
         self._classic = str(self._path).endswith(".pcap")
@@ -44,14 +46,13 @@ cdef class CaptureWriter:
         if self._filling.bytes_ is NULL or self._writing.bytes_ is NULL:
             raise MemoryError
         try:
-            self._file = OutputFile(self._path, overwrites)
+            self._fd = files.open_output(self._path, overwrites)
         except OSError as error:
             hint = "give another file, in a folder that exists"
             if isinstance(error, FileExistsError):
                 hint = "give another file, or --capture-overwrite to replace it"
             raise StorageError("capture cannot be written", where=self._path, expected="a file that can be made", actual=error.strerror,
                                hint=hint) from None
-        self._is_open = True
         if self._classic:
             begin_classic(&self._filling)
         else:
@@ -59,6 +60,8 @@ cdef class CaptureWriter:
         self.flush()
 
     def __dealloc__(self):
+        if self._fd >= 0:
+            close_descriptor(self._fd)
         free(self._filling.bytes_)
         free(self._writing.bytes_)
 
@@ -72,14 +75,17 @@ cdef class CaptureWriter:
 
     def close(self) -> None:
         """Write out the rest and close the file; packets that come later are ignored."""
+        cdef int fd
         with nogil:
             self._write_out()
             acquire(&self._file_lock)
             acquire(&self._lock)
-            self._is_open = False
+            fd = self._fd
+            self._fd = -1
             release(&self._lock)
             release(&self._file_lock)
-        self._file.close()
+        if fd >= 0:
+            files.close(fd)
 
     @property
     def packet_count(self) -> int:
@@ -101,11 +107,11 @@ cdef class CaptureWriter:
         if length > PAYLOAD_LENGTH_MAX:
             return
         acquire(&self._lock)
-        while self._filling.used + RECORD_LENGTH_MAX > BUFFER_LENGTH and self._is_open:
+        while self._filling.used + RECORD_LENGTH_MAX > BUFFER_LENGTH and self._fd >= 0:
             release(&self._lock)
             self._write_out()
             acquire(&self._lock)
-        if self._is_open and not load_acquire_i32(&self._error):
+        if self._fd >= 0 and not load_acquire_i32(&self._error):
             if self._classic:
                 append_classic(&self._filling, self._clock.epoch_ns(), outgoing, mark, source, target, payload, length)
             else:
@@ -128,8 +134,8 @@ cdef class CaptureWriter:
 
     cdef void _write_file(self) noexcept nogil:
         cdef int error
-        if self._is_open and not self._error:
-            error = self._file.write(self._writing.bytes_, self._writing.used)
+        if self._fd >= 0 and not self._error:
+            error = write_all(self._fd, self._writing.bytes_, self._writing.used)
             if error:
                 store_release_i32(&self._error, error)
         self._writing.used = 0

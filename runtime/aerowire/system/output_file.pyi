@@ -1,6 +1,0 @@
-from typing import final
-
-@final
-class OutputFile:
-    def __init__(self, path: str, overwrites: bool) -> None: ...
-    def close(self) -> None: ...
