@@ -103,7 +103,7 @@ def test_a_handler_of_a_waiting_call_may_close_the_client(driver: FakeDriver, mo
     assert thread is not None
 
     def close(_image: object) -> None:
-        aeron._wakeup.notify()
+        aeron._wakeup.wake()
         wait_for(lambda: not aeron._wakeup.signalled, 200_000_000)  # it is awake and comes for the lock, unless it waits for it already
         aeron.close()
 

@@ -100,7 +100,7 @@ def test_capacity_is_a_power_of_two_with_room_for_the_reserves(capacity):
 
 def test_waiting_ends_with_a_wake_or_its_time():
     events = EventQueue()
-    assert not events.wait(1_000_000)
+    assert not events.sleep(1_000_000)
     events.wake()
-    assert events.wait(10_000_000_000)
-    assert not events.wait(1_000_000)
+    assert events.sleep(10_000_000_000)
+    assert not events.sleep(1_000_000)

@@ -192,14 +192,14 @@ def test_wakeup_is_one_bit() -> None:
     with Wakeup() as wakeup:
         assert not wakeup.wait(0)
         assert not wakeup.drain()
-        wakeup.notify()
-        wakeup.notify()
+        wakeup.wake()
+        wakeup.wake()
         assert wakeup.signalled
         assert wakeup.wait(5)
         assert wakeup.drain()
         assert not wakeup.wait(0)
     with pytest.raises(ClosedError):
-        wakeup.notify()
+        wakeup.wake()
 
 
 def test_a_wakeup_is_drained_whole_whichever_of_its_two_steps_was_seen() -> None:
@@ -208,17 +208,17 @@ def test_a_wakeup_is_drained_whole_whichever_of_its_two_steps_was_seen() -> None
         assert wakeup.wait(5)
         assert not wakeup.drain()
         assert not wakeup.wait(0)
-        wakeup.notify()
+        wakeup.wake()
         os.read(wakeup.fileno(), 8)  # the other half: the bit is set, the descriptor is empty
         assert wakeup.drain()
-        wakeup.notify()
+        wakeup.wake()
         assert wakeup.wait(5)
 
 
 @pytest.mark.threads
 def test_wakeup_ends_a_sleep_in_another_thread() -> None:
     with Wakeup() as wakeup:
-        timer = threading.Timer(0.02, wakeup.notify)
+        timer = threading.Timer(0.02, wakeup.wake)
         timer.start()
         assert wakeup.wait(10)
         timer.join()

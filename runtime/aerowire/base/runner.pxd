@@ -1,4 +1,4 @@
-# Runs native agents in a daemon thread that never takes the interpreter lock between start and stop, or in the caller's.
+# Runs agents in a daemon thread, which does not take the interpreter lock between start and stop if all are native, or in the caller's.
 
 cimport cython
 from libc.stdint cimport int32_t, int64_t
@@ -22,29 +22,32 @@ cdef class AgentInvoker:
     """The same duty cycle in the caller's thread: start(), invoke() -> work count, close(); next_deadline_ns()."""
 
     cdef list _agents
-    cdef void** _native                                     # borrowed NativeAgent pointers
+    cdef void** _native                                     # borrowed pointers, NULL for a Python agent
     cdef int _count
+    cdef int _started                                       # agents whose on_start was called
     cdef ClockPort _clock
     cdef int _state
     cdef int64_t _cycles
     cdef object __weakref__
 
-    cdef int run_once(self) noexcept nogil                  # one duty cycle of all agents at the clock's time
-    cdef int run_at(self, int64_t now_ns, int64_t epoch_ms) noexcept nogil
-    cdef void _start_all(self) noexcept nogil
-    cdef void _close_all(self) noexcept nogil
-    cdef int64_t _next_deadline(self) noexcept nogil
+    cdef int run_once(self) noexcept nogil                  # one duty cycle at the clock's time, if all agents are native
+    cpdef int invoke_at(self, int64_t now_ns, int64_t epoch_ms) except? -1
 
 
 @cython.final
 cdef class AgentRunner:
-    """AgentRunner(agents, clock, idle, *, role_name=None, cpu=None, on_start=None): start(), stop(timeout_s), is_running; stopped at exit."""
+    """A thread for agents: start(), stop(timeout_s), is_running."""
 
     cdef AgentInvoker _invoker
-    cdef IdleStrategy _idle
+    cdef IdleStrategy _idle                                 # if all agents are native
+    cdef object _sleep                                      # else
+    cdef object _wake                                       # else
     cdef object _thread
+    cdef object _thread_factory
+    cdef object _begun                                      # set when on_start is over
     cdef object _cpu
     cdef object _on_start
+    cdef object _on_error
     cdef str _role_name
     cdef int32_t _stop
     cdef int32_t _running
@@ -52,4 +55,5 @@ cdef class AgentRunner:
     cdef object __weakref__
 
     cdef void _loop(self) noexcept nogil
+    cdef int _loop_in_python(self) except -1
     cdef int _check_fork(self) except -1

@@ -1,7 +1,9 @@
+import threading
 from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Self, final
 
+from aerowire.base.agent import Agent, Sleeper
 from aerowire.base.idle import IdleStrategy
 from aerowire.base.ports import ClockPort
 
@@ -13,7 +15,7 @@ class NativeAgent:
 
 @final
 class AgentInvoker:
-    def __init__(self, agents: Sequence[NativeAgent], clock: ClockPort) -> None: ...
+    def __init__(self, agents: Sequence[NativeAgent | Agent], clock: ClockPort) -> None: ...
     def start(self) -> None: ...
     def invoke(self) -> int: ...
     def invoke_at(self, now_ns: int, epoch_ms: int) -> int: ...
@@ -22,7 +24,7 @@ class AgentInvoker:
     @property
     def cycle_count(self) -> int: ...
     @property
-    def agents(self) -> list[NativeAgent]: ...
+    def agents(self) -> list[NativeAgent | Agent]: ...
     @property
     def role_name(self) -> str: ...
     @property
@@ -34,13 +36,15 @@ class AgentInvoker:
 class AgentRunner:
     def __init__(
         self,
-        agents: Sequence[NativeAgent] | AgentInvoker,
+        agents: Sequence[NativeAgent | Agent] | AgentInvoker,
         clock: ClockPort,
-        idle: IdleStrategy,
+        idle: IdleStrategy | Sleeper,
         *,
         role_name: str | None = None,
         cpu: int | None = None,
         on_start: Callable[[str], object] | None = None,
+        on_error: Callable[[Exception], object] | None = None,
+        thread_factory: Callable[[Callable[[], None], str], threading.Thread] | None = None,
     ) -> None: ...
     def start(self) -> Self: ...
     def stop(self, timeout_s: float | None = None) -> bool: ...

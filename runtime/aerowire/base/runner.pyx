@@ -1,12 +1,13 @@
-"""Runs native agents: in a daemon thread that does not take the interpreter lock between start and stop, or in the caller's.
+"""Runs agents: in a daemon thread, which does not take the interpreter lock if all are native, or in the caller's.
 
-Knows agents, a clock and an idle strategy; nothing of what the agents do.
+Knows agents, a clock, and an idle strategy or a sleeper; nothing of what the agents do. The contract of agents is in agent.py.
 """
 
 from libc.stdint cimport INT64_MAX, int32_t, int64_t
 from libc.stdlib cimport calloc, free
 
 import atexit
+import contextlib
 import os
 import threading
 import weakref
@@ -32,6 +33,7 @@ cdef extern from *:
     int aw_name_thread(const char* name) nogil
 
 STOP_TIMEOUT_S = 5.0        # how long exit waits for an agent whose cycle hangs
+SLEEP_NS_MAX = 1000000000   # how long Python agents sleep at most, so that a wake-up lost to a bug is a hiccup and not a hang
 NATIVE_NAME_LENGTH_MAX = 15 # of a thread, in octets: the kernel's limit
 
 cdef enum State:
@@ -41,7 +43,7 @@ cdef enum State:
 
 
 cdef class NativeAgent:
-    """A role with a native duty cycle.  Subclasses override; all methods run on the agent's own thread."""
+    """A role with a native duty cycle; as `Agent`.  Subclasses override; all methods run on the agent's own thread."""
 
     cdef void on_start(self) noexcept nogil:
         pass
@@ -62,29 +64,29 @@ cdef class NativeAgent:
 
 
 cdef class AgentInvoker:
-    """The duty cycle of several agents in the caller's thread, in the order given.
+    """The duty cycle of native and Python agents in the caller's thread, in the order given.
 
+    Native agents that follow each other run without the interpreter lock.  What a Python agent raises ends the cycle and reaches the caller.
     Invariant: agents are started at most once and closed at most once, and closed only after they were started.
     """
 
     def __init__(self, agents, ClockPort clock not None):
-        cdef NativeAgent agent
         self._agents = list(agents)
         self._count = <int>len(self._agents)
         self._native = <void**>calloc(max(1, self._count), sizeof(void*))
         if self._native == NULL:
             raise MemoryError("agent table")
         for index, agent in enumerate(self._agents):
-            self._native[<int>index] = <void*>agent
+            if isinstance(agent, NativeAgent):
+                self._native[<int>index] = <void*>agent
         self._clock = clock
 
     def __dealloc__(self):
         free(self._native)
 
     cdef int run_once(self) noexcept nogil:
-        return self.run_at(self._clock.nano_time(), self._clock.epoch_ms())
-
-    cdef int run_at(self, int64_t now_ns, int64_t epoch_ms) noexcept nogil:
+        cdef int64_t now_ns = self._clock.nano_time()
+        cdef int64_t epoch_ms = self._clock.epoch_ms()
         cdef int work = 0
         cdef int index
         store_relaxed_i64(&self._cycles, self._cycles + 1)
@@ -92,60 +94,58 @@ cdef class AgentInvoker:
             work += (<NativeAgent>self._native[index]).do_work(now_ns, epoch_ms)
         return work
 
-    cdef void _start_all(self) noexcept nogil:
-        cdef int index
-        self._state = STATE_STARTED
-        for index in range(self._count):
-            (<NativeAgent>self._native[index]).on_start()
+    def invoke(self) -> int:
+        """Run one duty cycle; return the work done, 0 before start() and after close()."""
+        return self.invoke_at(self._clock.nano_time(), self._clock.epoch_ms())
 
-    cdef void _close_all(self) noexcept nogil:
-        cdef int index
-        self._state = STATE_CLOSED
-        for index in range(self._count):
-            (<NativeAgent>self._native[index]).on_close()
-
-    cdef int64_t _next_deadline(self) noexcept nogil:
-        cdef int64_t deadline = INT64_MAX
-        cdef int64_t one
-        cdef int index
-        for index in range(self._count):
-            one = (<NativeAgent>self._native[index]).next_deadline_ns()
-            if one < deadline:
-                deadline = one
-        return deadline
+    cpdef int invoke_at(self, int64_t now_ns, int64_t epoch_ms) except? -1:
+        """Run one duty cycle at a literal time, for a caller that owns time."""
+        cdef int work = 0
+        cdef int index = 0
+        if self._state == STATE_STARTED:
+            store_relaxed_i64(&self._cycles, self._cycles + 1)
+        while index < self._count and self._state == STATE_STARTED:     # an agent may close the invoker
+            if self._native[index] == NULL:
+                work += self._agents[index].do_work(now_ns, epoch_ms)
+                index += 1
+            else:
+                with nogil:
+                    while index < self._count and self._native[index] != NULL:
+                        work += (<NativeAgent>self._native[index]).do_work(now_ns, epoch_ms)
+                        index += 1
+        return work
 
     def start(self):
         """Run every agent's on_start; once."""
         if self._state == STATE_NEW:
-            with nogil:
-                self._start_all()
-
-    def invoke(self) -> int:
-        """Run one duty cycle; return the work done, 0 before start() and after close()."""
-        cdef int work = 0
-        if self._state == STATE_STARTED:
-            with nogil:
-                work = self.run_once()
-        return work
-
-    def invoke_at(self, int64_t now_ns, int64_t epoch_ms) -> int:
-        """Run one duty cycle at a literal time, as the simulator does."""
-        cdef int work = 0
-        if self._state == STATE_STARTED:
-            with nogil:
-                work = self.run_at(now_ns, epoch_ms)
-        return work
+            self._state = STATE_STARTED
+            for agent in self._agents:
+                self._started += 1
+                if isinstance(agent, NativeAgent):
+                    (<NativeAgent>agent).on_start()
+                else:
+                    agent.on_start()
 
     def next_deadline_ns(self) -> int:
         """Earliest deadline of all agents."""
-        return self._next_deadline()
+        return min([(<NativeAgent>agent).next_deadline_ns() if isinstance(agent, NativeAgent) else agent.next_deadline_ns()
+                    for agent in self._agents], default=INT64_MAX)
 
     def close(self):
-        """Run every agent's on_close, if they were started; once."""
-        if self._state == STATE_STARTED:
-            with nogil:
-                self._close_all()
+        """Run the on_close of every agent that was started; once.  The first error of theirs is raised when all have run."""
         self._state = STATE_CLOSED
+        started, self._started = self._started, 0
+        failure = None
+        for agent in self._agents[:started]:
+            try:
+                if isinstance(agent, NativeAgent):
+                    (<NativeAgent>agent).on_close()
+                else:
+                    agent.on_close()
+            except Exception as error:
+                failure = failure or error
+        if failure is not None:
+            raise failure
 
     @property
     def cycle_count(self) -> int:
@@ -182,17 +182,27 @@ _running = weakref.WeakSet()
 
 
 cdef class AgentRunner:
-    """One daemon thread that runs agents without the interpreter lock until told to stop.
+    """One daemon thread that runs agents until told to stop; without the interpreter lock, and stopped at interpreter exit, if all are native.
 
-    Changed by: start() and stop(), from any other thread.  `role_name` is the thread's name, `cpu` pins it.  `on_start(role_name)` is
-    called on it before the agents begin; what it raises ends the thread.  Stopped at interpreter exit.
+    Changed by: start() and stop(), from any other thread.  `idle` is an idle strategy for native agents alone.  With a Python agent among
+    them it is a `Sleeper`: after a cycle without work the thread sleeps there until the next deadline, or until woken, at most a second.
+    `role_name` is the thread's name, `cpu` pins it.  `on_start(role_name)` is called on it before the agents begin; what it raises ends the
+    thread, as does what an agent's on_start raises.  `on_error(error)` gets what a Python agent's do_work raises, and the loop goes on;
+    without it the thread ends.  `thread_factory(target, name)` makes the thread, which then keeps its own name and is not waited for.
     """
 
-    def __init__(self, agents, ClockPort clock not None, IdleStrategy idle not None, *, role_name=None, cpu=None, on_start=None):
+    def __init__(self, agents, ClockPort clock not None, idle not None, *, role_name=None, cpu=None, on_start=None, on_error=None,
+                 thread_factory=None):
         self._invoker = agents if isinstance(agents, AgentInvoker) else AgentInvoker(agents, clock)
-        self._idle = idle
+        if all(isinstance(agent, NativeAgent) for agent in self._invoker._agents):
+            self._idle = idle
+        else:
+            self._sleep, self._wake = idle.sleep, idle.wake
         self._cpu = cpu
         self._on_start = on_start
+        self._on_error = on_error
+        self._thread_factory = thread_factory
+        self._begun = threading.Event()
         self._role_name = role_name or self._invoker.role_name
 
     def start(self):
@@ -201,52 +211,75 @@ cdef class AgentRunner:
         if self._thread is not None:
             raise AerowireError("agent runner was already started", where=self._role_name, expected="one start", actual="another",
                                 hint="make another runner")
-        begun = threading.Event()
-        self._thread = threading.Thread(target=self._run, args=(begun,), name=self._role_name, daemon=True)
-        _running.add(self)
+        if self._thread_factory is None:
+            self._thread = threading.Thread(target=self._run, name=self._role_name, daemon=True)
+        else:
+            self._thread = self._thread_factory(self._run, self._role_name)
+        if self._idle is not None:
+            _running.add(self)
         poison(self)
         self._thread.start()
-        begun.wait()
+        if self._thread_factory is None:
+            self._begun.wait()
         return self
 
-    def _run(self, begun):
-        name_thread(self._role_name)
+    def _run(self):
+        if self._thread_factory is None:
+            name_thread(self._role_name)
         if self._cpu is not None:
-            try:
+            with contextlib.suppress(OSError, AttributeError):      # a processor that is not there for us is no reason not to run
                 os.sched_setaffinity(0, {self._cpu})
-            except (OSError, AttributeError):
-                pass    # a processor that is not there for us is no reason not to run
         try:
-            if self._on_start is not None:
-                on_start, self._on_start = self._on_start, None     # whose it is may go before the thread does
-                on_start(self._role_name)
-                del on_start
-            store_release_i32(&self._running, 1)
+            try:
+                if self._on_start is not None:
+                    on_start, self._on_start = self._on_start, None     # whose it is may go before the thread does
+                    on_start(self._role_name)
+                    del on_start
+                self._invoker.start()
+                store_release_i32(&self._running, 1)
+            finally:
+                self._begun.set()
+            if self._idle is not None:
+                with nogil:
+                    self._loop()
+            else:
+                self._loop_in_python()
         finally:
-            begun.set()
-        del begun
-        with nogil:
-            self._loop()
-        store_release_i32(&self._running, 0)
+            self._invoker.close()
+            store_release_i32(&self._running, 0)
 
     cdef void _loop(self) noexcept nogil:
-        self._invoker._start_all()
         while load_acquire_i32(&self._stop) == 0:
             self._idle.idle(self._invoker.run_once())
-        self._invoker._close_all()
+
+    cdef int _loop_in_python(self) except -1:
+        cdef int work
+        while load_acquire_i32(&self._stop) == 0:
+            work = 0
+            try:
+                work = self._invoker.invoke()
+            except Exception as error:
+                if self._on_error is None:
+                    raise
+                self._on_error(error)
+            if work == 0 and load_acquire_i32(&self._stop) == 0:
+                self._sleep(min(max(self._invoker.next_deadline_ns() - self._invoker._clock.nano_time(), 0), SLEEP_NS_MAX))
+        return 0
 
     def stop(self, timeout_s=None) -> bool:
         """Ask the thread to end and wait for it; True when it has ended.  Idempotent."""
         self._check_fork()
         store_release_i32(&self._stop, 1)
+        if self._wake is not None:
+            self._wake()
         thread = self._thread
-        if thread is None or thread is threading.current_thread():
-            return thread is None
-        thread.join(timeout_s)
-        if thread.is_alive():
-            return False
-        _running.discard(self)
-        return True
+        if thread is None or thread.ident is None:      # never started
+            return True
+        if thread is not threading.current_thread():
+            thread.join(timeout_s)
+        if not thread.is_alive():
+            _running.discard(self)
+        return not thread.is_alive()
 
     @property
     def is_running(self) -> bool:

@@ -72,7 +72,7 @@ class Aeron(AeronCommands):
             self._invoker.start()
             self._conductor.attach_invoker(self._invoker)
         else:
-            self._conductor.attach_wakeup(self._wakeup.notify)
+            self._conductor.attach_wakeup(self._wakeup.wake)
             self._runner = AgentRunner(
                 [self._watch],
                 context.clock,
@@ -155,7 +155,7 @@ class Aeron(AeronCommands):
             self._runner.stop(STOP_TIMEOUT_S)
         if self._invoker is not None:
             self._invoker.close()
-        self._wakeup.notify()
+        self._wakeup.wake()
         if self._thread is not None:
             if self._conductor.is_in_handler:
                 return  # on that very thread, or with the lock that it waits for: it ends by itself, and the wake-up goes with it

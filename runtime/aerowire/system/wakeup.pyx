@@ -85,7 +85,7 @@ cdef class Wakeup:
         read(self._read_fd, buffer, sizeof(buffer))
         return exchange_i32(&self._signalled, 0) != 0
 
-    def notify(self) -> None:
+    def wake(self) -> None:
         """Wake the sleeper."""
         self._check_open()
         self.signal()
@@ -107,6 +107,11 @@ cdef class Wakeup:
                 remaining_ms -= slice_ms
                 if remaining_ms <= 0:
                     return False
+
+    def sleep(self, int64_t timeout_ns) -> None:
+        """Sleep until signalled, at most `timeout_ns`, and forget the signal."""
+        self.wait(timeout_ns / 1e9)
+        self.drain()
 
     def drain(self) -> bool:
         """Forget the signal; True when there was one. Look for events AFTER this."""

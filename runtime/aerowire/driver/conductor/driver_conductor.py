@@ -141,7 +141,7 @@ class DriverConductor:
                 self.core.errors.record(error)
                 work = 0
             if work == 0:
-                self.core.events.wait(self._sleep_ns())
+                self.core.events.sleep(self._sleep_ns())
 
     def stop(self) -> None:
         """Make `run` return soon. Any thread."""

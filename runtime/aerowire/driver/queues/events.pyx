@@ -250,14 +250,14 @@ cdef class EventQueue:
         return 0
 
     def wake(self) -> None:
-        """Let `wait` return; any thread."""
+        """Let `sleep` return; any thread."""
         self._wakeup.signal()
 
     def fileno(self) -> int:
         """Return the descriptor that becomes readable when something was queued."""
         return self._wakeup.fileno()
 
-    def wait(self, int64_t timeout_ns) -> bool:
+    def sleep(self, int64_t timeout_ns) -> bool:
         """Sleep without the interpreter lock until something is queued or wake() is called, at most `timeout_ns`; return whether it was so."""
         cdef bint woken = self.is_pending()
         if not woken:
