@@ -281,7 +281,7 @@ class TestEmbedded:
         with launch(aeron_dir, threading_mode="SHARED", shared_idle_strategy="controllable") as driver, cnc_of(aeron_dir) as cnc:
             counters = cnc.counters_manager()
             assert counters.value(SystemCounter.CONTROLLABLE_IDLE_STRATEGY) == CONTROLLABLE_PARK
-            (runner,) = driver._runners
+            runner, _ = driver._runners
 
             def cycles_of(told: int) -> int:
                 counters.set_value(SystemCounter.CONTROLLABLE_IDLE_STRATEGY, told)
@@ -378,6 +378,9 @@ class Waiter:
 
     def invoke(self) -> None:
         time.sleep(0.001)
+
+    def close(self) -> None:
+        pass
 
 
 class TestSpawned:

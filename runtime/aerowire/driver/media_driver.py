@@ -16,7 +16,7 @@ from aerowire.base import arguments, fork, units
 from aerowire.base.directory import random_aeron_dir
 from aerowire.base.errors import ClosedError, DriverTimeoutError
 from aerowire.base.idle import CONTROLLABLE_PARK, ControllableIdleStrategy, idle_strategy
-from aerowire.base.runner import AgentInvoker, AgentRunner, name_thread
+from aerowire.base.runner import AgentInvoker, AgentRunner
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.codecs.tables.options import OPTIONS
 from aerowire.driver.composition import DriverParts, build_driver
@@ -24,7 +24,7 @@ from aerowire.driver.conductor.worker_thread import WorkerThread
 from aerowire.driver.context import Context, ThreadingMode
 from aerowire.system.bus_error import survive_bus_errors
 from aerowire.system.ports import Ports
-from aerowire.system.processes import pin_thread, usable_cpus
+from aerowire.system.processes import usable_cpus
 
 if TYPE_CHECKING:
     from aerowire.base.idle import IdleStrategy
@@ -60,26 +60,6 @@ _NS_PER_MS = 1_000_000
 _STOP_TIMEOUT_S = 5.0
 
 
-class DriverInvoker:
-    """All of the driver's work in the caller's thread: `invoke()` runs one duty cycle and returns how much was done."""
-
-    def __init__(self, agents: AgentInvoker, conductor: DriverConductor) -> None:
-        self._agents = agents
-        self._conductor = conductor
-
-    def invoke(self) -> int:
-        """Run one duty cycle at the clock's time."""
-        return self._agents.invoke() + self._conductor.do_work()
-
-    def invoke_at(self, now_ns: int, epoch_ms: int) -> int:
-        """Run one duty cycle at a given time, for a caller that owns time."""
-        return self._agents.invoke_at(now_ns, epoch_ms) + self._conductor.do_work()
-
-    def next_deadline_ns(self) -> int:
-        """Return when the agents have something to do if nothing arrives."""
-        return min(self._agents.next_deadline_ns(), self._conductor.next_deadline_ns())
-
-
 class MediaDriver:
     """A running media driver. Close it, or use it as a context manager.
 
@@ -113,9 +93,7 @@ class MediaDriver:
             on_terminate=self._termination.set,
         )
         self._runners: list[AgentRunner] = []
-        self._thread: threading.Thread | None = None
-        self._agent_invoker: AgentInvoker | None = None
-        self._invoker: DriverInvoker | None = None
+        self._invoker: AgentInvoker | None = None
         try:
             self._start(idles)
         except BaseException:
@@ -163,8 +141,8 @@ class MediaDriver:
         return self._context.aeron_dir
 
     @property
-    def invoker(self) -> DriverInvoker:
-        """The duty cycle to call, in INVOKER mode."""
+    def invoker(self) -> AgentInvoker:
+        """All of the driver's work in the caller's thread, in INVOKER mode: `invoke()` runs one duty cycle. The driver closes it."""
         if self._is_forked:
             raise fork.forked("MediaDriver")
         if self._invoker is None:
@@ -209,14 +187,9 @@ class MediaDriver:
             self._is_closed = True
         self._termination.set()
         atexit.unregister(self.close)
-        self._parts.conductor.stop()
-        stuck: list[str] = []
-        if self._thread is not None and self._thread.ident is not None:
-            self._thread.join(_STOP_TIMEOUT_S)
-            stuck += [self._thread.name] if self._thread.is_alive() else []
-        stuck += [runner.role_name for runner in self._runners if not runner.stop(_STOP_TIMEOUT_S)]
-        if self._agent_invoker is not None:
-            self._agent_invoker.close()
+        stuck = [runner.role_name for runner in reversed(self._runners) if not runner.stop(_STOP_TIMEOUT_S)]
+        if self._invoker is not None:
+            self._invoker.close()
         for worker in (self._resolver, self._lookups, self._files):
             if worker is not None:
                 worker.shutdown(wait=False, cancel_futures=True)
@@ -255,9 +228,8 @@ class MediaDriver:
         if self._context.threading_mode is not ThreadingMode.INVOKER:
             self._start_threads(idles)
         else:
-            self._agent_invoker = AgentInvoker(self._agents, self._ports.clock)
-            self._agent_invoker.start()
-            self._invoker = DriverInvoker(self._agent_invoker, self._parts.conductor)
+            self._invoker = AgentInvoker([*self._agents, self._parts.conductor], self._ports.clock)
+            self._invoker.start()
 
     def _start_threads(self, idles: Mapping[str, IdleStrategy]) -> None:
         sender, receiver, conductor_agent = self._agents
@@ -269,18 +241,12 @@ class MediaDriver:
         names = _THREAD_NAMES[self._context.thread_naming]
         for role, agents in groups[self._context.threading_mode].items():
             self._give_control(idles[role])
-            runner = AgentRunner(agents, self._ports.clock, idles[role], role_name=names[role], cpu=self._cpu_of(role))
-            self._runners.append(runner)
+            self._runners.append(AgentRunner(agents, self._ports.clock, idles[role], role_name=names[role], cpu=self._cpu_of(role)))
+        conductor, name, cpu = self._parts.conductor, names["commands"], self._cpu_of("commands")
+        events, errors = conductor.core.events, conductor.core.errors
+        self._runners.append(AgentRunner([conductor], self._ports.clock, events, role_name=name, cpu=cpu, on_error=errors.record))
+        for runner in self._runners:
             runner.start()
-        cpu = self._cpu_of("commands")
-        self._thread = threading.Thread(target=self._run_conductor, args=(names["commands"], cpu), name=names["commands"], daemon=True)
-        self._thread.start()
-
-    def _run_conductor(self, name: str, cpu: int | None) -> None:
-        name_thread(name)
-        if cpu is not None:
-            pin_thread(cpu)
-        self._parts.conductor.run()
 
     def _cpu_of(self, role: str) -> int | None:
         # Called BEFORE the conductor's thread runs, which owns the error log from then on.

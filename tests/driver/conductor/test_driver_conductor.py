@@ -108,8 +108,25 @@ class TestClients:
         heartbeat = client.take(CommandType.ON_COUNTER_READY, client.client_id).counter_id
         client.set_counter(heartbeat, 1)
         client.send(CommandType.CLIENT_KEEPALIVE, commands.ClientKeepaliveEncoder.encode(client_id=client.client_id))
-        client.driver.conductor.do_work()
+        client.driver.conductor.do_work(time.monotonic_ns(), time.time_ns() // 1_000_000)
         assert time.time() * 1000 - client.cnc.counters_reader().value(heartbeat) < 5_000
+
+    def test_looks_for_the_end_of_a_claimed_command_become_rarer(self, client: Any) -> None:
+        conductor, ring = client.driver.conductor, client.cnc.to_driver
+
+        def next_look_ns() -> int:
+            client.driver.invoker.invoke()
+            return int(conductor.next_deadline_ns() - time.monotonic_ns())
+
+        assert next_look_ns() > 1 << 60
+        index = ring.try_claim(CommandType.CLIENT_KEEPALIVE, 16)
+        assert 0 < next_look_ns() <= 200_000
+        for _ in range(10):
+            next_look_ns()
+        assert 5_000_000 < next_look_ns() <= 10_000_000
+        ring.abort(index)
+        next_look_ns()
+        assert next_look_ns() > 1 << 60
 
 
 class TestIpc:

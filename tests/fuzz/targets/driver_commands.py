@@ -68,7 +68,7 @@ class CommandsTarget:
         self._world = SimulatedWorld(folder, seed=1)
         self._host = self._world.add_host("10.0.0.1", environ={}, timer_interval_ns="100ms", client_liveness_timeout_ns=1_000_000_000)
         self._ring, self._client_proxy = self._host.cnc.to_driver, self._host.cnc.to_clients_receiver()
-        core: Any = self._host.driver.invoker._conductor.core
+        core: Any = self._host.driver.conductor.core
         object.__setattr__(core, "errors", _Errors(core.errors, self._bad))  # a frozen dataclass
 
     def seeds(self) -> Iterable[bytes]:

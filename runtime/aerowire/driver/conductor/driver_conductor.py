@@ -1,16 +1,16 @@
 """The conductor: what happens once in a stream's life. Commands from clients, events from the agents, resources to free.
 
-It sleeps until somebody wakes its event queue, and no running stream waits for it. Aeron: DriverConductor.
+Its thread sleeps until somebody wakes the event queue, and no running stream waits for it. Aeron: DriverConductor.
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from aerowire.base.agent import Agent
 from aerowire.base.channel_uri import SPY_PREFIX, ChannelUri
 from aerowire.base.errors import AerowireError, RegistrationError, StorageSpaceError
 from aerowire.base.socket_address import SocketAddress
@@ -48,8 +48,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# How long the conductor sleeps at most, so that a wake-up lost to a bug in one agent is a hiccup and not a hang.
-_SLEEP_NS_MAX = 1_000_000_000
 # How soon it looks again while something waits that no event announces: room in an agent's queue, or a log to free.
 _SLEEP_NS_BUSY = 10_000_000
 # How soon it looks again for a command that was claimed and not yet written whole: the wake-up came with the claim.
@@ -75,11 +73,13 @@ class _Resolution:
     then: Callable[[Any], object]
 
 
-class DriverConductor:
+class DriverConductor(Agent):
     """Owns the tables of clients, publications, subscriptions and images.
 
     Invariant: everything here is touched by one thread at a time: the conductor's own, or the caller's of an invoker.
     """
+
+    role_name = "client-commands"
 
     def __init__(
         self,
@@ -126,29 +126,12 @@ class DriverConductor:
         self._names = names
         self._on_terminate = on_terminate
         self._pending: _Resolution | None = None
-        self._is_stopping = threading.Event()
         self._flush_deadline_ns = 0
         self._memory_deadline_ns: int | None = None
-        self._unfinished_sleep_ns = _SLEEP_NS_UNFINISHED
+        self._claim_sleep_ns = 0  # while a command is claimed and not written; else 0
         self._is_capture_over = core.capture is None
 
-    def run(self) -> None:
-        """Work until `stop()`; the body of the conductor's thread."""
-        while not self._is_stopping.is_set():
-            try:
-                work = self.do_work()
-            except Exception as error:  # whatever it is, the other streams go on
-                self.core.errors.record(error)
-                work = 0
-            if work == 0:
-                self.core.events.sleep(self._sleep_ns())
-
-    def stop(self) -> None:
-        """Make `run` return soon. Any thread."""
-        self._is_stopping.set()
-        self.core.events.wake()
-
-    def do_work(self) -> int:
+    def do_work(self, now_ns: int, _epoch_ms: int, /) -> int:
         """Do what there is to do, without blocking; returns how much that was."""
         core = self.core
         work = core.sender.flush() + core.receiver.flush() + core.conductor_agent.flush()
@@ -163,24 +146,27 @@ class DriverConductor:
         if core.logs.pending:
             work += core.logs.free_some()
         else:
-            self._give_back_memory()
+            self._give_back_memory(now_ns)
         if self._names is not None:
-            work += self._names.do_work(core.ports.clock.now_ns())
-        self._flush_capture()
+            work += self._names.do_work(now_ns)
+        self._flush_capture(now_ns)
         return work
 
-    def _give_back_memory(self) -> None:
+    def _give_back_memory(self, now_ns: int) -> None:
         """Give the memory of removed images back to the system, a while after the first of them was removed."""
         if self._memory_deadline_ns is None:
             if self.images.take_removed():
-                self._memory_deadline_ns = self.core.ports.clock.now_ns() + _MEMORY_DELAY_NS
-        elif self.core.ports.clock.now_ns() - self._memory_deadline_ns >= 0:
+                self._memory_deadline_ns = now_ns + _MEMORY_DELAY_NS
+        elif now_ns >= self._memory_deadline_ns:
             self._memory_deadline_ns = None
             give_back_memory()
 
     def next_deadline_ns(self) -> int:
         """Return when there is something to do if nobody posts an event or a command."""
-        return INT64_MAX if self._names is None else self._names.next_deadline_ns()
+        is_busy = self.core.logs.pending or not self.core.is_accepting_commands
+        sleep_ns = self._claim_sleep_ns or (_SLEEP_NS_BUSY if is_busy else INT64_MAX if self._is_capture_over else _CAPTURE_FLUSH_NS)
+        names_ns = INT64_MAX if self._names is None else self._names.next_deadline_ns()
+        return min(self.core.ports.clock.now_ns() + sleep_ns, names_ns)
 
     def close(self) -> None:
         """Free files and sockets; the agents must have stopped."""
@@ -384,6 +370,9 @@ class DriverConductor:
             else:
                 break
             count += 1
+        # A claim whose writer has died keeps its place until the client liveness timeout: later looks are rarer.
+        is_claimed = count == 0 and self._pending is None and self.core.is_accepting_commands and self.core.to_driver.size > 0
+        self._claim_sleep_ns = min(max(2 * self._claim_sleep_ns, _SLEEP_NS_UNFINISHED), _SLEEP_NS_BUSY) if is_claimed else 0
         report_skipped_commands(self.core)
         return count
 
@@ -436,11 +425,10 @@ class DriverConductor:
         text = str(error) if isinstance(error, AerowireError) else describe(error)
         self.core.client_proxy.error(correlation_id, code, text)
 
-    def _flush_capture(self) -> None:
+    def _flush_capture(self, now_ns: int) -> None:
         capture = self.core.capture
         if capture is None or self._is_capture_over:
             return
-        now_ns = self.core.ports.clock.now_ns()
         if now_ns >= self._flush_deadline_ns:
             self._flush_deadline_ns = now_ns + _CAPTURE_FLUSH_NS
             try:
@@ -448,15 +436,3 @@ class DriverConductor:
             except StorageSpaceError as error:
                 self._is_capture_over = True
                 self.core.errors.record(error)
-
-    def _sleep_ns(self) -> int:
-        if self._pending is None and self.core.to_driver.size > 0 and self.core.is_accepting_commands:
-            # A claim whose writer has died keeps its place until the client liveness timeout: later looks are rarer.
-            sleep_ns = self._unfinished_sleep_ns
-            self._unfinished_sleep_ns = min(2 * sleep_ns, _SLEEP_NS_BUSY)
-            return sleep_ns
-        self._unfinished_sleep_ns = _SLEEP_NS_UNFINISHED
-        if self.core.logs.pending or not self.core.is_accepting_commands:
-            return _SLEEP_NS_BUSY
-        sleep_ns = _SLEEP_NS_MAX if self._is_capture_over else _CAPTURE_FLUSH_NS
-        return min(sleep_ns, max(self.next_deadline_ns() - self.core.ports.clock.now_ns(), 0))
