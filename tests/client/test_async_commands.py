@@ -10,10 +10,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from aerowire.base.errors import AerowireError, ChannelError, ClientTimeoutError, ClosedError, ConfigurationError, RegistrationError
+from aerowire.base.errors import (
+    AerowireError,
+    ChannelError,
+    ClientTimeoutError,
+    ClosedError,
+    ConfigurationError,
+    DriverShutdownError,
+    RegistrationError,
+)
 from aerowire.base.idle import BackoffIdleStrategy, YieldingIdleStrategy
+from aerowire.base.units import INT64_MAX
 from aerowire.client import Aeron, Counter, ExclusivePublication, Publication, Subscription
 from aerowire.codecs.flyweights import commands
+from aerowire.codecs.flyweights.cnc import CONSUMER_HEARTBEAT_CLOSED
 from aerowire.codecs.flyweights.commands import CommandType
 from aerowire.system.clock import ManualClock
 
@@ -403,12 +413,16 @@ def test_the_log_of_an_image_lingers_as_long_as_the_context_says(connect: Callab
     driver.drop_images(driver.streams[-1])
     client.invoke()
     assert subscription.image_count == 0
-    assert client._conductor.linger_deadline_ns() == 3_000_001_000
+    assert client._conductor.next_deadline_ns() == 3_000_001_000
     clock.advance(2_999_999_999)
     client.invoke()
-    assert client._conductor.linger_deadline_ns() == 3_000_001_000
+    assert client._conductor.next_deadline_ns() == 3_000_001_000
     clock.advance(1)
     client.invoke()
-    assert client._conductor.linger_deadline_ns() is None
+    assert client._conductor.next_deadline_ns() == INT64_MAX
     publication.close()
-    assert client._conductor.linger_deadline_ns() == 4_000_001_000
+    assert client._conductor.next_deadline_ns() == 4_000_001_000
+    driver.ring.consumer_heartbeat_ms = CONSUMER_HEARTBEAT_CLOSED
+    with pytest.raises(DriverShutdownError):
+        client.invoke()
+    assert client._conductor.next_deadline_ns() == INT64_MAX  # what has ended is not worked for: a deadline would never be met

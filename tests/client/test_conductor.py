@@ -31,6 +31,7 @@ from aerowire.base.errors import (
     UnknownHostError,
     UnknownOptionError,
 )
+from aerowire.base.units import INT64_MAX
 from aerowire.client import (
     Aeron,
     ClientContext,
@@ -456,7 +457,7 @@ def test_logs_of_closed_handles_linger_and_go(connect: Callable[..., Aeron], dri
     client.invoke()
     assert image.is_closed
     client.invoke()
-    assert client._conductor.linger_deadline_ns() is None
+    assert client._conductor.next_deadline_ns() == INT64_MAX
 
 
 def test_what_nobody_handles_is_logged(connect: Callable[..., Aeron], driver: FakeDriver, caplog: pytest.LogCaptureFixture) -> None:

@@ -10,6 +10,7 @@ import sys
 import textwrap
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -98,9 +99,13 @@ def test_a_handler_of_a_waiting_call_may_close_the_client(driver: FakeDriver, mo
     """The conductor's thread waits for the lock that the call holds, and cannot be waited for."""
     errors: list[object] = []
     monkeypatch.setattr(threading, "excepthook", errors.append)
-    aeron = Aeron.connect(driver.directory, error_handler=errors.append)
-    thread = aeron._thread
-    assert thread is not None
+    threads: list[threading.Thread] = []
+
+    def factory(target: Callable[[], None], name: str) -> threading.Thread:
+        threads.append(threading.Thread(target=target, name=name, daemon=True))
+        return threads[0]
+
+    aeron = Aeron.connect(driver.directory, error_handler=errors.append, thread_factory=factory)
 
     def close(_image: object) -> None:
         aeron._wakeup.wake()
@@ -115,8 +120,8 @@ def test_a_handler_of_a_waiting_call_may_close_the_client(driver: FakeDriver, mo
         with pytest.raises(ClosedError):
             pending.poll()
         assert time.monotonic() - begin < 4
-    thread.join(LIMIT_NS / 1e9)
-    assert not thread.is_alive()
+    threads[0].join(LIMIT_NS / 1e9)
+    assert not threads[0].is_alive()
     assert other.is_done
     assert errors == []
 

@@ -6,7 +6,6 @@ Only this module starts threads: the native keepalive, and the conductor that sl
 from __future__ import annotations
 
 import atexit
-import functools
 import os
 import threading
 import time
@@ -27,9 +26,6 @@ from aerowire.client.context import ClientContext, ConcludedContext, Invoker
 from aerowire.system.bus_error import survive_bus_errors
 from aerowire.system.wakeup import Wakeup
 
-# With nothing to expect but a signal of the keepalive, the conductor looks around this often all the same.
-CONDUCTOR_SLEEP_MAX_S = 1.0
-CONDUCTOR_ROLE_NAME = "aeron-client-conductor"
 STOP_TIMEOUT_S = 5.0
 
 
@@ -62,27 +58,30 @@ class Aeron(AeronCommands):
         self._file_page_size = cnc.file_page_size
         self._is_stopping = False
         self._is_forked = False
-        self._thread: threading.Thread | None = None
-        self._runner: AgentRunner | None = None
+        self._runners: list[AgentRunner] = []
         self._invoker: AgentInvoker | None = None
         fork.poison(self)
         if context.use_conductor_agent_invoker:
-            self._invoker = AgentInvoker([self._watch], context.clock)
-            self._on_agent_start(self._invoker.role_name)
+            self._invoker = AgentInvoker([self._watch, self._conductor], context.clock)
+            self._on_agent_start(self._watch.role_name)
             self._invoker.start()
             self._conductor.attach_invoker(self._invoker)
         else:
             self._conductor.attach_wakeup(self._wakeup.wake)
-            self._runner = AgentRunner(
-                [self._watch],
-                context.clock,
-                context.idle_strategy or SleepingIdleStrategy(context.idle_sleep_duration_ns),
-                on_start=self._on_agent_start,
-            )
-            self._runner.start()
-            make_thread = context.thread_factory or _new_thread
-            self._thread = make_thread(functools.partial(_run_conductor, self), CONDUCTOR_ROLE_NAME)
-            self._thread.start()
+            idle = context.idle_strategy or SleepingIdleStrategy(context.idle_sleep_duration_ns)
+            self._runners = [
+                AgentRunner([self._watch], context.clock, idle, on_start=self._on_agent_start),
+                AgentRunner(
+                    [self._conductor],
+                    context.clock,
+                    self._wakeup,
+                    on_start=self._on_agent_start,
+                    on_error=self._conductor.on_error,
+                    thread_factory=context.thread_factory or _new_thread,
+                ),
+            ]
+            for runner in self._runners:
+                runner.start()
         _open_clients.add(self)
 
     @classmethod
@@ -132,7 +131,7 @@ class Aeron(AeronCommands):
         if self._invoker is None:
             raise AerowireError("the client's conductor has a thread of its own", expected="a client with use_conductor_agent_invoker=True")
         self._conductor.ensure_open()
-        return self._invoker.invoke() + self._conductor.service()
+        return self._invoker.invoke()
 
     def close(self) -> None:
         """Close all publications, subscriptions and counters, take leave of the driver, stop the threads. A second call does nothing."""
@@ -151,16 +150,13 @@ class Aeron(AeronCommands):
             self._stop_threads()
 
     def _stop_threads(self) -> None:
-        if self._runner is not None:
-            self._runner.stop(STOP_TIMEOUT_S)
         if self._invoker is not None:
             self._invoker.close()
-        self._wakeup.wake()
-        if self._thread is not None:
-            if self._conductor.is_in_handler:
-                return  # on that very thread, or with the lock that it waits for: it ends by itself, and the wake-up goes with it
-            self._thread.join(STOP_TIMEOUT_S)
-        self._wakeup.close()
+        # In a handler this is the conductor's thread, or has the lock that it waits for: it ends by itself, and the wake-up goes with it.
+        timeout_s = 0 if self._conductor.is_in_handler else STOP_TIMEOUT_S
+        stopped = [runner.stop(timeout_s) for runner in self._runners]
+        if all(stopped):
+            self._wakeup.close()
 
     def __enter__(self) -> Self:
         return self
@@ -185,20 +181,6 @@ class Aeron(AeronCommands):
         except Exception as error:  # a thread that is not as it was to be is better than none
             self._conductor.handlers.report(error)
 
-    def _serve(self) -> bool:
-        """Sleep until something is due and do it, on the conductor's thread; return whether to go on."""
-        if self._is_stopping:
-            return False  # a handler has closed the client
-        deadline_ns = self._conductor.linger_deadline_ns()
-        sleep_s = CONDUCTOR_SLEEP_MAX_S if deadline_ns is None else (deadline_ns - self._context.clock.now_ns()) / 1e9
-        if not self._conductor.is_behind:
-            self._wakeup.wait(min(max(sleep_s, 0.0), CONDUCTOR_SLEEP_MAX_S))
-        self._wakeup.drain()
-        if self._is_stopping:
-            return False
-        self._conductor.service_quietly()
-        return True
-
 
 # Open clients and their conductors live until they are closed, whoever still refers to them: a publication may outlive the variable that
 # held its client.
@@ -207,12 +189,6 @@ _open_clients: set[Aeron] = set()
 
 def _new_thread(target: Callable[[], None], name: str) -> threading.Thread:
     return threading.Thread(target=target, name=name, daemon=True)
-
-
-def _run_conductor(client: Aeron) -> None:
-    client._on_agent_start(CONDUCTOR_ROLE_NAME)
-    while client._serve():
-        pass
 
 
 @atexit.register

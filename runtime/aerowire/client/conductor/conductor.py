@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from aerowire.base import arguments
+from aerowire.base.agent import Agent
 from aerowire.base.errors import (
     AerowireError,
     BroadcastLappedError,
@@ -23,6 +24,7 @@ from aerowire.base.errors import (
     DriverTimeoutError,
     RingBufferFullError,
 )
+from aerowire.base.units import INT64_MAX
 from aerowire.client.conductor import channel_status, termination
 from aerowire.client.conductor.destinations import Destinations
 from aerowire.client.conductor.driver_events_adapter import MESSAGE_LIMIT, DriverEventsAdapter
@@ -56,8 +58,10 @@ ANSWER_SLEEP_MAX_S = 1e-3
 REPLACEMENT_CHECK_NS = 50_000_000
 
 
-class ClientConductor:
+class ClientConductor(Agent):
     """One client's resources. Any thread; invariant: `_failure` is set exactly when the state is TERMINATED."""
+
+    role_name = "aeron-client-conductor"
 
     def __init__(self, context: ConcludedContext, driver: DriverFile, watch: KeepaliveAgent, proxy: DriverProxy) -> None:
         self._context = context
@@ -138,15 +142,20 @@ class ClientConductor:
             self._ensure_open()
             return work
 
-    def service_quietly(self) -> None:
-        """As `service`, for the conductor's own thread: what ends the client goes to the error handler instead."""
+    def do_work(self, _now_ns: int, _epoch_ms: int, /) -> int:
+        """Do what is due, as `service`; nothing once the client has ended."""
+        return 0 if self.is_closed else self.service()
+
+    def on_error(self, error: Exception) -> None:
+        """Report what a cycle on the conductor's own thread raised: the next message may be the one that matters."""
         with self._lock:
-            if self._state == state.OPEN:
-                try:
-                    self.service()
-                except Exception as error:  # whatever it is: the thread goes on, for the next message may be the one that matters
-                    if self._state == state.OPEN:  # else it is the end, which is reported, or a handler's own doing
-                        self.handlers.report(error)
+            if self._state == state.OPEN:  # else it is the end, which is reported, or a handler's own doing
+                self.handlers.report(error)
+
+    def next_deadline_ns(self) -> int:
+        """Return when (ns of the client's clock) the next lingering log is due to be let go."""
+        with self._lock:
+            return self._logs.next_deadline_ns() if self._state == state.OPEN else INT64_MAX
 
     @property
     def is_behind(self) -> bool:
@@ -157,11 +166,6 @@ class ClientConductor:
     def is_in_handler(self) -> bool:
         """Whether this thread is in one of the application's handlers, and so may hold the lock."""
         return self.handlers.is_calling
-
-    def linger_deadline_ns(self) -> int | None:
-        """Return when (ns of the client's clock) the next lingering log is due to be let go; None when there is none."""
-        with self._lock:
-            return self._logs.deadline_ns()
 
     def close(self) -> None:
         """End everything. A second call, and one in a forked child, does nothing; `leave` comes after it."""
@@ -258,8 +262,8 @@ class ClientConductor:
         """Do the work of a driver and of a client that have no threads of their own, for a call that waits for messages or room."""
         self.invoke_driver()
         if self._invoker is not None:
+            self.ensure_open()
             self._invoker.invoke()
-            self.service()
 
     def attach_wakeup(self, wake: Callable[[], object]) -> None:
         """The client has a thread that calls `service`: `wake` wakes it."""
@@ -276,7 +280,7 @@ class ClientConductor:
                 self._wake()
 
     def attach_invoker(self, invoker: AgentInvoker) -> None:
-        """The client has no threads: what waits does the work of its keepalive too."""
+        """The client has no threads: what waits does the work of its agents."""
         self._invoker = invoker
 
     # ---- by registration id

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from aerowire.base.errors import TruncatedFileError
+from aerowire.base.units import INT64_MAX
 from aerowire.codecs.flyweights.transport import PAGE_SIZE_MIN
 from aerowire.logbuffer.log import LogBuffers
 
@@ -75,9 +76,9 @@ class MappedLogs:
         self._lingering = kept
         return released
 
-    def deadline_ns(self) -> int | None:
-        """Return when (ns of the client's clock) the next lingering log is due; None when there is none."""
-        return min((deadline for deadline, _ in self._lingering), default=None)
+    def next_deadline_ns(self) -> int:
+        """Return when (ns of the client's clock) the next lingering log is due."""
+        return min((deadline for deadline, _ in self._lingering), default=INT64_MAX)
 
     def release_all(self) -> None:
         """Let go of everything that lingers, at once."""
