@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from aerowire.pcap.replay.replaying import Recorded, find_courses
+from aerowire.pcap.replay.replaying import Recorded, find_streams
 from tests.interop.harness import Bench, Side
 from tests.support.peers.payloads import ContentHash
 from tests.support.processes import LIMIT_S, free_port, wait_for_driver
@@ -25,7 +25,7 @@ def test_an_official_subscriber_gets_the_messages_of_a_capture(bench: Bench, sid
     """side: the driver that the replay publishes at; the subscriber's is the official one."""
     path = str(CAPTURES / f"{name}.pcap")
     expected = ContentHash()
-    for message in Recorded([path], find_courses([path])):
+    for message in Recorded([path], find_streams([path])):
         expected.add(message.payload)
     assert expected.messages > 0
     receiving = bench.driver("official")

@@ -16,7 +16,7 @@ from aerowire.pcap.arrays import arrow_memory, columns, columns_fallback, keys, 
 from aerowire.pcap.arrays.blocks import Gather, PacketBlock
 from aerowire.pcap.files import chain, chain_fallback
 from aerowire.pcap.frames import frame_columns, frames, plain_frames_fallback
-from aerowire.pcap.packets import links, plain_datagrams_fallback
+from aerowire.pcap.packets import link_layers, plain_datagrams_fallback
 from aerowire.pcap.packets.datagrams import Datagrams
 from aerowire.pcap.packets.fragments import Reassembler
 from aerowire.pcap.statistics import Statistics
@@ -59,7 +59,7 @@ def random_packet(rng: random.Random, link_type: int) -> bytes:
         rng.choice((b"\x81\0", b"\x88\xa8", b"\x91\0", b"\x92\0")) + b"\0\x07" for _ in range(rng.choice((0, 0, 0, 1, 2, 4, 5)))
     )
     if link_type == 1:
-        packet = rng.choice((links.DROPPED_SOURCE, bytes(6))).join((rng.randbytes(6), tags + ethertype + network))
+        packet = rng.choice((link_layers.DROPPED_SOURCE, bytes(6))).join((rng.randbytes(6), tags + ethertype + network))
     elif link_type == 113:
         packet = bytes(14) + ethertype + network
     else:
@@ -72,7 +72,7 @@ def random_packet(rng: random.Random, link_type: int) -> bytes:
 
 def decoded(block: PacketBlock) -> tuple[Datagrams, dict[str, Any]]:
     statistics = Statistics()
-    return links.decode(block, Gather(block.buffer), statistics, Reassembler()), statistics.to_dict()
+    return link_layers.decode(block, Gather(block.buffer), statistics, Reassembler()), statistics.to_dict()
 
 
 def same(one: Any, other: Any, names: tuple[str, ...]) -> None:
@@ -92,7 +92,7 @@ def test_simple_packets_are_decoded_as_all_packets_are(monkeypatch: pytest.Monke
         packets = [random_packet(rng, link_type) for _ in range(rng.randrange(1, 12))]
         quick, quick_counts = decoded(block_of(packets, link_type))
         with monkeypatch.context() as patch:
-            patch.setattr(links, "find_plain_datagrams", plain_datagrams_fallback.find_plain_datagrams)
+            patch.setattr(link_layers, "find_plain_datagrams", plain_datagrams_fallback.find_plain_datagrams)
             slow, slow_counts = decoded(block_of(packets, link_type))
         same(quick, slow, DATAGRAM_COLUMNS)
         assert quick_counts == slow_counts
@@ -164,7 +164,7 @@ def test_frames_of_simple_datagrams_are_found_as_those_of_all_are(monkeypatch: p
 @pytest.mark.parametrize("name", sorted(path.name for path in CAPTURES.glob("*.pcap")))
 def test_a_capture_gives_the_same_table_without_native_modules(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     quick = Capture(CAPTURES / name, payload=True).read()
-    monkeypatch.setattr(links, "find_plain_datagrams", plain_datagrams_fallback.find_plain_datagrams)
+    monkeypatch.setattr(link_layers, "find_plain_datagrams", plain_datagrams_fallback.find_plain_datagrams)
     monkeypatch.setattr(frames, "find_plain_frames", plain_frames_fallback.find_plain_frames)
     monkeypatch.setattr(frame_columns, "copy_headers", columns_fallback.copy_headers)
     monkeypatch.setattr(frame_columns, "spread_field", columns_fallback.spread_field)

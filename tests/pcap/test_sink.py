@@ -210,18 +210,18 @@ def test_replays_a_capture_that_executors_read(spark: Any, driver_dir: str) -> N
     """As one process replays it: the same messages in the same order, the same counts."""
     from aerowire.pcap.publishing import Target
     from aerowire.pcap.replay.pacing import MAX
-    from aerowire.pcap.replay.replaying import Recorded, find_courses
+    from aerowire.pcap.replay.replaying import Recorded, find_streams
     from aerowire.pcap.spark import replaying
 
     paths = [str(CAPTURES / "loss_data_sender_side.pcap"), str(CAPTURES / "reorder_dup.pcap")]
-    courses = find_courses(paths)
-    recorded = Recorded(paths, courses)
+    streams = find_streams(paths)
+    recorded = Recorded(paths, streams)
     expected = [message.payload for message in recorded]
     frames = replaying.read_frames(spark, paths, None)
-    found_courses = replaying.find_courses(frames, paths)
-    assert found_courses == courses
+    found_streams = replaying.find_streams(frames, paths)
+    assert found_streams == streams
     target = Target("aeron:ipc?term-length=1m", 13, {"aeron.dir": driver_dir})
     with subscribed(driver_dir, 13) as found:
-        published, counts = replaying.replay(frames, paths, found_courses, target, MAX)
+        published, counts = replaying.replay(frames, paths, found_streams, target, MAX)
     assert found.messages == expected
     assert (published.messages, counts) == (len(expected), recorded.counts)

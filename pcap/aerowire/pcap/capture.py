@@ -105,9 +105,9 @@ class Capture:
         marks = _marks(facts)
         batches = []
         for batch, owners, points in kept:
-            settled = batch if points is None else _settled(batch, points, facts.terms, marks)
+            completed = batch if points is None else _completed(batch, points, facts.terms, marks)
             keep = verdict[owners]
-            batches.append(settled if keep.all() else settled.filter(pa.array(keep)))
+            batches.append(completed if keep.all() else completed.filter(pa.array(keep)))
         return self._with_metadata(pa.Table.from_batches(batches, self.schema).slice(0, limit))
 
     def survey(self) -> Facts:
@@ -185,7 +185,7 @@ def _marks(facts: Facts) -> Marks | None:
     return None if facts.asked is None else Marks(facts.asked)
 
 
-def _settled(batch: pa.RecordBatch, points: FramePlaces, terms: Terms, marks: Marks | None) -> pa.RecordBatch:
+def _completed(batch: pa.RecordBatch, points: FramePlaces, terms: Terms, marks: Marks | None) -> pa.RecordBatch:
     """Return a batch with the columns that only the whole capture tells."""
     for name in sorted(OF_WHOLE_FILE & frozenset(batch.schema.names)):
         column = points.column(terms) if name == POSITION else points.marked(marks)

@@ -19,7 +19,7 @@ from aerowire.pcap.frames.frames import LAYOUTS
 from aerowire.pcap.frames.retransmissions import Marks
 from aerowire.pcap.frames.selection import Selection
 from aerowire.pcap.frames.terms import Terms
-from aerowire.pcap.packets.links import DIRECTIONS, driver_directions
+from aerowire.pcap.packets.link_layers import DIRECTIONS, driver_directions
 
 # Where a frame stood.  record_position is where its packet's record begins in the capture, decompressed; ts_ns is nanoseconds since the
 # epoch; dropped is true for what the capture marks as never having been on the wire; position is the frame's place in its stream, or the

@@ -13,11 +13,11 @@ import pytest
 from aerowire.codecs.flyweights.transport import DataFlags, DataHeaderEncoder, NakEncoder, SetupEncoder, StatusMessageEncoder
 from aerowire.pcap import read_frames
 from aerowire.pcap.analysis.columns import COLUMNS, SENT, by_stream
-from aerowire.pcap.analysis.condensing import condense
 from aerowire.pcap.analysis.loss import losses
 from aerowire.pcap.analysis.partial import Partial
-from aerowire.pcap.analysis.settling import settle
+from aerowire.pcap.analysis.reconciling import reconcile
 from aerowire.pcap.analysis.stream import Stream, analyse, lay_out
+from aerowire.pcap.analysis.summarising import summarise_part
 from tests.support.capture_corpus import build as build_corpus
 
 CAPTURES = Path(__file__).parent.parent.parent / "data" / "captures"
@@ -46,7 +46,7 @@ def cut(table: pa.Table, rng: random.Random, count: int, margin: int) -> Parts:
     for low, high in zip([0, *cuts], [*cuts, table.num_rows], strict=True):
         for frames in by_stream(table.slice(low, high - low)):
             if len(frames):
-                found.setdefault((int(frames["session_id"][0]), int(frames["stream_id"][0])), []).append(condense(frames, margin))
+                found.setdefault((int(frames["session_id"][0]), int(frames["stream_id"][0])), []).append(summarise_part(frames, margin))
     return found
 
 
@@ -66,7 +66,7 @@ def check(table: pa.Table, seed: int, turns: int) -> None:
         count, margin = rng.choice((1, 2, 3, 7, 20)), rng.choice(MARGINS)
         parts = cut(table, rng, count, margin)
         for name, report in expected.items():
-            assert told(settle(joined(parts[name], rng))) == report, f"seed {seed}, turn {turn}: {count} parts, margin {margin}, {name}"
+            assert told(reconcile(joined(parts[name], rng))) == report, f"seed {seed}, turn {turn}: {count} parts, margin {margin}, {name}"
 
 
 @pytest.mark.parametrize("path", sorted(CAPTURES.glob("*.pcap*")), ids=lambda path: path.name)
@@ -91,8 +91,8 @@ def test_most_frames_of_a_large_capture_become_runs_that_stand(corpus: pa.Table)
     parts = cut(corpus, random.Random(3), 4, 16 << 10)
     kept = sum(len(part.frames) for some in parts.values() for part in some)
     assert kept < corpus.num_rows / 3
-    settled = [settle(Partial.joined(some)) for some in parts.values()]
-    assert sum(bool(stream.is_run.any()) for stream in settled) >= len(settled) - 1, "parts were unpacked"
+    reconciled = [reconcile(Partial.joined(some)) for some in parts.values()]
+    assert sum(bool(stream.is_run.any()) for stream in reconciled) >= len(reconciled) - 1, "parts were unpacked"
 
 
 def test_parts_that_lie_among_each_other_are_unpacked(corpus: pa.Table) -> None:
@@ -101,9 +101,9 @@ def test_parts_that_lie_among_each_other_are_unpacked(corpus: pa.Table) -> None:
     parts: Parts = {}
     for half in (corpus.filter(odd), corpus.filter(even)):
         for frames in by_stream(half):
-            parts.setdefault((int(frames["session_id"][0]), int(frames["stream_id"][0])), []).append(condense(frames, 0))
+            parts.setdefault((int(frames["session_id"][0]), int(frames["stream_id"][0])), []).append(summarise_part(frames, 0))
     for stream in streams_of(corpus):
-        assert told(settle(Partial.joined(parts[key(stream)]))) == told(stream)
+        assert told(reconcile(Partial.joined(parts[key(stream)]))) == told(stream)
 
 
 def disorder(build: SimpleNamespace, rng: random.Random) -> list[bytes]:

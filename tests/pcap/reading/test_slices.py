@@ -12,7 +12,7 @@ import pytest
 
 from aerowire.codecs.flyweights.transport import StatusMessageEncoder
 from aerowire.pcap.reading import index, slices
-from aerowire.pcap.reading.slices import Slice, Workshop, look, merged
+from aerowire.pcap.reading.slices import SharedIndexBuilder, Slice, look, merged
 from tests.support.capture_hostile import packets as hostile_packets
 
 SPACING = 20_000
@@ -102,18 +102,18 @@ def test_those_who_wait_make_the_index_together(build: SimpleNamespace, tmp_path
 
 def test_a_slice_whose_maker_died_is_made_again(build: SimpleNamespace, tmp_path: Path) -> None:
     path = mixed(build, tmp_path / "capture.pcap", 1)
-    folder = tmp_path / "shop"
+    folder = tmp_path / "shared"
     folder.mkdir()
-    workshop = Workshop(folder, "mark", str(path), SPACING)
-    workshop.help(tmp_path / "absent")
-    expected = workshop.result()
+    builder = SharedIndexBuilder(folder, "mark", str(path), SPACING)
+    builder.help(tmp_path / "absent")
+    expected = builder.result()
     assert expected is not None
     next(folder.glob("*.slice")).unlink()
     (folder / "mark.0.partial").write_text('{"packets": 1')
-    assert workshop.result() is None
-    workshop.help(tmp_path / "absent")
-    assert workshop.result() == expected
-    workshop.clear()
+    assert builder.result() is None
+    builder.help(tmp_path / "absent")
+    assert builder.result() == expected
+    builder.clear()
     assert not list(folder.glob("*.slice"))
 
 

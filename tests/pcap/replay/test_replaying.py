@@ -15,14 +15,14 @@ from aerowire.pcap import CaptureError
 from aerowire.pcap.replay.replaying import (
     FRAME_COLUMNS,
     Counts,
-    Course,
     Frame,
     Key,
     Message,
     Reassembler,
     Recorded,
+    RecordedStream,
     choose,
-    find_courses,
+    find_streams,
     messages_of,
 )
 
@@ -48,16 +48,16 @@ def columns(rows: Sequence[dict[str, Any]]) -> dict[str, list[Any]]:
     return {name: [row[name] for row in rows] for name in FRAME_COLUMNS}
 
 
-def course(rows: Sequence[dict[str, Any]], key: Key = KEY) -> Course:
+def recorded_stream(rows: Sequence[dict[str, Any]], key: Key = KEY) -> RecordedStream:
     offsets: dict[int, int] = {}
     for row in rows:
         offsets[row["term_id"]] = min(offsets.get(row["term_id"], TERM), row["term_offset"])
-    return Course(key, rows[0]["term_id"], len(rows), 0, TERM, offsets)
+    return RecordedStream(key, rows[0]["term_id"], len(rows), 0, TERM, offsets)
 
 
 def replayed(rows: Sequence[dict[str, Any]]) -> tuple[list[Message], Counts]:
     counts = Counts()
-    return list(messages_of([columns(rows)], [course(rows)], counts)), counts
+    return list(messages_of([columns(rows)], [recorded_stream(rows)], counts)), counts
 
 
 def test_puts_fragments_together_with_the_last_ones_time_and_the_first_ones_reserved_value() -> None:
@@ -156,7 +156,7 @@ def test_holds_no_more_than_half_a_term_behind_a_hole() -> None:
             given.append(row["term_offset"])
             yield columns([row])
 
-    source = messages_of(batches(), [course(rows)], counts)
+    source = messages_of(batches(), [recorded_stream(rows)], counts)
     assert next(source).payload == b"1"
     assert next(source).ts_ns == 128
     assert given[-1] == 64 + TERM // 2  # the hole begins at 64, and this frame ends beyond half a term from there
@@ -202,16 +202,16 @@ def test_equals_a_simple_reassembly_of_what_a_lossy_network_carried(seed: int) -
 
 
 def test_asks_which_of_several_streams_is_meant() -> None:
-    courses = [Course(Key(1, 10), 0, 3, 300), Course(Key(2, 10), 0, 4, 400), Course(Key(3, 11), 0, 5, 500)]
+    streams = [RecordedStream(Key(1, 10), 0, 3, 300), RecordedStream(Key(2, 10), 0, 4, 400), RecordedStream(Key(3, 11), 0, 5, 500)]
     with pytest.raises(CaptureError, match=r"x.pcap: 3 streams, expected one; choose with --session.*session 2 stream 10 \(4 frames, 400"):
-        choose(courses, session_id=None, stream_id=None, every=False, where="x.pcap")
+        choose(streams, session_id=None, stream_id=None, every=False, where="x.pcap")
     with pytest.raises(CaptureError, match="2 streams"):
-        choose(courses, session_id=None, stream_id=10, every=False, where="x.pcap")
-    assert choose(courses, session_id=None, stream_id=11, every=False, where="x.pcap") == courses[2:]
-    assert choose(courses, session_id=2, stream_id=None, every=False, where="x.pcap") == courses[1:2]
-    assert choose(courses, session_id=None, stream_id=10, every=True, where="x.pcap") == courses[:2]
+        choose(streams, session_id=None, stream_id=10, every=False, where="x.pcap")
+    assert choose(streams, session_id=None, stream_id=11, every=False, where="x.pcap") == streams[2:]
+    assert choose(streams, session_id=2, stream_id=None, every=False, where="x.pcap") == streams[1:2]
+    assert choose(streams, session_id=None, stream_id=10, every=True, where="x.pcap") == streams[:2]
     with pytest.raises(CaptureError, match=r"no data of such a stream; the capture holds session 1 stream 10"):
-        choose(courses, session_id=4, stream_id=None, every=False, where="x.pcap")
+        choose(streams, session_id=4, stream_id=None, every=False, where="x.pcap")
     with pytest.raises(CaptureError, match="no data at all"):
         choose([], session_id=None, stream_id=None, every=True, where="x.pcap")
 
@@ -226,9 +226,9 @@ def test_reads_the_messages_of_a_capture_file(build: SimpleNamespace, tmp_path: 
     ]
     path.write_bytes(build.classic([build.ethernet(build.ip4(data, build.SENDER, build.RECEIVER)) for data in frames]))
     ports = frozenset([build.RECEIVER[1]])
-    courses = find_courses([path], ports)
-    assert [(item.frames, item.start, item.term_length) for item in courses] == [(4, 0, TERM)]
-    recorded = Recorded([str(path)], courses, ports)
+    streams = find_streams([path], ports)
+    assert [(item.frames, item.start, item.term_length) for item in streams] == [(4, 0, TERM)]
+    recorded = Recorded([str(path)], streams, ports)
     assert [(message.ts_ns - 1_700_000_000 * 10**9, message.payload) for message in recorded] == [
         (0, b"first"),
         (1_000_000_001, b"second"),
@@ -243,6 +243,6 @@ def test_packets_that_snaplen_cut_are_counted(build: SimpleNamespace, tmp_path: 
     packets = [build.ethernet(build.ip4(data, build.SENDER, build.RECEIVER)) for data in frames]
     path.write_bytes(build.classic(packets, snap=120))
     ports = frozenset([build.RECEIVER[1]])
-    recorded = Recorded([str(path)], find_courses([path], ports), ports)
+    recorded = Recorded([str(path)], find_streams([path], ports), ports)
     assert [message.payload for message in recorded] == [b"short"]
     assert recorded.counts.truncated_messages == 1

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from aerowire.pcap.analysis.columns import SENT, PathName, Place, endpoint
-from aerowire.pcap.analysis.condensing import condense
 from aerowire.pcap.analysis.gathering import Gathering
 from aerowire.pcap.analysis.partial import Partial
 from aerowire.pcap.analysis.parts import from_bytes, to_bytes
-from aerowire.pcap.analysis.settling import lay_out_whole, settle
+from aerowire.pcap.analysis.reconciling import lay_out_whole, reconcile
 from aerowire.pcap.analysis.stream import Stream
+from aerowire.pcap.analysis.summarising import summarise_part
 from aerowire.pcap.capture import Capture
 
 UNPACKED_MAX = 1 << 20  # frames and runs of all streams, some 200 bytes each
@@ -70,7 +70,7 @@ class CaptureStreams:
         kept: dict[tuple[int, int], _Kept] = {}
         rows = 0
         for frames in gathering.frames(capture.selections()):
-            partial = condense(frames)
+            partial = summarise_part(frames)
             kept.setdefault((int(frames["session_id"][0]), int(frames["stream_id"][0])), _Kept()).add(partial)
             rows += len(partial.frames)
             if rows > UNPACKED_MAX:
@@ -90,7 +90,7 @@ class CaptureStreams:
 
     def streams(self) -> Iterator[Stream]:
         """Yield each stream that DATA, PAD or SETUP frames name, in order of the first of these."""
-        return (settle(one.joined()) for one in self._kept)
+        return (reconcile(one.joined()) for one in self._kept)
 
     def whole(self, number: int) -> Stream:
         """Return a stream with all its frames.  number: of those that `streams` yields."""

@@ -12,10 +12,10 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 
 from aerowire.pcap.analysis.columns import COLUMNS, SENT, Columns, by_stream
-from aerowire.pcap.analysis.condensing import condense
 from aerowire.pcap.analysis.partial import Partial
-from aerowire.pcap.analysis.settling import lay_out_whole, settle
+from aerowire.pcap.analysis.reconciling import lay_out_whole, reconcile
 from aerowire.pcap.analysis.stream import Stream
+from aerowire.pcap.analysis.summarising import summarise_part
 from aerowire.pcap.statistics import Statistics
 
 PATH = "path"
@@ -38,7 +38,7 @@ class Totals:
         self.statistics.add([other.statistics])
 
 
-def condensed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def summarised(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield rows of SCHEMA, a part of a stream in each. batches: with NEEDED and the column `path`."""
     for table in _gathered(batches):
         for name in pc.unique(table[PATH]).to_pylist():
@@ -47,7 +47,7 @@ def condensed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 def rows_of(path: str, frames: Iterable[Columns]) -> Iterator[pa.RecordBatch]:
     """Yield rows of SCHEMA, for each stream's frames one."""
-    yield from (_row(path, condense(some)) for some in frames if len(some))
+    yield from (_row(path, summarise_part(some)) for some in frames if len(some))
 
 
 def totals_row(path: str, totals: Totals) -> pa.RecordBatch:
@@ -55,12 +55,12 @@ def totals_row(path: str, totals: Totals) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist([{PATH: path, "partial": to_bytes(totals)}], schema=SCHEMA)
 
 
-def settled(rows: pa.Table, *, whole: bool = False) -> Stream | None:
+def reconciled(rows: pa.Table, *, whole: bool = False) -> Stream | None:
     """Return the stream whose parts are in some rows; None where its sender sent nothing. whole: with all its frames."""
     joined = Partial.joined([from_bytes(value) for value in rows["partial"].to_pylist()])
     if not joined.frames.of_type(*SENT).any():
         return None
-    return lay_out_whole(joined) if whole else settle(joined)
+    return lay_out_whole(joined) if whole else reconcile(joined)
 
 
 def to_bytes(found: Partial | Totals) -> bytes:

@@ -1,7 +1,7 @@
 """The analysis of streams as functions of Spark's data frames.
 
-Each task summarises the parts of streams that it reads (see `condensing`); one shuffle brings the summaries of a stream together, and they
-are joined, checked and told (see `settling`).  A summary is small: a hot stream does not bring its frames to one task.
+Each task summarises the parts of streams that it reads (see `summarising`); one shuffle brings the summaries of a stream together, and they
+are joined, checked and told (see `reconciling`).  A summary is small: a hot stream does not bring its frames to one task.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame
 
 from aerowire.pcap.analysis import loss as losses_of_stream
 from aerowire.pcap.analysis import stream as stream_reports
-from aerowire.pcap.analysis.parts import NEEDED, PATH, SCHEMA, Totals, condensed, from_bytes, settled
+from aerowire.pcap.analysis.parts import NEEDED, PATH, SCHEMA, Totals, from_bytes, reconciled, summarised
 from aerowire.pcap.analysis.tables import LOSSES, STREAMS, loss_row, stream_row
 from aerowire.pcap.arrays.spark_schema import schema_ddl
 from aerowire.pcap.statistics import Statistics
@@ -47,16 +47,16 @@ def losses(frames: DataFrame) -> DataFrame:
 def partials(frames: DataFrame) -> DataFrame:
     """Return the summaries of streams' parts, with the columns of `parts.SCHEMA`."""
     names = [PATH, *NEEDED, *([PACKET_INDEX] if PACKET_INDEX in frames.columns else [])]
-    return frames.select(*names).where("stream_id IS NOT NULL").mapInArrow(_condensed, schema_ddl(SCHEMA))
+    return frames.select(*names).where("stream_id IS NOT NULL").mapInArrow(_summarised, schema_ddl(SCHEMA))
 
 
-def _condensed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    return condensed(batches)
+def _summarised(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    return summarised(batches)
 
 
 def _told(parts: DataFrame, schema: pa.Schema, tell: Callable[[str, Stream], list[dict[str, Any]]]) -> DataFrame:
     def of_stream(rows: pa.Table) -> pa.Table:
-        stream = settled(rows)
+        stream = reconciled(rows)
         found = [] if stream is None else tell(rows[PATH][0].as_py(), stream)
         return pa.Table.from_pylist(found, schema=schema)
 
@@ -95,7 +95,7 @@ def collect(
             for value in rows["partial"].to_pylist():
                 totals.add(from_bytes(value))
             return pa.Table.from_pylist([{"found": pickle.dumps(totals)}], schema=FOUND)
-        stream = settled(rows, whole=whole)
+        stream = reconciled(rows, whole=whole)
         found = [] if stream is None else [{"found": pickle.dumps((stream.frames.appearance, tell(stream)))}]
         return pa.Table.from_pylist(found, schema=FOUND)
 

@@ -1,6 +1,6 @@
 """What happened to one stream in a capture: gaps, NAKs, retransmissions, messages, its end.
 
-Pure functions over columns of frames in capture order, some of which may stand for runs of others (see `analysis.condensing`); it knows
+Pure functions over columns of frames in capture order, some of which may stand for runs of others (see `analysis.summarising`); it knows
 neither files nor Spark, and both engines of the summary use it.
 
 A frame is late when it starts below the highest position seen before it on its path (source, destination, interface).  A late frame in a

@@ -17,7 +17,7 @@ from aerowire.pcap.commands.shared import DONE, FINDING, add_reading, complain, 
 
 if TYPE_CHECKING:
     from aerowire.pcap.publishing import Publisher, Target
-    from aerowire.pcap.replay.replaying import Counts, Course, Recorded
+    from aerowire.pcap.replay.replaying import Counts, Recorded, RecordedStream
 
 EXAMPLES = """\
   aerowire pcap replay traffic.pcap aeron:ipc 10
@@ -48,7 +48,7 @@ class Outcome:
 class Found:
     """What was replayed, and of what."""
 
-    courses: list[Course]
+    streams: list[RecordedStream]
     counts: Counts
     is_damaged: bool | None  # None where nobody looked
     outcome: Outcome
@@ -96,7 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Publish and tell what was published."""
     from aerowire.pcap.errors import CaptureError
     from aerowire.pcap.publishing import Target, open_publisher
-    from aerowire.pcap.replay.replaying import Recorded, find_courses
+    from aerowire.pcap.replay.replaying import Recorded, find_streams
     from aerowire.pcap.scanning import expand
 
     try:
@@ -109,11 +109,11 @@ def run(arguments: argparse.Namespace) -> int:
                 )
             found = _with_spark(arguments, paths, target)
         else:
-            courses = _chosen(find_courses(paths, arguments.ports), arguments)
-            recorded = Recorded(paths, courses, arguments.ports)
+            streams = _chosen(find_streams(paths, arguments.ports), arguments)
+            recorded = Recorded(paths, streams, arguments.ports)
             with open_publisher(target, "aerowire pcap replay") as publisher:
                 outcome = _replay(recorded, publisher, arguments.speed, arguments.linger)
-            found = Found(courses, recorded.counts, recorded.scan.statistics.is_damaged, outcome)
+            found = Found(streams, recorded.counts, recorded.scan.statistics.is_damaged, outcome)
     except CaptureError as error:
         return complain(error)
     _tell(arguments, target, found)
@@ -121,11 +121,11 @@ def run(arguments: argparse.Namespace) -> int:
     return DONE if is_whole and found.outcome.problem is None and not found.outcome.interrupted else FINDING
 
 
-def _chosen(courses: list[Course], arguments: argparse.Namespace) -> list[Course]:
+def _chosen(streams: list[RecordedStream], arguments: argparse.Namespace) -> list[RecordedStream]:
     from aerowire.pcap.replay.replaying import choose
 
     where = ", ".join(arguments.files)
-    return choose(courses, session_id=arguments.session, stream_id=arguments.stream_id, every=arguments.all, where=where)
+    return choose(streams, session_id=arguments.session, stream_id=arguments.stream_id, every=arguments.all, where=where)
 
 
 def _with_spark(arguments: argparse.Namespace, paths: list[str], target: Target) -> Found:
@@ -138,16 +138,16 @@ def _with_spark(arguments: argparse.Namespace, paths: list[str], target: Target)
         from aerowire.pcap.spark import replaying
 
         frames = replaying.read_frames(spark, paths, arguments.ports)
-        courses = _chosen(replaying.find_courses(frames, paths), arguments)
+        streams = _chosen(replaying.find_streams(frames, paths), arguments)
         began_s = time.monotonic()
         try:
-            published, counts = replaying.replay(frames, paths, courses, target, arguments.speed)
+            published, counts = replaying.replay(frames, paths, streams, target, arguments.speed)
         except PySparkException as error:
             reason = re.search(r"(?:PublishError|AerowireError|\w+Error): (.*)", str(error))
             outcome = Outcome(sent=None, elapsed_s=time.monotonic() - began_s, problem=reason[1] if reason else str(error))
-            return Found(courses, Counts(), None, outcome)
+            return Found(streams, Counts(), None, outcome)
         elapsed_s = time.monotonic() - began_s
-    return Found(courses, counts, None, Outcome(published.messages, published.blocked_ns, elapsed_s, published.session_id))
+    return Found(streams, counts, None, Outcome(published.messages, published.blocked_ns, elapsed_s, published.session_id))
 
 
 def _replay(recorded: Recorded, publisher: Publisher, speed: float, linger_s: float) -> Outcome:
@@ -177,7 +177,7 @@ def _replay(recorded: Recorded, publisher: Publisher, speed: float, linger_s: fl
 def _tell(arguments: argparse.Namespace, target: Target, found: Found) -> None:
     counts, outcome = found.counts, found.outcome
     if arguments.json:
-        streams = [course.key._asdict() for course in found.courses]
+        streams = [stream.key._asdict() for stream in found.streams]
         told = {"channel": target.channel, "stream_id": target.stream_id, **asdict(outcome), "streams": streams, **counts.to_dict()}
         print(json.dumps(told | {"damaged": found.is_damaged}))
         return
@@ -211,7 +211,7 @@ def _shown_progress(recorded: Recorded, publisher: Publisher) -> Iterator[Callab
 
     columns = (TextColumn("replaying"), BarColumn(), TextColumn("{task.fields[sent]:,} messages"), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("", total=sum(course.frames for course in recorded.courses), sent=0)
+        task = progress.add_task("", total=sum(stream.frames for stream in recorded.streams), sent=0)
         yield lambda: progress.update(task, completed=recorded.counts.frames, sent=publisher.sent)
 
 

@@ -133,14 +133,14 @@ class Asking:
         self._pending.append(np.stack([np.asarray(column, dtype=np.int64) for column in columns]))
         self._pending_count += self._pending[-1].shape[1]
         if self._pending_count > max(self._pending_max, self._ordered.ranges.shape[1] // 2):
-            self._settle()
+            self._merge_pending()
 
     def asked(self) -> Asked | None:
         """Return what was asked for; None where that is too much to keep."""
-        self._settle()
+        self._merge_pending()
         return None if self._is_too_much else self._ordered
 
-    def _settle(self) -> None:
+    def _merge_pending(self) -> None:
         if self._pending:
             self._ordered = Asked.of(np.concatenate([self._ordered.ranges, *self._pending], axis=1))
             self._pending, self._pending_count = [], 0

@@ -1,9 +1,8 @@
 """The common case of finding UDP datagrams in packets, one look at each packet: Ethernet and Linux cooked capture, VLAN tags, an IPv4
 header, or an IPv6 header without extensions, and UDP.
 
-Whatever is not that simple - fragments, extension headers, lengths that contradict each other, packets cut short, other protocols - is left
-to `links`, which knows all cases, counts each under its reason, and comes to the same result for the simple ones.  The two are compared by
-the tests.
+Everything else - fragments, extension headers, lengths that contradict each other, packets cut short, other protocols - is left to
+`link_layers`, which knows all cases, counts each under its reason, and comes to the same result for the simple ones, as the tests compare.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Stands where the native `plain_datagrams` module was not built: it finds no simple packets, so that `links` decodes all."""
+"""Stands where the native `plain_datagrams` module was not built: it finds no simple packets, so that `link_layers` decodes all."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from aerowire.pcap.files.source import CHUNK_LENGTH, is_compressed
 from aerowire.pcap.packets.fragments import SPAN
 from aerowire.pcap.reading.facts import Facts, Findings
 from aerowire.pcap.reading.passes import Choice, Pass
-from aerowire.pcap.reading.slices import Workshop
+from aerowire.pcap.reading.slices import SharedIndexBuilder
 
 VERSION = 2
 SUFFIX = ".index.json"
@@ -175,17 +175,17 @@ def find_or_build(path: str | os.PathLike[str]) -> Index:
 def _made_together(path: str, mark: str, target: Path) -> Index:
     """Return a file's index, of which all who wait for it make slices and one the whole; else one makes all of it."""
     length = Path(path).stat().st_size
-    workshop = Workshop(target.parent, mark, path, _cut_spacing(length))
-    if workshop.is_useful:
-        workshop.help(target)
+    builder = SharedIndexBuilder(target.parent, mark, path, _cut_spacing(length))
+    if builder.is_useful:
+        builder.help(target)
     with _locked(target.parent / f"{mark}.lock"):
         found = _read(target, mark)
         if found is None:
-            made = workshop.result() if workshop.is_useful else None
+            made = builder.result() if builder.is_useful else None
             found = build(path) if made is None else Index(mark, length, *made, is_damaged=False)
             _forget_old(target.parent)
             _write(target, found)
-        workshop.clear()  # also what was made between another process's writing and clearing
+        builder.clear()  # also what was made between another process's writing and clearing
     return found
 
 

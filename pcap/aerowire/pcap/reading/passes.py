@@ -23,7 +23,7 @@ from aerowire.pcap.frames.frames import LAYOUTS, REASONS, Frames, Verdict
 from aerowire.pcap.frames.retransmissions import Asking
 from aerowire.pcap.frames.selection import Selection
 from aerowire.pcap.frames.terms import StreamKey, Terms
-from aerowire.pcap.packets import links
+from aerowire.pcap.packets import link_layers
 from aerowire.pcap.packets.datagrams import Datagrams
 from aerowire.pcap.packets.flows import FlowTable, Link
 from aerowire.pcap.packets.fragments import SPAN, Reassembler
@@ -83,7 +83,7 @@ def primed(choice: Choice) -> Reassembler:
     if choice.extent is not None and before is not None:
         earlier = replace(choice, extent=Extent(before, choice.extent.start.position), fail_fast=False)
         for block in open_blocks(earlier, Statistics()):
-            links.prime(block, Gather(block.buffer), reassembler)
+            link_layers.prime(block, Gather(block.buffer), reassembler)
     return reassembler
 
 
@@ -129,7 +129,7 @@ class Pass:
             if self._cut_spacing is not None:
                 self._note_cuts(block, self._cut_spacing)
             gather = Gather(block.buffer)
-            datagrams = links.decode(block, gather, self.statistics, reassembler)
+            datagrams = link_layers.decode(block, gather, self.statistics, reassembler)
             numbers = self.flows.number(datagrams)
             if self._choice.is_certain:
                 datagrams, numbers = self._select(datagrams, numbers)
@@ -220,7 +220,7 @@ class Pass:
         return counting(self.flows, self.evidence, (self.decoded, self.breaches), streams)
 
     def account(self) -> None:
-        """Settle the counts once every flow's verdict is known."""
+        """Complete the counts once every flow's verdict is known."""
         verdict = self.verdict()
         self.statistics.datagrams = int(self.decoded[verdict].sum())
         self.statistics.truncated_datagrams = int(self.cut[verdict].sum())

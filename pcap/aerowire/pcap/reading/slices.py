@@ -152,8 +152,8 @@ def _asked(slices: Sequence[Slice], keys: Sequence[bytes]) -> Asked | None:
     return asked if asked.ranges.shape[1] <= RANGES_MAX else None
 
 
-class Workshop:
-    """Where those who wait for one file's index leave the slices that they looked at: a folder that nobody else writes to."""
+class SharedIndexBuilder:
+    """Builds one file's index together with other processes: each takes slices, and leaves their results in a folder of their own."""
 
     def __init__(self, folder: Path, mark: str, path: str, cut_spacing: int) -> None:
         length = Path(path).stat().st_size
@@ -163,9 +163,9 @@ class Workshop:
         self.is_useful = len(self._ends) > 1 and is_classic(path)
 
     def help(self, finished: Path) -> None:
-        """Look at the slices that nobody looks at, then wait for the others.
+        """Examine the slices that no other process examines, then wait for those.
 
-        Returns early where the index is `finished`, or cannot be made so.  A slice whose maker died is looked at again.
+        Returns early where the index is `finished`, or cannot be made so.  A slice whose maker died is examined again.
         """
         for waits in (False, True):
             for number in range(len(self._ends)):

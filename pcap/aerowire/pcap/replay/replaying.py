@@ -77,7 +77,7 @@ class Counts:
 
 
 @dataclass(slots=True)
-class Course:
+class RecordedStream:
     """What a first look at a stream shows: enough to turn terms and offsets into positions."""
 
     key: Key
@@ -215,34 +215,34 @@ class Recorded:
     `counts` and `position` (bytes read of `length`) are of the last iteration.  Iterating reads the files anew.
     """
 
-    def __init__(self, paths: Sequence[str], courses: Sequence[Course], ports: frozenset[int] | None = None) -> None:
-        self.courses = list(courses)
+    def __init__(self, paths: Sequence[str], streams: Sequence[RecordedStream], ports: frozenset[int] | None = None) -> None:
+        self.streams = list(streams)
         self.counts = Counts()
         where: list[tuple[str, str, object]] = [CARRIERS, ("frame_length", ">", 0), NEVER_DROPPED]
-        if courses:
-            where += [("session_id", "in", sorted({course.key.session_id for course in courses}))]
-            where += [("stream_id", "in", sorted({course.key.stream_id for course in courses}))]
+        if streams:
+            where += [("session_id", "in", sorted({stream.key.session_id for stream in streams}))]
+            where += [("stream_id", "in", sorted({stream.key.stream_id for stream in streams}))]
         self.scan = scan(paths, columns=FRAME_COLUMNS, where=where, payload=True, ports=ports)
 
     def __iter__(self) -> Iterator[Message]:
         self.counts = Counts()
-        yield from messages_of((batch.to_pydict() for batch in self.scan), self.courses, self.counts)
+        yield from messages_of((batch.to_pydict() for batch in self.scan), self.streams, self.counts)
 
 
-def messages_of(batches: Iterable[dict[str, list[Any]]], courses: Sequence[Course], counts: Counts) -> Iterator[Message]:
+def messages_of(batches: Iterable[dict[str, list[Any]]], streams: Sequence[RecordedStream], counts: Counts) -> Iterator[Message]:
     """Yield the messages of some streams; `counts` is added to.
 
     batches: frames in capture order, by the names of FRAME_COLUMNS; those of other streams are passed over.
     """
-    known = {course.key: course for course in courses}
-    streams = {key: Reassembler(min(course.term_length // 2, WINDOW_MAX), counts, course.start) for key, course in known.items()}
+    known = {stream.key: stream for stream in streams}
+    reassemblers = {key: Reassembler(min(stream.term_length // 2, WINDOW_MAX), counts, stream.start) for key, stream in known.items()}
     for batch in batches:
         for kind, flags, session_id, stream_id, term_id, term_offset, length, reserved, payload, ts_ns in zip(
             *(batch[name] for name in FRAME_COLUMNS), strict=True
         ):
             key = Key(session_id, stream_id)
-            stream = streams.get(key)
-            if stream is None:
+            reassembler = reassemblers.get(key)
+            if reassembler is None:
                 continue
             counts.frames += 1
             start = known[key].position(term_id, term_offset)
@@ -250,17 +250,17 @@ def messages_of(batches: Iterable[dict[str, list[Any]]], courses: Sequence[Cours
             is_padding = kind == "PAD"
             is_cut = not is_padding and len(body) < length - HEADER_LENGTH
             end = start + (length + FRAME_ALIGNMENT - 1 & -FRAME_ALIGNMENT)
-            yield from stream.take(Frame(start, end, flags, is_padding, is_cut, body, reserved or 0, ts_ns))
-    for stream in streams.values():
-        yield from stream.finish()
+            yield from reassembler.take(Frame(start, end, flags, is_padding, is_cut, body, reserved or 0, ts_ns))
+    for reassembler in reassemblers.values():
+        yield from reassembler.finish()
 
 
-def find_courses(paths: Sequence[PathLike], ports: frozenset[int] | None = None) -> list[Course]:
+def find_streams(paths: Sequence[PathLike], ports: frozenset[int] | None = None) -> list[RecordedStream]:
     """Return the streams of captures that carry data, in the order in which they appear.  Raises CaptureError as `scan` does."""
     import pyarrow as pa  # type: ignore[import-untyped]
     import pyarrow.compute as pc  # type: ignore[import-untyped]
 
-    found: dict[Key, Course] = {}
+    found: dict[Key, RecordedStream] = {}
     where = [CARRIERS, ("frame_length", ">", 0), NEVER_DROPPED]
     for batch in scan(paths, columns=[*CHOICE_COLUMNS, "type"], where=where, ports=ports):
         table = pa.Table.from_batches([batch]).append_column("end", pc.add(batch["term_offset"], batch["frame_length"]))
@@ -268,24 +268,26 @@ def find_courses(paths: Sequence[PathLike], ports: frozenset[int] | None = None)
         grouped = table.group_by(["session_id", "stream_id", "term_id"], use_threads=False).aggregate(sums)
         for row in grouped.to_pylist():
             key, term_id = Key(row["session_id"], row["stream_id"]), row["term_id"]
-            course = found.setdefault(key, Course(key, term_id))
-            course.frames += row["type_count"]
-            course.bytes += row["frame_length_sum"] - row["type_count"] * HEADER_LENGTH
-            course.reach = max(course.reach, row["end_max"])
-            course.offsets[term_id] = min(course.offsets.get(term_id, row["term_offset_min"]), row["term_offset_min"])
+            stream = found.setdefault(key, RecordedStream(key, term_id))
+            stream.frames += row["type_count"]
+            stream.bytes += row["frame_length_sum"] - row["type_count"] * HEADER_LENGTH
+            stream.reach = max(stream.reach, row["end_max"])
+            stream.offsets[term_id] = min(stream.offsets.get(term_id, row["term_offset_min"]), row["term_offset_min"])
     return list(found.values())
 
 
-def choose(courses: Sequence[Course], *, session_id: int | None, stream_id: int | None, every: bool, where: str) -> list[Course]:
+def choose(
+    streams: Sequence[RecordedStream], *, session_id: int | None, stream_id: int | None, every: bool, where: str
+) -> list[RecordedStream]:
     """Return the streams that are asked for: one, unless `every`.  Raises CaptureError for none, or for several with the choice."""
     chosen = [
-        course
-        for course in courses
-        if course.key.session_id == (session_id if session_id is not None else course.key.session_id)
-        and course.key.stream_id == (stream_id if stream_id is not None else course.key.stream_id)
+        stream
+        for stream in streams
+        if stream.key.session_id == (session_id if session_id is not None else stream.key.session_id)
+        and stream.key.stream_id == (stream_id if stream_id is not None else stream.key.stream_id)
     ]
-    held = "; ".join(f"{course.key} ({course.frames:,} frames, {course.bytes:,} bytes)" for course in courses[:20])
-    more = f"; and {len(courses) - 20} more" if len(courses) > 20 else ""
+    held = "; ".join(f"{stream.key} ({stream.frames:,} frames, {stream.bytes:,} bytes)" for stream in streams[:20])
+    more = f"; and {len(streams) - 20} more" if len(streams) > 20 else ""
     if not chosen:
         raise CaptureError(f"{where}: no data of such a stream; the capture holds {held + more or 'no data at all'}")
     if len(chosen) > 1 and not every:

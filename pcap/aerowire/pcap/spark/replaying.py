@@ -12,7 +12,7 @@ from pyspark.sql import functions
 
 from aerowire.pcap.publishing import Target
 from aerowire.pcap.replay.pacing import MAX
-from aerowire.pcap.replay.replaying import CHOICE_COLUMNS, FRAME_COLUMNS, HEADER_LENGTH, Counts, Course, Key, Message, messages_of
+from aerowire.pcap.replay.replaying import CHOICE_COLUMNS, FRAME_COLUMNS, HEADER_LENGTH, Counts, Key, Message, RecordedStream, messages_of
 from aerowire.pcap.sink import Published, Settings, publish_part
 
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ def read_frames(spark: SparkSession, paths: Sequence[str], ports: frozenset[int]
     )
 
 
-def find_courses(frames: DataFrame, paths: Sequence[str]) -> list[Course]:
-    """Return the streams of captures that carry data, in the order in which they appear; as `replaying.find_courses`."""
+def find_streams(frames: DataFrame, paths: Sequence[str]) -> list[RecordedStream]:
+    """Return the streams of captures that carry data, in the order in which they appear; as `replaying.find_streams`."""
     rows = (
         frames.select(*CHOICE_COLUMNS, _rank(paths), "record_position", "frame_index")
         .groupBy("session_id", "stream_id", "term_id")
@@ -56,31 +56,33 @@ def find_courses(frames: DataFrame, paths: Sequence[str]) -> list[Course]:
         .orderBy("first")
         .collect()
     )
-    found: dict[Key, Course] = {}
+    found: dict[Key, RecordedStream] = {}
     for row in rows:
         key = Key(row.session_id, row.stream_id)
-        course = found.setdefault(key, Course(key, row.term_id))
-        course.frames += row.frames
-        course.bytes += row.length - row.frames * HEADER_LENGTH
-        course.reach = max(course.reach, row.end)
-        course.offsets[row.term_id] = row.offset
+        stream = found.setdefault(key, RecordedStream(key, row.term_id))
+        stream.frames += row.frames
+        stream.bytes += row.length - row.frames * HEADER_LENGTH
+        stream.reach = max(stream.reach, row.end)
+        stream.offsets[row.term_id] = row.offset
     return list(found.values())
 
 
-def replay(frames: DataFrame, paths: Sequence[str], courses: Sequence[Course], target: Target, speed: float) -> tuple[Published, Counts]:
+def replay(
+    frames: DataFrame, paths: Sequence[str], streams: Sequence[RecordedStream], target: Target, speed: float
+) -> tuple[Published, Counts]:
     """Publish the messages of some streams, from one task; return what was sent and what was found.
 
     Raises what Spark raises for a failed job, with the publisher's reason in its text.
     """
     settings = Settings(target, "payload", "reserved_value", speed, None if speed == MAX else "ts_ns")
     keys = [
-        (functions.col("session_id") == course.key.session_id) & (functions.col("stream_id") == course.key.stream_id) for course in courses
+        (functions.col("session_id") == stream.key.session_id) & (functions.col("stream_id") == stream.key.stream_id) for stream in streams
     ]
     chosen = keys[0]
     for key in keys[1:]:
         chosen = chosen | key
     ordered = frames.where(chosen).withColumn("rank", _rank(paths)).repartition(1).sortWithinPartitions("rank", *ORDER[1:])
-    own = list(courses)
+    own = list(streams)
 
     def send(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         counts = Counts()

@@ -17,7 +17,7 @@ from aerowire.pcap.analysis.stream import Stream, lay_out
 from aerowire.pcap.arrays.blocks import Integers
 
 
-def settle(partial: Partial) -> Stream:
+def reconcile(partial: Partial) -> Stream:
     """Return a stream, all parts of which are joined, laid out."""
     spans = partial.spans
     if all(before[1] < after[0] for before, after in pairwise(spans)):

@@ -27,7 +27,7 @@ EXTENSION_HEADERS_MAX = 8  # as many kinds as exist; each may stand once (destin
 HOP_BY_HOP, ROUTING, FRAGMENT, AUTHENTICATION, DESTINATION_OPTIONS, MOBILITY, NO_NEXT = 0, 43, 44, 51, 60, 135, 59
 ADDRESS_FAMILIES = {2: IP4, 10: IP6, 24: IP6, 28: IP6, 30: IP6}  # AF_INET6 differs from system to system
 # Where the protocol stands in a link header, and the header's length.
-FIXED_LINKS = {1: (12, 14), 113: (14, 16), 276: (0, 20)}
+FIXED_LINK_LAYERS = {1: (12, 14), 113: (14, 16), 276: (0, 20)}
 NULL, LOOP, RAW, ONLY_IP4, ONLY_IP6, ETHERNET = 0, 108, 101, 228, 229, 1
 RAW_OTHERS = (12, 14)  # raw IP as some systems number it
 # A capture that a driver of this project writes marks what induced loss dropped: by this Ethernet source in a classic file, by the
@@ -59,7 +59,7 @@ def decode(block: PacketBlock, gather: Gather, statistics: Statistics, reassembl
 def _plain(block: PacketBlock) -> Datagrams:
     """Return the block's simple datagrams."""
     kind = _one_kind(block.link_types)
-    where, length = FIXED_LINKS.get(-1 if kind is None else kind, (0, 0))
+    where, length = FIXED_LINK_LAYERS.get(-1 if kind is None else kind, (0, 0))
     mark = DROPPED_SOURCE if kind == ETHERNET and block.interfaces is None else b""
     none = np.empty(0, dtype=np.int64)
     starts, ends = (block.starts, block.ends) if length else (none, none)
@@ -80,7 +80,7 @@ def _one_kind(link_types: Integers) -> int | None:
 
 def _decode(block: PacketBlock, gather: Gather, rows: Integers, statistics: Statistics, reassembler: Reassembler) -> Datagrams:
     """Return the datagrams of some packets, whatever stands in them."""
-    rows, network, protocol = _link(block, gather, rows, statistics)
+    rows, network, protocol = _link_layer(block, gather, rows, statistics)
     four, fragments4 = _ip4(gather, rows[protocol == IP4], network[protocol == IP4], block.ends, statistics)
     six, fragments6 = _ip6(gather, rows[protocol == IP6], network[protocol == IP6], block.ends, statistics)
     segments = [
@@ -129,12 +129,12 @@ def _with_fragments(
     return columns[0][order], columns[1][order], columns[2][order], columns[3][order], columns[4][order]
 
 
-def _link(block: PacketBlock, gather: Gather, rows: Integers, statistics: Statistics) -> tuple[Integers, Integers, Integers]:
+def _link_layer(block: PacketBlock, gather: Gather, rows: Integers, statistics: Statistics) -> tuple[Integers, Integers, Integers]:
     """Return (row, offset of the network header, its ethertype) of the IP packets among some."""
     network, protocol = block.starts[rows], np.zeros(rows.size, dtype=np.int64)
     kinds, ends = block.link_types[rows], block.ends[rows]
     for kind in np.unique(kinds).tolist():
-        _link_of_kind(kind, np.flatnonzero(kinds == kind), gather, ends, (network, protocol))
+        _link_layer_of_kind(kind, np.flatnonzero(kinds == kind), gather, ends, (network, protocol))
     for _ in range(VLAN_TAGS_MAX):
         tagged = np.flatnonzero((protocol >= min(VLAN_TAGS)) & np.isin(protocol, VLAN_TAGS))
         if not tagged.size:
@@ -151,11 +151,11 @@ def _link(block: PacketBlock, gather: Gather, rows: Integers, statistics: Statis
     return rows[is_ip], network[is_ip], protocol[is_ip]
 
 
-def _link_of_kind(kind: int, rows: Integers, gather: Gather, ends: Integers, found: tuple[Integers, Integers]) -> None:
+def _link_layer_of_kind(kind: int, rows: Integers, gather: Gather, ends: Integers, found: tuple[Integers, Integers]) -> None:
     """Fill in network offset and ethertype for packets of one link type; -1 truncated, -2 unknown."""
     network, protocol = found
-    if kind in FIXED_LINKS:
-        where, length = FIXED_LINKS[kind]
+    if kind in FIXED_LINK_LAYERS:
+        where, length = FIXED_LINK_LAYERS[kind]
     elif kind in (NULL, LOOP):
         where, length = 0, 4
     elif kind in (RAW, ONLY_IP4, ONLY_IP6, *RAW_OTHERS):
@@ -167,7 +167,7 @@ def _link_of_kind(kind: int, rows: Integers, gather: Gather, ends: Integers, fou
     protocol[rows[~whole]] = -1
     rows = rows[whole]
     at = network[rows]
-    if kind in FIXED_LINKS:
+    if kind in FIXED_LINK_LAYERS:
         protocol[rows] = gather.integers(">u2", at + where)
         network[rows] += length
     elif kind in (NULL, LOOP):

@@ -2,7 +2,7 @@
 
 A run stands for frames that followed each other on their path without a hole, fitted into the windows that were known, and hold whole
 messages.  It is kept as one long frame, at the place of its last, with the receiver's fields of the status message that its first frame
-obeyed, and that frame's length.  It knows nothing of the stream outside its part: what depends on that, `settling` checks.
+obeyed, and that frame's length.  It knows nothing of the stream outside its part: what depends on that, `reconciling` checks.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class _Part:
         yield from pairwise(borders)
 
 
-def condense(frames: Columns, margin: int = MARGIN) -> Partial:
+def summarise_part(frames: Columns, margin: int = MARGIN) -> Partial:
     """Return a summary of the frames of one stream in one part of a capture, in order. margin: see MARGIN."""
     out = Partial.whole(frames)
     part = _lay_out(frames)
@@ -65,7 +65,7 @@ def condense(frames: Columns, margin: int = MARGIN) -> Partial:
         chosen = whole_messages(inner.view(np.uint8), part.paths, flags, DataFlags.BEGIN, DataFlags.END).view(np.bool_)
         chosen = _undisturbed(part, chosen)
         if (chosen == inner).all():
-            return _condensed(out, part, inner) if inner.any() else out
+            return _summarised(out, part, inner) if inner.any() else out
         inner = chosen
     return out
 
@@ -139,7 +139,7 @@ def _undisturbed(part: _Part, chosen: Mask) -> Mask:
     return chosen
 
 
-def _condensed(out: Partial, part: _Part, inner: Mask) -> Partial:
+def _summarised(out: Partial, part: _Part, inner: Mask) -> Partial:
     frames, chosen = part.frames, np.flatnonzero(inner)
     rows, numbers, by = part.rows[chosen], _runs(part, inner)[chosen], part.by[chosen]
     first = np.flatnonzero(np.concatenate([[True], numbers[1:] != numbers[:-1]]))
