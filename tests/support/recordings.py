@@ -7,14 +7,16 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from aerowire.codecs.dtypes.archive import CATALOG_HEADER, RECORDING_DESCRIPTOR, RECORDING_DESCRIPTOR_HEADER
-from aerowire.codecs.flyweights.transport import DataHeaderEncoder
+from aerowire.codecs.flyweights.archive_files import CATALOG_ALIGNMENT, CATALOG_FILE_NAME, CATALOG_VERSION, SEGMENT_FILE_NAME
+from aerowire.codecs.flyweights.base import align
+from aerowire.codecs.flyweights.transport import FRAME_ALIGNMENT, DataFlags, DataHeaderDecoder, DataHeaderEncoder, FrameType
 
 TERM = 64 << 10
-BEGIN, END = 0x80, 0x40
 Row = tuple[int, int, bytes | None]  # position, flags, payload or None for padding
 
 
@@ -42,7 +44,7 @@ class RecordingWriter:
     def segment(self, position: int) -> tuple[Path, int]:
         base = self.start - self.start % TERM
         begin = position - (position - base) % self.segment_length
-        return self.directory / f"{self.recording_id}-{begin}.rec", position - begin
+        return self.directory / SEGMENT_FILE_NAME.format(recording_id=self.recording_id, position=begin), position - begin
 
     def write(self, position: int, data: bytes) -> None:
         path, offset = self.segment(position)
@@ -53,37 +55,28 @@ class RecordingWriter:
             file.write(data)
 
     def frame(self, payload: bytes, flags: int) -> None:
-        header = {
-            "session_id": 7,
-            "stream_id": self.stream_id,
-            "term_id": self._term_id(),
-            "term_offset": self.position % TERM,
-            "reserved_value": len(self.rows),
-            "flags": flags,
-        }
-        data = DataHeaderEncoder.encode(**header, payload=payload)
+        data = self._encoded(flags=flags, reserved_value=len(self.rows), payload=payload)
         self.write(self.position, data)
         self.rows.append((self.position, flags, payload))
-        self.position += len(data) + 31 & ~31
+        self.position += align(len(data), FRAME_ALIGNMENT)
 
     def pad(self) -> None:
         """Fill what is left of the term."""
         length = TERM - self.position % TERM
-        header = struct.pack("<iBBHiiiiq", length, 0, BEGIN | END, 0, self.position % TERM, 7, self.stream_id, self._term_id(), 0)
-        self.write(self.position, header)
-        self.rows.append((self.position, BEGIN | END, None))
+        self.write(self.position, self._encoded(frame_length=length, type=FrameType.PAD))
+        self.rows.append((self.position, DataFlags.UNFRAGMENTED, None))
         self.position += length
 
     def message(self, payload: bytes) -> None:
         """Write a message, over as many frames as it needs, in one term."""
-        longest = self.mtu - 32
+        longest = self.mtu - DataHeaderDecoder.ENCODED_LENGTH
         parts = [payload[at : at + longest] for at in range(0, len(payload), longest)] or [b""]
-        needed = sum(len(part) + 63 & ~31 for part in parts)
+        needed = sum(align(DataHeaderDecoder.ENCODED_LENGTH + len(part), FRAME_ALIGNMENT) for part in parts)
         if self.position % TERM + needed > TERM:
             self.pad()
         self.messages.append((self.position, payload))
         for number, part in enumerate(parts):
-            self.frame(part, (BEGIN if number == 0 else 0) | (END if number == len(parts) - 1 else 0))
+            self.frame(part, (DataFlags.BEGIN if number == 0 else 0) | (DataFlags.END if number == len(parts) - 1 else 0))
 
     def some(self, rng: random.Random, count: int) -> None:
         for _ in range(count):
@@ -111,19 +104,26 @@ class RecordingWriter:
             descriptor[name] = value
         body = descriptor.tobytes() + texts
         header = np.zeros(1, RECORDING_DESCRIPTOR_HEADER)
-        body += bytes(-(len(body) + header.itemsize) % 64)
+        body += bytes(-(len(body) + header.itemsize) % CATALOG_ALIGNMENT)
         header["length"], header["state"] = len(body), self.state
         return header.tobytes() + body
 
-    def _term_id(self) -> int:
-        return (self.initial_term_id + self.position // TERM + (1 << 31)) % (1 << 32) - (1 << 31)
+    def _encoded(self, **values: Any) -> bytes:
+        term_id = (self.initial_term_id + self.position // TERM + (1 << 31)) % (1 << 32) - (1 << 31)
+        offset = self.position % TERM
+        return DataHeaderEncoder.encode(session_id=7, stream_id=self.stream_id, term_id=term_id, term_offset=offset, **values)
 
 
 def write_catalog(directory: Path, writers: Sequence[RecordingWriter]) -> None:
     """Write the catalog of a directory at once, so that no reader sees half of it."""
     header = np.zeros(1, CATALOG_HEADER)
-    header["version"], header["length"], header["alignment"], header["nextRecordingId"] = 196864, 32, 64, len(writers)
+    header["version"], header["length"], header["alignment"], header["nextRecordingId"] = (
+        CATALOG_VERSION,
+        header.itemsize,
+        CATALOG_ALIGNMENT,
+        len(writers),
+    )
     data = header.tobytes() + b"".join(writer.entry() for writer in writers)
     whole = directory / "catalog.new"
     whole.write_bytes(data + bytes(4096))
-    whole.rename(directory / "archive.catalog")
+    whole.rename(directory / CATALOG_FILE_NAME)

@@ -85,7 +85,7 @@ def _holds(schema: Schema) -> str:
         (schema.sets, "set"),
         (schema.regions, "mapping"),
     ]
-    return ", ".join(_count(len(nodes), noun) for nodes, noun in parts if nodes)
+    return ", ".join(_count(len(nodes), noun) for nodes, noun in parts if nodes) or _count(len(schema.constants), "constant")
 
 
 def _messages(schema: MessageSchema) -> str:

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from aerowire.codecs.dtypes.archive import CATALOG_HEADER, RECORDING_DESCRIPTOR, RECORDING_DESCRIPTOR_HEADER
+from aerowire.codecs.flyweights.transport import DataFlags
 from aerowire.pcap.archive import ArchiveError, Report, messages, read_recording, recordings
 from aerowire.pcap.archive.catalog import read_catalog
 from aerowire.pcap.archive.segments import SegmentReader
-from tests.support.recordings import BEGIN, END, TERM, RecordingWriter, write_catalog
+from tests.support.recordings import TERM, RecordingWriter, write_catalog
 
 WRAP = (1 << 31) - 3  # an initial term id from which ids soon wrap around
 
@@ -51,9 +52,9 @@ def test_reads_back_every_frame_and_message(tmp_path: Path, seed: int, fields: d
 
 def test_gives_the_fields_of_a_frame_and_the_positions_around_it(tmp_path: Path) -> None:
     writer = RecordingWriter(tmp_path, start=TERM, initial_term_id=WRAP + 1)
-    writer.frame(b"abc", BEGIN)
+    writer.frame(b"abc", DataFlags.BEGIN)
     writer.pad()
-    writer.frame(b"", BEGIN | END)
+    writer.frame(b"", DataFlags.UNFRAGMENTED)
     writer.stop = writer.position
     write_catalog(tmp_path, [writer])
     first, padding, last = read_recording(tmp_path, 0).to_table().to_pylist()
@@ -64,7 +65,7 @@ def test_gives_the_fields_of_a_frame_and_the_positions_around_it(tmp_path: Path)
         "term_id": (1 << 31) - 1,
         "term_offset": 0,
         "frame_length": 35,
-        "flags": BEGIN,
+        "flags": DataFlags.BEGIN,
         "type": "DATA",
         "session_id": 7,
         "stream_id": 1001,
@@ -98,9 +99,9 @@ def test_a_recording_that_grows_is_read_up_to_its_last_whole_frame(tmp_path: Pat
 
 def test_a_frame_of_which_pages_are_not_written_yet_is_not_read(tmp_path: Path) -> None:
     writer = RecordingWriter(tmp_path, mtu=8192)
-    writer.frame(bytes(range(1, 101)), BEGIN | END)
+    writer.frame(bytes(range(1, 101)), DataFlags.UNFRAGMENTED)
     at = writer.position
-    writer.frame(b"x" * 6000, BEGIN | END)
+    writer.frame(b"x" * 6000, DataFlags.UNFRAGMENTED)
     write_catalog(tmp_path, [writer])
     assert frames(tmp_path) == writer.rows
     corrupt(tmp_path / "0-0.rec", 4096, bytes(4096))
@@ -177,7 +178,7 @@ def test_a_segment_cut_short_costs_what_lies_behind(tmp_path: Path, seed: int) -
 
 def test_the_few_bytes_of_a_file_cut_short_do_not_hold_a_chunk(tmp_path: Path) -> None:
     writer = RecordingWriter(tmp_path)
-    writer.frame(b"abc", BEGIN | END)
+    writer.frame(b"abc", DataFlags.UNFRAGMENTED)
     writer.stop = TERM
     write_catalog(tmp_path, [writer])
     path, _ = writer.segment(0)
@@ -267,7 +268,7 @@ def test_a_message_without_an_end_is_given_up_where_its_term_ends(tmp_path: Path
 
     monkeypatch.setattr(messages, "_complete", counting)
     writer = RecordingWriter(tmp_path, segment_length=16 * TERM)
-    writer.frame(b"", BEGIN)
+    writer.frame(b"", DataFlags.BEGIN)
     for _ in range(8 * TERM // 32 - 1):
         writer.frame(b"", 0)
     writer.message(b"whole")

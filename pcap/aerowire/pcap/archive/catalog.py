@@ -20,17 +20,20 @@ import pyarrow as pa  # type: ignore[import-untyped]
 
 from aerowire.codecs.dtypes.archive import CATALOG_HEADER, RECORDING_DESCRIPTOR, RECORDING_DESCRIPTOR_HEADER
 from aerowire.codecs.flyweights.archive import RecordingState
+from aerowire.codecs.flyweights.archive_files import (
+    CATALOG_FILE_NAME,
+    CATALOG_LEGACY_ENTRY_LENGTH,
+    CATALOG_VERSION,
+    NULL_POSITION,
+    SEGMENT_FILE_NAME,
+    SEGMENT_LENGTH_MAX,
+    SEGMENT_LENGTH_MIN,
+)
+from aerowire.codecs.flyweights.transport import FRAME_ALIGNMENT, MAX_UDP_PAYLOAD, TERM_LENGTH_MAX, TERM_LENGTH_MIN
 from aerowire.pcap.archive.damage import ArchiveError, Damage, Report
 
-CATALOG_NAME = "archive.catalog"
-SEGMENT_NAME = re.compile(r"(\d{1,19})-(\d{1,19})\.rec")
-NULL_POSITION = -1
-CATALOG_MAJOR_VERSION = 3
-LEGACY_ENTRY_LENGTH = 1024  # of catalogs without an alignment: entries of one length, the header in the first one's place
-TERM_LENGTH_MIN, TERM_LENGTH_MAX = 64 << 10, 1 << 30
-SEGMENT_LENGTH_MAX = 1 << 30
-FRAME_LENGTH_MAX = 65_504
-FRAME_ALIGNMENT = 32
+SEGMENT_NAME = re.compile(SEGMENT_FILE_NAME.replace(".", r"\.").format(recording_id=r"(\d{1,19})", position=r"(\d{1,19})"))
+MAJOR_SHIFT = 16  # of a version: minor and patch have a byte each
 MISSING_MAX = 100  # segments listed of one recording: a damaged stop position makes any number, and so may each of many entries
 
 RECORDINGS_SCHEMA = pa.schema(
@@ -118,7 +121,7 @@ class Recording:
         return [one for one in self.segments if one >= first and (one - first) % self.segment_length == 0]
 
     def segment_path(self, segment: int) -> Path:
-        return Path(self.directory) / f"{self.recording_id}-{segment}.rec"
+        return Path(self.directory) / SEGMENT_FILE_NAME.format(recording_id=self.recording_id, position=segment)
 
     def term_id_of(self, position: int) -> int:
         """Return the id of the term that holds a position; ids wrap around as 32-bit integers do."""
@@ -160,7 +163,7 @@ def as_table(found: Sequence[Recording]) -> pa.Table:
 def read_catalog(path: str | os.PathLike[str], report: Report) -> list[Recording]:
     """Return the entries of a catalog; what cannot be one is noted and ends the list.  Raises ArchiveError where there is no catalog."""
     directory = os.fspath(path)
-    file = Path(directory) / CATALOG_NAME
+    file = Path(directory) / CATALOG_FILE_NAME
     try:
         data = file.read_bytes()
     except OSError as error:
@@ -168,18 +171,18 @@ def read_catalog(path: str | os.PathLike[str], report: Report) -> list[Recording
     if len(data) < CATALOG_HEADER.itemsize:
         raise ArchiveError(f"{file}: {len(data)} bytes are no catalog, expected {CATALOG_HEADER.itemsize} at least")
     header = np.frombuffer(data, CATALOG_HEADER, 1)[0]
-    major = int(header["version"]) >> 16
-    if major != CATALOG_MAJOR_VERSION:
-        raise ArchiveError(f"{file}: offset 0: version {major} of the catalog, expected {CATALOG_MAJOR_VERSION}")
+    major, expected = int(header["version"]) >> MAJOR_SHIFT, CATALOG_VERSION >> MAJOR_SHIFT
+    if major != expected:
+        raise ArchiveError(f"{file}: offset 0: version {major} of the catalog, expected {expected}")
     legacy = int(header["alignment"]) == 0
-    offset = LEGACY_ENTRY_LENGTH if legacy else CATALOG_HEADER.itemsize
+    offset = CATALOG_LEGACY_ENTRY_LENGTH if legacy else CATALOG_HEADER.itemsize
     segments = _segments(directory)
     found: list[Recording] = []
     while offset + RECORDING_DESCRIPTOR_HEADER.itemsize <= len(data):
         length = int(np.frombuffer(data, RECORDING_DESCRIPTOR_HEADER, 1, offset)[0]["length"])
         if length == 0:
             break
-        end = offset + (LEGACY_ENTRY_LENGTH if legacy else RECORDING_DESCRIPTOR_HEADER.itemsize + length)
+        end = offset + (CATALOG_LEGACY_ENTRY_LENGTH if legacy else RECORDING_DESCRIPTOR_HEADER.itemsize + length)
         if length < RECORDING_DESCRIPTOR.itemsize or end > len(data):
             reason = f"catalog entry of {length} bytes, expected {RECORDING_DESCRIPTOR.itemsize} to {len(data) - offset - 32}"
             report.note(Damage(os.fspath(file), offset, f"{reason}; entries behind it are not seen"))
@@ -252,10 +255,10 @@ def _implausible(values: dict[str, int]) -> str | None:
     start, stop = values["startPosition"], values["stopPosition"]
     if not TERM_LENGTH_MIN <= term <= TERM_LENGTH_MAX or term & (term - 1):
         return f"termBufferLength {term}, expected a power of two from {TERM_LENGTH_MIN} to {TERM_LENGTH_MAX}"
-    if not TERM_LENGTH_MIN <= segment <= SEGMENT_LENGTH_MAX or segment & (segment - 1):
-        return f"segmentFileLength {segment}, expected a power of two from {TERM_LENGTH_MIN} to {SEGMENT_LENGTH_MAX}"
-    if not FRAME_ALIGNMENT < mtu <= FRAME_LENGTH_MAX:
-        return f"mtuLength {mtu}, expected {FRAME_ALIGNMENT + 1} to {FRAME_LENGTH_MAX}"
+    if not SEGMENT_LENGTH_MIN <= segment <= SEGMENT_LENGTH_MAX or segment & (segment - 1):
+        return f"segmentFileLength {segment}, expected a power of two from {SEGMENT_LENGTH_MIN} to {SEGMENT_LENGTH_MAX}"
+    if not FRAME_ALIGNMENT < mtu <= MAX_UDP_PAYLOAD:
+        return f"mtuLength {mtu}, expected {FRAME_ALIGNMENT + 1} to {MAX_UDP_PAYLOAD}"
     if values["recordingId"] < 0 or start < 0 or start % FRAME_ALIGNMENT:
         return f"recordingId {values['recordingId']}, startPosition {start}: expected numbers from 0, the position a multiple of 32"
     if stop != NULL_POSITION and (stop < start or stop % FRAME_ALIGNMENT):

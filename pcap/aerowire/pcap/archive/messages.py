@@ -12,11 +12,9 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 
-from aerowire.codecs.flyweights.transport import DataFlags, FrameType
+from aerowire.codecs.flyweights.transport import MAX_MESSAGE_LENGTH, DataFlags, FrameType
 from aerowire.pcap.archive.damage import Report
 from aerowire.pcap.arrays.blocks import Integers, Mask
-
-MESSAGE_LENGTH_MAX = 16 << 20  # Aeron's own; what goes on for longer without an end is damage
 
 
 def messages_of(frames: Iterable[pa.RecordBatch], start: int, end: int, schema: pa.Schema, report: Report) -> Iterator[pa.RecordBatch]:
@@ -29,7 +27,7 @@ def messages_of(frames: Iterable[pa.RecordBatch], start: int, end: int, schema: 
         has_rest = rest is not None and rest.num_rows
         batch = pa.Table.from_batches([rest, read]).combine_chunks().to_batches()[0] if has_rest else read
         found, rest, incomplete = _complete(batch, start, end, schema)
-        if rest.num_rows and rest.column("end_position")[-1].as_py() - rest.column("position")[0].as_py() > 2 * MESSAGE_LENGTH_MAX:
+        if rest.num_rows and rest.column("end_position")[-1].as_py() - rest.column("position")[0].as_py() > 2 * MAX_MESSAGE_LENGTH:
             rest, incomplete = None, incomplete + 1
         report.incomplete_messages += incomplete
         report.messages += found.num_rows

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from aerowire.pcap.archive.catalog import CATALOG_NAME, NULL_POSITION, Recording, read_catalog
+from aerowire.codecs.flyweights.archive_files import CATALOG_FILE_NAME, NULL_POSITION
+from aerowire.pcap.archive.catalog import Recording, read_catalog
 from aerowire.pcap.archive.damage import ArchiveError, Damage, Report
 from aerowire.pcap.archive.options import EARLIEST, LATEST, Offsets, Settings
 from aerowire.pcap.archive.reading import Part, cut, first_boundary, limited_end, whole_part
@@ -130,7 +131,7 @@ class Planner:
         self.report.note(self._loss(f"was read up to position {position} and is there no more", None, recording_id, position))
 
     def _loss(self, reason: str, one: Recording | None, recording_id: int, position: int) -> Damage:
-        path = str(Path(self._settings.path) / CATALOG_NAME)
+        path = str(Path(self._settings.path) / CATALOG_FILE_NAME)
         return Damage(path, one.catalog_offset if one else 0, f"recording {recording_id}: {reason}", recording_id, position)
 
     def _check_known(self, offsets: Offsets, chosen: Mapping[int, Recording]) -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from aerowire.pcap.archive.catalog import CATALOG_NAME, Recording, read_catalog
+from aerowire.codecs.flyweights.archive_files import CATALOG_FILE_NAME
+from aerowire.pcap.archive.catalog import Recording, read_catalog
 from aerowire.pcap.archive.damage import ArchiveError, Damage, Report
 from aerowire.pcap.archive.messages import messages_of
 from aerowire.pcap.archive.segments import CHUNK_LENGTH, FrameBlock, SegmentReader, boundaries, recorded_end
@@ -74,7 +75,7 @@ def read_recording(
     recording = found[-1]
     if not recording.is_readable:
         raise ArchiveError(
-            f"{os.fspath(path)}/{CATALOG_NAME}: offset {recording.catalog_offset}: recording {recording_id} cannot be read: "
+            f"{os.fspath(path)}/{CATALOG_FILE_NAME}: offset {recording.catalog_offset}: recording {recording_id} cannot be read: "
             f"{recording.damage or f'its state is {recording.state}, expected VALID'}"
         )
     schema = choose(MESSAGE_SCHEMA if messages else FRAME_SCHEMA, columns)
@@ -98,7 +99,7 @@ def whole_part(recording: Recording, start: int | None, end: int | None, report:
     if first < recording.start_position:
         reason = f"positions from {first} are asked for, the recording begins at {recording.start_position}: its segments were purged"
         lost = min(recording.start_position, max(first, last)) - first
-        path = str(Path(recording.directory) / CATALOG_NAME)
+        path = str(Path(recording.directory) / CATALOG_FILE_NAME)
         report.note(Damage(path, recording.catalog_offset, reason, recording.recording_id, first, lost))
         first = recording.start_position
     exact = first == recording.start_position or first % recording.term_buffer_length == 0

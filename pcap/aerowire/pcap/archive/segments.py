@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from aerowire.codecs.dtypes.transport import DATA_HEADER
-from aerowire.codecs.flyweights.transport import DataFlags, FrameType
-from aerowire.pcap.archive.catalog import FRAME_ALIGNMENT, Recording
+from aerowire.codecs.flyweights.transport import FRAME_ALIGNMENT, DataFlags, FrameType
+from aerowire.pcap.archive.catalog import Recording
 from aerowire.pcap.archive.damage import Damage, Report
 from aerowire.pcap.arrays.blocks import Bytes, Gather, Integers
 

@@ -6,21 +6,21 @@ It knows frame headers only.  `term_chain_fallback` is the same in Python.
 import numpy as np
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t
+
+from aerowire.codecs.native.transport cimport (
+    DATA_HEADER_LENGTH,
+    FRAME_ALIGNMENT,
+    FRAME_TYPE_PAD,
+    frame_header_frame_length,
+    frame_header_type,
+)
 
 
 cdef enum:
-    HEADER_LENGTH = 32
-    ALIGNMENT = 32
-    TYPE_OFFSET = 6
-    TYPE_PAD = 0
     MORE = 0
     EMPTY = 1
     IMPLAUSIBLE = 2
-
-
-cdef inline uint32_t read_u32(const uint8_t* at) noexcept nogil:
-    return at[0] | (<uint32_t>at[1] << 8) | (<uint32_t>at[2] << 16) | (<uint32_t>at[3] << 24)
 
 
 cdef int64_t follow(const uint8_t* data, int64_t* position, int64_t end, int64_t term_end, int64_t length_max,
@@ -30,14 +30,14 @@ cdef int64_t follow(const uint8_t* data, int64_t* position, int64_t end, int64_t
     cdef int64_t length, following
     cdef bint padding
     reason[0] = MORE
-    while at + HEADER_LENGTH <= end and at < term_end:
-        length = <int32_t>read_u32(data + at)
+    while at + DATA_HEADER_LENGTH <= end and at < term_end:
+        length = frame_header_frame_length(data + at)
         if length == 0:
             reason[0] = EMPTY
             break
-        padding = (data[at + TYPE_OFFSET] | data[at + TYPE_OFFSET + 1]) == TYPE_PAD
-        following = at + ((length + ALIGNMENT - 1) & ~<int64_t>(ALIGNMENT - 1))
-        if length < HEADER_LENGTH or following > term_end or (length > length_max and not padding):
+        padding = frame_header_type(data + at) == FRAME_TYPE_PAD
+        following = at + ((length + FRAME_ALIGNMENT - 1) & -<int64_t>FRAME_ALIGNMENT)
+        if length < DATA_HEADER_LENGTH or following > term_end or (length > length_max and not padding):
             reason[0] = IMPLAUSIBLE
             break
         if following > end and not padding:
@@ -57,7 +57,7 @@ def walk_frames(buffer, int64_t start, int64_t end, int64_t term_end, int64_t le
     cdef int reason = MORE
     cdef int64_t position = start, count = 0
     cdef Py_buffer source, offsets
-    found = np.empty(max(0, end - start) // ALIGNMENT + 1, dtype=np.int64)
+    found = np.empty(max(0, end - start) // FRAME_ALIGNMENT + 1, dtype=np.int64)
     PyObject_GetBuffer(buffer, &source, PyBUF_SIMPLE)
     try:
         if end > source.len or start < 0:

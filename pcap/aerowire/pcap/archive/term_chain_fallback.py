@@ -9,11 +9,12 @@ import struct
 
 import numpy as np
 
+from aerowire.codecs.flyweights.transport import FRAME_ALIGNMENT, DataHeaderDecoder
 from aerowire.pcap.arrays.blocks import Bytes, Integers
 
 MORE, EMPTY, IMPLAUSIBLE = range(3)
 HEADER = struct.Struct("<iBBH")  # length, version, flags, type
-HEADER_LENGTH = 32
+HEADER_LENGTH = DataHeaderDecoder.ENCODED_LENGTH
 
 
 def walk_frames(buffer: Bytes, start: int, end: int, term_end: int, length_max: int) -> tuple[Integers, int, int]:
@@ -32,7 +33,7 @@ def walk_frames(buffer: Bytes, start: int, end: int, term_end: int, length_max: 
         if length == 0:
             reason = EMPTY
             break
-        following = position + (length + 31 & ~31)
+        following = position + (length + FRAME_ALIGNMENT - 1 & -FRAME_ALIGNMENT)
         if length < HEADER_LENGTH or following > term_end or (length > length_max and kind):
             reason = IMPLAUSIBLE
             break
