@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from aerowire.codecs.flyweights.transport import DataFlags, FrameType
+from aerowire.codecs.flyweights.transport import DataFlags, DataHeaderDecoder, FrameType
 from tests.support.capture_layouts import EVENT, RECORD, Layout, Link, Rows, control, data, pad_columns, tagged_status, unsigned
 
 Integers = npt.NDArray[np.int64]
@@ -25,7 +25,7 @@ GAP_NS = 1_000  # mean time between packets
 MTU = 1408
 BEGIN, END, WHOLE = int(DataFlags.BEGIN), int(DataFlags.END), int(DataFlags.UNFRAGMENTED)
 # Units: datagrams that one offer or one batch makes, each of frames with (payload length, flags); and how often each is sent.
-LARGEST = MTU - 32
+LARGEST = MTU - DataHeaderDecoder.ENCODED_LENGTH
 UNITS: tuple[tuple[float, tuple[tuple[tuple[int, int], ...], ...]], ...] = (
     (22, (((32, WHOLE),),)),
     (20, (((100, WHOLE),),)),

@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from aerowire.codecs.dtypes import transport as dtypes
-from aerowire.codecs.flyweights.transport import FrameType
+from aerowire.codecs.flyweights.base import align
+from aerowire.codecs.flyweights.transport import FRAME_ALIGNMENT, FrameType
 
 Endpoint = tuple[str, int]
 Rows = npt.NDArray[np.void]
@@ -127,12 +128,12 @@ def tagged_status(columns: dict[str, str], tag: str, **literal: int) -> Layout:
 
 def data(lengths_and_flags: tuple[tuple[int, int], ...], body: bytes) -> Layout:
     """Return the layout of a datagram of DATA frames, each of so many bytes of payload; `body` is what the payloads are cut from."""
-    parts, at = [], 0
+    parts, at, header = [], 0, KINDS[FrameType.DATA]
     columns = {"session_id": "session_id", "stream_id": "stream_id", "term_id": "term_id", "term_offset": "offset", "reserved_value": "a"}
     for length, flags in lengths_and_flags:
-        literal = {"frame_length": 32 + length, "version": 0, "flags": flags, "type": int(FrameType.DATA)}
-        parts.append(Part(at, KINDS[FrameType.DATA], FrameType.DATA, literal, columns, {"term_offset": at, "reserved_value": at}))
-        at += (32 + length + 31) & -32
+        literal = {"frame_length": header.itemsize + length, "version": 0, "flags": flags, "type": int(FrameType.DATA)}
+        parts.append(Part(at, header, FrameType.DATA, literal, columns, {"term_offset": at, "reserved_value": at}))
+        at += align(header.itemsize + length, FRAME_ALIGNMENT)
     return Layout(tuple(parts), body[:at])
 
 

@@ -6,6 +6,7 @@ import time
 
 from aerowire.codecs.flyweights.cnc import CNC_VERSION, BroadcastTrailerDecoder, CncHeaderDecoder, RingTrailerDecoder
 from aerowire.codecs.flyweights.commands import CommandType
+from aerowire.codecs.flyweights.transport import PAGE_SIZE_MIN
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.codecs.tables.options import OPTIONS
@@ -35,7 +36,6 @@ SILENCE_MS = 300.0
 END_MS = 3000.0
 REFUSED_MS = 8000.0
 HEARTBEAT_MS = 1000.0
-PAGE_MIN = 4096
 MESSAGE = b"seen by a spy"
 
 
@@ -204,8 +204,8 @@ def w12(bench: Bench) -> None:
         check_equal("length of counter records", header.counters_metadata_buffer_length, values * METADATA_LENGTH // VALUE_LENGTH)
         check_equal("client liveness timeout", header.client_liveness_timeout_ns, bench.option_ns("client_liveness_timeout_ns"))
         page = header.file_page_size
-        if page < PAGE_MIN or page & (page - 1):
-            raise Finding(f"a page size of a power of two from {PAGE_MIN}", f"{page}")
+        if page < PAGE_SIZE_MIN or page & (page - 1):
+            raise Finding(f"a page size of a power of two from {PAGE_SIZE_MIN}", f"{page}")
         length = align(CncHeaderDecoder.ENCODED_LENGTH + sum(lengths_of(header)), page)
         check_equal("length of the file", cnc.path.stat().st_size, length)
         if bench.peer.pid is not None:

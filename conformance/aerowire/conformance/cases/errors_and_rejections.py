@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aerowire.codecs.flyweights.commands import REJECT_REASON_LENGTH_MAX
-from aerowire.codecs.flyweights.transport import ErrorFlags, FrameType
+from aerowire.codecs.flyweights.transport import ErrorFlags, ErrorFrameDecoder, FrameType
 from aerowire.codecs.tables.counters import CounterType, SystemCounter
 from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.conformance.cases import destinations
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from scapy.packet import Packet
 
 REASON = "not wanted here"
-# Length of an ERR frame without its text.
-ERROR_HEADER = 40
 ERRORS = 4
 TAG = 77
 REPEAT_MS = 50.0
@@ -54,7 +52,7 @@ def q01(bench: Bench) -> None:
     arrivals = source.wire.collect((ERRORS - 0.5) * period_ms, start=behind, match=is_error)
     for arrival in arrivals:
         frame = arrival.first
-        check_equal("length of the datagram", len(arrival.payload), ERROR_HEADER + len(REASON))
+        check_equal("length of the datagram", len(arrival.payload), ErrorFrameDecoder.ENCODED_LENGTH + len(REASON))
         check_equal("code", frame.error_code, int(ErrorCode.IMAGE_REJECTED))
         check_equal("text", bytes(frame.error_text), REASON.encode())
         check_equal(

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import time
 
-from aerowire.codecs.flyweights.transport import DataFlags, DataHeaderDecoder
+from aerowire.codecs.flyweights.transport import (
+    FRAME_ALIGNMENT,
+    MAX_MESSAGE_LENGTH,
+    MAX_UDP_PAYLOAD,
+    TERM_LENGTH_MAX,
+    DataFlags,
+    DataHeaderDecoder,
+)
 from aerowire.codecs.tables.errors import ErrorCode
 from aerowire.conformance.cases.refusals import expect_refusal
 from aerowire.conformance.harness import frames
@@ -16,13 +23,9 @@ from aerowire.conformance.model import Case, Finding, MachineLacks, case
 
 HEADER = DataHeaderDecoder.ENCODED_LENGTH
 KIB, MIB = 1 << 10, 1 << 20
-# As large as a datagram of whole 32 bytes gets over IPv4.
-MTU_MAX = 65_504
-# The least terms that take an MTU of that size: eight messages have to fit.
+# The least terms that take the largest MTU: eight messages have to fit.
 TERM_OF_LARGE_MTU = 512 * KIB
-MESSAGE_MAX = 16 * MIB
 TERM_OF_LARGE_MESSAGE = 128 * MIB
-TERM_MAX = 1 << 30
 # What the harness's socket holds, whatever the machine's limits: it has to be read in time.
 WINDOW = 128 * KIB
 LARGE_MS = 5_000.0
@@ -59,15 +62,15 @@ def stream_of(bench: Bench, mtu: int, term_length: int) -> Source:
 )
 def v01(bench: Bench) -> None:
     """The largest datagrams."""
-    payload = bench.random.randbytes(MTU_MAX - HEADER)
-    source = stream_of(bench, MTU_MAX, TERM_OF_LARGE_MTU)
+    payload = bench.random.randbytes(MAX_UDP_PAYLOAD - HEADER)
+    source = stream_of(bench, MAX_UDP_PAYLOAD, TERM_OF_LARGE_MTU)
     image = source.start()
     source.send_data(0, payload)
     source.expect_payloads(image, [payload])
-    sink = bench.publish(f"mtu={MTU_MAX}|term-length={TERM_OF_LARGE_MTU}")
+    sink = bench.publish(f"mtu={MAX_UDP_PAYLOAD}|term-length={TERM_OF_LARGE_MTU}")
     sink.connect()
     sent = sink.publish([payload])
-    check_equal("lengths of the datagrams", [len(arrival.payload) for arrival in sent], [MTU_MAX])
+    check_equal("lengths of the datagrams", [len(arrival.payload) for arrival in sent], [MAX_UDP_PAYLOAD])
     check_equal("payload as written", sent[0].payload[HEADER:] == payload, True)
 
 
@@ -81,10 +84,10 @@ def v01(bench: Bench) -> None:
 )
 def v02(bench: Bench) -> None:
     """The largest message."""
-    message = bench.random.randbytes(MESSAGE_MAX)
+    message = bench.random.randbytes(MAX_MESSAGE_LENGTH)
     # First, as an image of such terms that has no room is only missing, and a publication is refused with the reason.
-    sink = refuse_for_space(bench, f"mtu={MTU_MAX}|term-length={TERM_OF_LARGE_MESSAGE}")
-    source = stream_of(bench, MTU_MAX, TERM_OF_LARGE_MESSAGE)
+    sink = refuse_for_space(bench, f"mtu={MAX_UDP_PAYLOAD}|term-length={TERM_OF_LARGE_MESSAGE}")
+    source = stream_of(bench, MAX_UDP_PAYLOAD, TERM_OF_LARGE_MESSAGE)
     image = source.start()
     check_equal("message delivered as it was sent", stream_message(bench, source, image, message) == message, True)
     check_equal("message sent as it was written", receive_message(bench, sink, message) == message, True)
@@ -104,7 +107,7 @@ def stream_message(bench: Bench, source: Source, image: Image, message: bytes) -
                 at = source.frames.position(arrival.first.consumption_term_id, arrival.first.consumption_term_offset)
                 limit = max(limit, at + arrival.first.receiver_window)
         seen = len(source.wire.arrivals)
-        while index < len(chunks) and position + align(HEADER + len(chunks[index]), 32) <= limit:
+        while index < len(chunks) and position + align(HEADER + len(chunks[index]), FRAME_ALIGNMENT) <= limit:
             flags = (DataFlags.BEGIN if index == 0 else DataFlags(0)) | (DataFlags.END if index == len(chunks) - 1 else DataFlags(0))
             source.send(source.frames.data(position, chunks[index], flags=int(flags)))
             position += frames.aligned(len(chunks[index]))
@@ -168,15 +171,15 @@ def v04(bench: Bench) -> None:
     """The largest terms."""
     sink = refuse_for_space(bench, "term-length=1g|sparse=true")
     setup = sink.wire.expect(frames.is_setup, "a SETUP", within_ms=CONDUCTOR_MS).first
-    check_equal("term length of the SETUP", setup.term_length, TERM_MAX)
+    check_equal("term length of the SETUP", setup.term_length, TERM_LENGTH_MAX)
     sink.connect()
     sink.publish([b"into large terms"])
-    check_equal("term length of the log", sink.publication.log.term_length, TERM_MAX)
+    check_equal("term length of the log", sink.publication.log.term_length, TERM_LENGTH_MAX)
     status = sink.publication.log.path.stat()
-    if status.st_size < 3 * TERM_MAX or status.st_blocks * BLOCK > SPARSE_MAX:
-        expected = f"a file of at least {3 * TERM_MAX} bytes that takes at most {SPARSE_MAX}"
+    if status.st_size < 3 * TERM_LENGTH_MAX or status.st_blocks * BLOCK > SPARSE_MAX:
+        expected = f"a file of at least {3 * TERM_LENGTH_MAX} bytes that takes at most {SPARSE_MAX}"
         raise Finding(expected, f"{status.st_size} bytes, {status.st_blocks * BLOCK} taken")
-    source = stream_of(bench, frames.DEFAULT_MTU, TERM_MAX)
+    source = stream_of(bench, frames.DEFAULT_MTU, TERM_LENGTH_MAX)
     image = source.start()
     source.send_data(0, b"out of large terms")
     source.expect_payloads(image, [b"out of large terms"])

@@ -6,7 +6,7 @@ import ipaddress
 import time
 from typing import TYPE_CHECKING
 
-from aerowire.codecs.flyweights.transport import FrameType, ResType
+from aerowire.codecs.flyweights.transport import RESOLUTION_NAME_LENGTH_MAX, FrameType, ResType
 from aerowire.codecs.tables.counters import CounterType
 from aerowire.conformance.cases.options import QUICK_RESOLVER
 from aerowire.conformance.cases.own import variant_of
@@ -40,7 +40,6 @@ OTHER_HOST = "127.0.0.2"
 PERIODS = 4
 # Names so long that a few of them fill a datagram.
 LONG_NAMES = [f"{number:02}-{'n' * 200}" for number in range(12)]
-NAME_LENGTH_MAX = 512
 # After so long without a status message a name is looked up again, as is seen by a timer of a second.
 SILENT_MS = 5_000.0
 BOOTSTRAP_MAX = 20
@@ -225,7 +224,7 @@ def s07(bench: Bench) -> None:
             with_bytes(good, 20, b"\0\0"),
             with_bytes(good, 20, b"\xff\xff"),
             with_bytes(good, 20, b"\x00\x01"),
-            frames.self_resolution("n" * (NAME_LENGTH_MAX + 1), (LOOPBACK, wire.port)),
+            frames.self_resolution("n" * (RESOLUTION_NAME_LENGTH_MAX + 1), (LOOPBACK, wire.port)),
             good[:20],
         ):
             wire.send(bad, resolver.address)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from aerowire.codecs.flyweights.transport import SmFlags, StatusMessageDecoder
+from aerowire.codecs.flyweights.transport import GROUP_TAG_LENGTH, SmFlags, StatusMessageDecoder
 from aerowire.codecs.tables.counters import SystemCounter
 from aerowire.conformance.cases.options import TAGGED_AND_LIMITED
 from aerowire.conformance.harness import frames
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 ASKING_MS = 1000.0
 # Where a status message carries its tag: behind all that it always carries.
 TAG_OFFSET = StatusMessageDecoder.ENCODED_LENGTH
-TAG_LENGTH = 8
 
 
 @case(
@@ -108,9 +107,9 @@ def expect_tag(bench: Bench, subscription: Subscription, tag: int) -> None:
     source.start()
     plain = source.wire.expect(frames.is_plain_status, "a status message", within_ms=CONDUCTOR_MS)
     for kind, arrival in (("an asking", asking), ("a plain", plain)):
-        check_equal(f"length of {kind} status message", len(arrival.payload), TAG_OFFSET + TAG_LENGTH)
-        check_equal(f"frame_length of {kind} status message", arrival.first.frame_length, TAG_OFFSET + TAG_LENGTH)
-        found = int.from_bytes(arrival.payload[TAG_OFFSET : TAG_OFFSET + TAG_LENGTH], "little", signed=True)
+        check_equal(f"length of {kind} status message", len(arrival.payload), TAG_OFFSET + GROUP_TAG_LENGTH)
+        check_equal(f"frame_length of {kind} status message", arrival.first.frame_length, TAG_OFFSET + GROUP_TAG_LENGTH)
+        found = int.from_bytes(arrival.payload[TAG_OFFSET : TAG_OFFSET + GROUP_TAG_LENGTH], "little", signed=True)
         check_equal(f"group tag of {kind} status message", found, tag)
 
 

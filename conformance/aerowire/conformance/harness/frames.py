@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from aerowire.codecs.flyweights.transport import FRAME_ALIGNMENT, DataFlags, FrameType, ResFlags, ResType, SmFlags
 from aerowire.codecs.scapy import transport as layers
+from aerowire.codecs.tables.options import OPTIONS
 from aerowire.conformance.harness.log import HEADER_LENGTH, wrap_i32
 from aerowire.conformance.harness.ring import align
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from aerowire.conformance.harness.wire import Address
 
 UNFRAGMENTED = DataFlags.UNFRAGMENTED
-DEFAULT_MTU = 1408
+DEFAULT_MTU = int(str(OPTIONS["mtu_length"].default))
 
 
 def parse(datagram: bytes) -> list[Packet]:

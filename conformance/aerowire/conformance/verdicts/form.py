@@ -6,6 +6,7 @@ from typing import Any
 
 from aerowire.codecs.flyweights.transport import (
     FRAME_DECODERS,
+    GROUP_TAG_LENGTH,
     DataFlags,
     ErrorFlags,
     ErrorFrameDecoder,
@@ -25,7 +26,6 @@ from aerowire.conformance.rules import is_valid_error, is_valid_frame
 from aerowire.conformance.verdicts.checks import RuleChecks
 from aerowire.conformance.verdicts.packets import Packet
 
-TAG_LENGTH = 8
 KNOWN_FLAGS: dict[int, int] = {
     FrameType.PAD: DataFlags.UNFRAGMENTED,
     FrameType.DATA: DataFlags.UNFRAGMENTED | DataFlags.EOS | DataFlags.REVOKED,
@@ -44,7 +44,7 @@ LENGTHS: dict[int, tuple[int, ...]] = {
     FrameType.RTTM: (RttmDecoder.ENCODED_LENGTH,),
     FrameType.RSP_SETUP: (ResponseSetupDecoder.ENCODED_LENGTH,),
 }
-STATUS_LENGTHS = (StatusMessageDecoder.ENCODED_LENGTH, StatusMessageDecoder.ENCODED_LENGTH + TAG_LENGTH)
+STATUS_LENGTHS = (StatusMessageDecoder.ENCODED_LENGTH, StatusMessageDecoder.ENCODED_LENGTH + GROUP_TAG_LENGTH)
 
 
 def check_form(checks: RuleChecks, packet: Packet) -> bool:

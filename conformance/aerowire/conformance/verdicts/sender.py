@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from aerowire.codecs.flyweights.transport import DataFlags, DataHeaderDecoder, FrameType, SetupDecoder, SetupFlags
+from aerowire.codecs.flyweights.transport import FRAME_ALIGNMENT, DataFlags, DataHeaderDecoder, FrameType, SetupDecoder, SetupFlags
 from aerowire.conformance.rules import end_in_window, is_heartbeat, is_valid_data, is_valid_setup
 from aerowire.conformance.verdicts.checks import RuleChecks
 from aerowire.conformance.verdicts.packets import Frame, Packet
@@ -91,7 +91,7 @@ class SenderRules:
         while offset + DataHeaderDecoder.ENCODED_LENGTH <= len(payload):
             header = DataHeaderDecoder(payload, offset)
             others.add((header.session_id, header.stream_id, header.term_id))
-            offset += max(DataHeaderDecoder.ENCODED_LENGTH, -(-header.frame_length // 32) * 32)
+            offset += max(DataHeaderDecoder.ENCODED_LENGTH, -(-header.frame_length // FRAME_ALIGNMENT) * FRAME_ALIGNMENT)
         self._checks.check("C06", len(others) == 1, [packet.number], "frames of one session, stream and term", f"{len(others)} of them")
         self._checks.check("C06", len(payload) <= stream.mtu, [packet.number], f"at most {stream.mtu} bytes", f"{len(payload)}")
         return len(others) == 1 and stream.position(header.term_id, 0) >= 0

@@ -11,12 +11,18 @@ from dataclasses import asdict, dataclass, field
 from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
-from aerowire.codecs.flyweights.transport import FRAME_ALIGNMENT, TERM_LENGTH_MAX, TERM_LENGTH_MIN, DataFlags, DataHeaderDecoder
+from aerowire.codecs.flyweights.transport import (
+    FRAME_ALIGNMENT,
+    MAX_MESSAGE_LENGTH,
+    TERM_LENGTH_MAX,
+    TERM_LENGTH_MIN,
+    DataFlags,
+    DataHeaderDecoder,
+)
 from aerowire.pcap.errors import CaptureError
 from aerowire.pcap.scanning import PathLike, scan
 
 HEADER_LENGTH = DataHeaderDecoder.ENCODED_LENGTH
-MESSAGE_LENGTH_MAX = 16 << 20  # Aeron's own; what goes on for longer without an end is damage
 WINDOW_MAX = 64 << 20  # bytes of a stream that wait behind a hole: beyond any window that receivers are given in practice
 CHOICE_COLUMNS = ("session_id", "stream_id", "term_id", "term_offset", "frame_length")
 FRAME_COLUMNS = ("type", "flags", *CHOICE_COLUMNS, "reserved_value", "payload", "ts_ns")
@@ -188,7 +194,7 @@ class Reassembler:
             self.skipping = not ends
             return None
         self.parts.append(frame)
-        if self.parts[-1].end - self.parts[0].start > 2 * MESSAGE_LENGTH_MAX:
+        if self.parts[-1].end - self.parts[0].start > 2 * MAX_MESSAGE_LENGTH:  # damage, with all its headers
             self._abandon()
             self.skipping = True
             return None
