@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 from aerowire.base.errors import MappedFileExistsError, MappedFileMissingError, StorageSpaceError, TruncatedFileError
 from aerowire.base.ports import RegionPort
+from aerowire.codecs.flyweights.transport import PAGE_SIZE_MIN
 from aerowire.memory.region import Region
 
 if TYPE_CHECKING:
     from os import PathLike
-
-PAGE_SIZE = 4096
 
 
 class AnonymousRegions(RegionPort):
@@ -28,7 +27,7 @@ class AnonymousRegions(RegionPort):
     @property
     def page_size(self) -> int:
         """Bytes of a page."""
-        return PAGE_SIZE
+        return PAGE_SIZE_MIN
 
     def create(self, path: str | PathLike[str], length: int, *, sparse: bool = True) -> Region:
         """Make a region of `length` zero bytes; MappedFileExistsError, StorageSpaceError."""
