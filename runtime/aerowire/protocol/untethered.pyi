@@ -2,10 +2,10 @@ from enum import IntEnum
 from typing import final
 
 class UntetheredState(IntEnum):
-    ACTIVE = 0
-    LINGER = 1
-    RESTING = 2
-    ENDED = 3
+    ACTIVE = ...
+    LINGER = ...
+    RESTING = ...
+    ENDED = ...
 
 @final
 class UntetheredTimes:
