@@ -173,7 +173,7 @@ def test_a_signal_that_comes_where_python_loses_exceptions_is_raised_all_the_sam
     """In a destructor, and beside a fork, as Spark's Java is started."""
     text = f"""
 import os, signal, time
-from aerowire.base.interruption import Interruption
+from aerowire.process.interruption import Interruption
 def come(): signal.raise_signal({int(number)})
 def fork(): os.fork() or os._exit(0)
 with Interruption(is_last=True) as interruption:
@@ -243,8 +243,3 @@ def test_a_second_signal_does_not_keep_a_command_from_clearing_up() -> None:
         _, errors = process.communicate(timeout=LIMIT_S)
     assert (process.returncode, errors) == (1, "conformance: interrupted\n")
     assert not [folder for folder in folders if folder.exists()]
-
-
-def test_the_copies_of_the_module_on_signals_are_one() -> None:
-    folders = ("runtime/aerowire/base", "codegen/aerowire/codegen", "conformance/aerowire/conformance")
-    assert len({(ROOT / folder / "interruption.py").read_bytes() for folder in folders}) == 1

@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from aerowire.codegen.interruption import Interruption
+from aerowire.process.interruption import Interruption
 
 FINDING, USAGE = 1, 2
 # The packages of the extra `codegen`; an installation may lack them.

@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from aerowire.conformance.interruption import Interruption
+from aerowire.process.interruption import Interruption
 
 EXIT_FINDING, EXIT_USAGE = 1, 2
 # The packages of the extra `conformance`; an installation may lack them.

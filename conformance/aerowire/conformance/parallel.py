@@ -12,11 +12,11 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
 from aerowire.conformance.catalogue import select
-from aerowire.conformance.interruption import Interruption
 from aerowire.conformance.model import Case, Deviation, Result, Verdict
 from aerowire.conformance.peers.base import Peer, PeerError, started
 from aerowire.conformance.runner import Runner, conclude
 from aerowire.conformance.selection import Recipe
+from aerowire.process.interruption import Interruption
 
 STOP_TIMEOUT_S = 15.0
 

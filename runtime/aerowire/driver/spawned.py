@@ -13,7 +13,6 @@ from typing import Self
 from aerowire.base import errors
 from aerowire.base.directory import CNC_FILE_NAME
 from aerowire.base.errors import AerowireError, DriverError, DriverTimeoutError
-from aerowire.base.interruption import deferred
 from aerowire.codecs.flyweights import cnc as cnc_layout
 from aerowire.driver.context import Context
 from aerowire.system.child_process import ChildProcess

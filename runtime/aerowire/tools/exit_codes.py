@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 
 from aerowire.base.errors import AerowireError
-from aerowire.base.interruption import Interruption
+from aerowire.process.interruption import Interruption
 
 DONE = 0
 FINDING = 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from aerowire.base.interruption import Interruption
+from aerowire.process.interruption import Interruption
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -21,7 +21,7 @@ from aerowire.codecs.tables.options import OPTIONS
 from aerowire.conformance.errors import ConformanceError
 from aerowire.conformance.harness.cnc import CNC_FILE, CncFile, DriverUnreachableError
 from aerowire.conformance.harness.wire import free_port
-from aerowire.conformance.interruption import deferred
+from aerowire.process.interruption import deferred
 
 SHARED_MEMORY = Path("/dev/shm")
 STOP_TIMEOUT_S = 5.0

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from aerowire.base.errors import AerowireError
-from aerowire.base.interruption import deferred
+from aerowire.process.interruption import deferred
 
 if TYPE_CHECKING:
     from rich.console import Console

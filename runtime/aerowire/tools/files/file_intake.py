@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from aerowire.base.interruption import deferred
 from aerowire.codecs.flyweights.files import FILE_PROTOCOL_VERSION, FileChunkDecoder, FileCreateDecoder, FileMessageDecoder, FileMessageType
+from aerowire.process.interruption import deferred
 from aerowire.tools.files.file_store import Folder, NotStoredError, PartialFile
 
 RECEIVED, REFUSED, INCOMPLETE, FAILED = "received", "refused", "incomplete", "failed"

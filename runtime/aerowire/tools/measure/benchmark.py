@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from aerowire.base.interruption import Interruption
+from aerowire.process.interruption import Interruption
 from aerowire.tools.arguments import add_directory_arguments
 from aerowire.tools.exit_codes import exit_code_of
 from aerowire.tools.measure.measuring import OWN_DRIVER

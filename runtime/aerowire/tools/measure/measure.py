@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import IO, Protocol
 
 from aerowire.base.errors import AerowireError, ConfigurationError
-from aerowire.base.interruption import deferred
+from aerowire.process.interruption import deferred
 
 SINGLE, BATCH = "single", "batch"
 PEERS = ("aerowire", "pyzmq")

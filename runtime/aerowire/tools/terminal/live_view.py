@@ -20,7 +20,7 @@ from rich.segment import Segment, Segments
 from rich.style import Style
 from rich.text import Text
 
-from aerowire.base.interruption import deferred
+from aerowire.process.interruption import deferred
 from aerowire.system.bus_error import forget_terminal, restore_terminal_on_bus_error
 from aerowire.tools.terminal.keys import Key, KeyReader, is_foreground
 

@@ -1,7 +1,6 @@
 """Ctrl-C and SIGTERM in a command: one exception for both, held back while the command is being loaded.
 
-Knows nothing of commands and their exit codes, and loads little: it is there before the command is. Every package that has a command has a
-copy of this file, because none of them may import another.
+Knows nothing of commands and their exit codes, and loads little: it is there before the command is.
 """
 
 from __future__ import annotations
