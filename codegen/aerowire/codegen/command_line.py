@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 
 from aerowire.codegen.commands import check, compare, decode, encode, generate, validate
 from aerowire.codegen.commands.common import FINDING, USAGE
 from aerowire.codegen.problems import SchemaError
+from aerowire.process.output import discard_output
 
 DESCRIPTION = """Turn schemas into code.
 
@@ -57,21 +57,13 @@ def execute(arguments: argparse.Namespace) -> int:
         print(error, file=sys.stderr)
         return USAGE
     except BrokenPipeError:
-        _discard_output()
+        discard_output()
         return FINDING
     except OSError as error:
         print(f"codegen: {error.filename or ''}: {error.strerror or error}".replace(": : ", ": "), file=sys.stderr)
-        _discard_output()
+        discard_output()
         return USAGE
     return code
-
-
-def _discard_output() -> None:
-    # What is still buffered has nowhere to go; the interpreter must not try once more at exit.
-    try:
-        sys.stdout.flush()
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -5,11 +5,11 @@ Little is loaded before signals are looked after: whoever starts a command may w
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 
 from aerowire.process.interruption import Interruption
+from aerowire.process.output import code_of_parser
 
 FINDING, USAGE = 1, 2
 # The packages of the extra `codegen`; an installation may lack them.
@@ -33,31 +33,13 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"codegen: the package {error.name} is not installed; pip install 'aerowire[codegen]' installs it", file=sys.stderr)
             return USAGE
         except SystemExit as error:
-            return code_of_parser(error)
+            return code_of_parser(error, "codegen")
         except BaseException as error:
             # Whatever an interruption became on its way up, it is one.
             if not interruption.is_requested and not isinstance(error, KeyboardInterrupt):
                 raise
             print("codegen: interrupted", file=sys.stderr)
             return FINDING
-
-
-def code_of_parser(ended: SystemExit) -> int:
-    """Return the exit code of `--help` or wrong usage, or of output that could not be written."""
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        return discard_output(USAGE - 1)
-    except OSError as error:
-        print(f"codegen: {error.strerror or error}", file=sys.stderr)
-        return discard_output(USAGE)
-    raise ended
-
-
-def discard_output(code: int) -> int:
-    """Send what is still buffered nowhere, since the interpreter flushes once more at exit; return `code`."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return code
 
 
 if __name__ == "__main__":

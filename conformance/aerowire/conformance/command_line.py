@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 import tempfile
 import time
@@ -19,6 +18,7 @@ from aerowire.conformance.peers.drivers import AerowirePeer, CommandPeer, JavaPe
 from aerowire.conformance.progress import LiveLine
 from aerowire.conformance.text import printable, printable_error
 from aerowire.conformance.verdicts import command as verdicts
+from aerowire.process.output import discard_output
 
 EXIT_FINDING = 1
 EXIT_USAGE = 2
@@ -118,14 +118,6 @@ def execute(options: argparse.Namespace) -> int:
         discard_output()
         return EXIT_USAGE
     return code
-
-
-def discard_output() -> None:
-    """Let go of what is still buffered and has nowhere to go; the interpreter would try once more at exit."""
-    try:
-        sys.stdout.flush()
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def parser() -> argparse.ArgumentParser:

@@ -6,11 +6,11 @@ driver under test is stopped and its files are removed.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 
 from aerowire.process.interruption import Interruption
+from aerowire.process.output import code_of_parser
 
 EXIT_FINDING, EXIT_USAGE = 1, 2
 # The packages of the extra `conformance`; an installation may lack them.
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             )
             return EXIT_USAGE
         except SystemExit as error:
-            return code_of_parser(error)
+            return code_of_parser(error, "conformance")
         except BaseException as error:
             # Whatever an interruption became on its way up, it is one.
             if not interruption.is_requested and not isinstance(error, KeyboardInterrupt):
@@ -46,24 +46,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             LiveLine().clear()
             print("conformance: interrupted", file=sys.stderr)
             return EXIT_FINDING
-
-
-def code_of_parser(ended: SystemExit) -> int:
-    """Return the exit code of `--help` or wrong usage, or of output that could not be written."""
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        return discard_output(EXIT_USAGE - 1)
-    except OSError as error:
-        print(f"conformance: {error.strerror or error}", file=sys.stderr)
-        return discard_output(EXIT_USAGE)
-    raise ended
-
-
-def discard_output(code: int) -> int:
-    """Send what is still buffered nowhere, since the interpreter flushes once more at exit; return `code`."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return code
 
 
 if __name__ == "__main__":

@@ -5,12 +5,12 @@ Loads nothing but the errors: it is there before the command is.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 
 from aerowire.base.errors import AerowireError
 from aerowire.process.interruption import Interruption
+from aerowire.process.output import discard_output
 
 DONE = 0
 FINDING = 1
@@ -62,17 +62,10 @@ def _interrupted(name: str, *, is_endless: bool) -> int:
 def _refused_by_system(name: str, error: OSError) -> int:
     # What is still buffered has nowhere to go; the interpreter must not try once more at exit.
     if isinstance(error, BrokenPipeError):
-        _discard_output()
+        discard_output()
         return DONE  # whoever read our output has gone
     from aerowire.base.text import printable
 
     print(printable(f"{name}: {error.strerror or error}: {error.filename or ''}".rstrip(": ")), file=sys.stderr)
-    _discard_output()
+    discard_output()
     return USAGE
-
-
-def _discard_output() -> None:
-    try:
-        sys.stdout.flush()
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
