@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 # What stands in the folder that packages share: they cannot have these names.
-SHARED = ("support", "_errors", "_columns", "_arrow")
+SHARED = ("support", "_errors", "_columns", "_arrow", "_scapy")
 MODULE_SUFFIXES = (".py", ".pyi", ".pyx", ".pxd")
 
 

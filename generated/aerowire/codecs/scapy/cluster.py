@@ -13,357 +13,39 @@ Here: `payload_`.
 from __future__ import annotations
 
 import struct as _struct
-from collections.abc import Callable as _Callable
-from math import isnan as _isnan
-from typing import Any as _Any
-from typing import ClassVar as _ClassVar
 
-from scapy.fields import ConditionalField as _ConditionalField
-from scapy.fields import EnumField as _EnumField
 from scapy.fields import Field as _Field
-from scapy.fields import PacketField as _PacketField
-from scapy.fields import PacketListField as _PacketListField
-from scapy.fields import StrFixedLenField as _StrFixedLenField
-from scapy.fields import StrLenField as _StrLenField
 from scapy.layers.inet import UDP as _UDP
 from scapy.packet import Packet as _Packet
 from scapy.packet import Raw as _Raw
 from scapy.packet import bind_layers as _bind_layers
 
-_VERSION = 17
-_MOST_EMPTY = 100  # entries that take no bytes are listed up to this
-
-
-def _taken(data: bytes, size: int) -> bytes:
-    """The first bytes, all of which must be there."""
-    if len(data) < size:
-        raise _struct.error(f"{size} bytes are needed, {len(data)} are there")
-    return data[:size]
-
-
-class _Number(_Field):  # type: ignore[type-arg]
-    """A number; `null` reads and writes as None."""
-
-    __slots__ = ["null"]
-
-    def __init__(self, name: str, default: _Any, form: str, null: _Any = None) -> None:
-        super().__init__(name, default, form)
-        self.null = null
-
-    def m2i(self, _pkt: _Any, x: _Any) -> _Any:
-        is_null = self.null is not None and (x == self.null or (_isnan(x) and _isnan(self.null)))
-        return None if is_null else x
-
-    def i2m(self, _pkt: _Any, x: _Any) -> _Any:
-        return (0 if self.null is None else self.null) if x is None else x
-
-
-class _Character(_Field):  # type: ignore[type-arg]
-    """A character, of which only the code is on the wire; `null` reads and writes as None."""
-
-    __slots__ = ["null"]
-
-    def __init__(self, name: str, default: _Any, form: str, null: int | None = None) -> None:
-        super().__init__(name, default, form)
-        self.null = null
-
-    def m2i(self, _pkt: _Any, x: _Any) -> _Any:
-        return None if x == self.null else chr(x)
-
-    def i2m(self, _pkt: _Any, x: _Any) -> _Any:
-        return (self.null or 0) if x is None else ord(x or "\0")
-
-    def any2i(self, _pkt: _Any, x: _Any) -> _Any:
-        return chr(x) if isinstance(x, int) else x
-
-
-class _Enum(_EnumField):  # type: ignore[type-arg]
-    """A number with names; `null` reads and writes as None."""
-
-    __slots__ = ["null"]
-
-    def __init__(self, name: str, default: _Any, names: dict[int, str], form: str, null: int | None = None) -> None:
-        super().__init__(name, default, names, form)
-        self.null = null
-
-    def m2i(self, _pkt: _Any, x: _Any) -> _Any:
-        return None if x == self.null else x
-
-    def i2m(self, _pkt: _Any, x: _Any) -> _Any:
-        return (self.null or 0) if x is None else x
-
-
-class _Numbers(_Field):  # type: ignore[type-arg]
-    """A row of numbers."""
-
-    islist = 1
-
-    def __init__(self, name: str, default: list[_Any], form: str) -> None:
-        super().__init__(name, default, form)
-
-    def getfield(self, _pkt: _Any, s: bytes) -> tuple[bytes, _Any]:
-        return s[self.sz :], list(self.struct.unpack(_taken(s, self.sz)))
-
-    def addfield(self, _pkt: _Any, s: bytes, val: _Any) -> bytes:
-        return s + self.struct.pack(*val)
-
-    def any2i(self, _pkt: _Any, x: _Any) -> _Any:
-        return list(x)
-
-
-class _Text(_Field):  # type: ignore[type-arg]
-    """Text in `size` bytes, up to the first NUL; bytes that are no text survive."""
-
-    __slots__ = ["encoding"]
-
-    def __init__(self, name: str, default: str, size: int, encoding: str) -> None:
-        super().__init__(name, default, f"{size}s")
-        self.encoding = encoding
-
-    def getfield(self, _pkt: _Any, s: bytes) -> tuple[bytes, _Any]:
-        own = _taken(s, self.sz)
-        return s[self.sz :], own.split(b"\0", 1)[0].decode(self.encoding, "surrogateescape")
-
-    def addfield(self, _pkt: _Any, s: bytes, val: _Any) -> bytes:
-        own = val.encode(self.encoding, "surrogateescape") if isinstance(val, str) else bytes(val or b"")
-        if len(own) > self.sz:
-            raise ValueError(f"{self.name} takes {self.sz} bytes, not {len(own)}")
-        return s + own.ljust(self.sz, b"\0")
-
-
-class _Octets(_StrFixedLenField):
-    """Bytes of a fixed number."""
-
-    def getfield(self, _pkt: _Any, s: bytes) -> tuple[bytes, _Any]:
-        size = int(self.sz)
-        return s[size:], _taken(s, size)
-
-
-class _Data(_StrLenField):
-    """Bytes of any length."""
-
-    def getfield(self, pkt: _Any, s: bytes) -> tuple[bytes, _Any]:
-        size = self.length_from(pkt) if self.length_from else 0
-        return s[size:], self.m2i(pkt, _taken(s, size))
-
-
-class _DataText(_Data):
-    """Text of any length."""
-
-    __slots__ = ["encoding"]
-
-    def __init__(self, name: str, default: _Any, encoding: str, length_from: _Callable[[_Any], int]) -> None:
-        super().__init__(name, default, length_from=length_from)
-        self.encoding = encoding
-        self.default: _Any = default
-
-    def m2i(self, _pkt: _Any, x: _Any) -> _Any:
-        return x.decode(self.encoding, "surrogateescape")
-
-    def i2m(self, _pkt: _Any, x: _Any) -> bytes:
-        return x.encode(self.encoding, "surrogateescape") if isinstance(x, str) else bytes(x or b"")
-
-    def any2i(self, _pkt: _Any, x: _Any) -> _Any:
-        return x
-
-    def i2len(self, pkt: _Any, x: _Any) -> int:
-        return len(self.i2m(pkt, x))
-
-
-class _DataLength(_Field):  # type: ignore[type-arg]
-    """The length of a data field; None is as long as it is."""
-
-    __slots__ = ["of"]
-
-    def __init__(self, name: str, form: str, of: str) -> None:
-        super().__init__(name, None, form)
-        self.of = of
-
-    def i2m(self, pkt: _Any, x: _Any) -> _Any:
-        if x is None:
-            field, value = pkt.getfield_and_val(self.of)
-            x = field.i2len(pkt, value)
-        return x
-
-
-class _Composite(_PacketField):
-    """A layer of a fixed size."""
-
-    def getfield(self, pkt: _Any, s: bytes) -> tuple[bytes, _Any]:
-        layer: _Any = self.cls
-        return s[layer.SBE_SIZE :], layer(_taken(s, layer.SBE_SIZE), _parent=pkt)
-
-
-class _Dimension(_Composite):
-    """What stands in front of a group; its length of entries and their number, where they are None, follow from the entries."""
-
-    __slots__ = ["entry", "of"]
-
-    def __init__(self, name: str, default: _Any, cls: _Any, of: str, entry: _Callable[[], _Any]) -> None:
-        super().__init__(name, default, cls)
-        self.of = of
-        self.entry = entry
-
-    def i2m(self, pkt: _Any, i: _Any) -> bytes:
-        entries = pkt.getfieldval(self.of) or []
-        made = i.copy()
-        length_name, count_name = made.SBE_COMPUTED
-        if made.sbe_value(length_name) is None:
-            made.setfieldval(length_name, len((entries[0] if entries else self.entry()(_parent=pkt)).sbe_block()))
-        if made.sbe_value(count_name) is None:
-            made.setfieldval(count_name, len(entries))
-        return bytes(made)
-
-
-class _Entries(_PacketListField):
-    """The entries of a group."""
-
-    __slots__ = ["dimension", "entry"]
-
-    def __init__(self, name: str, cls: _Callable[[], _Any], dimension: str) -> None:
-        super().__init__(name, [], None, count_from=lambda _: 0)
-        self.entry = cls
-        self.dimension = dimension
-
-    def getfield(self, pkt: _Any, s: bytes) -> tuple[bytes, _Any]:
-        dimension = pkt.getfieldval(self.dimension)
-        count = dimension.sbe_value(dimension.SBE_COMPUTED[1])
-        found: list[_Any] = []
-        while len(found) < count:
-            entry = self.entry()(s, _parent=pkt)
-            if not s:
-                entry.pre_dissect(s)  # scapy dissects no empty bytes
-            rest = entry.sbe_rest if s else b""
-            if not s and entry.sbe_block() + entry.sbe_behind():
-                raise _struct.error(f"{self.name}: {count} entries are announced, {len(found)} are there")
-            found.append(entry)
-            if len(rest) == len(s) and len(found) >= _MOST_EMPTY:
-                break
-            s = rest
-        return s, found
-
-
-class _Tail(_StrLenField):
-    """What a block has behind the fields that this schema knows; None fills it up."""
-
-    def __init__(self) -> None:
-        super().__init__("unknown", b"", length_from=lambda packet: packet.sbe_tail(0))
-        self.default: _Any = None
-
-    def getfield(self, pkt: _Any, s: bytes) -> tuple[bytes, _Any]:
-        size = pkt.sbe_tail(pkt.SBE_BLOCK_LENGTH)
-        return s[size:], _taken(s, size)
-
-    def addfield(self, pkt: _Any, s: bytes, val: _Any) -> bytes:
-        length = pkt.SBE_BLOCK_LENGTH if pkt.sbe_acting()[0] >= _VERSION else 0
-        return s + (bytes(pkt.sbe_tail(length)) if val is None else bytes(val))
-
-
-class _Computed(_Field):  # type: ignore[type-arg]
-    """A field of the header that follows from the message behind it when it is None."""
-
-    def i2m(self, pkt: _Any, x: _Any) -> _Any:
-        return pkt.sbe_computed(self.name) if x is None else x
-
-
-def _in_order(*given: _Any) -> list[_Any]:
-    """Fields as they stand on the wire."""
-    return list(given)
-
-
-def _since(field: _Any, version: int, end: int = 0) -> _Any:
-    """A field that is there from a version on, and in blocks that reach as far as `end`."""
-    return _ConditionalField(field, lambda packet: packet.sbe_has(version, end))
-
-
-class _Part(_Packet):
-    """A composite."""
-
-    SBE_SIZE = 0
-    SBE_COMPUTED = ("", "")
-    CONSTANTS: _ClassVar[dict[str, _Any]] = {}
-
-    def extract_padding(self, s: bytes) -> tuple[bytes, bytes | None]:
-        return b"", s
-
-    def sbe_has(self, _version: int, _end: int) -> bool:
-        return True
-
-    def sbe_value(self, name: str) -> _Any:
-        """The value of a member, which may be a constant."""
-        return self.CONSTANTS[name] if name in self.CONSTANTS else self.getfieldval(name)
-
-
-class _Block(_Packet):
-    """Fields, then groups, then data.  `SBE_FIELDS` counts those of the block, `SBE_ENDS` has (since, end) of each."""
-
-    SBE_BLOCK_LENGTH = 0
-    SBE_FIELDS = 0
-    SBE_ENDS: tuple[tuple[int, int], ...] = ()
-    CONSTANTS: _ClassVar[dict[str, _Any]] = {}
-
-    def sbe_announced(self) -> tuple[int, int | None]:
-        """Version and block length that stand in front."""
-        return _VERSION, None
-
-    def pre_dissect(self, s: bytes) -> bytes:
-        self.sbe_seen = self.sbe_announced()
-        return s
-
-    def sbe_acting(self) -> tuple[int, int | None]:
-        """Acting version, and of what was dissected the acting block length: a forged one changes nothing else."""
-        seen: tuple[int, int | None] | None = getattr(self, "sbe_seen", None)
-        return (self.sbe_announced()[0], None) if seen is None else seen
-
-    def sbe_has(self, version: int, end: int) -> bool:
-        acting, length = self.sbe_acting()
-        return version <= acting and (length is None or end <= length)
-
-    def sbe_tail(self, usual: int) -> int:
-        """Bytes of the block behind the known fields; `usual` is the block's length when none is given."""
-        length = self.sbe_acting()[1]
-        used = max([0, *(end for since, end in self.SBE_ENDS if self.sbe_has(since, end))])
-        return max((usual if length is None else length) - used, 0)
-
-    def sbe_built(self, fields: list[_Any]) -> bytes:
-        built = b""
-        for field in fields:
-            built = field.addfield(self, built, self.getfieldval(field.name))
-        return built
-
-    def sbe_block(self) -> bytes:
-        return self.sbe_built(self.fields_desc[: self.SBE_FIELDS])
-
-    def sbe_behind(self) -> bytes:
-        return self.sbe_built(self.fields_desc[self.SBE_FIELDS :])
-
-
-class _Entry(_Block):
-    """An entry of a group, which its outer block lists in the field `SBE_GROUP`."""
-
-    SBE_GROUP = ""
-
-    def sbe_announced(self) -> tuple[int, int | None]:
-        outer = self.parent
-        if not isinstance(outer, _Block):
-            return _VERSION, None
-        dimension = outer.fields.get(self.SBE_GROUP)
-        return outer.sbe_acting()[0], None if dimension is None else dimension.sbe_value(dimension.SBE_COMPUTED[0])
-
-    def extract_padding(self, s: bytes) -> tuple[bytes, bytes | None]:
-        self.sbe_rest = s
-        return b"", None
+from ._scapy import Block as _Block
+from ._scapy import Computed as _Computed
+from ._scapy import Data as _Data
+from ._scapy import DataLength as _DataLength
+from ._scapy import DataText as _DataText
+from ._scapy import Dimension as _Dimension
+from ._scapy import Entries as _Entries
+from ._scapy import Entry as _Entry
+from ._scapy import Enum as _Enum
+from ._scapy import Number as _Number
+from ._scapy import Part as _Part
+from ._scapy import Tail as _Tail
+from ._scapy import in_order as _in_order
+from ._scapy import since as _since
 
 
 class _Message(_Block):
     """A message; what follows it is the next one's header."""
 
+    SBE_VERSION = 17
     SBE_TEMPLATE_ID = 0
 
     def sbe_announced(self) -> tuple[int, int | None]:
         if isinstance(self.underlayer, MessageHeader):
             return self.underlayer.sbe_value("version"), self.underlayer.sbe_value("block_length")
-        return _VERSION, None
+        return super().sbe_announced()
 
     def guess_payload_class(self, payload: bytes) -> type[_Packet]:
         return MessageHeader if MessageHeader.sbe_begins(payload) else _Raw
@@ -889,6 +571,7 @@ class ClusterMembersExtendedResponseActiveMembers(_Entry):
     SBE_BLOCK_LENGTH = 28
     SBE_FIELDS = 5
     SBE_ENDS = ((0, 8), (0, 16), (0, 24), (0, 28))
+    SBE_VERSION = 17
     SBE_GROUP = "active_members_dimension"
     fields_desc = _in_order(
         _since(_Number("leadership_term_id", 0, "<q"), 0, 8),
@@ -916,6 +599,7 @@ class ClusterMembersExtendedResponsePassiveMembers(_Entry):
     SBE_BLOCK_LENGTH = 28
     SBE_FIELDS = 5
     SBE_ENDS = ((0, 8), (0, 16), (0, 24), (0, 28))
+    SBE_VERSION = 17
     SBE_GROUP = "passive_members_dimension"
     fields_desc = _in_order(
         _since(_Number("leadership_term_id", 0, "<q"), 0, 8),
@@ -1198,6 +882,7 @@ class SnapshotRecordingsSnapshots(_Entry):
     SBE_BLOCK_LENGTH = 44
     SBE_FIELDS = 7
     SBE_ENDS = ((0, 8), (0, 16), (0, 24), (0, 32), (0, 40), (0, 44))
+    SBE_VERSION = 17
     SBE_GROUP = "snapshots_dimension"
     fields_desc = _in_order(
         _since(_Number("recording_id", 0, "<q"), 0, 8),
@@ -1308,6 +993,7 @@ class BackupResponseSnapshots(_Entry):
     SBE_BLOCK_LENGTH = 44
     SBE_FIELDS = 7
     SBE_ENDS = ((0, 8), (0, 16), (0, 24), (0, 32), (0, 40), (0, 44))
+    SBE_VERSION = 17
     SBE_GROUP = "snapshots_dimension"
     fields_desc = _in_order(
         _since(_Number("recording_id", 0, "<q"), 0, 8),
@@ -1386,6 +1072,7 @@ class StandbySnapshotSnapshots(_Entry):
     SBE_BLOCK_LENGTH = 44
     SBE_FIELDS = 7
     SBE_ENDS = ((0, 8), (0, 16), (0, 24), (0, 32), (0, 40), (0, 44))
+    SBE_VERSION = 17
     SBE_GROUP = "snapshots_dimension"
     fields_desc = _in_order(
         _since(_Number("recording_id", 0, "<q"), 0, 8),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import random
 import struct
 import time
@@ -27,15 +27,14 @@ from tests.codegen.sbe.writing import schema as written
 
 def load(folder: Path, text: str, name: str) -> Any:
     (folder / f"{name}.xml").write_text(text, encoding="utf-8")
-    ((path, source),) = ScapyMessages().render(load_message_schema(folder / f"{name}.xml"), Placement(name)).items()
-    assert path == f"{name}/scapy.py"
-    (folder / f"{name}.py").write_text(source, encoding="utf-8")
-    spec = importlib.util.spec_from_file_location(name, folder / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    found = ScapyMessages().render(load_message_schema(folder / f"{name}.xml"), Placement(name))
+    assert set(found) == {f"{name}/scapy.py", f"{name}/_scapy.py"}
+    (folder / name).mkdir()
+    for path, source in found.items():
+        (folder / path).write_text(source, encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(folder))
+        return importlib.import_module(f"{name}.scapy")
 
 
 @pytest.fixture(scope="module", params=["<", ">"], ids=["little", "big"])
@@ -223,7 +222,7 @@ def test_what_a_reference_calls_otherwise_has_one_class(tmp_path: Path) -> None:
     </sbe:message></sbe:messageSchema>"""
     text = shown.schema_text("<").replace("</types>", f"</types>{types}", 1).replace("</sbe:messageSchema>", message)
     layers = load(tmp_path, text, "timed")
-    assert (tmp_path / "timed.py").read_text().count("class Time(") == 1
+    assert (tmp_path / "timed/scapy.py").read_text().count("class Time(") == 1
     read = layers.Timed(struct.pack("<3Q", 1, 2, 3))
     assert (read.made.at, read.head.sent.at, read.head.got.at) == (1, 2, 3)
     assert {type(one) for one in (read.made, read.head.sent, read.head.got)} == {layers.Time}

@@ -30,6 +30,7 @@ from aerowire.codegen.sbe.ir import (
 )
 from aerowire.codegen.sbe.naming import ClassNames, TakenNames, class_names, free_name, null_member_name
 from aerowire.codegen.sbe.placement import Placement
+from aerowire.codegen.sbe.targets.dtypes import shared_dots
 from aerowire.codegen.sbe.targets.python_text import Listing, call, laid_out, mapping, names_called, row
 from aerowire.codegen.sbe.targets.scapy_names import is_reserved, layer_names
 
@@ -40,6 +41,11 @@ ABOUT = (
     "A message that is cut short is dissected as `Raw`."
 )
 NAMES = "Fields are called as in the flyweights, but what a packet of scapy has itself (its `time`, say) gets an underscore."
+# What the module takes from the one that all of them use.
+SUPPORT = {
+    *("Block", "Character", "Composite", "Computed", "Data", "DataLength", "DataText", "Dimension", "Entries", "Entry", "Enum"),
+    *("Number", "Numbers", "Octets", "Part", "Tail", "Text", "in_order", "since"),
+}
 # Encodings whose every byte survives decoding and encoding.
 ENCODINGS = {"us-ascii": "ascii", "ascii": "ascii", "utf-8": "utf-8", "utf8": "utf-8", "iso-8859-1": "latin-1", "latin1": "latin-1"}
 
@@ -70,12 +76,14 @@ class _Layer:
 
 
 class ScapyMessages:
-    """Renders one module per message schema."""
+    """Renders one module per message schema, and the module that all of them use."""
 
     name = "scapy"
 
     def render(self, schema: MessageSchema, placement: Placement) -> dict[str, str]:
-        return {placement.file(self.name): _Module(schema, placement).text()}
+        support = render("sbe/templates/scapy_support.py.j2", header=mark())
+        shared = placement.shared_folder(self.name)
+        return {placement.file(self.name): _Module(schema, placement).text(), f"{shared}/_scapy.py": support}
 
 
 class _Module:
@@ -100,9 +108,14 @@ class _Module:
         names = self._names(schema.header.type)
         templates: list[tuple[str, str | Listing]] = [(str(one.id), self.names.messages[one.name]) for one in schema.messages]
         example = next(iter(self.names.messages.values()), "Message")
+        called = {name[1:] for layer in layers for one in layer.fields for name in names_called(one)}
+        support = {"Block", "Part", "in_order", *called, *(layer.base[1:] for layer in blocks)}
         return render(
             "sbe/templates/scapy_messages.py.j2",
-            has_flags="_FlagsField" in {name for layer in layers for one in layer.fields for name in names_called(one)},
+            scapy_fields=sorted(called & {"Field", "FlagsField"}),
+            has_constants=any(layer.constants for layer in layers),
+            support=sorted(support & SUPPORT),
+            dots=shared_dots(self.placement, "scapy"),
             mark=mark(self.placement.source),
             about=docstring(
                 schema.description or f"Messages of {schema.package}.",
