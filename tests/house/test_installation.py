@@ -18,10 +18,10 @@ OPTIONAL = {"lxml": "codegen", "jinja2": "codegen", "scapy": "conformance", "pya
 # Compared with in measurements, and declared by no extra for users.
 UNDECLARED = {"aerowire.tools.measure.measure_pyzmq": "zmq"}
 COMPLETE = {
-    "": r"aerowire\.(process|base|memory|ipc|logbuffer|protocol|system|driver|client|aio|tools|simulation|codecs\.(?!scapy|arrow))\b",
+    "": r"aerowire\.(process|base|memory|ipc|logbuffer|protocol|system|driver|client|aio|tools|simulation|codecs\.(?!_?scapy|_?arrow))\b",
     "codegen": r"aerowire\.codegen\b",
     "conformance": r"aerowire\.conformance\b",
-    "pcap": r"aerowire\.(pcap\.(?!sbe|archive\.spark|.*spark|sink)|codecs\.arrow)",
+    "pcap": r"aerowire\.(pcap\.(?!sbe|archive\.spark|.*spark|sink)|codecs\._?arrow)",
     "spark": r"aerowire\.pcap\b(?!\.sbe)",
     "all": r"aerowire\b",
 }

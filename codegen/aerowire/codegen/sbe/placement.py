@@ -54,10 +54,10 @@ class Placement:
         name = target if suffix in MODULE_SUFFIXES else self.package.rpartition(".")[2]
         return f"{self.package.replace('.', '/')}/{name}{suffix}"
 
-    def shared_folder(self, target: str) -> str:
-        """The folder of what a target's code needs at run time."""
+    def shared_folder(self) -> str:
+        """The folder of what generated code needs at run time."""
         if self.is_project:
-            return f"aerowire/codecs/{target}"
+            return "aerowire/codecs"
         package = self.package.rpartition(".")[0] if self.is_grouped else self.package
         return package.replace(".", "/")
 

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 
-from ._arrow import (
+from .._arrow import (
     BlockTable,
     EnumColumn,
     MessageTable,
@@ -22,7 +22,7 @@ from ._arrow import (
     SchemaTable,
     VariableColumn,
 )
-from ._columns import (
+from .._columns import (
     BlockLayout,
     ColumnsError,
     DataLayout,
@@ -32,7 +32,7 @@ from ._columns import (
     MessageLayout,
     SchemaLayout,
 )
-from ._errors import SbeError
+from .._errors import SbeError
 
 __all__ = [
     "HEADER",

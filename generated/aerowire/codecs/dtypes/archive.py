@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from ._columns import (
+from .._columns import (
     BlockLayout,
     Columns,
     ColumnsError,
@@ -24,7 +24,7 @@ from ._columns import (
     MessageLayout,
     SchemaLayout,
 )
-from ._errors import SbeError
+from .._errors import SbeError
 
 __all__ = [
     "HEADER",

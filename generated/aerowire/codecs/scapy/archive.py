@@ -18,18 +18,18 @@ from scapy.packet import Packet as _Packet
 from scapy.packet import Raw as _Raw
 from scapy.packet import bind_layers as _bind_layers
 
-from ._scapy import Block as _Block
-from ._scapy import Computed as _Computed
-from ._scapy import Data as _Data
-from ._scapy import DataLength as _DataLength
-from ._scapy import DataText as _DataText
-from ._scapy import Enum as _Enum
-from ._scapy import Number as _Number
-from ._scapy import Octets as _Octets
-from ._scapy import Part as _Part
-from ._scapy import Tail as _Tail
-from ._scapy import in_order as _in_order
-from ._scapy import since as _since
+from .._scapy import Block as _Block
+from .._scapy import Computed as _Computed
+from .._scapy import Data as _Data
+from .._scapy import DataLength as _DataLength
+from .._scapy import DataText as _DataText
+from .._scapy import Enum as _Enum
+from .._scapy import Number as _Number
+from .._scapy import Octets as _Octets
+from .._scapy import Part as _Part
+from .._scapy import Tail as _Tail
+from .._scapy import in_order as _in_order
+from .._scapy import since as _since
 
 
 class _Message(_Block):

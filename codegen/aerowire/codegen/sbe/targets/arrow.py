@@ -137,9 +137,9 @@ class ArrowMessageTarget:
             layout_names=[name for name in LAYOUT_NAMES if name in used],
             dots=shared_dots(placement, self.name),
         )
-        folder = placement.shared_folder(self.name)
+        folder = placement.shared_folder()
         support = render("sbe/templates/sbe_arrow_support.py.j2", header=mark())
-        return {placement.file(self.name): module, f"{folder}/_arrow.py": support, **support_files(placement, self.name)}
+        return {placement.file(self.name): module, f"{folder}/_arrow.py": support, **support_files(placement)}
 
 
 def _schema(message: Message, shapes: list[Shape]) -> Listing:

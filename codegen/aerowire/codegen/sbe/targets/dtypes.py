@@ -33,19 +33,19 @@ class DtypesMessageTarget:
             schema=laid_out("SCHEMA: Final = ", tables.schema()),
             dots=shared_dots(placement, self.name),
         )
-        return {placement.file(self.name): module, **support_files(placement, self.name)}
+        return {placement.file(self.name): module, **support_files(placement)}
 
 
-def support_files(placement: Placement, target: str) -> dict[str, str]:
+def support_files(placement: Placement) -> dict[str, str]:
     """What reads columns, and the module of its errors, by path."""
-    folder = placement.shared_folder(target)
+    folder = placement.shared_folder()
     text = render("sbe/templates/sbe_columns.py.j2", header=mark())
     return {f"{folder}/{SUPPORT}.py": text, **dict([errors_file(folder)])}
 
 
 def shared_dots(placement: Placement, target: str) -> str:
     """How the module of a target names in an import what it shares with others."""
-    return dots(placement.file(target).rpartition("/")[0], placement.shared_folder(target))
+    return dots(placement.file(target).rpartition("/")[0], placement.shared_folder())
 
 
 class Tables:

@@ -15,16 +15,16 @@ class MessageFlyweightsTarget:
     name = "flyweights"
 
     def render(self, schema: MessageSchema, placement: Placement) -> dict[str, str]:
-        folder, shared = placement.folder(self.name), placement.shared_folder(self.name)
+        folder, shared = placement.folder(self.name), placement.shared_folder()
         files = {f"{folder}/{path}": text for path, text in package_files(schema, support_name(placement)).items()}
         files |= {f"{shared}/{SUPPORT}/{path}": text for path, text in support_files().items()}
         path, text = errors_file(shared)
         files[path] = text
-        if placement.is_grouped:
+        if placement.is_grouped or placement.is_project:
             files[f"{shared}/{SUPPORT}/py.typed"] = ""
         return files
 
 
 def support_name(placement: Placement) -> str:
     """How modules of the package name in an import what they share."""
-    return dots(placement.folder("flyweights"), placement.shared_folder("flyweights")) + SUPPORT
+    return dots(placement.folder("flyweights"), placement.shared_folder()) + SUPPORT

@@ -82,7 +82,7 @@ class ScapyMessages:
 
     def render(self, schema: MessageSchema, placement: Placement) -> dict[str, str]:
         support = render("sbe/templates/scapy_support.py.j2", header=mark())
-        shared = placement.shared_folder(self.name)
+        shared = placement.shared_folder()
         return {placement.file(self.name): _Module(schema, placement).text(), f"{shared}/_scapy.py": support}
 
 

@@ -11,7 +11,7 @@ import importlib
 TYPE_CHECKING = False  # typing takes longer to import
 
 if TYPE_CHECKING:
-    from ..support.errors import FieldMeta, SbeError
+    from ...support.errors import FieldMeta, SbeError
     from .composites import (
         GroupSizeEncoding,
         GroupSizeEncodingDecoder,
@@ -308,7 +308,7 @@ _MODULES = {
     "ExtendRecordingRequest2Encoder": ".messages.extend_recording_request2",
     "ExtendRecordingRequestDecoder": ".messages.extend_recording_request",
     "ExtendRecordingRequestEncoder": ".messages.extend_recording_request",
-    "FieldMeta": "..support.errors",
+    "FieldMeta": "...support.errors",
     "FindLastMatchingRecordingRequest": ".messages.find_last_matching_recording_request",
     "FindLastMatchingRecordingRequestDecoder": ".messages.find_last_matching_recording_request",
     "FindLastMatchingRecordingRequestEncoder": ".messages.find_last_matching_recording_request",
@@ -386,7 +386,7 @@ _MODULES = {
     "ReplicateRequest2Encoder": ".messages.replicate_request2",
     "ReplicateRequestDecoder": ".messages.replicate_request",
     "ReplicateRequestEncoder": ".messages.replicate_request",
-    "SbeError": "..support.errors",
+    "SbeError": "...support.errors",
     "SourceLocation": ".enums",
     "StartPositionRequest": ".messages.start_position_request",
     "StartPositionRequestDecoder": ".messages.start_position_request",

@@ -8,11 +8,11 @@ from struct import Struct as _Struct
 from typing import TYPE_CHECKING, ClassVar
 from typing import Any as _Any
 
-from ..support.errors import FAILURES as _FAILURES
-from ..support.errors import refused as _refused
-from ..support.reading import CompositeDecoder as _CompositeDecoder
-from ..support.records import Record as _Record
-from ..support.writing import CompositeEncoder as _CompositeEncoder
+from ...support.errors import FAILURES as _FAILURES
+from ...support.errors import refused as _refused
+from ...support.reading import CompositeDecoder as _CompositeDecoder
+from ...support.records import Record as _Record
+from ...support.writing import CompositeEncoder as _CompositeEncoder
 
 if TYPE_CHECKING:
     from collections.abc import Callable as _Callable

@@ -7,9 +7,9 @@ import importlib
 from typing import TYPE_CHECKING
 from typing import Any as _Any
 
-from ..support.errors import SbeError
-from ..support.errors import check_room as _check_room
-from ..support.errors import view_of as _view_of
+from ...support.errors import SbeError
+from ...support.errors import check_room as _check_room
+from ...support.errors import view_of as _view_of
 from .header import HEADER
 
 if TYPE_CHECKING:

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from ..support.values import OpenEnum as _OpenEnum
-from ..support.values import unknown as _unknown
+from ...support.values import OpenEnum as _OpenEnum
+from ...support.values import unknown as _unknown
 
 
 class ControlResponseCode(_OpenEnum):

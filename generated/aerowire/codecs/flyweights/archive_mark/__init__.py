@@ -11,7 +11,7 @@ import importlib
 TYPE_CHECKING = False  # typing takes longer to import
 
 if TYPE_CHECKING:
-    from ..support.errors import FieldMeta, SbeError
+    from ...support.errors import FieldMeta, SbeError
     from .composites import (
         GroupSizeEncoding,
         GroupSizeEncodingDecoder,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     )
 
 _MODULES = {
-    "FieldMeta": "..support.errors",
+    "FieldMeta": "...support.errors",
     "GroupSizeEncoding": ".composites",
     "GroupSizeEncodingDecoder": ".composites",
     "GroupSizeEncodingEncoder": ".composites",
@@ -38,7 +38,7 @@ _MODULES = {
     "MessageHeader": ".composites",
     "MessageHeaderDecoder": ".composites",
     "MessageHeaderEncoder": ".composites",
-    "SbeError": "..support.errors",
+    "SbeError": "...support.errors",
     "decode": ".dispatch",
     "decoder_of": ".dispatch",
 }

@@ -11,7 +11,7 @@ import importlib
 TYPE_CHECKING = False  # typing takes longer to import
 
 if TYPE_CHECKING:
-    from ..support.errors import FieldMeta, SbeError
+    from ...support.errors import FieldMeta, SbeError
     from .composites import MessageHeader, MessageHeaderDecoder, MessageHeaderEncoder
     from .dispatch import decode, decoder_of
     from .enums import (
@@ -371,7 +371,7 @@ _MODULES = {
     "ConsensusModuleDecoder": ".messages.consensus_module",
     "ConsensusModuleEncoder": ".messages.consensus_module",
     "EventCode": ".enums",
-    "FieldMeta": "..support.errors",
+    "FieldMeta": "...support.errors",
     "HeartbeatRequest": ".messages.heartbeat_request",
     "HeartbeatRequestDecoder": ".messages.heartbeat_request",
     "HeartbeatRequestEncoder": ".messages.heartbeat_request",
@@ -411,7 +411,7 @@ _MODULES = {
     "RequestVote": ".messages.request_vote",
     "RequestVoteDecoder": ".messages.request_vote",
     "RequestVoteEncoder": ".messages.request_vote",
-    "SbeError": "..support.errors",
+    "SbeError": "...support.errors",
     "ScheduleTimer": ".messages.schedule_timer",
     "ScheduleTimerDecoder": ".messages.schedule_timer",
     "ScheduleTimerEncoder": ".messages.schedule_timer",

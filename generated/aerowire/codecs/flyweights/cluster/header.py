@@ -3,6 +3,6 @@
 
 from __future__ import annotations
 
-from ..support.parts import Numbers as _Numbers
+from ...support.parts import Numbers as _Numbers
 
 HEADER = _Numbers("<HHHH", (0, 1, 2, 3))

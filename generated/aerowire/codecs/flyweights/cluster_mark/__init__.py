@@ -11,7 +11,7 @@ import importlib
 TYPE_CHECKING = False  # typing takes longer to import
 
 if TYPE_CHECKING:
-    from ..support.errors import FieldMeta, SbeError
+    from ...support.errors import FieldMeta, SbeError
     from .composites import (
         GroupSizeEncoding,
         GroupSizeEncodingDecoder,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "ClusterComponentType": ".enums",
-    "FieldMeta": "..support.errors",
+    "FieldMeta": "...support.errors",
     "GroupSizeEncoding": ".composites",
     "GroupSizeEncodingDecoder": ".composites",
     "GroupSizeEncodingEncoder": ".composites",
@@ -40,7 +40,7 @@ _MODULES = {
     "MessageHeader": ".composites",
     "MessageHeaderDecoder": ".composites",
     "MessageHeaderEncoder": ".composites",
-    "SbeError": "..support.errors",
+    "SbeError": "...support.errors",
     "decode": ".dispatch",
     "decoder_of": ".dispatch",
 }

@@ -11,7 +11,7 @@ import importlib
 TYPE_CHECKING = False  # typing takes longer to import
 
 if TYPE_CHECKING:
-    from ..support.errors import FieldMeta, SbeError
+    from ...support.errors import FieldMeta, SbeError
     from .composites import (
         GroupSizeEncoding,
         GroupSizeEncodingDecoder,
@@ -49,7 +49,7 @@ _MODULES = {
     "ClusterMembers": ".messages.cluster_members",
     "ClusterMembersDecoder": ".messages.cluster_members",
     "ClusterMembersEncoder": ".messages.cluster_members",
-    "FieldMeta": "..support.errors",
+    "FieldMeta": "...support.errors",
     "GroupSizeEncoding": ".composites",
     "GroupSizeEncodingDecoder": ".composites",
     "GroupSizeEncodingEncoder": ".composites",
@@ -62,7 +62,7 @@ _MODULES = {
     "NodeStateHeader": ".messages.node_state_header",
     "NodeStateHeaderDecoder": ".messages.node_state_header",
     "NodeStateHeaderEncoder": ".messages.node_state_header",
-    "SbeError": "..support.errors",
+    "SbeError": "...support.errors",
     "decode": ".dispatch",
     "decoder_of": ".dispatch",
 }

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, ClassVar
 from typing import Any as _Any
 from typing import Self as _Self
 
-from ...support.errors import FAILURES as _FAILURES
-from ...support.errors import new as _new
-from ...support.errors import refused as _refused
-from ...support.errors import view_of as _view_of
-from ...support.parts import check_head as _check_head
-from ...support.reading import MessageDecoder as _MessageDecoder
-from ...support.records import Record as _Record
-from ...support.records import encode_record as _encode_record
-from ...support.records import put_bytes as _put_bytes
-from ...support.records import read_record as _read_record
-from ...support.writing import MessageEncoder as _MessageEncoder
+from ....support.errors import FAILURES as _FAILURES
+from ....support.errors import new as _new
+from ....support.errors import refused as _refused
+from ....support.errors import view_of as _view_of
+from ....support.parts import check_head as _check_head
+from ....support.reading import MessageDecoder as _MessageDecoder
+from ....support.records import Record as _Record
+from ....support.records import encode_record as _encode_record
+from ....support.records import put_bytes as _put_bytes
+from ....support.records import read_record as _read_record
+from ....support.writing import MessageEncoder as _MessageEncoder
 from ..header import HEADER
 
 if TYPE_CHECKING:
