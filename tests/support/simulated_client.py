@@ -17,13 +17,15 @@ from aerowire.codecs.flyweights.commands import (
     RemoveSubscriptionEncoder,
     UnavailableImageDecoder,
 )
+from aerowire.codecs.flyweights.transport import DataHeaderDecoder
+from aerowire.codecs.tables.options import OPTIONS
 from aerowire.logbuffer.concurrent_appender import ConcurrentAppender
 from aerowire.logbuffer.log import LogBuffers
 from aerowire.simulation.world import SimulatedHost
 
 STREAM = 1001
 _RESPONSES_AT_ONCE = 10
-_PAYLOAD_MAX = 1376  # of one frame with the default MTU
+_PAYLOAD_MAX = int(str(OPTIONS["mtu_length"].default)) - DataHeaderDecoder.ENCODED_LENGTH
 
 
 class SimulatedClient:
