@@ -100,7 +100,8 @@ def test_every_source_keeps_the_contracts() -> None:
 
 
 def test_no_package_stands_outside_the_contracts() -> None:
-    packages = {f"aerowire.{path.parent.name}" for path in (ROOT / "runtime" / "aerowire").glob("*/__init__.py")}
+    # All parts may import `process`, which is below them.
+    packages = {f"aerowire.{path.parent.name}" for path in (ROOT / "runtime" / "aerowire").glob("*/__init__.py")} - {"aerowire.process"}
     assert len(packages) > 8
     lists = [contract[key] for contract in CONTRACTS for key in ("source_modules", "forbidden_modules") if key in contract]
     runtime = [names for names in lists if "aerowire.driver" in names]

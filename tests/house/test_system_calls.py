@@ -37,12 +37,13 @@ EXCEPTIONS = {
     "aerowire.base.directory": ("os pathlib pwd tempfile", "where a driver's directory is by default"),
     "aerowire.base.fork": ("os", "what open objects do in a forked child"),
     "aerowire.base.idle": ("posix sched.h", "agents rest their own threads"),
-    "aerowire.base.interruption": ("signal", "signals of a process, for every command"),
     "aerowire.base.options": ("os", "options come from the environment"),
     "aerowire.base.properties": ("pathlib urllib.request", "options come from files and URLs"),
     "aerowire.base.runner": ("os pthread.h", "threads of agents: their names and processors"),
     "aerowire.memory.lost_pages": ("mmap sys/mman.h", "mapped memory is its kind"),
     "aerowire.memory.region": ("fcntl.h mmap os sys/mman.h", "mapped files are its kind"),
+    "aerowire.process.interruption": ("signal", "signals of a process, for every command"),
+    "aerowire.process.output": ("os", "standard output of a process, for every command"),
 }
 
 

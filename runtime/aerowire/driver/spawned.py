@@ -15,6 +15,7 @@ from aerowire.base.directory import CNC_FILE_NAME
 from aerowire.base.errors import AerowireError, DriverError, DriverTimeoutError
 from aerowire.codecs.flyweights import cnc as cnc_layout
 from aerowire.driver.context import Context
+from aerowire.process.interruption import deferred
 from aerowire.system.child_process import ChildProcess
 from aerowire.system.files import read_start
 
