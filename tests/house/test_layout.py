@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.house.stubtest import misplaced_stubs
+
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE_ROOTS = ("generated", "runtime", "codegen", "conformance", "pcap")
 TEXT_SUFFIXES = {".py", ".pyx", ".pxd", ".pyi", ".xml", ".xsd", ".j2", ".md", ".toml", ".sh", ".java", ".lua", ""}
@@ -48,9 +50,8 @@ def test_every_package_is_one_and_is_typed() -> None:
     assert not [str(folder.relative_to(ROOT)) for folder in sorted(top) if not (folder / "py.typed").exists()]
 
 
-def test_every_native_module_has_a_stub() -> None:
-    sources = [path for path in tracked() if path.suffix == ".pyx" and path.exists()]
-    assert not [str(path.relative_to(ROOT)) for path in sources if not path.with_suffix(".pyi").exists()]
+def test_native_modules_that_python_imports_have_stubs_and_no_others() -> None:
+    assert not misplaced_stubs()
 
 
 @pytest.mark.parametrize("what", FOREIGN)

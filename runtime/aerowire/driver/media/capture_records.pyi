@@ -1,1 +1,0 @@
-INTERFACES: tuple[str, ...]

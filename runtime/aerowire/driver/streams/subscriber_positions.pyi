@@ -1,5 +1,0 @@
-from typing import final
-
-@final
-class SubscriberPositions:
-    def ids(self) -> list[tuple[int, int]]: ...
