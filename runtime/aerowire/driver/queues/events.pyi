@@ -1,3 +1,4 @@
+from collections.abc import Iterable
 from enum import IntEnum
 from typing import final
 
@@ -77,6 +78,15 @@ class Event:
     code: int
     a: int
     b: int
+    def __init__(
+        self,
+        type: EventType,
+        subject: object,
+        values: Iterable[int],
+        control_address: tuple[str, int] | None,
+        source_address: tuple[str, int] | None,
+        message: str,
+    ) -> None: ...
     def describe(self) -> str: ...
 
 @final
