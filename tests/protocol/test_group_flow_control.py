@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -57,7 +58,7 @@ class Sender:
         return self.limit
 
 
-def test_max_follows_the_fastest_receiver_and_never_falls():
+def test_max_follows_the_fastest_receiver_and_never_falls() -> None:
     sender = Sender(MaxFlowControl(4, 128 * KIB))
     assert sender.hears(1, 4_000) == 5_000
     assert sender.hears(2, 0) == 5_000
@@ -66,7 +67,7 @@ def test_max_follows_the_fastest_receiver_and_never_falls():
     assert sender.flow.is_satisfied
 
 
-def test_min_follows_the_slowest_receiver():
+def test_min_follows_the_slowest_receiver() -> None:
     sender = Sender(minimum())
     assert sender.hears(1, 0) == 1_000
     assert sender.hears(2, 0) == 1_000
@@ -76,7 +77,7 @@ def test_min_follows_the_slowest_receiver():
     assert sender.hears(2, 5_000) == 6_000
 
 
-def test_min_lets_go_of_a_silent_receiver_and_then_follows_the_others():
+def test_min_lets_go_of_a_silent_receiver_and_then_follows_the_others() -> None:
     flow = minimum()
     sender = Sender(flow)
     sender.hears(1, 0, 0)
@@ -88,7 +89,7 @@ def test_min_lets_go_of_a_silent_receiver_and_then_follows_the_others():
     assert flow.receiver_count == 1
 
 
-def test_the_receiver_timeout_is_what_the_channel_says():
+def test_the_receiver_timeout_is_what_the_channel_says() -> None:
     flow = minimum(timeout=SECOND)
     sender = Sender(flow)
     sender.hears(1, 0, 0)
@@ -98,12 +99,12 @@ def test_the_receiver_timeout_is_what_the_channel_says():
     assert flow.receiver_count == 0
 
 
-def test_without_receivers_the_limit_stays():
+def test_without_receivers_the_limit_stays() -> None:
     sender = Sender(minimum(), limit=777)
     assert sender.idles(SECOND) == 777
 
 
-def test_a_receiver_more_than_a_window_behind_is_not_waited_for():
+def test_a_receiver_more_than_a_window_behind_is_not_waited_for() -> None:
     flow = minimum()
     sender = Sender(flow)
     sender.hears(1, 10_000)
@@ -114,7 +115,7 @@ def test_a_receiver_more_than_a_window_behind_is_not_waited_for():
     assert sender.idles(0) == 10_000, "but an idle cycle shows the slowest's"
 
 
-def test_a_receiver_that_says_its_end_leaves_in_the_next_idle_cycle():
+def test_a_receiver_that_says_its_end_leaves_in_the_next_idle_cycle() -> None:
     flow = minimum()
     sender = Sender(flow)
     sender.hears(1, 0)
@@ -126,13 +127,13 @@ def test_a_receiver_that_says_its_end_leaves_in_the_next_idle_cycle():
     assert flow.receiver_count == 1
 
 
-def test_a_receiver_that_ends_is_not_added():
+def test_a_receiver_that_ends_is_not_added() -> None:
     flow = minimum()
     Sender(flow).hears(1, 0, flags=SmFlags.EOS)
     assert flow.receiver_count == 0
 
 
-def test_an_error_of_a_receiver_takes_it_out():
+def test_an_error_of_a_receiver_takes_it_out() -> None:
     flow = minimum()
     sender = Sender(flow)
     sender.hears(1, 0)
@@ -145,7 +146,7 @@ def test_an_error_of_a_receiver_takes_it_out():
     assert flow.receiver_count == 1
 
 
-def test_a_group_below_its_size_is_not_connected_and_its_limit_stands_still():
+def test_a_group_below_its_size_is_not_connected_and_its_limit_stands_still() -> None:
     flow = minimum(group_min_size=2)
     sender = Sender(flow)
     assert not flow.is_satisfied
@@ -159,7 +160,7 @@ def test_a_group_below_its_size_is_not_connected_and_its_limit_stands_still():
     assert sender.hears(1, 9_000, 6 * SECOND) == 1_000
 
 
-def test_a_set_up_that_a_member_asked_for_holds_the_limit_until_it_joins():
+def test_a_set_up_that_a_member_asked_for_holds_the_limit_until_it_joins() -> None:
     sender = Sender(minimum())
     sender.hears(1, 0)
     sender.flow.apply_setup_request(status(2, flags=SmFlags.SEND_SETUP), 0)
@@ -170,7 +171,7 @@ def test_a_set_up_that_a_member_asked_for_holds_the_limit_until_it_joins():
     assert sender.hears(2, 3_000, 2 * SECOND) == 4_000
 
 
-def test_a_held_limit_is_let_go_after_the_receiver_timeout():
+def test_a_held_limit_is_let_go_after_the_receiver_timeout() -> None:
     sender = Sender(minimum())
     sender.hears(1, 0)
     sender.flow.apply_setup_request(status(2, flags=SmFlags.SEND_SETUP), 0)
@@ -180,7 +181,7 @@ def test_a_held_limit_is_let_go_after_the_receiver_timeout():
     assert sender.idles(5 * SECOND + 1) == 4_000
 
 
-def test_a_set_up_that_nobody_asked_for_or_of_a_lonely_sender_holds_nothing():
+def test_a_set_up_that_nobody_asked_for_or_of_a_lonely_sender_holds_nothing() -> None:
     sender = Sender(minimum())
     sender.flow.limit_after_setup(0, 0, 0)
     sender.flow.apply_setup_request(status(1, flags=SmFlags.SEND_SETUP), 0)
@@ -190,7 +191,7 @@ def test_a_set_up_that_nobody_asked_for_or_of_a_lonely_sender_holds_nothing():
     assert sender.hears(1, 2_000) == 3_000
 
 
-def test_tagged_waits_for_the_slowest_with_its_tag_alone():
+def test_tagged_waits_for_the_slowest_with_its_tag_alone() -> None:
     flow = tagged()
     sender = Sender(flow)
     sender.hears(1, 0, behind=tag(77))
@@ -202,7 +203,7 @@ def test_tagged_waits_for_the_slowest_with_its_tag_alone():
     assert sender.hears(1, 4_000, behind=tag(77)) == 5_000
 
 
-def test_a_tagged_group_without_members_follows_anybody_unless_it_needs_some():
+def test_a_tagged_group_without_members_follows_anybody_unless_it_needs_some() -> None:
     assert Sender(tagged()).hears(2, 3_000) == 4_000
     assert Sender(tagged(group_min_size=1)).hears(2, 3_000) == 0
 
@@ -211,13 +212,13 @@ def test_a_tagged_group_without_members_follows_anybody_unless_it_needs_some():
     ("behind", "counts"),
     [(LEGACY_TAG, 1), (LEGACY_TAG + b"\x00" * 8, 1), (b"\xff\xff\xff\xfe", 0), (b"\xff\xff\xff", 0), (b"\xff" * 8, 0)],
 )
-def test_the_older_four_bytes_of_feedback_count_as_the_tag(behind, counts):
+def test_the_older_four_bytes_of_feedback_count_as_the_tag(behind: bytes, counts: int) -> None:
     flow = tagged()
     Sender(flow).hears(1, 0, behind=behind)
     assert flow.receiver_count == counts
 
 
-def test_the_older_four_bytes_are_those_that_the_group_is_told():
+def test_the_older_four_bytes_are_those_that_the_group_is_told() -> None:
     flow = tagged(legacy_tag=int.from_bytes(b"\x01\x02\x03\xf4", "little", signed=True))
     sender = Sender(flow)
     sender.hears(1, 0, behind=LEGACY_TAG)
@@ -226,13 +227,13 @@ def test_the_older_four_bytes_are_those_that_the_group_is_told():
     assert flow.receiver_count == 1
 
 
-def test_eight_bytes_of_the_older_feedback_are_the_tag_minus_one():
+def test_eight_bytes_of_the_older_feedback_are_the_tag_minus_one() -> None:
     flow = tagged(tag=-1)
     Sender(flow).hears(1, 0, behind=b"\xff" * 8)
     assert flow.receiver_count == 1
 
 
-def test_an_error_takes_a_tagged_receiver_out_only_with_its_tag():
+def test_an_error_takes_a_tagged_receiver_out_only_with_its_tag() -> None:
     flow = tagged()
     sender = Sender(flow)
     sender.hears(1, 0, behind=tag(77))
@@ -245,7 +246,7 @@ def test_an_error_takes_a_tagged_receiver_out_only_with_its_tag():
     assert flow.receiver_count == 0
 
 
-def test_a_set_up_that_a_stranger_asked_for_holds_nothing():
+def test_a_set_up_that_a_stranger_asked_for_holds_nothing() -> None:
     sender = Sender(tagged())
     sender.hears(1, 0, behind=tag(77))
     sender.flow.apply_setup_request(status(2, flags=SmFlags.SEND_SETUP), 0)
@@ -257,7 +258,7 @@ def test_a_set_up_that_a_stranger_asked_for_holds_nothing():
     "make",
     [lambda multiple: MaxFlowControl(multiple, 128 * KIB), lambda multiple: MinFlowControl(multiple, 128 * KIB, receiver_timeout_ns=1)],
 )
-def test_retransmissions_are_clipped_to_windows_and_to_the_term(make):
+def test_retransmissions_are_clipped_to_windows_and_to_the_term(make: Callable[[int], FlowControl]) -> None:
     flow = make(2)
     assert flow.retransmission_length(0, 1 << 24, 1 << 24) == 256 * KIB
     assert flow.retransmission_length((1 << 24) - 64, 128, 1 << 24) == 64
@@ -267,7 +268,7 @@ def test_retransmissions_are_clipped_to_windows_and_to_the_term(make):
         make(0)
 
 
-def test_many_receivers_are_told_apart():
+def test_many_receivers_are_told_apart() -> None:
     flow = minimum()
     sender = Sender(flow)
     for receiver_id in range(1_000):
@@ -277,7 +278,7 @@ def test_many_receivers_are_told_apart():
     assert sender.idles(0) == 1_400
 
 
-def test_short_frames_are_refused():
+def test_short_frames_are_refused() -> None:
     with pytest.raises(ValueError, match="36"):
         minimum().limit_after_status_message(b"\0" * 35, 0, 0, 0)
     with pytest.raises(ValueError, match="40"):

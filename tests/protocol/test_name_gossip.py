@@ -114,7 +114,7 @@ class TestGossip:
         machine.poll_datagrams(START + 6 * SECOND - 1)
         assert machine.neighbors == (C,)
         machine.poll_datagrams(START + 6 * SECOND)
-        assert machine.neighbors == ()
+        assert not machine.neighbors
         machine.poll_datagrams(START + 6 * SECOND + 1)
         assert machine.resolve("node-C") is None
 

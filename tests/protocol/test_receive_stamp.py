@@ -27,12 +27,12 @@ def stamped(packet: bytes, offset: int) -> bytes:
 
 
 @pytest.mark.parametrize(("offset", "place"), [(0, 32), (4, 36), (RESERVED, 24)])
-def test_stamps_at_the_offset_or_into_the_reserved_value(offset: int, place: int):
+def test_stamps_at_the_offset_or_into_the_reserved_value(offset: int, place: int) -> None:
     packet = frame(bytes(20))
     assert stamped(packet, offset) == packet[:place] + struct.pack("<q", TIME) + packet[place + 8 :]
 
 
-def test_stamps_every_frame_that_begins_a_message():
+def test_stamps_every_frame_that_begins_a_message() -> None:
     first, middle, last, whole = frame(bytes(32), flags=0x80), frame(bytes(32), flags=0), frame(bytes(32), flags=0x40), frame(bytes(8))
     packet = stamped(first + middle + last + whole, 0)
     assert struct.unpack_from("<q", packet, 32) == struct.unpack_from("<q", packet, 3 * 64 + 32) == (TIME,)
@@ -48,5 +48,5 @@ def test_stamps_every_frame_that_begins_a_message():
         (frame(b"", kind=FrameType.PAD, declared=4096), RESERVED),
     ],
 )
-def test_leaves_what_has_no_room_or_is_no_message(packet: bytes, offset: int):
+def test_leaves_what_has_no_room_or_is_no_message(packet: bytes, offset: int) -> None:
     assert stamped(packet, offset) == packet

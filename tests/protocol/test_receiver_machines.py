@@ -14,7 +14,7 @@ from aerowire.protocol.status_schedule import ConsumptionSchedule, StatusTimer
 TERM = 64 * 1024
 
 
-def test_reports_a_gap_after_its_delay_and_again_after_the_retry_delay():
+def test_reports_a_gap_after_its_delay_and_again_after_the_retry_delay() -> None:
     loss = LossDetector(StaticDelay(1_000, 100_000))
     assert loss.on_gap(5, 128, 64, 10_000)
     assert not loss.poll_report(10_999)
@@ -24,7 +24,7 @@ def test_reports_a_gap_after_its_delay_and_again_after_the_retry_delay():
     assert loss.poll_report(111_000)
 
 
-def test_another_gap_replaces_the_active_one_and_restarts_the_delay():
+def test_another_gap_replaces_the_active_one_and_restarts_the_delay() -> None:
     loss = LossDetector(StaticDelay(1_000))
     loss.on_gap(5, 128, 64, 0)
     assert loss.on_gap(5, 128, 96, 900)
@@ -33,20 +33,20 @@ def test_another_gap_replaces_the_active_one_and_restarts_the_delay():
     assert (loss.term_id, loss.term_offset, loss.length) == (5, 128, 96)
 
 
-def test_a_filled_gap_is_not_reported():
+def test_a_filled_gap_is_not_reported() -> None:
     loss = LossDetector(StaticDelay(1_000))
     loss.on_gap(5, 128, 64, 0)
     loss.on_no_gap()
     assert not loss.poll_report(10_000)
 
 
-def test_zero_delay_reports_at_once():
+def test_zero_delay_reports_at_once() -> None:
     loss = LossDetector(StaticDelay(0))
     loss.on_gap(5, 0, 64, 7)
     assert loss.poll_report(7)
 
 
-def test_window_takes_data_up_to_half_a_term_past_the_last_status_position():
+def test_window_takes_data_up_to_half_a_term_past_the_last_status_position() -> None:
     window = ReceiveWindow(position=4096, term_length=TERM, max_window_length=TERM // 2)
     assert window.classify_data(4096, TERM // 2) == receive_window.ACCEPT
     assert window.classify_data(4096 + 32, TERM // 2) == receive_window.OVER_RUN
@@ -54,39 +54,39 @@ def test_window_takes_data_up_to_half_a_term_past_the_last_status_position():
     assert window.classify_data(4096 - TERM // 2 - 32, 32) == receive_window.UNDER_RUN
 
 
-def test_window_takes_heartbeats_down_to_a_term_behind():
+def test_window_takes_heartbeats_down_to_a_term_behind() -> None:
     window = ReceiveWindow(position=2 * TERM, term_length=TERM, max_window_length=TERM // 2)
     assert window.classify_heartbeat(TERM) == receive_window.ACCEPT
     assert window.classify_heartbeat(TERM - 32) == receive_window.UNDER_RUN
     assert window.classify_heartbeat(2 * TERM + TERM // 2 + 32) == receive_window.OVER_RUN
 
 
-def test_window_bottom_for_heartbeats_is_never_negative():
+def test_window_bottom_for_heartbeats_is_never_negative() -> None:
     window = ReceiveWindow(position=0, term_length=TERM, max_window_length=TERM // 2)
     assert window.classify_heartbeat(0) == receive_window.ACCEPT
     assert window.classify_heartbeat(-32) == receive_window.UNDER_RUN
 
 
-def test_window_moves_with_each_status_message():
+def test_window_moves_with_each_status_message() -> None:
     window = ReceiveWindow(position=0, term_length=TERM, max_window_length=TERM // 2)
     window.on_status_message_sent(8192)
     assert (window.last_status_position, window.over_run_threshold) == (8192, 8192 + TERM // 2)
 
 
-def test_consumption_is_told_past_a_quarter_of_the_window():
+def test_consumption_is_told_past_a_quarter_of_the_window() -> None:
     consumption = ConsumptionSchedule(position=0, window_length=4096)
     assert not consumption.poll_change(1024, 4096, False)
     assert consumption.poll_change(1056, 4096, False)
     assert not consumption.poll_change(1056, 4096, False)
 
 
-def test_a_changed_window_and_a_forced_message_are_told_at_once():
+def test_a_changed_window_and_a_forced_message_are_told_at_once() -> None:
     consumption = ConsumptionSchedule(position=0, window_length=4096)
     assert consumption.poll_change(0, 2048, False)
     assert consumption.poll_change(0, 2048, True)
 
 
-def test_status_goes_out_at_once_then_each_timeout_or_change():
+def test_status_goes_out_at_once_then_each_timeout_or_change() -> None:
     timer = StatusTimer(timeout_ns=200, now_ns=1_000)
     assert timer.due(0, 1_000)
     timer.on_sent(0, 1_000)
@@ -95,14 +95,14 @@ def test_status_goes_out_at_once_then_each_timeout_or_change():
     assert timer.due(1, 1_001)
 
 
-def test_a_disabled_status_timer_still_tells_changes():
+def test_a_disabled_status_timer_still_tells_changes() -> None:
     timer = StatusTimer(timeout_ns=200, now_ns=0)
     timer.disable()
     assert not timer.timed_out(10_000)
     assert timer.due(1, 10_000)
 
 
-def test_image_states_only_grow():
+def test_image_states_only_grow() -> None:
     life = ImageLifecycle(status_message_timeout_ns=200, liveness_timeout_ns=10_000, now_ns=0)
     assert life.activate(1)
     assert not life.activate(2)
@@ -118,7 +118,7 @@ def test_image_states_only_grow():
     assert life.state() == ImageState.DONE
 
 
-def test_multicast_delays_are_random_within_the_backoff_and_mostly_long():
+def test_multicast_delays_are_random_within_the_backoff_and_mostly_long() -> None:
     delays = OptimalMulticastDelay(10_000_000, 10, 7)
     drawn = [delays.delay_ns for _ in range(5_000)]
     assert all(0 <= delay <= 10_000_000 for delay in drawn)
@@ -130,7 +130,7 @@ def test_multicast_delays_are_random_within_the_backoff_and_mostly_long():
     assert delays.retry_ns <= 10_000_000
 
 
-def test_multicast_delays_follow_their_seed():
+def test_multicast_delays_follow_their_seed() -> None:
     def draw(seed: int) -> list[int]:
         delays = OptimalMulticastDelay(10_000_000, 10, seed)
         return [delays.delay_ns for _ in range(10)]
@@ -139,7 +139,7 @@ def test_multicast_delays_follow_their_seed():
     assert draw(1) != draw(2)
 
 
-def test_a_group_of_one_or_no_backoff_is_possible_and_less_is_not():
+def test_a_group_of_one_or_no_backoff_is_possible_and_less_is_not() -> None:
     assert 0 <= OptimalMulticastDelay(10_000_000, 1, 3).delay_ns <= 10_000_000
     assert OptimalMulticastDelay(0, 10, 3).delay_ns == 0
     with pytest.raises(ValueError, match="group of at least 1"):

@@ -22,7 +22,7 @@ def schedule() -> SendSchedule:
     return SendSchedule(setup_timeout_ns=100 * MS, heartbeat_timeout_ns=100 * MS, now_ns=0)
 
 
-def test_setups_go_out_each_100_ms_until_the_first_status_message():
+def test_setups_go_out_each_100_ms_until_the_first_status_message() -> None:
     timing = schedule()
     sent = []
     for now in range(0, 350):
@@ -34,7 +34,7 @@ def test_setups_go_out_each_100_ms_until_the_first_status_message():
     assert not timing.setup_due(1_000 * MS)
 
 
-def test_elicited_setups_are_limited_to_one_each_100_ms_and_end_with_receivers():
+def test_elicited_setups_are_limited_to_one_each_100_ms_and_end_with_receivers() -> None:
     timing = schedule()
     timing.on_status_message()
     sent = []
@@ -46,7 +46,7 @@ def test_elicited_setups_are_limited_to_one_each_100_ms_and_end_with_receivers()
     assert sent == [0, 100, 200]
 
 
-def test_an_elicited_setup_is_repeated_while_there_are_no_receivers():
+def test_an_elicited_setup_is_repeated_while_there_are_no_receivers() -> None:
     timing = schedule()
     timing.on_status_message()
     timing.on_setup_elicited()
@@ -54,14 +54,14 @@ def test_an_elicited_setup_is_repeated_while_there_are_no_receivers():
     assert timing.setup_due(100 * MS)
 
 
-def test_no_heartbeat_before_the_first_status_message():
+def test_no_heartbeat_before_the_first_status_message() -> None:
     timing = schedule()
     assert not timing.heartbeat_due(10_000 * MS)
     timing.on_status_message()
     assert timing.heartbeat_due(10_000 * MS)
 
 
-def test_heartbeats_follow_100_ms_after_the_last_data_and_setups_do_not_put_them_off():
+def test_heartbeats_follow_100_ms_after_the_last_data_and_setups_do_not_put_them_off() -> None:
     timing = schedule()
     timing.on_status_message()
     timing.on_sent(0)
@@ -75,7 +75,7 @@ def handler(*, group: bool = False, delay: int = 0) -> RetransmitHandler:
     return RetransmitHandler(StaticDelay(delay), StaticDelay(10 * MS), group=group, max_resend=2)
 
 
-def test_the_same_nak_is_ignored_for_the_linger_time():
+def test_the_same_nak_is_ignored_for_the_linger_time() -> None:
     naks = handler()
     assert naks.on_nak(5, 64, 128, 0) == retransmit_handler.RESEND
     assert (naks.resend_term_id, naks.resend_term_offset, naks.resend_length) == (5, 64, 128)
@@ -85,7 +85,7 @@ def test_the_same_nak_is_ignored_for_the_linger_time():
     assert naks.on_nak(5, 64, 128, 10 * MS + 1) == retransmit_handler.RESEND
 
 
-def test_naks_for_two_ranges_in_turn_are_answered_once_each_within_the_linger():
+def test_naks_for_two_ranges_in_turn_are_answered_once_each_within_the_linger() -> None:
     naks = handler()
     verdicts = [naks.on_nak(5, offset, 128, at) for at in range(100) for offset in (64, 4096)]
     assert verdicts == [retransmit_handler.RESEND] * 2 + [retransmit_handler.IGNORED] * 198
@@ -93,7 +93,7 @@ def test_naks_for_two_ranges_in_turn_are_answered_once_each_within_the_linger():
     assert naks.on_nak(5, 64, 128, 10 * MS + 2) == retransmit_handler.RESEND
 
 
-def test_an_overlapping_nak_gets_what_was_not_sent_yet():
+def test_an_overlapping_nak_gets_what_was_not_sent_yet() -> None:
     naks = handler()
     naks.on_nak(5, 1024, 1024, 0)
     assert naks.on_nak(5, 512, 3072, 1) == retransmit_handler.RESEND
@@ -105,7 +105,7 @@ def test_an_overlapping_nak_gets_what_was_not_sent_yet():
     assert naks.on_nak(6, 512, 3072, 2) == retransmit_handler.RESEND
 
 
-def test_a_receiver_with_many_gaps_is_repaired_and_long_requests_wait_for_the_linger():
+def test_a_receiver_with_many_gaps_is_repaired_and_long_requests_wait_for_the_linger() -> None:
     naks = handler()
     for gap in range(64):
         assert naks.on_nak(5, gap * 8192, 1408, 0) == retransmit_handler.RESEND
@@ -115,7 +115,7 @@ def test_a_receiver_with_many_gaps_is_repaired_and_long_requests_wait_for_the_li
     assert naks.active_count == 64
 
 
-def test_what_is_to_be_sent_later_is_sent_once_and_not_pushed_out_by_others():
+def test_what_is_to_be_sent_later_is_sent_once_and_not_pushed_out_by_others() -> None:
     naks = handler()
     assert naks.on_nak(5, 0, 1408, 7, later=True) == retransmit_handler.SCHEDULED
     assert naks.on_nak(5, 0, 1408, 7) == retransmit_handler.IGNORED
@@ -127,7 +127,7 @@ def test_what_is_to_be_sent_later_is_sent_once_and_not_pushed_out_by_others():
     assert naks.on_nak(5, 0, 1408, 8) == retransmit_handler.IGNORED
 
 
-def test_of_ranges_that_all_wait_to_be_sent_none_is_pushed_out():
+def test_of_ranges_that_all_wait_to_be_sent_none_is_pushed_out() -> None:
     naks = handler()
     for gap in range(64):
         assert naks.on_nak(5, gap * 8192, 1408, 7, later=True) == retransmit_handler.SCHEDULED
@@ -139,7 +139,7 @@ def test_of_ranges_that_all_wait_to_be_sent_none_is_pushed_out():
 
 
 @given(st.lists(st.tuples(st.integers(0, 64), st.integers(1, 64), st.integers(0, 4)), max_size=100), st.booleans())
-def test_no_byte_is_sent_twice_within_the_linger(asked, group):
+def test_no_byte_is_sent_twice_within_the_linger(asked: list[tuple[int, int, int]], group: bool) -> None:
     naks = RetransmitHandler(StaticDelay(0), StaticDelay(10 * MS), group=group, max_resend=16)
     sent: dict[int, int] = {}
     now = 0
@@ -156,14 +156,14 @@ def test_no_byte_is_sent_twice_within_the_linger(asked, group):
             offset, length = naks.rest_offset, naks.rest_length
 
 
-def test_a_group_has_a_pool_and_overflows_it():
+def test_a_group_has_a_pool_and_overflows_it() -> None:
     naks = handler(group=True)
     assert naks.on_nak(5, 0, 32, 0) == retransmit_handler.RESEND
     assert naks.on_nak(5, 64, 32, 0) == retransmit_handler.RESEND
     assert naks.on_nak(5, 128, 32, 0) == retransmit_handler.OVERFLOW
 
 
-def test_a_delayed_resend_comes_after_its_delay_once():
+def test_a_delayed_resend_comes_after_its_delay_once() -> None:
     naks = handler(delay=5 * MS)
     assert naks.on_nak(5, 0, 32, 0) == retransmit_handler.SCHEDULED
     assert not naks.poll_resend(5 * MS)
@@ -171,11 +171,11 @@ def test_a_delayed_resend_comes_after_its_delay_once():
     assert not naks.poll_resend(5 * MS + 2)
 
 
-def test_nothing_is_sent_for_an_empty_range():
+def test_nothing_is_sent_for_an_empty_range() -> None:
     assert handler().on_nak(5, 0, 0, 0) == retransmit_handler.IGNORED
 
 
-def test_receivers_are_forgotten_after_their_silence():
+def test_receivers_are_forgotten_after_their_silence() -> None:
     liveness = ReceiverLiveness()
     assert liveness.on_status_message(1, 0)
     assert not liveness.on_status_message(1, 100)
@@ -187,7 +187,7 @@ def test_receivers_are_forgotten_after_their_silence():
     assert liveness.count == 0
 
 
-def test_forged_receivers_beyond_4096_are_not_remembered():
+def test_forged_receivers_beyond_4096_are_not_remembered() -> None:
     liveness = ReceiverLiveness()
     assert [liveness.on_status_message(receiver_id, 0) for receiver_id in range(100_000)].count(True) == 4_096
     assert liveness.is_full
@@ -196,7 +196,7 @@ def test_forged_receivers_beyond_4096_are_not_remembered():
     assert not liveness.is_full
 
 
-def test_many_receivers_are_remembered():
+def test_many_receivers_are_remembered() -> None:
     liveness = ReceiverLiveness()
     for receiver_id in range(1000):
         liveness.on_status_message(receiver_id, receiver_id)
@@ -205,15 +205,15 @@ def test_many_receivers_are_remembered():
 
 
 @pytest.mark.parametrize(("offset", "length", "expected"), [(0, 128, 128), (TERM - 64, 128, 64), (0, TERM, TERM)])
-def test_retransmissions_end_with_the_term(offset, length, expected):
+def test_retransmissions_end_with_the_term(offset: int, length: int, expected: int) -> None:
     assert UnicastFlowControl(16, 128 * 1024).retransmission_length(offset, length, TERM) == expected
 
 
-def test_retransmissions_are_clipped_to_windows():
+def test_retransmissions_are_clipped_to_windows() -> None:
     assert UnicastFlowControl(2, 128 * 1024).retransmission_length(0, 1 << 24, 1 << 24) == 256 * 1024
 
 
-def test_a_closed_publication_drains_lingers_and_is_done():
+def test_a_closed_publication_drains_lingers_and_is_done() -> None:
     life = PublicationLifecycle(linger_ns=5_000)
     life.on_closed(False)
     assert life.state() == PublicationState.DRAINING
@@ -223,14 +223,14 @@ def test_a_closed_publication_drains_lingers_and_is_done():
     assert life.state() == PublicationState.DONE
 
 
-def test_a_confirmed_end_cuts_the_linger_short():
+def test_a_confirmed_end_cuts_the_linger_short() -> None:
     life = PublicationLifecycle(linger_ns=5_000)
     life.on_closed(False)
     life.on_drained(100)
     assert life.poll_done(True, 101)
 
 
-def test_a_revoked_publication_is_not_drained_but_waits_for_its_close():
+def test_a_revoked_publication_is_not_drained_but_waits_for_its_close() -> None:
     life = PublicationLifecycle(linger_ns=0)
     life.on_revoked(10)
     assert life.state() == PublicationState.LINGER
@@ -239,7 +239,7 @@ def test_a_revoked_publication_is_not_drained_but_waits_for_its_close():
     assert life.poll_done(False, 100)
 
 
-def test_unblocks_when_consumers_stand_still_before_something():
+def test_unblocks_when_consumers_stand_still_before_something() -> None:
     timer = UnblockTimer(timeout_ns=15, position=0, now_ns=0)
     assert not timer.poll_unblock(0, True, 15)
     assert timer.poll_unblock(0, True, 16)
