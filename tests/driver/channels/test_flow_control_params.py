@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from aerowire.base.errors import AerowireError, ChannelValueError, ConfigurationError
@@ -15,22 +17,22 @@ SECOND = 1_000_000_000
 LOOPBACK = InterfaceAddress("lo", 1, "127.0.0.1", is_loopback=True)
 
 
-def context(**options: object) -> Context:
+def context(**options: Any) -> Context:
     return Context(environ={}, **options)
 
 
-def params(fc: str | None, endpoint: str = "224.20.30.39:24326", **options: object) -> FlowControlParams:
+def params(fc: str | None, endpoint: str = "224.20.30.39:24326", **options: Any) -> FlowControlParams:
     text = f"aeron:udp?endpoint={endpoint}" + ("" if fc is None else f"|fc={fc}")
     return FlowControlParams.of(UdpChannel.parse(text, interfaces=lambda: [LOOPBACK]), context(**options))
 
 
-def test_a_group_follows_the_fastest_by_default():
+def test_a_group_follows_the_fastest_by_default() -> None:
     assert params(None) == FlowControlParams(
         strategy=Strategy.MAX, retransmit_window_multiple=4, receiver_timeout_ns=5 * SECOND, group_tag=-1, group_min_size=0
     )
 
 
-def test_a_unicast_stream_has_a_strategy_of_its_own():
+def test_a_unicast_stream_has_a_strategy_of_its_own() -> None:
     assert params(None, "127.0.0.1:24326") == FlowControlParams(strategy=Strategy.UNICAST, retransmit_window_multiple=16)
 
 
@@ -47,7 +49,9 @@ def test_a_unicast_stream_has_a_strategy_of_its_own():
         ("tagged,g:101,rrwm:2", Strategy.TAGGED, 5 * SECOND, 101, 0, 2),
     ],
 )
-def test_the_channel_says_strategy_timeout_group_and_multiple(fc, strategy, timeout_ns, tag, size, multiple):
+def test_the_channel_says_strategy_timeout_group_and_multiple(
+    fc: str, strategy: Strategy, timeout_ns: int, tag: int, size: int, multiple: int
+) -> None:
     found = params(fc)
     assert (found.strategy, found.receiver_timeout_ns, found.group_tag, found.group_min_size) == (strategy, timeout_ns, tag, size)
     assert found.retransmit_window_multiple == multiple
@@ -71,7 +75,7 @@ def test_the_channel_says_strategy_timeout_group_and_multiple(fc, strategy, time
         "max,rrwm:99999999999",
     ],
 )
-def test_what_cannot_be_is_told_to_the_client(fc):
+def test_what_cannot_be_is_told_to_the_client(fc: str) -> None:
     with pytest.raises(AerowireError) as caught:
         params(fc)
     if isinstance(caught.value, ChannelValueError) and fc:
@@ -79,7 +83,7 @@ def test_what_cannot_be_is_told_to_the_client(fc):
         assert f"fc={fc}" in str(caught.value)
 
 
-def test_options_are_the_defaults_of_every_channel():
+def test_options_are_the_defaults_of_every_channel() -> None:
     found = params(
         None,
         multicast_flow_control_strategy="io.aeron.driver.TaggedMulticastFlowControl",
@@ -108,7 +112,7 @@ def test_options_are_the_defaults_of_every_channel():
         ("supplier", "io.aeron.driver.MinMulticastFlowControlSupplier", "max", Strategy.MIN),
     ],
 )
-def test_strategies_and_suppliers_go_by_the_official_names(option, name, fc, strategy):
+def test_strategies_and_suppliers_go_by_the_official_names(option: str, name: str, fc: str | None, strategy: Strategy) -> None:
     assert params(fc, **{f"multicast_flow_control_{option}": name}).strategy is strategy
 
 
@@ -122,22 +126,22 @@ def test_strategies_and_suppliers_go_by_the_official_names(option, name, fc, str
         ("supplier", "unicast_max", Strategy.UNICAST),
     ],
 )
-def test_a_unicast_stream_takes_the_strategies_of_groups_too(option, name, strategy):
+def test_a_unicast_stream_takes_the_strategies_of_groups_too(option: str, name: str, strategy: Strategy) -> None:
     found = params(None, "127.0.0.1:24326", **{f"unicast_flow_control_{option}": name})
     assert (found.strategy, found.retransmit_window_multiple) == (strategy, 16 if strategy is Strategy.UNICAST else 4)
 
 
-def test_a_group_takes_the_strategy_of_unicast_streams_too():
+def test_a_group_takes_the_strategy_of_unicast_streams_too() -> None:
     found = params(None, multicast_flow_control_supplier="unicast_max")
     assert found == FlowControlParams(strategy=Strategy.UNICAST, retransmit_window_multiple=16)
 
 
-def test_a_class_that_nobody_knows_is_refused():
+def test_a_class_that_nobody_knows_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="MinMulticastFlowControl"):
         context(multicast_flow_control_strategy="com.example.Mine")
 
 
-def test_the_older_feedback_is_the_receivers_tag():
+def test_the_older_feedback_is_the_receivers_tag() -> None:
     assert context(flow_control_sm_application_specific_feedback="4D00000000000000").receiver_group_tag == 77
     assert context(flow_control_sm_application_specific_feedback="FF" * 8).receiver_group_tag == -1
     assert context(flow_control_sm_application_specific_feedback="4D00000000000000", receiver_group_tag=5).receiver_group_tag == 5
@@ -145,7 +149,7 @@ def test_the_older_feedback_is_the_receivers_tag():
         context(flow_control_sm_application_specific_feedback="FFFFFFFF")
 
 
-def test_the_older_feedback_of_preferred_receivers_is_the_tag_of_the_group():
+def test_the_older_feedback_of_preferred_receivers_is_the_tag_of_the_group() -> None:
     feedback = "0100008000000000"
     found = params("tagged", preferred_multicast_flow_control_asf=feedback)
     assert (found.group_tag, found.legacy_tag) == (0x80000001, 0x80000001 - 2**32)
@@ -156,5 +160,5 @@ def test_the_older_feedback_of_preferred_receivers_is_the_tag_of_the_group():
 
 
 @pytest.mark.parametrize("fc", ["min,", "min,x:1", "min,g:", "min,g:x", "max,t:soon", "max,g:x"])
-def test_what_a_strategy_has_no_use_for_is_passed_over(fc):
+def test_what_a_strategy_has_no_use_for_is_passed_over(fc: str) -> None:
     assert params(fc).strategy.value == fc[:3]

@@ -17,8 +17,11 @@ LIMIT_S = 20.0
 
 
 def test_runs_calls_in_turn_on_one_thread_of_its_name() -> None:
+    def named(number: int) -> tuple[int, str]:
+        return number, threading.current_thread().name
+
     lookups = WorkerThread("finder")
-    futures = [lookups.submit(lambda number=number: (number, threading.current_thread().name)) for number in range(3)]
+    futures = [lookups.submit(named, number) for number in range(3)]
     assert [future.result(LIMIT_S) for future in futures] == [(0, "finder"), (1, "finder"), (2, "finder")]
     lookups.shutdown()
 

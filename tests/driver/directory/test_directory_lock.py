@@ -17,7 +17,7 @@ from aerowire.system.clock import SystemClock
 LONG_NS, SHORT_NS = 20_000_000_000, 20_000_000
 
 
-def lock(directory: Path, timeout_ns: int = LONG_NS) -> AbstractContextManager[None]:
+def lock(directory: Path, timeout_ns: int = LONG_NS) -> AbstractContextManager[int]:
     return directory_lock(directory, SystemClock(), timeout_ns=timeout_ns)
 
 

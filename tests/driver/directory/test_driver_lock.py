@@ -94,9 +94,12 @@ class TestOurs:
 
     def test_a_start_that_fails_lets_go(self, aeron_dir: str, monkeypatch: pytest.MonkeyPatch) -> None:
         locks: list[DriverLock] = []
-        monkeypatch.setattr(
-            "aerowire.driver.directory.driver_directory.DriverLock", lambda path: locks.append(DriverLock(path)) or locks[0]
-        )
+
+        def lock(path: Path) -> DriverLock:
+            locks.append(DriverLock(path))
+            return locks[0]
+
+        monkeypatch.setattr("aerowire.driver.directory.driver_directory.DriverLock", lock)
         with pytest.raises(StorageError):
             launch(aeron_dir, capture=f"{aeron_dir}/no/capture.pcapng")
         assert [lock._descriptor for lock in locks] == [None]

@@ -20,7 +20,6 @@ from aerowire.driver.event_log.event_selection import ALL, FRAMES, NEVER_NOTED, 
 from aerowire.driver.names.timed_resolver import TimedResolver, again
 from aerowire.ipc.counters import CountersManager
 from aerowire.system.clock import SystemClock
-from aerowire.system.names import NameResolver
 from aerowire.tools.driver.event_reader import EventReader
 from tests.support.processes import free_port
 
@@ -136,8 +135,8 @@ def test_notes_only_what_was_asked_for(tmp_path: Path) -> None:
     sent: list[tuple[int, bytes]] = []
 
     class Inner:
-        def transmit(self, message_type: int, body: bytes, /) -> object:
-            return sent.append((message_type, body))
+        def transmit(self, message_type: int, body: bytes, /) -> None:
+            sent.append((message_type, body))
 
     transmitter = LoggedTransmitter(Inner(), written.conductor_events)
     transmitter.transmit(CommandType.ON_OPERATION_SUCCESS, bytes(8))
@@ -217,15 +216,15 @@ class _Clock:
         return self._now_ns
 
 
-def _resolver(written: Written, inner: NameResolver) -> TimedResolver:
+def _resolver(written: Written, hosts: dict[str, str]) -> TimedResolver:
     counters = CountersManager(bytearray(4 * 65536), bytearray(65536))
     for counter in SystemCounter:
         counters.allocate(counter.name, CounterType.SYSTEM)
-    return TimedResolver(inner, _Clock(), counters, threshold_ns=5, conductor_events=written.conductor_events)  # type: ignore[arg-type]
+    return TimedResolver(hosts.get, _Clock(), counters, threshold_ns=5, conductor_events=written.conductor_events)  # type: ignore[arg-type]
 
 
 def test_the_text_of_an_address_is_looked_up_and_its_host_resolved(written: Written) -> None:
-    resolver = _resolver(written, {"there": "10.0.0.9"}.get)
+    resolver = _resolver(written, {"there": "10.0.0.9"})
     assert str(parse_address("aeron:udp", "endpoint", "there:4040", resolver)) == "10.0.0.9:4040"
     look_up, resolve = written.reader.poll()
     assert look_up.code is DriverEventCode.NAME_RESOLUTION_LOOKUP
@@ -247,14 +246,14 @@ def test_the_text_of_an_address_is_looked_up_and_its_host_resolved(written: Writ
 
 
 def test_a_numeric_address_is_looked_up_and_not_resolved(written: Written) -> None:
-    parse_address("aeron:udp", "control", "[::1]:7", _resolver(written, {}.get))
+    parse_address("aeron:udp", "control", "[::1]:7", _resolver(written, {}))
     (event,) = written.reader.poll()
     assert (event.code, event.facts["name"]) == (DriverEventCode.NAME_RESOLUTION_LOOKUP, "[::1]:7")
 
 
 def test_a_name_that_is_unknown_when_it_is_asked_for_again(written: Written) -> None:
-    resolver = _resolver(written, {}.get)
-    resolver.use({}.get, "driver")
+    resolver = _resolver(written, {})
+    resolver.use(lambda _host: None, "driver")
     with pytest.raises(UnknownHostError):
         parse_address("aeron:udp", "endpoint", "gone:1", again(resolver))
     look_up, resolve = written.reader.poll()

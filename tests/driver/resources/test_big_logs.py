@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,7 @@ class SlowRegions(RegionPort):
 class Stage:
     """A threaded driver on a slow disk, and clients of it."""
 
-    def __init__(self, directory: str, **options: object) -> None:
+    def __init__(self, directory: str, **options: Any) -> None:
         ports = Ports.system()
         self.disk = SlowRegions(ports.regions)
         self.driver = MediaDriver.launch(
@@ -215,9 +216,12 @@ def test_an_image_too_many_is_counted_and_made_when_it_is_asked_for_again(stage:
         def images() -> int:
             return sum(len(subscription.images) for subscription in subscriptions)
 
+        def is_made(count: int) -> bool:
+            return len(stage.driver.conductor.core.logs._making) == count
+
         for session_id in range(_MAKING_MAX):
             ask(session_id)
-            stage.until(lambda made=session_id + 1: len(stage.driver.conductor.core.logs._making) == made)
+            stage.until(partial(is_made, session_id + 1))
         assert stage.system(SystemCounter.NATIVE_RESOURCE_AGENT_PROXY_FAILS) == 0
         ask(_MAKING_MAX)
         stage.until(lambda: stage.system(SystemCounter.NATIVE_RESOURCE_AGENT_PROXY_FAILS) == 1)

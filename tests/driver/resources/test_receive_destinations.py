@@ -96,7 +96,7 @@ def test_two_paths_of_a_session_make_one_image(launch: Callable[..., Any]) -> No
         told = client.system(SystemCounter.STATUS_MESSAGES_SENT)
         client.work_until(lambda: client.system(SystemCounter.STATUS_MESSAGES_SENT) >= told + 3)
         source.settimeout(5.0)
-        answering = set()
+        answering: set[int] = set()
         while len(answering) < 2:
             answering.add(source.recvfrom(100)[1][1])
     assert answering == {port_of(place) for place in places}

@@ -70,6 +70,13 @@ class Scene:
     def wait(self, is_so: Callable[[], Any]) -> None:
         assert wait_for(lambda: bool(is_so()), LIMIT_NS, sleep_max_s=0.005)
 
+    def poll_until(self, subscription: Subscription, is_so: Callable[[], Any]) -> None:
+        def polled() -> Any:
+            poll_in_turn(subscription)
+            return is_so()
+
+        self.wait(polled)
+
 
 @pytest.fixture
 def scene(driver: MediaDriver) -> Iterator[Scene]:
@@ -109,8 +116,11 @@ def poll_in_turn(subscription: Subscription) -> None:
         assert time.perf_counter() - begin < POLL_LIMIT_S
 
 
+Attacked = tuple[Scene, Subscription, Callable[..., None], socket.socket]
+
+
 @pytest.fixture
-def attacked(scene: Scene) -> Iterator[tuple[Scene, Subscription, Callable[..., None], socket.socket]]:
+def attacked(scene: Scene) -> Iterator[Attacked]:
     """A subscription, a socket that sends to it, and an image of what that socket says."""
     port = free_port()
     subscription = scene.aeron.add_subscription(f"aeron:udp?endpoint=127.0.0.1:{port}", STREAM, unavailable_image_handler=scene.gone.append)
@@ -128,12 +138,17 @@ def attacked(scene: Scene) -> Iterator[tuple[Scene, Subscription, Callable[..., 
 
 
 @pytest.mark.parametrize("fill", [0x4000_0000, 0x7FFF_FFFF])
-def test_a_chain_of_overlaps_at_the_gap_ends_the_image_with_an_error(attacked, fill) -> None:
+def test_a_chain_of_overlaps_at_the_gap_ends_the_image_with_an_error(attacked: Attacked, fill: int) -> None:
     scene, subscription, send, source = attacked
     for offset, length in ((1024, 1024), (512, 1024), (0, 512)):
         send(frame(offset, length, fill=fill))
         poll_in_turn(subscription)
-    scene.wait(lambda: send(frame(512, 1024, fill=fill)) or scene.driver_errors())
+
+    def is_logged() -> bool:
+        send(frame(512, 1024, fill=fill))
+        return bool(scene.driver_errors())
+
+    scene.wait(is_logged)
     (text,) = scene.driver_errors()
     assert "MalformedFrameError" in text
     assert all(part in text for part in (f"session {SESSION}", f"stream {STREAM}", "position 512", "frame length of 1024"))
@@ -152,7 +167,7 @@ def test_a_chain_of_overlaps_at_the_gap_ends_the_image_with_an_error(attacked, f
     scene.exchange()
 
 
-def test_random_overlaps_and_short_frames_harm_nobody(attacked, seed: int) -> None:
+def test_random_overlaps_and_short_frames_harm_nobody(attacked: Attacked, seed: int) -> None:
     scene, subscription, send, _ = attacked
     random = Random(seed)
     for i in range(1500):
@@ -176,7 +191,7 @@ def poke(path: str, offset: int, value: int) -> None:
 
 
 @pytest.mark.parametrize("length", [1, 31, 0x4000_0000, 0x7FFF_FFFF])
-def test_a_damaged_image_ends_with_an_error_here_and_in_the_driver(attacked, length) -> None:
+def test_a_damaged_image_ends_with_an_error_here_and_in_the_driver(attacked: Attacked, length: int) -> None:
     scene, subscription, _, _ = attacked
     (image,) = subscription.images
     poke(image.file.name, 0, length)
@@ -194,7 +209,7 @@ def test_a_damaged_image_ends_with_an_error_here_and_in_the_driver(attacked, len
 @pytest.mark.parametrize("is_exclusive", [True, False])
 @pytest.mark.parametrize("medium", ["udp", "ipc"])
 @pytest.mark.parametrize("length", [1, 0x7FFF_FFFF])
-def test_a_publication_whose_log_is_damaged_ends_with_an_error(scene: Scene, medium, is_exclusive, length) -> None:
+def test_a_publication_whose_log_is_damaged_ends_with_an_error(scene: Scene, medium: str, is_exclusive: bool, length: int) -> None:
     channel = "aeron:ipc" if medium == "ipc" else f"aeron:udp?endpoint=127.0.0.1:{free_port()}"
     subscription = scene.aeron.add_subscription(channel, STREAM, unavailable_image_handler=scene.gone.append)
     add = scene.aeron.add_exclusive_publication if is_exclusive else scene.aeron.add_publication
@@ -202,11 +217,11 @@ def test_a_publication_whose_log_is_damaged_ends_with_an_error(scene: Scene, med
     publication.send(b"whole", timeout_ns=LIMIT_NS)
     (path,) = (Path(scene.driver.aeron_dir) / "publications").glob(f"{publication.original_registration_id}.logbuffer")
     poke(str(path), 64, length)
-    scene.wait(lambda: poll_in_turn(subscription) or any("MalformedFrameError" in text for text in scene.driver_errors()))
+    scene.poll_until(subscription, lambda: any("MalformedFrameError" in text for text in scene.driver_errors()))
     text = next(text for text in scene.driver_errors() if "MalformedFrameError" in text)
     assert all(part in text for part in (f"session {publication.session_id}", f"stream {STREAM}", f"frame length of {length}"))
     scene.wait(lambda: any("MalformedFrame" in f.error_message or "cannot be stepped over" in f.error_message for f in scene.frames))
-    scene.wait(lambda: poll_in_turn(subscription) or scene.gone)
+    scene.poll_until(subscription, lambda: scene.gone)
     scene.wait(lambda: not publication.is_connected)
     scene.exchange()
     again: Any = add(channel, STREAM)
