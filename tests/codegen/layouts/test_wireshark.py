@@ -26,7 +26,7 @@ DAMAGE = ("aerowire.damaged_length", "aerowire.unexpected_value", "aerowire.cut"
 
 pytestmark = tshark.needs_tshark
 
-PREFIXES = {
+PREFIXES: dict[type[Packet], str] = {
     layers.DataHeader: "data",
     layers.Nak: "nak",
     layers.StatusMessage: "sm",
@@ -239,7 +239,7 @@ def number(text: str) -> int:
 
 
 def test_info_column_says_what_a_datagram_is(tmp_path: Path) -> None:
-    where = {"session_id": -7, "stream_id": 1001, "term_id": 5}
+    where: dict[str, Any] = {"session_id": -7, "stream_id": 1001, "term_id": 5}
     datagrams = [
         DataHeader(**where, term_offset=64, data=b"x" * 10) / DataHeader(**where, term_offset=128, data=b"y"),
         DataHeader(**where, frame_length=0, flags="BEGIN+END+EOS+REVOKED"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -13,6 +14,7 @@ from aerowire.codegen.main import main
 from aerowire.codegen.primitives import PRIMITIVES
 from aerowire.codegen.sbe.comparison import compare_schemas
 from aerowire.codegen.sbe.interpreter import MessageCodec, MessageError, codec
+from aerowire.codegen.sbe.interpreter.plan import BlockPlan
 from aerowire.codegen.sbe.ir import (
     ByteOrder,
     Composite,
@@ -136,9 +138,9 @@ def test_fields_of_great_composites_end_at_a_limit(
 def test_plans_of_few_versions_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     compiled: list[int] = []
 
-    class Plan(codec.BlockPlan):
-        def __init__(self, forms: object, order: object, version: int, message: object) -> None:
-            super().__init__(forms, order, version, message)  # type: ignore[arg-type]
+    class Plan(BlockPlan):
+        def __init__(self, forms: Any, order: Any, version: int, message: Any) -> None:
+            super().__init__(forms, order, version, message)
             compiled.append(version)
 
     monkeypatch.setattr(codec, "PLANS_MAX", 2)

@@ -50,7 +50,7 @@ def package(file: Path) -> ModuleType:
 
 
 def test_it_reads_as_the_value(read: MessageSchema, package: Any) -> None:
-    values = MessageCodec(read).decode(NULL).values
+    values: dict[str, Any] = MessageCodec(read).decode(NULL).values
     assert [values["kind"].name, values["state"].name, values["usual"]] == ["Plain", "Off", None]
     assert JsonCodec(read).decode_whole(NULL)["kind"] == "Plain"
     decoder = package.OrderDecoder().wrap_and_apply_header(NULL)

@@ -63,7 +63,7 @@ def ways(tmp_path_factory: pytest.TempPathFactory) -> Ways:
     codec = MessageCodec(load_message_schema(folder / "schema.xml"))
 
     def interpreted(_: str, raw: bytes) -> Row:
-        values = codec.decode(raw).values
+        values: dict[str, Any] = codec.decode(raw).values
         return values["row"], values["note"]
 
     def column(name: str, raw: bytes) -> Row:

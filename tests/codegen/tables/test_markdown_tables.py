@@ -14,6 +14,7 @@ from aerowire.codegen.project import Project
 from aerowire.codegen.reference import MarkdownTarget
 from aerowire.codegen.rendering.markdown_text import literal, prose
 from aerowire.codegen.sources import find_sources
+from aerowire.codegen.tables.tables import CounterTypeRow, SystemCounterRow
 
 
 @pytest.fixture(scope="module")
@@ -49,8 +50,8 @@ def test_every_row_of_the_tables_is_on_its_page(project: Project, pages: dict[st
         names, *_, description = row_with(pages["options.md"], option.property)
         assert names == f'<a id="option-{option.name}"></a>`{option.name}`<br>`{option.property}`<br>`{option.environment}`'
         assert description == prose(option.description)
-    for counter in (*counters.system, *counters.types):
-        kind = "system" if counter in counters.system else "counter"
+    rows: list[tuple[str, SystemCounterRow | CounterTypeRow]] = [("system", row) for row in counters.system]
+    for kind, counter in (*rows, *(("counter", row) for row in counters.types)):
         found = f'| {counter.id} | <a id="{kind}-{counter.name}"></a>`{counter.name}` | {literal(counter.label)} |'
         assert found in pages["counters.md"]
     for error in errors.codes:

@@ -234,7 +234,7 @@ def test_constants_say_what_the_schema_says(codecs: ModuleType) -> None:
 
 
 def test_docstrings_hold_any_description(codecs: ModuleType) -> None:
-    assert codecs.__doc__.startswith('A garage """quoted""" with \\backslashes\\ and naïve · text')
+    assert str(codecs.__doc__).startswith('A garage """quoted""" with \\backslashes\\ and naïve · text')
     assert codecs.CarDecoder.__doc__ == 'A car.\\nNot a "bus"'
     assert codecs.CarDecoder.class_.__doc__ == 'ends with a quote "'
     assert "Deprecated since version 2." in codecs.CarEncoder.decode_.__doc__

@@ -290,7 +290,8 @@ def test_arrays_without_elements_are_lists(tmp_path: Path) -> None:
     values = {"Char": [], "Float": [], "Uint8": [], "Maybe": [], "a": 7}
     assert codec.decode(raw) == (values, 9)
     assert codec.encode(values) == codec.encode(values | {"Char": "", "Maybe": None}) == raw
-    for wrong in ([65], "A", {}):
+    others: list[object] = [[65], "A", {}]
+    for wrong in others:
         with pytest.raises(MessageError, match=r"M\.Char: is "):
             codec.encode(values | {"Char": wrong})
 

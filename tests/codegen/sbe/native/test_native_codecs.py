@@ -7,6 +7,7 @@ import copy
 import dataclasses
 import pickle
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -101,7 +102,7 @@ def test_damage_is_told_alike(both: Both, schema: MessageSchema) -> None:
         for _ in range(random.choice((1, 2))):
             damaged[random.randrange(len(damaged))] = random.choice((0, 255, random.randrange(256)))
         part = bytes(damaged[: random.randrange(len(damaged) + 1)]) if random.random() < 0.5 else bytes(damaged)
-        theirs, ours = (outcome(lambda module=module, part=part: module.Order.decode(part)) for module in both)
+        theirs, ours = (outcome(partial(module.Order.decode, part)) for module in both)
         assert ours == theirs
         told.add(ours[:8])
     assert {"SbeError", "Order(or"} <= told
@@ -175,7 +176,7 @@ def test_data_classes_behave_as_such(both: Both, schema: MessageSchema) -> None:
     assert leg == native.OrderLegs(quantity=5)
     assert leg != native.OrderLegs(quantity=6)
     assert leg != python.OrderLegs(quantity=5)
-    assert dataclasses.is_dataclass(leg)
+    assert dataclasses.is_dataclass(type(leg))
     assert [one.name for one in dataclasses.fields(leg)] == [one.name for one in dataclasses.fields(python.OrderLegs)]
     assert dataclasses.replace(leg, quantity=9).quantity == 9
     assert native.OrderLegs.from_dict(leg.to_dict()) == leg

@@ -8,7 +8,7 @@ from random import Random
 from types import ModuleType
 from typing import Any
 
-import pyarrow as pa
+import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -228,9 +228,9 @@ def test_spark_reads_ddl_and_batches(trading: MessageSchema, arrow: ModuleType) 
     try:
         for table in arrow.MESSAGES.values():
             if len(table.schema):
-                struct = StructType.fromDDL(table.ddl)
+                struct: Any = StructType.fromDDL(table.ddl)
                 assert to_arrow_schema(struct).equals(table.spark_schema), table.layout.name
-        order = StructType.fromDDL(arrow.ORDER_DDL)
+        order: Any = StructType.fromDDL(arrow.ORDER_DDL)
         assert order["cents"].metadata == {"comment": """price in 'cents' or "C\""""}
         writer = Writer(trading, Random(15))
         batch = arrow.MESSAGES["Order"].decode_each([writer.message(message(trading, "Order"))[0] for _ in range(7)], for_spark=True)

@@ -298,7 +298,7 @@ def test_reader_that_leaves_ends_it_quietly(tmp_path: Path) -> None:
 
 def test_messages_longer_than_a_pipe_holds_are_decoded() -> None:
     payload = os.urandom(65_536)
-    entry = {"size": 1, "state": 0, "fee": None, "parts": [], "broker": "b" * 60_000, "seal": payload}
+    entry: dict[str, object] = {"size": 1, "state": 0, "fee": None, "parts": [], "broker": "b" * 60_000, "seal": payload}
     raw = MessageCodec(own_schema("orders")).encode("Order", order_values() | {"fills": [entry] * 20})
     done = subprocess.run([*COMMAND, "decode", ORDERS], input=raw + raw, capture_output=True, check=True)
     expected = JsonCodec(own_schema("orders")).decode(raw)[0]
