@@ -7,7 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import pyarrow as pa
+import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
 
 from aerowire.codecs.flyweights.transport import DataFlags, DataHeaderEncoder, NakEncoder, SetupEncoder, StatusMessageEncoder

@@ -41,7 +41,7 @@ def corrupt(path: Path, offset: int, data: bytes) -> None:
 
 @pytest.mark.parametrize("fields", [{}, {"start": 3 * TERM + 4096, "initial_term_id": WRAP}, {"segment_length": TERM, "start": 5 * TERM}])
 @pytest.mark.parametrize("chunk_length", [128 << 10, 4 << 20])
-def test_reads_back_every_frame_and_message(tmp_path: Path, seed: int, fields: dict[str, int], chunk_length: int) -> None:
+def test_reads_back_every_frame_and_message(tmp_path: Path, seed: int, fields: dict[str, Any], chunk_length: int) -> None:
     writer = recorded(tmp_path, seed, **fields)
     assert frames(tmp_path, chunk_length=chunk_length) == writer.rows, f"seed {seed}"
     assert any(payload is None for *_, payload in writer.rows)
@@ -155,6 +155,7 @@ def test_a_missing_segment_costs_its_own_frames(tmp_path: Path, seed: int) -> No
 def test_a_file_that_begins_where_no_segment_can_is_no_part_of_the_recording(tmp_path: Path, seed: int, messages: bool) -> None:
     # A damaged catalog says that terms are longer than the files are: all of them but the first begin within the first segment.
     recorded(tmp_path, seed, segment_length=TERM)
+    assert RECORDING_DESCRIPTOR.fields is not None
     at = CATALOG_HEADER.itemsize + RECORDING_DESCRIPTOR_HEADER.itemsize + RECORDING_DESCRIPTOR.fields["termBufferLength"][1]
     corrupt(tmp_path / "archive.catalog", at, (4 * TERM).to_bytes(4, "little"))
     read = read_recording(tmp_path, 0, messages=messages)

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 from pyarrow import feather
 
@@ -32,7 +32,7 @@ def export(*arguments: object) -> int:
 
 def as_json(row: dict[str, Any]) -> dict[str, Any]:
     """A row as the JSON format has it."""
-    plain = {name: value.hex() if isinstance(value, bytes) else value for name, value in row.items() if value is not None}
+    plain: dict[str, Any] = {name: value.hex() if isinstance(value, bytes) else value for name, value in row.items() if value is not None}
     for entry in plain.get("entries", ()):
         entry["address"] = entry["address"].hex()
     return plain

@@ -7,7 +7,7 @@ import io
 import json
 import re
 
-import pyarrow as pa
+import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
 
 from aerowire.pcap.commands.export import WRITERS

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import struct
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -32,7 +33,8 @@ def ntp_packet(rng: random.Random) -> bytes:
 
 def length_prefixed(rng: random.Random) -> bytes:
     """A little-endian length, a small header full of zeros, a body: as close to a frame as other protocols come."""
-    body = rng.choice([bytes, rng.randbytes])(rng.choice([24, 56, 88, rng.randrange(200)]))
+    fills: list[Callable[[int], bytes]] = [bytes, rng.randbytes]
+    body = rng.choice(fills)(rng.choice([24, 56, 88, rng.randrange(200)]))
     return struct.pack("<IHH", len(body) + 8, 0, rng.choice([0, 0, 1, 2, 3, 5])) + body
 
 

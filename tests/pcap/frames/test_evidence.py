@@ -8,6 +8,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from aerowire.codecs.flyweights.transport import DataHeaderEncoder, FrameType, N
 from aerowire.pcap import Capture
 from aerowire.pcap.frames import evidence
 from aerowire.pcap.frames.evidence import ROWS, STEP_MAX, Evidence
-from tests.support.capture_hostile import PROTOCOLS
+from tests.support.capture_hostile import PROTOCOLS, Talk
 from tests.support.capture_layouts import Link
 
 Row = tuple[int, ...]
@@ -24,11 +25,11 @@ GROUP = (("10.0.0.2", 40005), ("239.1.1.2", 40001))
 STREAM = {"session_id": 7, "stream_id": 1001}
 
 
-def data(offset: int, body: int = 32, **fields: int) -> bytes:
+def data(offset: int, body: int = 32, **fields: Any) -> bytes:
     return DataHeaderEncoder.encode(**{**STREAM, "term_id": 3, "term_offset": offset, **fields}, payload=bytes(body))
 
 
-def heartbeat(offset: int, **fields: int) -> bytes:
+def heartbeat(offset: int, **fields: Any) -> bytes:
     return DataHeaderEncoder.encode(**{**STREAM, "term_id": 3, "term_offset": offset, "frame_length": 0, **fields})
 
 
@@ -50,7 +51,7 @@ def kept(build: SimpleNamespace, tmp_path: Path, *datagrams: bytes | tuple[bytes
     told = [one if isinstance(one, tuple) else (one, ">") for one in datagrams]
     path = tmp_path / "capture.pcap"
     path.write_bytes(build.classic([build.ethernet(build.ip4(payload, *ends[way])) for payload, way in told]))
-    return Capture(path).read().num_rows
+    return int(Capture(path).read().num_rows)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +105,9 @@ def test_what_falls_short_of_a_proof_is_none(build: SimpleNamespace, tmp_path: P
 
 
 @pytest.mark.parametrize("talk", PROTOCOLS.values(), ids=lambda talk: talk.__name__)
-def test_no_false_frame_in_a_thousand_conversations(tmp_path: Path, build: SimpleNamespace, talk: Callable, seed: int) -> None:
+def test_no_false_frame_in_a_thousand_conversations(
+    tmp_path: Path, build: SimpleNamespace, talk: Callable[[random.Random], Talk], seed: int
+) -> None:
     rng = random.Random(seed)
     packets = []
     for number in range(1000):
@@ -118,7 +121,7 @@ def test_no_false_frame_in_a_thousand_conversations(tmp_path: Path, build: Simpl
 
 def drawn(rng: random.Random, count: int) -> list[Row]:
     """Frames whose numbers are few, so that they are often alike."""
-    rows = []
+    rows: list[Row] = []
     for _ in range(count):
         flow, kind = rng.randrange(4), rng.choice([0, 1, 1, 1, 2, 3, 3, 4, 6])
         start, length = rng.randrange(3) * 65536 // 2, rng.choice([0, 32768])

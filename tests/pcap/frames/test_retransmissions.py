@@ -9,7 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
-import pyarrow as pa
+import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
 
 from aerowire.codecs.flyweights.transport import NakEncoder, SetupEncoder

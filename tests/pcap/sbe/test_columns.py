@@ -15,8 +15,8 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.compute as pc  # type: ignore[import-untyped]
 import pytest
 
 from aerowire.codegen.sbe.ir import Block, Composite, Enum, Field, Member, Message, MessageSchema
@@ -490,7 +490,7 @@ def test_a_schema_that_includes_files_is_read_again_when_they_change(tmp_path: P
 <xi:include href="message.xml"/></sbe:messageSchema>"""
     schema, message = tmp_path / "schema.xml", tmp_path / "message.xml"
     schema.write_bytes(text.encode(encoding))
-    found = []
+    found: list[str] = []
     for name in ("First", "Second"):
         message.write_text(f'<sbe:message xmlns:sbe="http://fixprotocol.io/2016/sbe" name="{name}" id="1"/>')
         found += load_schema(schema).messages

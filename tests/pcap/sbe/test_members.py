@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import pyarrow as pa
+import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
 
 from aerowire.codegen.sbe.ir import MessageSchema

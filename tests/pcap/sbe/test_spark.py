@@ -8,7 +8,7 @@ from random import Random
 from types import SimpleNamespace
 from typing import Any
 
-import pyarrow as pa
+import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
 
 from aerowire.pcap.sbe import SbeSchemaError, decode, encode
