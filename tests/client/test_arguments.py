@@ -79,7 +79,8 @@ def test_calls_refuse_arguments_of_the_wrong_type(client: Aeron, name: str) -> N
 
 def test_destinations_are_channels_or_registration_ids(client: Aeron) -> None:
     with client.add_publication("aeron:udp?control-mode=manual|control=127.0.0.1:0", 1) as publication:
-        for call in (publication.remove_destination, publication.async_remove_destination):
+        calls: list[Callable[[Any], object]] = [publication.remove_destination, publication.async_remove_destination]
+        for call in calls:
             with pytest.raises(WrongTypeError, match=r"destination has the wrong type; .*hint: a destination is removed by its channel"):
                 call(1.5)
         with pytest.raises(TypeError):
@@ -107,8 +108,10 @@ def test_any_library_s_integer_is_a_stream_id(client: Aeron, stream_id: Any) -> 
 
 
 def test_counters_take_any_bytes_as_their_key(client: Aeron) -> None:
-    for key in (bytearray(b"abc"), memoryview(b"abc"), numpy.frombuffer(b"abc", "u1")):
-        with client.add_counter(numpy.int64(1001), "label", key=key) as counter:
+    keys: list[Any] = [bytearray(b"abc"), memoryview(b"abc"), numpy.frombuffer(b"abc", "u1")]
+    type_id: Any = numpy.int64(1001)
+    for key in keys:
+        with client.add_counter(type_id, "label", key=key) as counter:
             assert client.counters_reader.key(counter.counter_id)[:3] == b"abc"
 
 

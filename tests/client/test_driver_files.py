@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -71,7 +71,7 @@ def test_a_channel_is_built_from_keywords() -> None:
 
 
 def test_a_channel_begins_at_a_position() -> None:
-    begun = initial_position(65536 * 2 + 64, (1 << 31) - 1, 65536)
+    begun: dict[str, Any] = initial_position(65536 * 2 + 64, (1 << 31) - 1, 65536)
     assert begun == {"init_term_id": (1 << 31) - 1, "term_id": -(1 << 31) + 1, "term_offset": 64, "term_length": 65536}
     assert build_channel("ipc", **begun).endswith("|term-offset=64|term-length=65536")
     for position, term_length in ((-32, 65536), (33, 65536), (0, 65537), (0, 32768)):

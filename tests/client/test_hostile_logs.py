@@ -21,6 +21,8 @@ from tests.aio.conftest import run
 if TYPE_CHECKING:
     from tests.client.conftest import FakeDriver, Stream
 
+    Streams = tuple[Subscription, Any, Stream]
+
 CHANNEL = "aeron:ipc"
 TERM = 65536
 POLL_LIMIT_S = 0.1
@@ -126,13 +128,19 @@ def client(connect: Callable[..., Aeron], errors: list[BaseException]) -> Aeron:
 
 
 @pytest.fixture
-def streams(client: Aeron, driver: FakeDriver, gone: list[Image]) -> tuple[Subscription, Any, Stream]:
+def streams(client: Aeron, driver: FakeDriver, gone: list[Image]) -> Streams:
     """A subscription with the images of two publications; what the first one's log holds is the test's own."""
     subscription = client.add_subscription(CHANNEL, 10, unavailable_image_handler=gone.append)
     client.add_exclusive_publication(CHANNEL, 10)
     other = client.add_exclusive_publication(CHANNEL, 10)
     driver.cycle(client)
     return subscription, other, driver.streams[0]
+
+
+def image_of(subscription: Subscription, stream: Stream) -> Image:
+    image = subscription.image_by_session_id(stream.session_id)
+    assert image is not None
+    return image
 
 
 def hear(client: Aeron) -> None:
@@ -142,7 +150,9 @@ def hear(client: Aeron) -> None:
 
 @pytest.mark.parametrize("length", LENGTHS)
 @pytest.mark.parametrize("way", WAYS)
-def test_every_poll_ends_the_image_at_a_frame_that_cannot_be_stepped_over(way, length, streams, client, driver, errors, gone) -> None:
+def test_every_poll_ends_the_image_at_a_frame_that_cannot_be_stepped_over(
+    way: str, length: int, streams: Streams, client: Aeron, driver: FakeDriver, errors: list[BaseException], gone: list[Image]
+) -> None:
     subscription, other, stream = streams
     reader = Reader(subscription)
     write(stream, 0, frame(40, b"12345678"), frame(length))
@@ -170,7 +180,7 @@ def test_every_poll_ends_the_image_at_a_frame_that_cannot_be_stepped_over(way, l
 
 
 @pytest.mark.parametrize("offset", [0x7FFF_FFE0, -(2**31)])
-def test_a_header_that_names_an_offset_outside_its_term_has_a_position(offset, streams) -> None:
+def test_a_header_that_names_an_offset_outside_its_term_has_a_position(offset: int, streams: Streams) -> None:
     subscription, _, stream = streams
     write(stream, 0, frame(40, b"12345678", offset=offset))
     positions: list[int] = []
@@ -181,7 +191,9 @@ def test_a_header_that_names_an_offset_outside_its_term_has_a_position(offset, s
 
 @pytest.mark.parametrize("length", [31, 0x7FFF_FFFF])
 @pytest.mark.parametrize("way", WAYS)
-def test_padding_that_cannot_be_stepped_over_ends_the_image_too(way, length, streams, client, errors) -> None:
+def test_padding_that_cannot_be_stepped_over_ends_the_image_too(
+    way: str, length: int, streams: Streams, client: Aeron, errors: list[BaseException]
+) -> None:
     subscription, _, stream = streams
     write(stream, 0, frame(length, kind=FrameType.PAD))
     reader = Reader(subscription)
@@ -192,7 +204,7 @@ def test_padding_that_cannot_be_stepped_over_ends_the_image_too(way, length, str
 
 
 @pytest.mark.parametrize("way", [way for way in WAYS if way != "raw_blocks"])
-def test_a_poll_of_a_log_full_of_padding_ends(way, streams, errors) -> None:
+def test_a_poll_of_a_log_full_of_padding_ends(way: str, streams: Streams, errors: list[BaseException]) -> None:
     subscription, _, stream = streams
     for index in range(3):
         stream.log.term_view(index)[:] = frame(32, kind=FrameType.PAD) * (TERM // 32)
@@ -203,9 +215,9 @@ def test_a_poll_of_a_log_full_of_padding_ends(way, streams, errors) -> None:
     assert errors == []
 
 
-def test_an_image_polled_by_itself_says_why_it_has_ended(streams) -> None:
+def test_an_image_polled_by_itself_says_why_it_has_ended(streams: Streams) -> None:
     subscription, _, stream = streams
-    image = subscription.image_by_session_id(stream.session_id)
+    image = image_of(subscription, stream)
     assert image.failure is None
     write(stream, 0, frame(0x7FFF_FFFF))
     assert image.poll(lambda *_: None) == 0
@@ -214,9 +226,9 @@ def test_an_image_polled_by_itself_says_why_it_has_ended(streams) -> None:
     assert isinstance(image.failure, MalformedFrameError)
 
 
-def test_a_position_that_is_no_frames_is_rounded_down(streams, driver) -> None:
+def test_a_position_that_is_no_frames_is_rounded_down(streams: Streams, driver: FakeDriver) -> None:
     subscription, _, stream = streams
-    image = subscription.image_by_session_id(stream.session_id)
+    image = image_of(subscription, stream)
     write(stream, 0, frame(40, b"12345678"))
     reader = Reader(subscription)
     for way in WAYS:
@@ -227,9 +239,9 @@ def test_a_position_that_is_no_frames_is_rounded_down(streams, driver) -> None:
 
 @pytest.mark.parametrize("low", [0, 64, 0x8000_0000, 0x8000_0040, 0xFFFF_0000])
 @pytest.mark.parametrize("high", [-(1 << 63), -(1 << 63) + (1 << 32), -(1 << 62), -(1 << 32)], ids=hex)
-def test_a_poll_from_a_position_below_zero_ends_with_the_term(high, low, streams, driver) -> None:
+def test_a_poll_from_a_position_below_zero_ends_with_the_term(high: int, low: int, streams: Streams, driver: FakeDriver) -> None:
     subscription, _, stream = streams
-    image = subscription.image_by_session_id(stream.session_id)
+    image = image_of(subscription, stream)
     for index in range(3):
         stream.log.term_view(index)[:] = (frame(64) + bytes(32)) * (TERM // 64)
     polls: list[Callable[[Any], int]] = [
@@ -243,7 +255,7 @@ def test_a_poll_from_a_position_below_zero_ends_with_the_term(high, low, streams
         assert poll(lambda *_: None) == (TERM - low % TERM) // 64
 
 
-def test_a_message_whose_first_fragment_is_empty_is_put_together(streams) -> None:
+def test_a_message_whose_first_fragment_is_empty_is_put_together(streams: Streams) -> None:
     subscription, _, stream = streams
     write(
         stream,
@@ -261,9 +273,9 @@ def test_a_message_whose_first_fragment_is_empty_is_put_together(streams) -> Non
 
 
 @pytest.mark.parametrize(("fragments", "delivered"), [(256, 1), (257, 0)])
-def test_a_message_takes_no_more_memory_than_the_longest_may(fragments, delivered, streams) -> None:
+def test_a_message_takes_no_more_memory_than_the_longest_may(fragments: int, delivered: int, streams: Streams) -> None:
     subscription, _, stream = streams
-    image = subscription.image_by_session_id(stream.session_id)
+    image = image_of(subscription, stream)
     lengths: list[int] = []
     assembler = FragmentAssembler(lambda _b, _o, length, _h: lengths.append(length))
     payload = TERM - 32
@@ -277,7 +289,7 @@ def test_a_message_takes_no_more_memory_than_the_longest_may(fragments, delivere
     assert len(lengths) == delivered
 
 
-def test_sessions_that_frames_make_up_take_no_memory(streams) -> None:
+def test_sessions_that_frames_make_up_take_no_memory(streams: Streams) -> None:
     subscription, _, stream = streams
     assembler = FragmentAssembler(lambda *_: None)
     for session in range(64):
@@ -288,7 +300,7 @@ def test_sessions_that_frames_make_up_take_no_memory(streams) -> None:
     assert not any(assembler.free_session_buffer(session) for session in range(64))
 
 
-def test_a_block_that_its_publisher_changes_raises_and_reads_nothing_beyond(streams) -> None:
+def test_a_block_that_its_publisher_changes_raises_and_reads_nothing_beyond(streams: Streams) -> None:
     subscription, _, stream = streams
     write(stream, 0, frame(40, b"12345678"), frame(40, b"12345678"))
     with subscription.poll_block(TERM) as block:
@@ -306,7 +318,7 @@ def test_a_block_that_its_publisher_changes_raises_and_reads_nothing_beyond(stre
         block.give_back()
 
 
-def test_an_event_loop_reads_the_other_streams_and_does_not_spin(driver, errors) -> None:
+def test_an_event_loop_reads_the_other_streams_and_does_not_spin(driver: FakeDriver, errors: list[BaseException]) -> None:
     async def scene() -> None:
         async with aio.connect(driver.directory, error_handler=errors.append) as aeron:
             gone: list[Image] = []

@@ -196,7 +196,8 @@ def test_a_batch_keeps_its_messages_while_it_is_copied(client: Client) -> None:
 def test_whole_numbers_of_numpy_are_numbers(client: Client, value: Any) -> None:
     client.counter.get_and_set(value)
     assert client.counter.value == 5
-    assert client.aeron.counters_reader.value(np.int32(client.counter.counter_id)) == 5
+    counter_id: Any = np.int32(client.counter.counter_id)
+    assert client.aeron.counters_reader.value(counter_id) == 5
     assert client.subscription.image_by_session_id(value) is None
 
 
