@@ -224,8 +224,9 @@ def test_what_is_no_function_handles_no_images(real_driver: MediaDriver) -> None
     async def main() -> None:
         async with aio.connect(real_driver.aeron_dir) as aeron:
             for name in ("available_image_handler", "unavailable_image_handler"):
+                wrong: dict[str, Any] = {name: 5}
                 with pytest.raises(WrongTypeError, match=f"{name} has the wrong type; expected a function"):
-                    aeron.add_subscription(IPC, 10, **{name: 5})
+                    aeron.add_subscription(IPC, 10, **wrong)
 
     run(main())
 
@@ -234,7 +235,7 @@ def test_senders_that_wait_for_room_go_in_turn(real_driver: MediaDriver) -> None
     async def main() -> None:
         async with ends(real_driver) as (publication, subscription):
             backlog = await fill(publication, -1)
-            tasks = [asyncio.ensure_future(publication.send(number(value))) for value in range(30)]
+            tasks: list[asyncio.Future[Any]] = [asyncio.ensure_future(publication.send(number(value))) for value in range(30)]
             await asyncio.sleep(0.01)
             tasks[4].cancel()
             tasks.append(asyncio.ensure_future(publication.send_many([number(value) for value in range(30, 40)])))

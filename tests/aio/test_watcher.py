@@ -7,6 +7,7 @@ import threading
 import time
 import weakref
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -97,7 +98,7 @@ def test_a_disarmed_watch_does_not_fire(looking: Looking) -> None:
 
 
 def test_keeps_memory_until_a_look_has_passed_since_the_removal(looking: Looking) -> None:
-    class Memory(np.ndarray):  # type: ignore[type-arg]  # an array that can be weakly referenced
+    class Memory(np.ndarray[Any, Any]):  # an array that can be weakly referenced
         pass
 
     memory = np.zeros(1, dtype=np.int64).view(Memory)
@@ -183,7 +184,7 @@ def test_fires_as_its_dumb_twin_does_in_any_order_of_steps(steps: list[tuple[str
             armed = {index: seen for index, seen in armed.items() if index not in due}
 
 
-def wake(watcher: Watcher, watch: int, number: np.ndarray, seen: int) -> None:  # type: ignore[type-arg]
+def wake(watcher: Watcher, watch: int, number: np.ndarray[Any, Any], seen: int) -> None:
     """Arm for a change of `number` from `seen` and sleep until the watcher rings."""
     watcher.arm_memory(watch, I64_CHANGE, number, 0, seen)
     assert watcher.bell.wait(10.0), f"no wake-up for the change from {seen} to {number[0]}"

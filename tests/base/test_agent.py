@@ -116,8 +116,8 @@ class TestInvoker:
                 return 0
 
             before.work, after.work = change, look
-            agents = [before, NativeAgent(), after, watcher] if is_native_last else [before, NativeAgent(), watcher, after]
-            with AgentInvoker(agents, SystemClock()) as invoker:
+            last: list[NativeAgent | Agent] = [after, watcher] if is_native_last else [watcher, after]
+            with AgentInvoker([before, NativeAgent(), *last], SystemClock()) as invoker:
                 invoker.invoke()
                 assert seen == [[] if is_native_last else [watch]]
                 invoker.invoke()
@@ -195,7 +195,7 @@ class TestRunner:
     def test_a_wake_up_from_before_the_sleep_ends_it_at_once(self) -> None:
         agent = Agent()
         cycles: list[int] = []
-        agent.do_work = lambda now_ns, _epoch_ms: cycles.append(now_ns) or 0  # type: ignore[method-assign,misc,func-returns-value]
+        agent.do_work = lambda now_ns, _epoch_ms: cycles.append(now_ns) or 0  # type: ignore[method-assign,func-returns-value]
         with Wakeup() as wakeup, AgentRunner([agent], SystemClock(), wakeup):
             deadline = time.monotonic() + LIMIT_S
             while len(cycles) < 50 and time.monotonic() < deadline:
