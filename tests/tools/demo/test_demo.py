@@ -16,9 +16,9 @@ from rich.console import Console
 
 from aerowire.base.errors import ForeignDirectoryError
 from aerowire.client import Aeron, ExclusivePublication, Subscription, wait_for
-from aerowire.tools.demo.demo import DemoError, Outcome, compare, follow, make_room
+from aerowire.tools.demo.demo import Outcome, compare, follow, make_room
 from aerowire.tools.demo.demo_requirements import MEMORY_LENGTH, PACKAGES, check_packages, memory_folder
-from aerowire.tools.demo.demo_stage import Stage, open_log
+from aerowire.tools.demo.demo_stage import DemoError, Stage, open_log
 from aerowire.tools.demo.demo_traffic import HEAD, LENGTH_MAX, LENGTH_MIN, TrafficError, draw, subscribe
 from tests.support import small_disk
 from tests.support.old_java import environment_with_old_java

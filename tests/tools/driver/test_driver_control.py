@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -79,7 +80,7 @@ def test_a_driver_that_was_killed_is_gone_at_once(launch: Launch, capsys: pytest
 
 def test_a_driver_of_another_pid_namespace_lives(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     unseen = int(Path("/proc/sys/kernel/pid_max").read_text()) + 1
-    options = {"threading_mode": "SHARED", "timer_interval_ns": "20ms", "environ": {}}
+    options: dict[str, Any] = {"threading_mode": "SHARED", "timer_interval_ns": "20ms", "environ": {}}
     with MediaDriver.launch(aeron_dir=str(tmp_path / "driver"), **options) as driver:
         with CncFile.map(tmp_path / "driver" / "cnc.dat") as cnc:
             assert cnc.region is not None

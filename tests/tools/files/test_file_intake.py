@@ -154,7 +154,7 @@ def test_a_folder_that_does_not_tell_what_it_has_refuses_the_file(intake: FileIn
         raise PermissionError(13, "Permission denied")
 
     with monkeypatch.context() as patch:
-        patch.setattr(file_store.os, "stat", no_look)
+        patch.setattr(os, "stat", no_look)
         put(intake, CREATE)
     (ending,) = intake.take_endings()
     assert (ending.outcome, ending.reason) == (REFUSED, "Permission denied")
@@ -180,7 +180,7 @@ def interrupting(call: Callable[..., Any]) -> Callable[..., Any]:
 @pytest.mark.usefixtures("interruptible")
 def test_a_signal_while_a_file_becomes_whole_comes_when_it_is(intake: FileIntake, inbox: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(intake, CREATE, FIRST)
-    monkeypatch.setattr(file_store.os, "fsync", interrupting(os.fsync))
+    monkeypatch.setattr(os, "fsync", interrupting(os.fsync))
     with pytest.raises(KeyboardInterrupt):
         put(intake, LAST)
     intake.close("interrupted")
@@ -191,7 +191,7 @@ def test_a_signal_while_a_file_becomes_whole_comes_when_it_is(intake: FileIntake
 @pytest.mark.usefixtures("interruptible")
 def test_a_signal_while_a_file_begins_leaves_none_behind(intake: FileIntake, inbox: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(file_store.os, "open", interrupting(os.open))
+        patch.setattr(os, "open", interrupting(os.open))
         with pytest.raises(KeyboardInterrupt):
             put(intake, CREATE)
     assert names(inbox) == ["a.txt.partial"]
@@ -213,7 +213,7 @@ def test_without_hard_links_a_file_takes_its_name_as_carefully(intake: FileIntak
     def no_links(*_arguments: object, **_options: object) -> None:
         raise PermissionError(1, "Operation not permitted")
 
-    monkeypatch.setattr(file_store.os, "link", no_links)
+    monkeypatch.setattr(os, "link", no_links)
     put(intake, CREATE, FIRST, LAST, CREATE.replace(b"a.txt", b"b.txt"), FIRST)
     (inbox / "b.txt").write_bytes(b"mine")
     put(intake, LAST)
@@ -313,7 +313,7 @@ def test_a_full_disk_ends_the_file_and_not_the_rest(intake: FileIntake, monkeypa
 
     put(intake, CREATE, FIRST)
     with monkeypatch.context() as patch:
-        patch.setattr(file_store.os, "fsync", full)
+        patch.setattr(os, "fsync", full)
         put(intake, LAST)
     put(intake, create("b", 1, 8), chunk(0, b"b", 8))
     first, second = intake.take_endings()

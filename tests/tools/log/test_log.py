@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -41,8 +42,8 @@ class Memory:
 
 
 def frame(offset: int, length: int = 32, *, session_id: int = SESSION, term_id: int = TERM_ID, **fields: int) -> bytes:
-    named = {"frame_length": length, "flags": WHOLE, "type": FrameType.DATA, "stream_id": STREAM, "term_offset": offset, **fields}
-    header = DataHeaderEncoder.encode(session_id=session_id, term_id=term_id, **named)
+    named: dict[str, Any] = {"frame_length": length, "flags": WHOLE, "type": FrameType.DATA, "stream_id": STREAM, "term_offset": offset}
+    header = DataHeaderEncoder.encode(session_id=session_id, term_id=term_id, **named | fields)
     return header.ljust(-(-abs(length) // 32) * 32, b"x")[: -(-abs(length) // 32) * 32]
 
 
