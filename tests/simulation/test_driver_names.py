@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -17,6 +18,7 @@ from aerowire.simulation.world import SimulatedHost, SimulatedWorld
 
 MS = 1_000_000
 SECOND = 1_000_000_000
+HOSTS = {"here": "10.0.0.5"}
 LENGTHS = {
     "counters_buffer_length": "1m",
     "term_buffer_length": "64k",
@@ -62,7 +64,7 @@ def mute(host: SimulatedHost) -> None:
     """Let a driver's name resolver hear and say nothing from now on."""
     names = host.driver.conductor._names
     assert names is not None
-    names._send = lambda _frame, _address: None  # type: ignore[method-assign]
+    names._send = Mock()  # type: ignore[method-assign]
 
 
 class Commands:
@@ -207,12 +209,12 @@ def test_a_slow_name_is_measured(world: SimulatedWorld) -> None:
     ],
 )
 def test_reads_where_to_listen(text: str, expected: SocketAddress) -> None:
-    assert listen_address(text, {"here": "10.0.0.5"}.get) == expected
+    assert listen_address(text, HOSTS.get) == expected
 
 
 def test_refuses_to_listen_nowhere() -> None:
     with pytest.raises(ConfigurationError, match="interface is not an address"):
-        listen_address("there:1", {}.get)
+        listen_address("there:1", lambda _host: None)
 
 
 def test_a_frame_that_nobody_takes_is_a_short_send(world: SimulatedWorld) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import random
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -53,7 +55,7 @@ class Client(SimulatedClient):
         return position - start
 
 
-def stream(directory, seed: int, count: int, **faults) -> tuple[SimulatedWorld, Client, Client]:
+def stream(directory: Path, seed: int, count: int, **faults: Any) -> tuple[SimulatedWorld, Client, Client]:
     world = SimulatedWorld(directory, seed=seed)
     publisher, subscriber = Client(world.add_host("10.0.0.1")), Client(world.add_host("10.0.0.2"))
     clients = (publisher, subscriber)
@@ -73,7 +75,7 @@ def stream(directory, seed: int, count: int, **faults) -> tuple[SimulatedWorld, 
     return world, publisher, subscriber
 
 
-def test_messages_cross_two_drivers(tmp_path):
+def test_messages_cross_two_drivers(tmp_path: Path) -> None:
     world, publisher, subscriber = stream(tmp_path, 1, 500)
     assert publisher.errors == subscriber.errors == []
     assert subscriber.inbox == publisher.outbox
@@ -82,7 +84,7 @@ def test_messages_cross_two_drivers(tmp_path):
 
 
 @pytest.mark.parametrize("seed", range(1, 4))
-def test_messages_survive_a_bad_network(tmp_path, seed):
+def test_messages_survive_a_bad_network(tmp_path: Path, seed: int) -> None:
     world, publisher, subscriber = stream(tmp_path, seed, 1500, loss=0.05, duplicate=0.05, jitter_ns=200_000)
     assert subscriber.inbox == publisher.outbox
     assert subscriber.counters.value(SystemCounter.NAK_MESSAGES_SENT) > 0
@@ -90,7 +92,7 @@ def test_messages_survive_a_bad_network(tmp_path, seed):
     world.close()
 
 
-def test_the_same_seed_has_the_same_trace(tmp_path):
+def test_the_same_seed_has_the_same_trace(tmp_path: Path) -> None:
     hashes = []
     for attempt, seed in zip(itertools.count(), (7, 7, 8), strict=False):
         directory = tmp_path / str(attempt)
@@ -102,7 +104,7 @@ def test_the_same_seed_has_the_same_trace(tmp_path):
     assert hashes[0] != hashes[2]
 
 
-def test_an_idle_world_takes_few_steps(tmp_path):
+def test_an_idle_world_takes_few_steps(tmp_path: Path) -> None:
     world, _, _ = stream(tmp_path, 1, 1)
     before = world.steps
     world.run(5 * SECOND)
