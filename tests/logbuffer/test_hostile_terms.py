@@ -63,7 +63,7 @@ def step(term: bytearray, offset: int) -> int:
 
 
 def is_padding(term: bytearray, offset: int) -> bool:
-    return struct.unpack_from("<H", term, offset + 6)[0] == PAD
+    return struct.unpack_from("<H", term, offset + 6) == (PAD,)
 
 
 def walk(term: bytearray, offset: int, limit: int) -> tuple[list[int], int]:
