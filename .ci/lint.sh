@@ -17,7 +17,8 @@ step() {
 
 step "ruff check" $bin/ruff check "${paths[@]}"
 step "ruff format" $bin/ruff format --check "${paths[@]}"
-step "mypy" $bin/mypy --strict hatch_build.py generated runtime codegen conformance pcap benchmarks examples tests/conftest.py tests/conformance tests/fuzz tests/house tests/interop tests/soak tests/support
+# tests/driver_core is not typed: it will be rewritten on the simulator.
+step "mypy" $bin/mypy --strict --exclude '^tests/driver_core/' "${paths[@]}" generated
 step "stubtest" $bin/python -m tests.house.stubtest
 step "import rules" $bin/lint-imports --no-cache
 exit $failed
