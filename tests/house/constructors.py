@@ -44,7 +44,7 @@ def differences(modules: Mapping[str, Path]) -> list[str]:
     for name in sorted(stubs.keys() & sources.keys()):
         expected, actual = source_constructor(sources, name), next(lineage(stubs, name, "__init__"), NO_PARAMETERS)
         if expected != actual:
-            found.append(f"{name}: the source takes {expected}, the stub {actual}")
+            found.append(f"{name}: the source takes {expected}, the stub {actual}".replace("=Ellipsis", "=..."))
     return found
 
 

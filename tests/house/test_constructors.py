@@ -65,7 +65,7 @@ def test_accepts_a_stub_that_agrees(tmp_path: Path, parameters: str) -> None:
 )
 def test_reports_a_stub_that_differs(tmp_path: Path, parameters: str) -> None:
     (line,) = found(tmp_path, MACHINE.format(parameters))
-    assert line.startswith("machines.Machine: the source takes (clock, length=")
+    assert line.startswith("machines.Machine: the source takes (clock, length=...")
 
 
 @pytest.mark.parametrize(
