@@ -22,7 +22,7 @@ LIMIT_S = 10.0
 
 
 class Noted(Agent):
-    """Notes its calls in a list that several agents may share; fails where it is told to."""
+    """An agent that appends its calls to a list, which several agents may share, and raises in the methods chosen."""
 
     def __init__(self, name: str, notes: list[tuple[object, ...]], *, fails: str = "", deadline_ns: int = INT64_MAX) -> None:
         self.role_name = name

@@ -170,7 +170,7 @@ def test_each_command_that_waits_at_an_agents_gate_is_counted(world, role):
 
 
 def test_an_event_that_the_conductor_has_no_room_for_is_counted(world):
-    """Each SETUP of a session that nobody knows asks for an image: more than the queue holds while the conductor sleeps."""
+    """Each SETUP of an unknown session requests an image, and there are more of them than the queue holds while the conductor sleeps."""
     node = world.node()
     receive = node.receive_endpoint(world.network.open_port(RECEIVER))
     node.receiver.add_subscription(receive, STREAM)

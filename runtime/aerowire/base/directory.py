@@ -25,7 +25,7 @@ def default_aeron_dir() -> str:
 
 
 def random_aeron_dir() -> str:
-    """Return a directory that nobody else uses."""
+    """Return the path of a directory that no other driver uses."""
     return str(_parent() / f"aeron-{os.getpid()}-{os.urandom(6).hex()}")
 
 

@@ -7,7 +7,7 @@ import sys
 
 
 def discard_output() -> None:
-    """Let go of what is buffered and cannot be written; the interpreter would try once more at exit."""
+    """Discard buffered output that cannot be written, which the interpreter would try to write again at exit."""
     try:
         sys.stdout.flush()
     except OSError:

@@ -121,11 +121,11 @@ cdef class ImageLifecycle:
         return load_relaxed_i64(&self._changed_ns) + self._drain_ns - now_ns <= 0
 
     cpdef void linger(self, int64_t now_ns) noexcept nogil:
-        """Subscribers are told that it ends. Conductor agent."""
+        """Begin to linger, in which time subscribers learn of the end. Conductor agent."""
         self._enter(IMAGE_LINGER, now_ns)
 
     cpdef bint linger_over(self, bint has_subscribers, int64_t now_ns) noexcept nogil:
-        """Return True when nobody reads it any more, or had time enough. Conductor agent."""
+        """Return True when no subscriber reads it any more, or the time for reading is over. Conductor agent."""
         return not has_subscribers or load_relaxed_i64(&self._changed_ns) + self._liveness_ns - now_ns <= 0
 
     cpdef void finish(self) noexcept nogil:

@@ -60,7 +60,7 @@ class ChildProcess:
         self._process.wait()
 
     def close(self) -> None:
-        """Let go of its standard input and of what it printed; only when it has ended. Harmless when done twice."""
+        """Close its standard input and the file of its output. Call it after the process has ended; a second call does nothing."""
         if self._process.stdin is not None:
             with contextlib.suppress(OSError):
                 self._process.stdin.close()

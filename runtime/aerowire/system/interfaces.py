@@ -100,5 +100,5 @@ def _address_text(address: _SockAddr) -> str | None:
 
 
 def interface_index(name: str) -> int:
-    """Return the number of an interface. Raises OSError where there is none of the name."""
+    """Return the index of the interface with a name. Raises OSError if there is none."""
     return socket.if_nametoindex(name)

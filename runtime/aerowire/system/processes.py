@@ -23,11 +23,6 @@ def usable_cpus() -> set[int]:
     return os.sched_getaffinity(0)
 
 
-def pin_thread(cpu: int) -> None:
-    """Let this thread run on one processor only. Raises OSError where it may not."""
-    os.sched_setaffinity(0, {cpu})
-
-
 def process_is_running(pid: int, *, begun_by_ms: int | None = None) -> bool:
     """Return whether a process of this machine, as seen from this process's namespace, has the id and has not ended.
 

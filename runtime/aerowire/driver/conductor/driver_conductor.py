@@ -1,6 +1,6 @@
 """The conductor: what happens once in a stream's life. Commands from clients, events from the agents, resources to free.
 
-Its thread sleeps until somebody wakes the event queue, and no running stream waits for it. Aeron: DriverConductor.
+Its thread sleeps until the event queue is woken. No running stream depends on it. Aeron: DriverConductor.
 """
 
 from __future__ import annotations

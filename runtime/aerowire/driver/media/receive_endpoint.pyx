@@ -102,7 +102,7 @@ cdef class ReceiveEndpoint(ChannelEndpoint):
         return self.send_status_message(index, to, session_id, stream_id, 0, 0, 0, SM_FLAGS_SEND_SETUP, now_ns)
 
     def hold(self, ReceiveTransport transport not None) -> None:
-        """Keep a transport alive; the receiver is told to use it AFTERWARDS. Conductor."""
+        """Keep a transport alive; call this BEFORE the receiver is told to use it. Conductor."""
         self._held[transport.index] = transport
 
     def let_go(self, ReceiveTransport transport not None) -> None:

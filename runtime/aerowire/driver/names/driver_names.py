@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 # How often the socket is looked at: names change in seconds.
 _WORK_INTERVAL_NS = 10_000_000
-# Neighbours that a driver is told of, each of which it looks up and talks to: the official drivers' limit.
+# Limit of bootstrap neighbours, as in the official drivers: each is looked up and gets gossip.
 BOOTSTRAP_NEIGHBORS_MAX = 20
 # What is taken in at one time, at most: datagrams, and bytes of them before the last. The shortest entry takes 16 bytes and 6 us.
 _RECEIVE_LIMIT = 256

@@ -268,7 +268,7 @@ class Publications:
         if isinstance(publication.native, NetworkPublication) and publication.endpoint is not None:
             publication.endpoint.publication_count += 1
             self._core.sender.add_publication(publication.native)
-        # BEFORE the conductor agent opens the window: whoever waits for the stream reads it from its start.
+        # BEFORE the conductor agent opens the window, so that waiting subscribers read the stream from its start.
         try:
             self._on_made(publication)
         except Exception as error:  # somebody who waits goes without; the publisher has its stream, and can end it

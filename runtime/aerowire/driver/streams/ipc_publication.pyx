@@ -148,7 +148,7 @@ cdef class IpcPublication(Subscribable):
         self.lifecycle.on_closed(self._log.is_revoked())
 
     cdef void on_rejected(self, int64_t now_ns) noexcept nogil:
-        # The conductor unlinks its subscribers; nobody joins until the cool-down is over.
+        # The conductor unlinks its subscribers; none may join until the cool-down is over.
         self._in_cool_down = True
         self._cool_down_ends_ns = now_ns + self._cool_down_ns
 
