@@ -4,59 +4,44 @@ from __future__ import annotations
 
 import fnmatch
 import importlib
+from typing import NamedTuple
 
 from aerowire.conformance.errors import ConformanceError
 from aerowire.conformance.model import Case
 
+
+class Group(NamedTuple):
+    """A letter's cases: what they are about, and their module in `cases`."""
+
+    topic: str
+    module: str
+
+
 GROUPS = {
-    "A": "Setup and status messages, receiver",
-    "B": "Setup and status messages, sender",
-    "C": "Data and term rebuild",
-    "D": "Reordering",
-    "E": "Loss and NAK, receiver",
-    "F": "Retransmission, sender",
-    "G": "Duplicates",
-    "H": "Flow control, sender",
-    "I": "Multicast",
-    "J": "Multiple destinations, of senders and of receivers",
-    "K": "Round trip times and congestion control",
-    "L": "Heartbeat, end of stream, liveness",
-    "M": "Malformed and hostile",
-    "N": "Wrong ids, out of the window",
-    "O": "Frame types of transport security",
-    "Q": "Errors and rejected images",
-    "S": "Name resolution",
-    "T": "Response channels",
-    "U": "IPv6",
-    "V": "Large",
-    "W": "Wildcard ports, channels, commands",
+    "A": Group("Setup and status messages, receiver", "setup_receiver"),
+    "B": Group("Setup and status messages, sender", "setup_sender"),
+    "C": Group("Data and term rebuild", "data"),
+    "D": Group("Reordering", "reordering"),
+    "E": Group("Loss and NAK, receiver", "loss"),
+    "F": Group("Retransmission, sender", "retransmission"),
+    "G": Group("Duplicates", "duplicates"),
+    "H": Group("Flow control, sender", "flow_control"),
+    "I": Group("Multicast", "multicast"),
+    "J": Group("Multiple destinations, of senders and of receivers", "multiple_destinations"),
+    "K": Group("Round trip times and congestion control", "congestion_control"),
+    "L": Group("Heartbeat, end of stream, liveness", "liveness"),
+    "M": Group("Malformed and hostile", "malformed"),
+    "N": Group("Wrong ids, out of the window", "wrong_ids"),
+    "O": Group("Frame types of transport security", "transport_security"),
+    "Q": Group("Errors and rejected images", "errors_and_rejections"),
+    "S": Group("Name resolution", "name_resolution"),
+    "T": Group("Response channels", "response_channels"),
+    "U": Group("IPv6", "ipv6_streams"),
+    "V": Group("Large", "large"),
+    "W": Group("Wildcard ports, channels, commands", "channels_and_commands"),
 }
-# The module of each group in `cases`.
-MODULES = {
-    "A": "setup_receiver",
-    "B": "setup_sender",
-    "C": "data",
-    "D": "reordering",
-    "E": "loss",
-    "F": "retransmission",
-    "G": "duplicates",
-    "H": "flow_control",
-    "I": "multicast",
-    "J": "multiple_destinations",
-    "K": "congestion_control",
-    "L": "liveness",
-    "M": "malformed",
-    "N": "wrong_ids",
-    "O": "transport_security",
-    "Q": "errors_and_rejections",
-    "S": "name_resolution",
-    "T": "response_channels",
-    "U": "ipv6_streams",
-    "V": "large",
-    "W": "channels_and_commands",
-}
-# What a user adds is shown behind the catalogue.
-SHOWN_GROUPS = {**GROUPS, "P": "Captures replayed", "X": "Scripts"}
+# Cases that a user adds are shown behind the catalogue.
+TOPICS = {**{letter: group.topic for letter, group in GROUPS.items()}, "P": "Captures replayed", "X": "Scripts"}
 
 
 class UnknownCaseError(ConformanceError):
@@ -66,8 +51,8 @@ class UnknownCaseError(ConformanceError):
 def all_cases() -> list[Case]:
     """Return every case, group by group."""
     found: list[Case] = []
-    for name in MODULES.values():
-        module = importlib.import_module(f"aerowire.conformance.cases.{name}")
+    for group in GROUPS.values():
+        module = importlib.import_module(f"aerowire.conformance.cases.{group.module}")
         found.extend(module.CASES)
     return found
 

@@ -325,7 +325,7 @@ def list_cases(options: argparse.Namespace) -> int:
     for case in cases:
         if case.group != group:
             group = case.group
-            print(f"{group}  {GROUPS[group]}")
+            print(f"{group}  {GROUPS[group].topic}")
         print(f"  {case.id}  {case.requirement}")
     return 0
 

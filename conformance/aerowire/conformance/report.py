@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
-from aerowire.conformance.catalogue import SHOWN_GROUPS
+from aerowire.conformance.catalogue import TOPICS
 from aerowire.conformance.errors import ConformanceError
 from aerowire.conformance.harness.trace import to_rows, write_capture
 from aerowire.conformance.model import Case, Result, Verdict
@@ -52,7 +52,7 @@ class Terminal:
         """Show which case runs."""
         if self._is_in_order and case.group != self._group:
             self._group = case.group
-            self._print(f"{case.group}  {SHOWN_GROUPS[case.group]}")
+            self._print(f"{case.group}  {TOPICS[case.group]}")
         self._line.show(f"  {case.id}  running  ({self._done + 1} of {self._total})")
 
     def on_result(self, result: Result) -> None:

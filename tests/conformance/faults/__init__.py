@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import importlib
 
-from aerowire.conformance.catalogue import MODULES as GROUPS
+from aerowire.conformance.catalogue import GROUPS
 from tests.conformance.injector import Fault
 
-MODULES = [importlib.import_module(f"tests.conformance.faults.groups.{name}") for name in GROUPS.values()]
+MODULES = [importlib.import_module(f"tests.conformance.faults.groups.{group.module}") for group in GROUPS.values()]
 FAULTS: tuple[Fault, ...] = tuple(fault for module in MODULES for fault in module.FAULTS)
