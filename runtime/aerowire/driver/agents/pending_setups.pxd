@@ -24,11 +24,13 @@ cdef class PendingSetups:
     cdef PendingSetup* _items
     cdef int _capacity
     cdef int count
+    cdef int64_t _check_deadline_ns     # when they are looked at again
 
     cdef bint add(self, void* endpoint, int transport_index, int32_t session_id, int32_t stream_id, bint periodic, const Address* source,
                   int64_t now_ns) noexcept nogil
     # transport_index -1: of all of them
     cdef void forget(self, void* endpoint, int transport_index) noexcept nogil
-    cdef PendingSetup* at(self, int index) noexcept nogil
-    cdef void remove_at(self, int index) noexcept nogil
+    # Repeat the periodic ones that are due, forget others; returns the work done.
+    cdef int check(self, int64_t now_ns) noexcept nogil
+    cdef void _remove_at(self, int index) noexcept nogil
     cdef int64_t next_deadline_ns(self) noexcept nogil

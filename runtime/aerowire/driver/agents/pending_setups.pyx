@@ -5,7 +5,12 @@ from libc.stdlib cimport free
 
 cimport cython
 
+from aerowire.driver.media.receive_endpoint cimport ReceiveEndpoint
 from aerowire.memory.growing cimport grow
+from aerowire.protocol.data_packet_dispatcher cimport SESSION_PENDING_SETUP
+
+cdef int WALKED_EVERY_CYCLE = 64            # more of them every CHECK_INTERVAL_NS
+cdef int64_t CHECK_INTERVAL_NS = 10_000_000
 
 
 @cython.final
@@ -32,10 +37,31 @@ cdef class PendingSetups:
         self.count += 1
         return True
 
-    cdef PendingSetup* at(self, int index) noexcept nogil:
-        return &self._items[index]
+    cdef int check(self, int64_t now_ns) noexcept nogil:
+        # In steps of 10 ms: a flood of data without set-ups fills the table, and each cycle would walk it.
+        cdef int i = self.count - 1
+        cdef int work_count = 0
+        cdef PendingSetup* pending
+        if self.count > WALKED_EVERY_CYCLE and self._check_deadline_ns - now_ns > 0:
+            return 0
+        self._check_deadline_ns = now_ns + CHECK_INTERVAL_NS
+        while i >= 0:
+            pending = &self._items[i]
+            if pending.asked_ns + PENDING_SETUP_TIMEOUT_NS - now_ns <= 0:
+                if not pending.periodic:
+                    (<ReceiveEndpoint>pending.endpoint).dispatcher.forget_session(pending.stream_id, pending.session_id, SESSION_PENDING_SETUP)
+                    self._remove_at(i)
+                    work_count += 1
+                else:
+                    pending.asked_ns = now_ns
+                    if not (<ReceiveEndpoint>pending.endpoint).dispatcher.is_empty():
+                        (<ReceiveEndpoint>pending.endpoint).elicit_setup(pending.transport_index, &pending.source, pending.session_id,
+                                                                         pending.stream_id, now_ns)
+                        work_count += 1
+            i -= 1
+        return work_count
 
-    cdef void remove_at(self, int index) noexcept nogil:
+    cdef void _remove_at(self, int index) noexcept nogil:
         self.count -= 1
         self._items[index] = self._items[self.count]
 
@@ -43,7 +69,7 @@ cdef class PendingSetups:
         cdef int i = self.count - 1
         while i >= 0:
             if self._items[i].endpoint is endpoint and transport_index in (-1, self._items[i].transport_index):
-                self.remove_at(i)
+                self._remove_at(i)
             i -= 1
 
     cdef int64_t next_deadline_ns(self) noexcept nogil:

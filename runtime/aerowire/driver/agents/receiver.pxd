@@ -25,7 +25,6 @@ cdef class Receiver(DriverAgent):
     cdef int64_t _lookup_interval_ns    # 0: names of control addresses are looked up once
     cdef int64_t _lookup_deadline_ns
     cdef int64_t _cycle_number
-    cdef int64_t _pending_deadline_ns   # when the set-ups that were asked for are looked at again
 
     cdef int _poll_datagrams(self, int64_t now_ns) noexcept nogil
     cdef int _poll_socket(self, ReceiveEndpoint endpoint, ReceiveTransport transport, int64_t now_ns, int64_t* bytes_received) noexcept nogil
@@ -42,7 +41,6 @@ cdef class Receiver(DriverAgent):
                                   int64_t now_ns) noexcept nogil
     cdef int _serve_images(self, int64_t now_ns) noexcept nogil
     cdef void _release(self, PublicationImage image, int index, int64_t now_ns) noexcept nogil
-    cdef int _check_pending_setups(self, int64_t now_ns) noexcept nogil
     cdef void _add_endpoint(self, ReceiveEndpoint endpoint, int64_t now_ns) noexcept nogil
     cdef void _remove_endpoint(self, ReceiveEndpoint endpoint) noexcept nogil
     cdef void _add_destination(self, ReceiveEndpoint endpoint, ReceiveTransport transport, int64_t now_ns) noexcept nogil

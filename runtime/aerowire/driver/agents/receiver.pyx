@@ -18,8 +18,6 @@ from aerowire.driver.queues.events cimport (
     ERROR_IMAGE_LIMIT, ERROR_IMAGE_RATE, ERROR_RECEIVE_FAILED, ERROR_SESSION_LIMIT, ERROR_SETUP_REQUESTS, ERROR_TABLE_FULL, EVENT_CONTROL_NAME_SILENT, EVENT_CREATE_IMAGE,
     EVENT_RECEIVE_DESTINATION_REMOVED, EVENT_RECEIVE_ENDPOINT_REMOVED, EventRecord)
 from aerowire.driver.streams.image_feedback cimport answer_sender
-from aerowire.driver.agents.pending_setups cimport PENDING_SETUP_TIMEOUT_NS, PendingSetup
-from aerowire.driver.media.receive_transport cimport ControlChange, ReceiveTransport
 from aerowire.driver.queues.system_counters cimport OWN_COUNTER_IMAGES_REFUSED, OWN_COUNTER_SETUP_REQUESTS_REFUSED, duty_cycle_measure
 from aerowire.ipc.counters cimport counter_add, counter_atomic_add, counter_increment
 from aerowire.protocol.destinations cimport DESTINATION_TIMEOUT_NS
@@ -42,8 +40,6 @@ cdef enum:
 
 cdef int DATAGRAMS_PER_CYCLE = 16           # from one socket, in batches: a stream in trouble does not hold up the others
 cdef int HEARTBEATS_PER_CYCLE = 256         # that say nothing new: streams that were served together once are due together
-cdef int PENDING_SETUPS_WALKED = 64         # in every cycle; more of them every PENDING_CHECK_INTERVAL_NS
-cdef int64_t PENDING_CHECK_INTERVAL_NS = 10_000_000
 cdef int PORTS_WALKED = 4                   # asked one by one, without the help of epoll
 cdef int DATAGRAM_CAPACITY = 65536          # bytes: the largest datagram
 
@@ -89,7 +85,7 @@ cdef class Receiver(DriverAgent):
         work_count += self._poll_datagrams(now_ns)
         work_count += self._serve_images(now_ns)
         if self._pending.count:
-            work_count += self._check_pending_setups(now_ns)
+            work_count += self._pending.check(now_ns)
         if self._controlled.count and self._lookup_interval_ns and self._lookup_deadline_ns - now_ns <= 0:
             self._lookup_deadline_ns = now_ns + self._lookup_interval_ns
             self._check_names(now_ns)
@@ -110,13 +106,12 @@ cdef class Receiver(DriverAgent):
     cdef int _poll_datagrams(self, int64_t now_ns) noexcept nogil:
         cdef void* tokens[PORTS_PER_CYCLE]
         cdef int ready = self._poller.ready(tokens, PORTS_PER_CYCLE)
-        cdef int taken, i
         cdef int work_count = 0
+        cdef int i
         cdef int64_t bytes_received = 0
         for i in range(ready):
-            taken = self._poll_socket(<ReceiveEndpoint>(<ReceiveTransport>tokens[i]).endpoint, <ReceiveTransport>tokens[i], now_ns,
-                                      &bytes_received)
-            work_count += taken
+            work_count += self._poll_socket(<ReceiveEndpoint>(<ReceiveTransport>tokens[i]).endpoint, <ReceiveTransport>tokens[i], now_ns,
+                                            &bytes_received)
         self._cycle_number += 1
         work_count += ready == PORTS_PER_CYCLE and bytes_received > 0       # there may be more of them, with more to say
         if bytes_received:
@@ -278,30 +273,6 @@ cdef class Receiver(DriverAgent):
         image._endpoint.dispatcher.remove_image(image.stream_id, image.session_id, <uintptr_t><void*>image, image._end_of_stream)
         image.deactivate(now_ns)
         image.receiver_release()
-
-    cdef int _check_pending_setups(self, int64_t now_ns) noexcept nogil:
-        # In steps of 10 ms: a flood of data without set-ups fills the table, and each cycle would walk it.
-        cdef int i = self._pending.count - 1
-        cdef int work_count = 0
-        cdef PendingSetup* pending
-        if self._pending.count > PENDING_SETUPS_WALKED and self._pending_deadline_ns - now_ns > 0:
-            return 0
-        self._pending_deadline_ns = now_ns + PENDING_CHECK_INTERVAL_NS
-        while i >= 0:
-            pending = self._pending.at(i)
-            if pending.asked_ns + PENDING_SETUP_TIMEOUT_NS - now_ns <= 0:
-                if not pending.periodic:
-                    (<ReceiveEndpoint>pending.endpoint).dispatcher.forget_session(pending.stream_id, pending.session_id, SESSION_PENDING_SETUP)
-                    self._pending.remove_at(i)
-                    work_count += 1
-                else:
-                    pending.asked_ns = now_ns
-                    if not (<ReceiveEndpoint>pending.endpoint).dispatcher.is_empty():
-                        (<ReceiveEndpoint>pending.endpoint).elicit_setup(pending.transport_index, &pending.source, pending.session_id,
-                                                                             pending.stream_id, now_ns)
-                        work_count += 1
-            i -= 1
-        return work_count
 
     # ---- commands
 
