@@ -17,7 +17,8 @@ from aerowire.driver.agents.agent_base cimport BATCH_MAX, PORTS_PER_CYCLE
 from aerowire.driver.queues.events cimport (
     ERROR_IMAGE_LIMIT, ERROR_IMAGE_RATE, ERROR_RECEIVE_FAILED, ERROR_SESSION_LIMIT, ERROR_SETUP_REQUESTS, ERROR_TABLE_FULL, EVENT_CONTROL_NAME_SILENT, EVENT_CREATE_IMAGE,
     EVENT_RECEIVE_DESTINATION_REMOVED, EVENT_RECEIVE_ENDPOINT_REMOVED, EventRecord)
-from aerowire.driver.streams.image_feedback cimport answer_sender
+from aerowire.driver.streams.image_feedback cimport answer_sender, on_rtt_measurement
+from aerowire.driver.streams.image_packets cimport insert_packet
 from aerowire.driver.queues.system_counters cimport OWN_COUNTER_IMAGES_REFUSED, OWN_COUNTER_SETUP_REQUESTS_REFUSED, duty_cycle_measure
 from aerowire.ipc.counters cimport counter_add, counter_atomic_add, counter_increment
 from aerowire.protocol.destinations cimport DESTINATION_TIMEOUT_NS
@@ -177,7 +178,7 @@ cdef class Receiver(DriverAgent):
         cdef int32_t session_id = data_header_session_id(frame)
         cdef int verdict = endpoint.dispatcher.on_data(stream_id, session_id, (data_header_flags(frame) & DATA_FLAGS_EOS) != 0, now_ns)
         if verdict == DISPATCH_IMAGE:
-            return (<PublicationImage><void*>endpoint.dispatcher.image).insert_packet(frame, length, transport.index, source, now_ns)
+            return insert_packet(<PublicationImage><void*>endpoint.dispatcher.image, frame, length, transport.index, source, now_ns)
         if verdict == DISPATCH_ELICIT:
             if self._pending.add(<void*>endpoint, transport.index, session_id, stream_id, False, source, now_ns):
                 endpoint.elicit_setup(transport.index, source, session_id, stream_id, now_ns)
@@ -251,8 +252,8 @@ cdef class Receiver(DriverAgent):
             endpoint.send_rttm(transport.index, source, 0, rttm_session_id(frame), rttm_stream_id(frame), rttm_echo_timestamp_ns(frame),
                                now_ns)
         else:
-            (<PublicationImage><void*>image).on_rtt_measurement(rttm_echo_timestamp_ns(frame), rttm_reception_delta_ns(frame),
-                                                                self._clock.nano_time())
+            on_rtt_measurement(<PublicationImage><void*>image, rttm_echo_timestamp_ns(frame), rttm_reception_delta_ns(frame),
+                               self._clock.nano_time())
 
     # ---- images
 
@@ -270,7 +271,7 @@ cdef class Receiver(DriverAgent):
 
     cdef void _release(self, PublicationImage image, int index, int64_t now_ns) noexcept nogil:
         self._images.remove_at(index)
-        image._endpoint.dispatcher.remove_image(image.stream_id, image.session_id, <uintptr_t><void*>image, image._end_of_stream)
+        image.endpoint.dispatcher.remove_image(image.stream_id, image.session_id, <uintptr_t><void*>image, image.receiver.is_end_of_stream)
         image.deactivate(now_ns)
         image.receiver_release()
 
@@ -329,7 +330,7 @@ cdef class Receiver(DriverAgent):
         endpoint.attach(transport)
         self._listen(endpoint, transport, now_ns)
         for i in range(self._images.count):
-            if (<PublicationImage>self._images.items[i])._endpoint is endpoint:
+            if (<PublicationImage>self._images.items[i]).endpoint is endpoint:
                 (<PublicationImage>self._images.items[i]).add_destination(transport, now_ns)
 
     cdef void _remove_destination(self, ReceiveEndpoint endpoint, ReceiveTransport transport, int64_t now_ns) noexcept nogil:
@@ -339,7 +340,7 @@ cdef class Receiver(DriverAgent):
         self._controlled.remove(<void*>transport)
         endpoint.detach(transport)
         for i in range(self._images.count):
-            if (<PublicationImage>self._images.items[i])._endpoint is endpoint:
+            if (<PublicationImage>self._images.items[i]).endpoint is endpoint:
                 (<PublicationImage>self._images.items[i]).remove_destination(transport.index, now_ns)
         self._events.offer(EVENT_RECEIVE_DESTINATION_REMOVED, <void*>transport, 0, 0)
 
@@ -382,15 +383,15 @@ cdef class Receiver(DriverAgent):
     cdef void _add_image(self, PublicationImage image, int64_t now_ns) noexcept nogil:
         cdef int i
         for i in range(self._images.count):
-            if ((<PublicationImage>self._images.items[i])._endpoint is image._endpoint
+            if ((<PublicationImage>self._images.items[i]).endpoint is image.endpoint
                     and (<PublicationImage>self._images.items[i]).stream_id == image.stream_id
                     and (<PublicationImage>self._images.items[i]).session_id == image.session_id):
                 (<PublicationImage>self._images.items[i]).stop_status_messages()
         if not self._images.add(<void*>image):
-            image._endpoint.report(ERROR_TABLE_FULL, image.stream_id, image.session_id, now_ns)
+            image.endpoint.report(ERROR_TABLE_FULL, image.stream_id, image.session_id, now_ns)
             image.deactivate(now_ns)
             image.receiver_release()
-        elif image._endpoint.dispatcher.add_image(image.stream_id, image.session_id, <uintptr_t><void*>image):
+        elif image.endpoint.dispatcher.add_image(image.stream_id, image.session_id, <uintptr_t><void*>image):
             image.activate(now_ns)
         else:
             image.deactivate(now_ns)
