@@ -121,7 +121,7 @@ cdef class Sender(DriverAgent):
         cdef int64_t bytes_sent = publication.send(now_ns)
         cdef int64_t bytes_resent = resend_due(publication, now_ns, RESENT_PER_CYCLE - self._bytes_resent)
         self._bytes_resent += bytes_resent
-        if publication.is_blocked:
+        if publication.sender.is_blocked:
             self._blocked = True
         return bytes_sent + bytes_resent
 
@@ -239,8 +239,8 @@ cdef class Sender(DriverAgent):
     cdef bint _is_heard(self, SendEndpoint endpoint, int64_t now_ns) noexcept nogil:
         cdef int i
         for i in range(self._publications.count):
-            if ((<NetworkPublication>self._publications.items[i])._endpoint is endpoint
-                    and (<NetworkPublication>self._publications.items[i]).status_message_ns + DESTINATION_TIMEOUT_NS - now_ns >= 0):
+            if ((<NetworkPublication>self._publications.items[i]).endpoint is endpoint
+                    and (<NetworkPublication>self._publications.items[i]).sender.status_message_ns + DESTINATION_TIMEOUT_NS - now_ns >= 0):
                 return True
         return False
 
@@ -255,7 +255,7 @@ cdef class Sender(DriverAgent):
             self._add_publication(<NetworkPublication>command.subject, pair_key(command.a, command.b), now_ns)
         elif command.operation == OPERATION_REMOVE_PUBLICATION:
             self._publications.remove(command.subject)
-            (<NetworkPublication>command.subject)._endpoint.publications.remove(pair_key(command.a, command.b))
+            (<NetworkPublication>command.subject).endpoint.publications.remove(pair_key(command.a, command.b))
             (<NetworkPublication>command.subject).sender_release()
         elif command.operation == OPERATION_CHANGE_DESTINATION:
             self._change_destination(<DestinationChange>command.subject, command.a, now_ns)
@@ -271,8 +271,8 @@ cdef class Sender(DriverAgent):
         change.endpoint.change_destination(kind, change.registration_id, &change.address, now_ns)
 
     cdef void _add_publication(self, NetworkPublication publication, int64_t key, int64_t now_ns) noexcept nogil:
-        if not self._publications.add(<void*>publication) or publication._endpoint.publications.put(key, <void*>publication) is NULL:
-            publication._endpoint.report(ERROR_TABLE_FULL, publication.stream_id, publication.session_id, now_ns)
+        if not self._publications.add(<void*>publication) or publication.endpoint.publications.put(key, <void*>publication) is NULL:
+            publication.endpoint.report(ERROR_TABLE_FULL, publication.stream_id, publication.session_id, now_ns)
 
     cdef void _remove_endpoint(self, SendEndpoint endpoint) noexcept nogil:
         self._poller.detach(endpoint._port)
