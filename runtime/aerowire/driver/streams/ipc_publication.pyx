@@ -35,7 +35,7 @@ cdef class IpcPublication(Subscribable):
         cdef int64_t position = log.producer_position()
         self._log = log
         self._log_holder = log.hold()
-        self._set_up_subscribers(counters, untethered)
+        self.set_up_subscribers(counters, untethered)
         self._cool_down_ns = cool_down_ns
         self._system = system
         self._stream_events = stream_events
@@ -65,15 +65,15 @@ cdef class IpcPublication(Subscribable):
         if self.lifecycle.state() != PUBLICATION_ACTIVE:
             return 0
         counter_set(self._publisher_position, self._log.producer_position())
-        if self._subscribers.count == 0:
+        if self.subscribers.count == 0:
             if counter_get_relaxed(self._publisher_limit) <= self._consumer_position:
                 return 0
             self._trip_limit = self._consumer_position
             counter_set(self._publisher_limit, self._consumer_position)
             self._clean_position = clean_towards(self._log, self._clean_position, self._consumer_position)
             return 1
-        slowest = self._subscribers.least(INT64_MAX)
-        fastest = self._subscribers.greatest(self._consumer_position)
+        slowest = self.subscribers.least(INT64_MAX)
+        fastest = self.subscribers.greatest(self._consumer_position)
         if fastest > self._consumer_position:
             store_relaxed_i64(&self._consumer_position, fastest)
         limit = wrapping_add_long(slowest, self._window_length)
@@ -97,7 +97,7 @@ cdef class IpcPublication(Subscribable):
                 counter_increment(self._system.address[SYSTEM_COUNTER_PUBLICATIONS_REVOKED])
             else:
                 self.check_untethered(self._consumer_position - self._window_length + (self._window_length >> 2), now_ns, events)
-                show_connected(self._log, self._subscribers.count > 0)
+                show_connected(self._log, self.subscribers.count > 0)
                 producer_position = self._log.producer_position()
                 counter_set(self._publisher_position, producer_position)
                 if not self.is_exclusive and self._unblock.poll_unblock(
@@ -108,7 +108,7 @@ cdef class IpcPublication(Subscribable):
         elif state == PUBLICATION_DRAINING:
             self.check_lingering(now_ns, events)
             counter_set(self._publisher_position, self._log.producer_position())
-            store_relaxed_i64(&self._consumer_position, self._subscribers.greatest(self._consumer_position))
+            store_relaxed_i64(&self._consumer_position, self.subscribers.greatest(self._consumer_position))
             if self._is_drained():
                 self.lifecycle.on_drained(now_ns)
             else:
@@ -156,22 +156,22 @@ cdef class IpcPublication(Subscribable):
         if self._in_cool_down and self._cool_down_ends_ns - now_ns < 0:
             self._in_cool_down = not events.offer_or_retry(EVENT_COOL_DOWN_OVER, <void*>self, 0, 0)
 
-    cdef bint _may_join(self) noexcept nogil:
+    cdef bint may_join(self) noexcept nogil:
         cdef int state = self.lifecycle.state()
         return not self._in_cool_down and (state == PUBLICATION_ACTIVE or (state == PUBLICATION_DRAINING and not self._is_drained()))
 
-    cdef int64_t _join_position(self) noexcept nogil:
-        return self._subscribers.least(self._consumer_position)
+    cdef int64_t join_position(self) noexcept nogil:
+        return self.subscribers.least(self._consumer_position)
 
-    cdef void _before_leaving(self) noexcept nogil:
-        store_relaxed_i64(&self._consumer_position, self._subscribers.greatest(self._consumer_position))
+    cdef void before_leaving(self) noexcept nogil:
+        store_relaxed_i64(&self._consumer_position, self.subscribers.greatest(self._consumer_position))
 
-    cdef void _on_subscribers_changed(self) noexcept nogil:
+    cdef void on_subscribers_changed(self) noexcept nogil:
         if self.lifecycle.state() < PUBLICATION_DONE:   # else the log may be gone
-            show_connected(self._log, self._subscribers.count > 0)
+            show_connected(self._log, self.subscribers.count > 0)
 
     cdef bint _is_drained(self) noexcept nogil:
-        return self._subscribers.all_reached(self._log.producer_position())
+        return self.subscribers.all_reached(self._log.producer_position())
 
     def revoke(self) -> None:
         """Mark the stream as revoked: nothing is drained. Then close it."""

@@ -58,7 +58,7 @@ cdef class NetworkPublication(Subscribable):
         self.endpoint = endpoint
         self.system = system
         self.stream_events = stream_events
-        self._set_up_subscribers(counters, untethered)
+        self.set_up_subscribers(counters, untethered)
         self._spies_simulate_connection = spies_simulate_connection
         self.from_conductor_agent.spy_position = starting_position
         self.registration_id = registration_id
@@ -239,9 +239,9 @@ cdef class NetworkPublication(Subscribable):
         counter_set(self.counters.publisher_position, self.log.producer_position())
         if self.has_subscribers():
             slowest = sender_position
-            if self._subscribers.count > 0:
-                slowest = self._subscribers.least(sender_position)
-                limit = self._subscribers.greatest(sender_position)
+            if self.subscribers.count > 0:
+                slowest = self.subscribers.least(sender_position)
+                limit = self.subscribers.greatest(sender_position)
                 if limit > self.from_conductor_agent.spy_position:
                     store_release_i64(&self.from_conductor_agent.spy_position, limit)
             limit = wrapping_add_long(slowest, self._window_length)
@@ -273,7 +273,7 @@ cdef class NetworkPublication(Subscribable):
                     self.stream_events.revoked(DRIVER_EVENT_CODE_PUBLICATION_REVOKE, self.log.producer_position())
                 counter_increment(self.system.address[SYSTEM_COUNTER_PUBLICATIONS_REVOKED])
             else:
-                if self._untethered.count > 0:
+                if self.untethered.count > 0:
                     self.check_untethered(wrapping_subtract_long(
                         counter_get(self.counters.sender_position), self._window_length - (self._window_length >> 2)), now_ns, events)
                 show_connected(self.log, self.has_subscribers())
@@ -333,7 +333,7 @@ cdef class NetworkPublication(Subscribable):
             self.lifecycle.on_malformed(now_ns)
 
     cdef bint _spies_are_done(self, int64_t producer_position) noexcept nogil:
-        if not self._subscribers.all_reached(producer_position):
+        if not self.subscribers.all_reached(producer_position):
             return False
         store_release_i32(&self.from_conductor_agent.has_spies, False)
         return True
@@ -351,17 +351,17 @@ cdef class NetworkPublication(Subscribable):
 
     # ---- conductor agent: spies
 
-    cdef bint _may_join(self) noexcept nogil:
+    cdef bint may_join(self) noexcept nogil:
         cdef int state = self.lifecycle.state()
         return state == PUBLICATION_ACTIVE or (
             state == PUBLICATION_DRAINING and self.from_conductor_agent.has_spies
             and self.log.producer_position() > counter_get(self.counters.sender_position))
 
-    cdef int64_t _join_position(self) noexcept nogil:
+    cdef int64_t join_position(self) noexcept nogil:
         return counter_get(self.counters.sender_position)
 
-    cdef void _on_subscribers_changed(self) noexcept nogil:
-        store_release_i32(&self.from_conductor_agent.has_spies, self._subscribers.count > 0)
+    cdef void on_subscribers_changed(self) noexcept nogil:
+        store_release_i32(&self.from_conductor_agent.has_spies, self.subscribers.count > 0)
         if self._spies_simulate_connection and self.lifecycle.state() == PUBLICATION_ACTIVE:
             show_connected(self.log, self.has_subscribers())
 

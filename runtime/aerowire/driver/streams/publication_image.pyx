@@ -57,7 +57,7 @@ cdef class PublicationImage(Subscribable):
         self.log = log
         self._log_holder = log.hold()
         self.endpoint = endpoint
-        self._set_up_subscribers(counters, untethered)
+        self.set_up_subscribers(counters, untethered)
         self.system = system
         self.stream_events = stream_events
         self.clock = clock
@@ -98,10 +98,10 @@ cdef class PublicationImage(Subscribable):
         self._losses = LossReporter(loss_report, session_id=session_id, stream_id=stream_id, initial_term_id=initial_term_id,
                                    channel=endpoint.channel, source=source_identity)
         for counter_id, registration_id in subscriber_position_ids:
-            if counters.value_address(counter_id) is NULL or not self._subscribers.add(counters.value_address(counter_id), counter_id, registration_id):
+            if counters.value_address(counter_id) is NULL or not self.subscribers.add(counters.value_address(counter_id), counter_id, registration_id):
                 raise IndexError(f"subscriber position counter id: expected 0 to {counters.capacity - 1}, actual {counter_id}")
             tether = TETHER_TETHERED if tethers is None else tethers[counter_id]
-            if tether != TETHER_TETHERED and not self._untethered.add(counters.value_address(counter_id), counter_id, registration_id,
+            if tether != TETHER_TETHERED and not self.untethered.add(counters.value_address(counter_id), counter_id, registration_id,
                                                                tether == TETHER_REJOINS, now_ns):
                 raise MemoryError
         log.set_end_of_stream_position(END_OF_STREAM_POSITION_UNSET)
@@ -176,8 +176,8 @@ cdef class PublicationImage(Subscribable):
         if not load_acquire_i32(&self.is_rebuilding):
             return 0
         hwm = counter_get(self.counters.hwm_position)
-        slowest = self._subscribers.least(INT64_MAX)
-        rebuild = self._subscribers.greatest(counter_get_relaxed(self.counters.rebuild_position))
+        slowest = self.subscribers.least(INT64_MAX)
+        rebuild = self.subscribers.greatest(counter_get_relaxed(self.counters.rebuild_position))
         rebuilt = rebuild
         if rebuild < hwm:
             rebuild &= -<int64_t>FRAME_ALIGNMENT
@@ -212,7 +212,7 @@ cdef class PublicationImage(Subscribable):
         if state <= IMAGE_ACTIVE:
             if self._is_over():
                 self.lifecycle.drain(now_ns)
-            elif self._untethered.count > 0 and state == IMAGE_ACTIVE:
+            elif self.untethered.count > 0 and state == IMAGE_ACTIVE:
                 self.check_untethered(self._untethered_limit(), now_ns, events)
         elif state == IMAGE_DRAINING:
             self.check_lingering(now_ns, events)
@@ -226,7 +226,7 @@ cdef class PublicationImage(Subscribable):
                 self.lifecycle.linger(now_ns)
                 store_release_i32(&self.from_conductor_agent.release_asked, True)
         elif state == IMAGE_LINGER:
-            if self.lifecycle.linger_over(self._subscribers.count > 0, now_ns) and events.offer_or_retry(EVENT_IMAGE_DONE, <void*>self, 0, 0):
+            if self.lifecycle.linger_over(self.subscribers.count > 0, now_ns) and events.offer_or_retry(EVENT_IMAGE_DONE, <void*>self, 0, 0):
                 self.lifecycle.finish()
         elif load_acquire_i32(&self.from_receiver.is_released):
             return events.offer_or_retry(EVENT_IMAGE_REMOVED, <void*>self, 0, 0)
@@ -248,26 +248,26 @@ cdef class PublicationImage(Subscribable):
     cdef int64_t _untethered_limit(self) noexcept nogil:
         # Three quarters of a window behind the fastest. Aeron: untetheredWindowLimit.
         cdef int32_t window = self.from_conductor_agent.status_change.window
-        return self._subscribers.greatest(0) - window + (window >> 2)
+        return self.subscribers.greatest(0) - window + (window >> 2)
 
-    cdef bint _may_join(self) noexcept nogil:
+    cdef bint may_join(self) noexcept nogil:
         cdef int state = self.lifecycle.state()
-        return (self._subscribers.count > 0 or self._untethered.count > 0) and (
+        return (self.subscribers.count > 0 or self.untethered.count > 0) and (
             state <= IMAGE_ACTIVE or (state == IMAGE_DRAINING and not self._is_drained()))
 
-    cdef int64_t _join_position(self) noexcept nogil:
+    cdef int64_t join_position(self) noexcept nogil:
         # At the slowest subscriber, where everything is still there. Aeron: PublicationImage.joinPosition.
-        return self._subscribers.least(counter_get_relaxed(self.counters.rebuild_position))
+        return self.subscribers.least(counter_get_relaxed(self.counters.rebuild_position))
 
-    cdef void _on_subscribers_changed(self) noexcept nogil:
-        if self._subscribers.count == 0 and self._untethered.count == 0:
+    cdef void on_subscribers_changed(self) noexcept nogil:
+        if self.subscribers.count == 0 and self.untethered.count == 0:
             store_release_i32(&self.is_rebuilding, False)
 
     cdef int64_t conductor_agent_deadline_ns(self) noexcept nogil:
         return self._loss.deadline_ns if load_acquire_i32(&self.is_rebuilding) else INT64_MAX
 
     cdef bint _is_drained(self) noexcept nogil:
-        return self._subscribers.all_reached(counter_get_relaxed(self.counters.rebuild_position))
+        return self.subscribers.all_reached(counter_get_relaxed(self.counters.rebuild_position))
 
     # ---- conductor
 

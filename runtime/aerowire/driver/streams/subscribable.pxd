@@ -19,8 +19,8 @@ cdef class Subscribable:
     """Changed by the conductor agent's thread only."""
 
     cdef CountersReader _counters
-    cdef SubscriberPositions _subscribers
-    cdef UntetheredSubscriptions _untethered
+    cdef SubscriberPositions subscribers
+    cdef UntetheredSubscriptions untethered
     cdef UntetheredTimes _untethered_times
     # a frame of its log that cannot be stepped over: found by one of its agents, told by the conductor agent
     cdef int32_t _malformed
@@ -28,7 +28,7 @@ cdef class Subscribable:
     cdef int32_t _malformed_room
     cdef int64_t _malformed_position
 
-    cdef int _set_up_subscribers(self, CountersReader counters, UntetheredTimes times) except -1
+    cdef int set_up_subscribers(self, CountersReader counters, UntetheredTimes times) except -1
     # The position at which a subscriber joins, stored in its counter; -1 when none may join any more.
     cdef int64_t link_subscriber(self, int32_t counter_id, int64_t registration_id, int tether, int64_t now_ns) noexcept nogil
     cdef bint unlink_subscriber(self, int32_t counter_id) noexcept nogil
@@ -42,10 +42,10 @@ cdef class Subscribable:
     # Post the frame once; False: not told yet, because there was no room.
     cdef bint tell_malformed(self, EventQueue events) noexcept nogil
     # what subclasses say and hear
-    cdef bint _may_join(self) noexcept nogil
-    cdef int64_t _join_position(self) noexcept nogil
-    cdef void _before_leaving(self) noexcept nogil              # somebody is about to leave, or to be let go
-    cdef void _on_subscribers_changed(self) noexcept nogil
+    cdef bint may_join(self) noexcept nogil
+    cdef int64_t join_position(self) noexcept nogil
+    cdef void before_leaving(self) noexcept nogil               # somebody is about to leave, or to be let go
+    cdef void on_subscribers_changed(self) noexcept nogil
     # private
     cdef bint _check_one(self, int index, bint keeps_up, int64_t now_ns, EventQueue events) noexcept nogil
     cdef bint _carry_out(self, UntetheredSubscription* item, int after, EventQueue events) noexcept nogil

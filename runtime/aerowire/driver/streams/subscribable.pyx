@@ -18,51 +18,51 @@ cdef int[4] EVENTS = [EVENT_SUBSCRIBER_AVAILABLE, EVENT_SUBSCRIBER_UNAVAILABLE, 
 cdef class Subscribable:
     """A stream with local subscribers.
 
-    Invariant: an untethered subscriber is in `_subscribers` unless it rests; every other one is there and nowhere else.
+    Invariant: an untethered subscriber is in `subscribers` unless it rests; every other one is there and nowhere else.
     """
 
-    cdef int _set_up_subscribers(self, CountersReader counters, UntetheredTimes times) except -1:
+    cdef int set_up_subscribers(self, CountersReader counters, UntetheredTimes times) except -1:
         self._counters = counters
-        self._subscribers = SubscriberPositions()
-        self._untethered = UntetheredSubscriptions()
+        self.subscribers = SubscriberPositions()
+        self.untethered = UntetheredSubscriptions()
         self._untethered_times = UntetheredTimes() if times is None else times
         return 0
 
     cdef int64_t link_subscriber(self, int32_t counter_id, int64_t registration_id, int tether, int64_t now_ns) noexcept nogil:
         cdef int64_t* value = self._counters.value_address(counter_id)
         cdef int64_t position
-        if value is NULL or not self._may_join():
+        if value is NULL or not self.may_join():
             return -1
-        position = self._join_position()
+        position = self.join_position()
         counter_set(value, position)
-        if tether != TETHER_TETHERED and not self._untethered.add(value, counter_id, registration_id, tether == TETHER_REJOINS, now_ns):
+        if tether != TETHER_TETHERED and not self.untethered.add(value, counter_id, registration_id, tether == TETHER_REJOINS, now_ns):
             return -1
-        if not self._subscribers.add(value, counter_id, registration_id):
-            self._untethered.remove(counter_id)
+        if not self.subscribers.add(value, counter_id, registration_id):
+            self.untethered.remove(counter_id)
             return -1
-        self._on_subscribers_changed()
+        self.on_subscribers_changed()
         return position
 
     cdef bint unlink_subscriber(self, int32_t counter_id) noexcept nogil:
         cdef bint removed, rested
-        self._before_leaving()
-        removed = self._subscribers.remove(counter_id)
-        rested = self._untethered.remove(counter_id)
-        self._on_subscribers_changed()
+        self.before_leaving()
+        removed = self.subscribers.remove(counter_id)
+        rested = self.untethered.remove(counter_id)
+        self.on_subscribers_changed()
         return removed or rested
 
     cdef void check_untethered(self, int64_t window_limit, int64_t now_ns, EventQueue events) noexcept nogil:
-        cdef int i = self._untethered.count - 1
-        while i >= 0 and self._check_one(i, load_acquire_i64(self._untethered.items[i].value) > window_limit, now_ns, events):
+        cdef int i = self.untethered.count - 1
+        while i >= 0 and self._check_one(i, load_acquire_i64(self.untethered.items[i].value) > window_limit, now_ns, events):
             i -= 1
 
     cdef void check_lingering(self, int64_t now_ns, EventQueue events) noexcept nogil:
-        cdef int i = self._untethered.count - 1
-        while i >= 0 and (self._untethered.items[i].state != UNTETHERED_LINGER or self._check_one(i, False, now_ns, events)):
+        cdef int i = self.untethered.count - 1
+        while i >= 0 and (self.untethered.items[i].state != UNTETHERED_LINGER or self._check_one(i, False, now_ns, events)):
             i -= 1
 
     cdef bint _check_one(self, int index, bint keeps_up, int64_t now_ns, EventQueue events) noexcept nogil:
-        cdef UntetheredSubscription* item = &self._untethered.items[index]
+        cdef UntetheredSubscription* item = &self.untethered.items[index]
         cdef int after = self._untethered_times.next_state(item.state, &item.since_ns, keeps_up, item.rejoins, now_ns)
         if after != item.state:
             if not self._carry_out(item, after, events):
@@ -70,7 +70,7 @@ cdef class Subscribable:
             item.state = after
             item.since_ns = now_ns
             if after == UNTETHERED_ENDED:
-                self._untethered.remove_at(index)
+                self.untethered.remove_at(index)
         return True
 
     cdef bint _carry_out(self, UntetheredSubscription* item, int after, EventQueue events) noexcept nogil:
@@ -83,14 +83,14 @@ cdef class Subscribable:
             record.values[1] = item.registration_id
         if after == UNTETHERED_ACTIVE:
             # BEFORE it is counted: where it stopped reading is not there any more
-            counter_set(item.value, self._join_position())
+            counter_set(item.value, self.join_position())
             record.values[2] = load_acquire_i64(item.value)
-            self._subscribers.add(item.value, item.counter_id, item.registration_id)
-            self._on_subscribers_changed()
+            self.subscribers.add(item.value, item.counter_id, item.registration_id)
+            self.on_subscribers_changed()
         elif after != UNTETHERED_LINGER:
-            self._before_leaving()
-            self._subscribers.remove(item.counter_id)
-            self._on_subscribers_changed()
+            self.before_leaving()
+            self.subscribers.remove(item.counter_id)
+            self.on_subscribers_changed()
         if record is not NULL:
             events.publish(record)                  # LAST: the counter of one that was dropped is free from here on
         return True
@@ -118,18 +118,18 @@ cdef class Subscribable:
             store_release_i32(&self._malformed, MALFORMED_TOLD)
         return load_acquire_i32(&self._malformed) == MALFORMED_TOLD
 
-    cdef bint _may_join(self) noexcept nogil:
+    cdef bint may_join(self) noexcept nogil:
         return False
 
-    cdef int64_t _join_position(self) noexcept nogil:
+    cdef int64_t join_position(self) noexcept nogil:
         return 0
 
-    cdef void _before_leaving(self) noexcept nogil:
+    cdef void before_leaving(self) noexcept nogil:
         pass
 
-    cdef void _on_subscribers_changed(self) noexcept nogil:
+    cdef void on_subscribers_changed(self) noexcept nogil:
         pass
 
     def subscriber_position_ids(self) -> list:
         """Return [(counter id, registration id)] of subscribers that are waited for; only before the conductor agent has it or after it was removed."""
-        return self._subscribers.ids()
+        return self.subscribers.ids()
