@@ -143,7 +143,7 @@ cdef class Sender(DriverAgent):
         cdef int work_count = 0
         cdef int j
         while received == self._batch.count and work_count < NEWS_PER_CYCLE and taken < ANSWERS_PER_CYCLE:
-            received = endpoint._port.receive(self._batch.items, self._batch.count)
+            received = endpoint.port.receive(self._batch.items, self._batch.count)
             if received < 0:
                 endpoint.report(ERROR_RECEIVE_FAILED, -received, 0, now_ns)
                 break
@@ -261,7 +261,7 @@ cdef class Sender(DriverAgent):
             self._change_destination(<DestinationChange>command.subject, command.a, now_ns)
 
     cdef void _add_endpoint(self, SendEndpoint endpoint, int64_t now_ns) noexcept nogil:
-        cdef int outcome = self._poller.attach(endpoint._port, <void*>endpoint)
+        cdef int outcome = self._poller.attach(endpoint.port, <void*>endpoint)
         if outcome < 0:
             endpoint.report(ERROR_RECEIVE_FAILED, -outcome, 0, now_ns)
         if endpoint.is_named:
@@ -275,7 +275,7 @@ cdef class Sender(DriverAgent):
             publication.endpoint.report(ERROR_TABLE_FULL, publication.stream_id, publication.session_id, now_ns)
 
     cdef void _remove_endpoint(self, SendEndpoint endpoint) noexcept nogil:
-        self._poller.detach(endpoint._port)
+        self._poller.detach(endpoint.port)
         self._named_endpoints.remove(<void*>endpoint)
         self._events.offer(EVENT_SEND_ENDPOINT_REMOVED, <void*>endpoint, 0, 0)
 

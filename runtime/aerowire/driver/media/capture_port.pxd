@@ -22,8 +22,8 @@ cdef class CaptureTap:
 cdef class OuterPort(DatagramPort):
     """What a port has of the one inside it. Subclasses override send and receive."""
 
-    cdef DatagramPort _inner
-    cdef CaptureTap _tap                # None: no capture
+    cdef DatagramPort inner
+    cdef CaptureTap tap                 # None: no capture
 
 
 @cython.final

@@ -31,19 +31,19 @@ cdef class OuterPort(DatagramPort):
     """Has the descriptor, the addresses and the end of the port inside it."""
 
     cdef int file_descriptor(self) noexcept nogil:
-        return self._inner.file_descriptor()
+        return self.inner.file_descriptor()
 
     cdef int copy_local_address(self, Address* out) noexcept nogil:
-        return self._inner.copy_local_address(out)
+        return self.inner.copy_local_address(out)
 
     cdef int rebind(self, const Address* remote) noexcept nogil:
-        if self._tap is not None:
-            self._tap.set_remote(remote)
-        return self._inner.rebind(remote)
+        if self.tap is not None:
+            self.tap.set_remote(remote)
+        return self.inner.rebind(remote)
 
     def close(self) -> None:
         """Close the socket."""
-        self._inner.close()
+        self.inner.close()
 
 
 @cython.final
@@ -51,20 +51,20 @@ cdef class CapturePort(OuterPort):
     """Records what the socket takes and gives."""
 
     def __cinit__(self, DatagramPort inner not None, CaptureTap tap not None):
-        self._inner = inner
-        self._tap = tap
+        self.inner = inner
+        self.tap = tap
 
     cdef int send(self, Datagram* items, int count) noexcept nogil:
-        cdef int sent = self._inner.send(items, count)
+        cdef int sent = self.inner.send(items, count)
         cdef int i
         for i in range(sent):
             if items[i].result >= items[i].length:
-                self._tap.record(True, CAPTURE_PLAIN, &items[i])
+                self.tap.record(True, CAPTURE_PLAIN, &items[i])
         return sent
 
     cdef int receive(self, Datagram* items, int count) noexcept nogil:
-        cdef int received = self._inner.receive(items, count)
+        cdef int received = self.inner.receive(items, count)
         cdef int i
         for i in range(received):
-            self._tap.record(False, CAPTURE_PLAIN, &items[i])
+            self.tap.record(False, CAPTURE_PLAIN, &items[i])
         return received

@@ -7,8 +7,8 @@ from aerowire.driver.queues.system_counters cimport SystemCounters
 
 
 cdef class ChannelEndpoint:
-    cdef DatagramPort _port
-    cdef SystemCounters _system
+    cdef readonly DatagramPort port      # None for a multi-destination endpoint
+    cdef SystemCounters system
     cdef readonly int32_t ttl
     cdef readonly str channel
     cdef EventQueue events                  # of the agent that it was added to
@@ -18,6 +18,6 @@ cdef class ChannelEndpoint:
     cdef int _reports
     cdef object __weakref__
 
-    cdef int _set_up(self, DatagramPort port, SystemCounters system, int32_t ttl, str channel) except -1
+    cdef int set_up(self, DatagramPort port, SystemCounters system, int32_t ttl, str channel) except -1
     # Tell the conductor of a failure (NATIVE_ERROR), the same one at most once a second.
     cdef void report(self, int code, int64_t a, int64_t b, int64_t now_ns) noexcept nogil

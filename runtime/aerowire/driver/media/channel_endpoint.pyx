@@ -14,10 +14,10 @@ cdef class ChannelEndpoint:
     Created by the conductor, used by its agent between add_endpoint and the event that says that it was removed, then closed.
     """
 
-    cdef int _set_up(self, DatagramPort port, SystemCounters system, int32_t ttl, str channel) except -1:
+    cdef int set_up(self, DatagramPort port, SystemCounters system, int32_t ttl, str channel) except -1:
         cdef int i
-        self._port = port
-        self._system = system
+        self.port = port
+        self.system = system
         self.ttl = ttl
         self.channel = channel
         self._reports_since_ns = INT64_MIN // 2
@@ -39,14 +39,9 @@ cdef class ChannelEndpoint:
 
     def close(self) -> None:
         """Close the socket. Only when no agent uses the endpoint: after the event of its removal, or when it was never added."""
-        self._port.close()
-
-    @property
-    def port(self):
-        """The DatagramPort; None for a multi-destination endpoint."""
-        return self._port
+        self.port.close()
 
     @property
     def local_address(self):
         """(host, port) that the socket is bound to; None without one."""
-        return None if self._port is None else self._port.local_address
+        return None if self.port is None else self.port.local_address

@@ -17,12 +17,12 @@ cdef class EventPort(OuterPort):
     """Put around a socket only when the event log has frames or NAKs to note. Belongs to the endpoint's agent."""
 
     def __cinit__(self, DatagramPort inner not None, EventLog log not None, *, remote=None):
-        self._inner = inner
+        self.inner = inner
         self._log = log
         address_from(&self._remote, remote)
 
     cdef int send(self, Datagram* items, int count) noexcept nogil:
-        cdef int sent = self._inner.send(items, count)
+        cdef int sent = self.inner.send(items, count)
         cdef int i
         for i in range(sent):
             if items[i].result >= items[i].length:
@@ -30,7 +30,7 @@ cdef class EventPort(OuterPort):
         return sent
 
     cdef int receive(self, Datagram* items, int count) noexcept nogil:
-        cdef int received = self._inner.receive(items, count)
+        cdef int received = self.inner.receive(items, count)
         cdef int i
         for i in range(received):
             self.note(DRIVER_EVENT_CODE_FRAME_IN, DRIVER_EVENT_CODE_NAK_RECEIVED, &items[i])
@@ -38,7 +38,7 @@ cdef class EventPort(OuterPort):
 
     cdef int rebind(self, const Address* remote) noexcept nogil:
         self._remote = remote[0]
-        return self._inner.rebind(remote)
+        return self.inner.rebind(remote)
 
     cdef void note(self, int32_t frame_code, int32_t nak_code, const Datagram* item) noexcept nogil:
         # The kernel joins datagrams of one length that arrive together; they are noted one by one.

@@ -99,8 +99,8 @@ cdef class LossPort(OuterPort):
     """
 
     def __cinit__(self, DatagramPort inner not None, *, LossRates incoming=None, LossRates outgoing=None, interceptors=(), CaptureTap tap=None):
-        self._inner = inner
-        self._tap = tap
+        self.inner = inner
+        self.tap = tap
         self._interceptors = tuple(interceptors)
         self._interceptor_count = len(self._interceptors)
         if self._interceptor_count > INTERCEPTORS_MAX:
@@ -118,8 +118,8 @@ cdef class LossPort(OuterPort):
         for i in range(count):
             if self._outgoing.drops():
                 items[i].result = items[i].length
-                if self._tap is not None:
-                    self._tap.record(True, CAPTURE_LOST, &items[i])
+                if self.tap is not None:
+                    self.tap.record(True, CAPTURE_LOST, &items[i])
                 continue
             if self._outgoing.holds(&items[i]):
                 items[i].result = items[i].length
@@ -136,15 +136,15 @@ cdef class LossPort(OuterPort):
         return count
 
     cdef int _transmit(self, Datagram* item, int mark) noexcept nogil:
-        cdef int taken = self._inner.send(item, 1)
-        if taken == 1 and item.result >= item.length and self._tap is not None:
-            self._tap.record(True, mark, item)
+        cdef int taken = self.inner.send(item, 1)
+        if taken == 1 and item.result >= item.length and self.tap is not None:
+            self.tap.record(True, mark, item)
         return taken
 
     cdef int receive(self, Datagram* items, int count) noexcept nogil:
         # Half of the room is left for repeated and held datagrams.
         cdef int half = count // 2 if count > 1 else 1
-        cdef int received = self._inner.receive(items + (count - half), half)
+        cdef int received = self.inner.receive(items + (count - half), half)
         cdef int out = 0
         cdef Datagram* item
         cdef int i
@@ -158,17 +158,17 @@ cdef class LossPort(OuterPort):
         for i in range(received):
             item = &items[count - half + i]
             if self._intercepts(item) or self._incoming.drops():
-                if self._tap is not None:
-                    self._tap.record(False, CAPTURE_LOST, item)
+                if self.tap is not None:
+                    self.tap.record(False, CAPTURE_LOST, item)
                 continue
-            if self._tap is not None:
-                self._tap.record(False, CAPTURE_PLAIN, item)
+            if self.tap is not None:
+                self.tap.record(False, CAPTURE_PLAIN, item)
             if self._incoming.holds(item):
                 continue
             out = self._fill(items, out, item)
             if out < count - half + i + 1 and self._incoming.duplicates():
-                if self._tap is not None:
-                    self._tap.record(False, CAPTURE_DUPLICATE, item)
+                if self.tap is not None:
+                    self.tap.record(False, CAPTURE_DUPLICATE, item)
                 out = self._fill(items, out, item)
             if self._incoming.held_for and out < count - half + i + 1 and self._incoming.releases():
                 out = self._fill(items, out, &self._incoming.held)
@@ -195,7 +195,7 @@ cdef class LossPort(OuterPort):
 
     cdef int file_descriptor(self) noexcept nogil:
         # A datagram held back comes out although the socket is silent: then the port is to be asked in each cycle.
-        return -1 if self._incoming._reorder > 0.0 else self._inner.file_descriptor()
+        return -1 if self._incoming._reorder > 0.0 else self.inner.file_descriptor()
 
     @property
     def batch_min(self) -> int:

@@ -26,7 +26,7 @@ cdef class ReceiveEndpoint(ChannelEndpoint):
     def __cinit__(self, DatagramPort port, SystemCounters system not None, *, int64_t receiver_id, group_tag=None,
                   stream_session_limit=None, image_limit=None, int64_t image_rate=0, multicast_control=None, explicit_control=None, bint named_control=False,
                   int32_t ttl=0, str channel=""):
-        self._set_up(port, system, ttl, channel)
+        self.set_up(port, system, ttl, channel)
         self.dispatcher = DataPacketDispatcher(session_limit=stream_session_limit, image_limit=image_limit, image_rate=image_rate)
         self.receiver_id = receiver_id
         self.has_group_tag = group_tag is not None
@@ -63,7 +63,7 @@ cdef class ReceiveEndpoint(ChannelEndpoint):
         if sent < 0:
             self.report(ERROR_SEND_FAILED, -sent, 0, now_ns)
         if sent < 1 or item.result < length:
-            counter_atomic_add(self._system.address[SYSTEM_COUNTER_SHORT_SENDS], 1)
+            counter_atomic_add(self.system.address[SYSTEM_COUNTER_SHORT_SENDS], 1)
             return False
         return True
 
@@ -90,7 +90,7 @@ cdef class ReceiveEndpoint(ChannelEndpoint):
         cdef uint8_t frame[ERROR_FRAME_LENGTH_MAX]
         cdef int32_t length = build_error(frame, session_id, stream_id, self.receiver_id, self.has_group_tag, self.group_tag, error_code,
                                           text, text_length)
-        counter_atomic_add(self._system.address[SYSTEM_COUNTER_ERROR_FRAMES_SENT], 1)
+        counter_atomic_add(self.system.address[SYSTEM_COUNTER_ERROR_FRAMES_SENT], 1)
         return self.send_frame(index, frame, length, to, now_ns)
 
     cdef bint send_response_setup(self, int index, const Address* to, int32_t session_id, int32_t stream_id, int32_t response_session_id,

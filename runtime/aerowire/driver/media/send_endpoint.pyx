@@ -35,7 +35,7 @@ cdef class SendEndpoint(ChannelEndpoint):
                   bint named=False, ClockPort stamp_clock=None, int32_t stamp_offset=NO_STAMP_OFFSET, int64_t now_ns=0):
         if stamp_clock is not None and stamp_offset < -DATA_HEADER_LENGTH:
             raise ValueError(f"time stamp offset: expected at least {-DATA_HEADER_LENGTH}, actual {stamp_offset}")
-        self._set_up(port, system, ttl, channel)
+        self.set_up(port, system, ttl, channel)
         self.publications = PointerMap(PUBLICATIONS_MAX)
         self.group = group
         self.destinations = destinations
@@ -59,7 +59,7 @@ cdef class SendEndpoint(ChannelEndpoint):
         for i in range(sent):
             bytes_sent[0] += items[i].length
         if sent < count:
-            counter_atomic_add(self._system.address[SYSTEM_COUNTER_SHORT_SENDS], 1)
+            counter_atomic_add(self.system.address[SYSTEM_COUNTER_SHORT_SENDS], 1)
         return sent
 
     cdef int send_to(self, Datagram* items, int count, const Address* to, int64_t* bytes_sent, int64_t now_ns) noexcept nogil:
@@ -74,11 +74,11 @@ cdef class SendEndpoint(ChannelEndpoint):
         for i in range(sent):
             bytes_sent[0] += items[i].length
         if sent < count:
-            counter_atomic_add(self._system.address[SYSTEM_COUNTER_SHORT_SENDS], 1)
+            counter_atomic_add(self.system.address[SYSTEM_COUNTER_SHORT_SENDS], 1)
         return sent
 
     cdef int _transmit(self, Datagram* items, int count, int64_t now_ns) noexcept nogil:
-        cdef int taken = self._port.send(items, count)
+        cdef int taken = self.port.send(items, count)
         cdef int sent = 0
         if taken < 0:
             self.report(ERROR_SEND_FAILED, -taken, 0, now_ns)
@@ -136,7 +136,7 @@ cdef class SendEndpoint(ChannelEndpoint):
         if self.destinations.on_status_message(receiver_id, source, now_ns):
             counter_set(self._destination_count, self.destinations.count)
         elif self.destinations.is_full:
-            counter_increment(self._system.address[OWN_COUNTER_RECEIVERS_REFUSED])
+            counter_increment(self.system.address[OWN_COUNTER_RECEIVERS_REFUSED])
             self.report(ERROR_RECEIVERS_FULL, 0, 0, now_ns)
 
     cdef int64_t registration_of(self, int64_t receiver_id, const Address* source) noexcept nogil:
@@ -162,7 +162,7 @@ cdef class SendEndpoint(ChannelEndpoint):
         if self._peer.length:
             self._peer = address[0]
         else:
-            outcome = self._port.rebind(address)
+            outcome = self.port.rebind(address)
         if outcome < 0:
             self.report(ERROR_SEND_FAILED, -outcome, 0, now_ns)
         if self._status is not NULL and outcome < 0:
