@@ -36,8 +36,8 @@ cdef class Parking(IdleStrategy):
 
     def __init__(self, int64_t park_max_ns=PARK_MAX_NS, int64_t rest_max_ns=REST_MAX_NS, int64_t rest_min_ns=0):
         """`park_max_ns` is the longest rest while something is armed, the other two bound the rest while nothing is."""
-        self._alias = "parking"
-        self._arguments = (park_max_ns, rest_max_ns, rest_min_ns)
+        self.alias = "parking"
+        self.arguments = (park_max_ns, rest_max_ns, rest_min_ns)
         self._rest_min_ns = rest_min_ns
         self._park_max_ns = park_max_ns
         self._rest_max_ns = rest_max_ns

@@ -4,8 +4,8 @@ from libc.stdint cimport int64_t
 
 
 cdef class IdleStrategy:
-    cdef str _alias
-    cdef object _arguments
+    cdef readonly str alias             # Aeron's short name
+    cdef object arguments               # of the constructor
 
     cdef void idle(self, int work_count) noexcept nogil     # work_count > 0 resets; Python: strategy(work_count)
     cdef void reset(self) noexcept nogil

@@ -41,7 +41,7 @@ cdef class IdleStrategy:
         pass
 
     cdef IdleStrategy fresh(self):
-        return type(self)(*self._arguments)
+        return type(self)(*self.arguments)
 
     def __call__(self, int work_count):
         with nogil:
@@ -55,29 +55,24 @@ cdef class IdleStrategy:
         """Another strategy with the same parameters, for another thread."""
         return self.fresh()
 
-    @property
-    def alias(self) -> str:
-        """Aeron's short name."""
-        return self._alias
-
     def __repr__(self):
-        return f"{type(self).__name__}({', '.join(map(str, self._arguments))})"
+        return f"{type(self).__name__}({', '.join(map(str, self.arguments))})"
 
 
 cdef class NoOpIdleStrategy(IdleStrategy):
     """Return at once."""
 
     def __init__(self):
-        self._alias = "noop"
-        self._arguments = ()
+        self.alias = "noop"
+        self.arguments = ()
 
 
 cdef class BusySpinIdleStrategy(IdleStrategy):
     """Tell the processor that this is a spin loop, and return."""
 
     def __init__(self):
-        self._alias = "spin"
-        self._arguments = ()
+        self.alias = "spin"
+        self.arguments = ()
 
     cdef void idle(self, int work_count) noexcept nogil:
         if work_count <= 0:
@@ -88,8 +83,8 @@ cdef class YieldingIdleStrategy(IdleStrategy):
     """Offer the processor to other threads."""
 
     def __init__(self):
-        self._alias = "yield"
-        self._arguments = ()
+        self.alias = "yield"
+        self.arguments = ()
 
     cdef void idle(self, int work_count) noexcept nogil:
         if work_count <= 0:
@@ -102,9 +97,9 @@ cdef class SleepingIdleStrategy(IdleStrategy):
     cdef int64_t _period_ns
 
     def __init__(self, period_ns=SLEEP_NS_DEFAULT):
-        self._alias = "sleep-ns"
+        self.alias = "sleep-ns"
         self._period_ns = _positive("sleep period", period_ns)
-        self._arguments = (self._period_ns,)
+        self.arguments = (self._period_ns,)
 
     cdef void idle(self, int work_count) noexcept nogil:
         if work_count <= 0:
@@ -117,9 +112,9 @@ cdef class SleepingMillisIdleStrategy(IdleStrategy):
     cdef int64_t _period_ns
 
     def __init__(self, period_ms=SLEEP_MS_DEFAULT):
-        self._alias = "sleep-ms"
+        self.alias = "sleep-ms"
         self._period_ns = _positive("sleep period", period_ms, INT64_MAX // NANOS_PER_MS) * NANOS_PER_MS
-        self._arguments = (self._period_ns // NANOS_PER_MS,)
+        self.arguments = (self._period_ns // NANOS_PER_MS,)
 
     cdef void idle(self, int work_count) noexcept nogil:
         if work_count <= 0:
@@ -139,14 +134,14 @@ cdef class BackoffIdleStrategy(IdleStrategy):
 
     def __init__(self, spins_max=BACKOFF_DEFAULTS[0], yields_max=BACKOFF_DEFAULTS[1],
                  park_min_ns=BACKOFF_DEFAULTS[2], park_max_ns=BACKOFF_DEFAULTS[3]):
-        self._alias = "backoff"
+        self.alias = "backoff"
         self._spins_max = _not_negative("spins", spins_max)
         self._yields_max = _not_negative("yields", yields_max)
         self._park_min_ns = _positive("shortest park", park_min_ns)
         self._park_max_ns = _positive("longest park", park_max_ns)
         if self._park_max_ns < self._park_min_ns:
             raise ConfigurationError("longest park is below the shortest", expected=f">= {self._park_min_ns} ns", actual=self._park_max_ns)
-        self._arguments = (self._spins_max, self._yields_max, self._park_min_ns, self._park_max_ns)
+        self.arguments = (self._spins_max, self._yields_max, self._park_min_ns, self._park_max_ns)
         self.reset()
 
     cdef void reset(self) noexcept nogil:
@@ -190,8 +185,8 @@ cdef class ControllableIdleStrategy(IdleStrategy):
 
     def __init__(self, status=None):
         """`status` is a buffer of eight octets, aligned to eight; it is kept."""
-        self._alias = "controllable"
-        self._arguments = ()
+        self.alias = "controllable"
+        self.arguments = ()
         if status is not None:
             self.obey(status)
 

@@ -52,7 +52,7 @@ cdef class Appender:
     cdef int64_t position(self) noexcept nogil
     cdef int64_t available_window(self) noexcept nogil
 
-    cdef Stream _stream(self) noexcept nogil
+    cdef Stream stream(self) noexcept nogil
 
 # A claimed frame made visible, or turned into padding. The header still holds the negative length.
 cdef void claim_commit(uint8_t* frame) noexcept nogil

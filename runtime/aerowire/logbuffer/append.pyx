@@ -60,7 +60,7 @@ cdef class Appender:
         self.max_message_length = compute_max_message_length(logs.term_length, MAX_MESSAGE_LENGTH)
         self._logs_holder = logs.hold()
 
-    cdef inline Stream _stream(self) noexcept nogil:
+    cdef inline Stream stream(self) noexcept nogil:
         return Stream(session_id=self.session_id, stream_id=self.stream_id, max_payload_length=self.max_payload_length)
 
     # The two kinds differ in these.

@@ -44,7 +44,7 @@ cdef class ConcurrentAppender(Appender):
         return self.logs.address + <int64_t>index * self.term_length
 
     cdef int64_t _end_of_term(self, uint8_t* term, int32_t term_id, int32_t offset, int64_t position) noexcept nogil:
-        cdef Stream stream = self._stream()
+        cdef Stream stream = self.stream()
         if offset < self.term_length:
             write_padding(term, offset, self.term_length - offset, term_id, &stream)
         if position >= self.max_position:
@@ -70,7 +70,7 @@ cdef class ConcurrentAppender(Appender):
         return position
 
     cdef int64_t offer(self, const uint8_t* message, int64_t length, ReservedValue reserved, void* context) noexcept nogil:
-        cdef Stream stream = self._stream()
+        cdef Stream stream = self.stream()
         cdef int64_t result
         cdef int32_t offset, term_id
         cdef uint8_t* term
@@ -83,7 +83,7 @@ cdef class ConcurrentAppender(Appender):
 
     cdef int64_t offer_parts(self, const Part* parts, int count, ReservedValue reserved, void* context) noexcept nogil:
         cdef int64_t length = parts_length(parts, count)
-        cdef Stream stream = self._stream()
+        cdef Stream stream = self.stream()
         cdef int64_t result
         cdef int32_t offset, term_id
         cdef uint8_t* term
@@ -116,7 +116,7 @@ cdef class ConcurrentAppender(Appender):
 
     cdef int64_t _offer_run(self, const Part* messages, int count, int* taken, ReservedValue reserved, void* context) noexcept nogil:
         # as many messages as the term and the limit allow, with one claim
-        cdef Stream stream = self._stream()
+        cdef Stream stream = self.stream()
         cdef int64_t limit = load_acquire_i64(self.position_limit)
         cdef int64_t position, total, framed, result
         cdef int32_t offset, term_id

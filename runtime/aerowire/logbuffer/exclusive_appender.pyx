@@ -53,7 +53,7 @@ cdef class ExclusiveAppender(Appender):
         store_release_i32(self.metadata + LOG_METADATA_ACTIVE_TERM_COUNT_OFFSET, wrapping_subtract(self.term_id, self.initial_term_id))
 
     cdef int64_t _end_of_term(self) noexcept nogil:
-        cdef Stream stream = self._stream()
+        cdef Stream stream = self.stream()
         if self.term_offset < self.term_length:
             write_padding(self.term, self.term_offset, self.term_length - self.term_offset, self.term_id, &stream)
         if self.term_begin_position + self.term_length >= self.max_position:
@@ -78,7 +78,7 @@ cdef class ExclusiveAppender(Appender):
         return 0
 
     cdef int64_t offer(self, const uint8_t* message, int64_t length, ReservedValue reserved, void* context) noexcept nogil:
-        cdef Stream stream = self._stream()
+        cdef Stream stream = self.stream()
         cdef int64_t framed = compute_framed_length(length, self.max_payload_length)
         cdef int64_t result
         if length < 0 or length > self.max_message_length:
@@ -92,7 +92,7 @@ cdef class ExclusiveAppender(Appender):
 
     cdef int64_t offer_parts(self, const Part* parts, int count, ReservedValue reserved, void* context) noexcept nogil:
         cdef int64_t length = parts_length(parts, count)
-        cdef Stream stream = self._stream()
+        cdef Stream stream = self.stream()
         cdef int64_t framed = compute_framed_length(length, self.max_payload_length)
         cdef int64_t result
         if length < 0 or length > self.max_message_length:
@@ -127,7 +127,7 @@ cdef class ExclusiveAppender(Appender):
 
     cdef int _offer_run(self, const Part* messages, int count) noexcept nogil:
         # as many messages of one frame each as the term and the limit allow, with one move of the tail; 0: the first is not one of these
-        cdef Stream stream = self._stream()
+        cdef Stream stream = self.stream()
         cdef int64_t allowed = load_acquire_i64(self.position_limit) - self.term_begin_position - self.term_offset
         cdef int64_t room = self.term_length - self.term_offset
         cdef int64_t total = 0, framed
@@ -169,7 +169,7 @@ cdef class ExclusiveAppender(Appender):
 
     cdef int _offer_row_run(self, const uint8_t* rows, int64_t length, int64_t count) noexcept nogil:
         # as _offer_run, where one division replaces the look at each message
-        cdef Stream stream = self._stream()
+        cdef Stream stream = self.stream()
         cdef int64_t allowed = load_acquire_i64(self.position_limit) - self.term_begin_position - self.term_offset
         cdef int64_t framed = align_frame(length + DATA_HEADER_LENGTH)
         cdef int64_t fit
@@ -197,7 +197,7 @@ cdef class ExclusiveAppender(Appender):
         return self.term_begin_position + self.term_offset
 
     cdef int64_t append_padding(self, int64_t length) noexcept nogil:
-        cdef Stream stream = self._stream()
+        cdef Stream stream = self.stream()
         cdef int64_t framed = align_frame(length + DATA_HEADER_LENGTH)
         cdef int64_t result
         if length < 0 or length > compute_framed_length(self.max_message_length, self.max_payload_length):

@@ -39,8 +39,8 @@ cdef class MinFlowControl(FlowControl):
     cdef GroupWatcher _watcher          # None: nobody wants to know
 
     # Whether the sender of a frame belongs to the group.
-    cdef bint _is_member(self, const uint8_t* status_message) noexcept nogil
-    cdef bint _is_member_error(self, const uint8_t* error_frame) noexcept nogil
+    cdef bint is_member(self, const uint8_t* status_message) noexcept nogil
+    cdef bint is_member_error(self, const uint8_t* error_frame) noexcept nogil
     # private
     cdef bint _add(self, int64_t receiver_id, int64_t limit, int64_t now_ns) noexcept nogil
     cdef void _on_count_changed(self) noexcept nogil

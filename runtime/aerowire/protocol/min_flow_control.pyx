@@ -62,7 +62,7 @@ cdef class MinFlowControl(FlowControl):
         cdef int64_t limit = position + window
         cdef int64_t least = self._held(now_ns)
         cdef bint is_ended = (status_message_flags(frame) & SM_FLAGS_EOS) != 0
-        cdef bint is_member = self._is_member(frame)
+        cdef bint is_member = self.is_member(frame)
         cdef bint is_known = False
         cdef int i
         for i in range(self._count):
@@ -84,7 +84,7 @@ cdef class MinFlowControl(FlowControl):
 
     cdef void on_trigger_send_setup(self, const uint8_t* frame, int32_t frame_length, int64_t now_ns) noexcept nogil:
         if not self._member_asked:
-            self._member_asked = self._is_member(frame)
+            self._member_asked = self.is_member(frame)
 
     cdef int64_t on_setup(self, int64_t sender_limit, int64_t sender_position, int64_t now_ns) noexcept nogil:
         if self._member_asked and self._count > 0:
@@ -95,7 +95,7 @@ cdef class MinFlowControl(FlowControl):
 
     cdef void on_error(self, const uint8_t* frame, int64_t now_ns) noexcept nogil:
         cdef int i
-        if self._is_member_error(frame):
+        if self.is_member_error(frame):
             for i in range(self._count):
                 if self._receivers[i].receiver_id == error_frame_receiver_id(frame):
                     self._receivers[i].ended = True
@@ -126,10 +126,10 @@ cdef class MinFlowControl(FlowControl):
     cdef int32_t max_retransmission_length(self, int32_t term_offset, int32_t length, int32_t term_length) noexcept nogil:
         return retransmission_length_of(term_offset, length, term_length, self._retransmit_window_multiple, self._initial_window_length)
 
-    cdef bint _is_member(self, const uint8_t* status_message) noexcept nogil:
+    cdef bint is_member(self, const uint8_t* status_message) noexcept nogil:
         return True
 
-    cdef bint _is_member_error(self, const uint8_t* error_frame) noexcept nogil:
+    cdef bint is_member_error(self, const uint8_t* error_frame) noexcept nogil:
         return True
 
     cdef bint _add(self, int64_t receiver_id, int64_t limit, int64_t now_ns) noexcept nogil:

@@ -21,7 +21,7 @@ cdef class TaggedFlowControl(MinFlowControl):
         self._group_tag = group_tag
         self._legacy_tag = legacy_tag
 
-    cdef bint _is_member(self, const uint8_t* status_message) noexcept nogil:
+    cdef bint is_member(self, const uint8_t* status_message) noexcept nogil:
         cdef int32_t length = status_message_frame_length(status_message) - STATUS_MESSAGE_LENGTH
         cdef int i
         if length == GROUP_TAG_LENGTH:
@@ -33,5 +33,5 @@ cdef class TaggedFlowControl(MinFlowControl):
                 return False
         return True
 
-    cdef bint _is_member_error(self, const uint8_t* error_frame) noexcept nogil:
+    cdef bint is_member_error(self, const uint8_t* error_frame) noexcept nogil:
         return (error_frame_flags(error_frame) & ERROR_FLAGS_HAS_GROUP_TAG) != 0 and error_frame_group_tag(error_frame) == self._group_tag
